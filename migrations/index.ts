@@ -48,6 +48,7 @@ import * as shopSkus from './049_shop_skus';
 import * as orders from './050_orders';
 import * as orderLines from './051_order_lines';
 import * as shopMessages from './052_shop_messages';
+import * as orderPayments from './060_order_payments';
 import * as shopMessageOrders from './064_shop_message_orders';
 
 /** In order. The database stores the names, without a file extension. */
@@ -101,6 +102,7 @@ const migrations: Record<string, Knex.Migration> = {
   '050_orders': orders,
   '051_order_lines': orderLines,
   '052_shop_messages': shopMessages,
+  '060_order_payments': orderPayments,
   '064_shop_message_orders': shopMessageOrders,
 };
 

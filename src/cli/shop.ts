@@ -5,9 +5,8 @@ import { plansOf } from '../licensing/catalogue';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { quantity } from '../licensing/quantity';
-import { ORDER_EVENTS } from '../orders/fold';
 import { runWaiting, type Ran } from '../orders/record';
-import { effectsOf, readRules, requireRule } from '../orders/rules';
+import { effectsOf, readRules, requireRule, RULES } from '../orders/rules';
 import {
   addShop,
   editShop,
@@ -284,7 +283,7 @@ function addRules(shop: Command): void {
     .option('--on <event=effect>', 'such as refunded=cancel; repeat it for more', rule)
     .addHelpText(
       'after',
-      `\nEvents and what they may do, the default first:\n${ORDER_EVENTS.map((event) => `  ${event.padEnd(20)}${effectsOf(event).join(', ')}`).join('\n')}\n\nExamples:\n  licensing shop rules hikashop\n  licensing shop rules hikashop --on refunded=cancel --on subscription_ended=suspend`,
+      `\nEvents and what they may do, the default first:\n${RULES.map((rule) => `  ${rule.padEnd(20)}${effectsOf(rule).join(', ')}`).join('\n')}\n  (reduced: an upgrade to fewer licences)\n\nExamples:\n  licensing shop rules hikashop\n  licensing shop rules hikashop --on refunded=cancel --on subscription_ended=suspend`,
     )
     .action((name: string, { on }: { on?: Record<string, string> }, command: Command) =>
       withSession(command, async (session) => {
@@ -297,7 +296,7 @@ function addRules(shop: Command): void {
         output.print(rules, () =>
           formatTable(
             ['EVENT', 'EFFECT'],
-            ORDER_EVENTS.map((event) => [event, rules[event]]),
+            RULES.map((rule) => [rule, rules[rule]]),
           ),
         );
       }),

@@ -88,11 +88,20 @@ export function setMetadata(
   });
 }
 
-/** Keeps the end and the activations. @throws OperatorError for another product, or another type with activations */
-export function changePlan(db: Db, id: number, planId: number, context: ChangeContext): Promise<License> {
+/**
+ * Keeps the end and the activations.
+ * @param context `otherProduct`: also to a plan of another product
+ * @throws OperatorError for another product, or another type with activations
+ */
+export function changePlan(
+  db: Db,
+  id: number,
+  planId: number,
+  context: ChangeContext & { otherProduct?: boolean },
+): Promise<License> {
   return amend(db, id, 'change-plan', context, async (license, trx) => {
     const plan = (await sharePlan(trx, planId)) ?? noPlan(planId);
-    await refuseForeignPlan(trx, license, plan);
+    await refuseForeignPlan(trx, license, plan, context.otherProduct ?? false);
     return {
       changes: { planId, activationLimit: plan.activationLimit },
       before: { plan_id: license.planId, activation_limit: license.activationLimit },
@@ -121,9 +130,14 @@ export async function revealKey(
   return key;
 }
 
-async function refuseForeignPlan(trx: Transaction, license: LockedLicense, plan: Plan): Promise<void> {
+async function refuseForeignPlan(
+  trx: Transaction,
+  license: LockedLicense,
+  plan: Plan,
+  otherProduct: boolean,
+): Promise<void> {
   const { productId, activationType } = await requirePlan(trx, license.planId);
-  if (plan.productId !== productId)
+  if (plan.productId !== productId && !otherProduct)
     throw new OperatorError(
       `Plan ${plan.id} belongs to product ${plan.productId}, licence ${license.id} to product ${productId}. ` +
         'For another product issue another licence.',

@@ -11,9 +11,11 @@ export const ORDER_EVENTS = [
   'paid',
   'renewed',
   'upgraded',
+  'payment_failed',
   'charged_back',
   'chargeback_reversed',
   'subscription_ended',
+  'refund_failed',
   'refunded',
   'cancelled',
 ] as const;
@@ -31,15 +33,40 @@ export interface LineEvent {
   /** `none` too for a part of the money, or a test event of an order that is none */
   effect: Effect;
   paidUntil: Date | null;
+  /** the shop's name of the payment that it is about */
+  payment: string | null;
+  /** of an upgrade: it names an article or a quantity, whose meaning has to be known */
+  changes: boolean;
+  /** of an upgrade: what happens to licences that it takes away */
+  reduced: Effect | null;
 }
 
-/** A paid time: until a date, else for the plan's duration from `at`. */
+/** What the line was sold as, or an upgrade of it. */
+export interface Meaning {
+  duration: string | null;
+  /** licences */
+  count: number;
+}
+
+export interface Meanings {
+  base: Meaning;
+  /** by the identity of the upgrade; one that is missing changes nothing */
+  upgrades: ReadonlyMap<string, Meaning>;
+  /** the line concerns an earlier order's licence, so an upgrade may be its payment */
+  renews: boolean;
+  /** which of the line's licences it is, from 1 */
+  n: number;
+}
+
+/** A paid time: until a date, else for a plan's duration from `at`. */
 export interface Term {
   identity: string;
   at: Date;
   until: Date | null;
-  /** the upgrade that gave the plan it had then; undefined: none did */
-  upgrade: string | undefined;
+  /** of the plan at that time; null: for life */
+  duration: string | null;
+  /** an upgrade moves an end on, never back */
+  isUpgrade: boolean;
 }
 
 export interface Standing {
@@ -47,49 +74,141 @@ export interface Standing {
   state: 'none' | 'active' | 'suspended' | 'cancelled';
   /** the event that suspended or cancelled */
   by: OrderEventName | undefined;
-  /** when each event happened that suspends it; the latest last */
+  /** when each event happened that suspends all of it; the latest last */
   holds: ReadonlyMap<OrderEventName, Date>;
-  /** when it was last paid */
+  /** when a payment was given back without which nothing is paid any more */
+  returnedAt: Date | undefined;
+  /** when it was last paid by a payment that was not given back */
   paidAt: Date | undefined;
+  /** what is paid; once all was given back, what was paid last */
   terms: Term[];
-  /** the identity of the upgrade that gives its plan; undefined: none does */
-  upgrade: string | undefined;
+  /** false: all was given back */
+  isPaid: boolean;
+  /** the latest upgrade that counts */
+  upgrade: { identity: string; at: Date } | undefined;
 }
 
-/** @param upgrades the identities of upgrades whose plan is known; another one changes nothing */
-export function foldLine(events: LineEvent[], upgrades: ReadonlySet<string>): Standing {
+export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
+  const sorted = [...events].sort(byTime);
+  const returns = findReturned(sorted);
+  const payments = sorted.filter(isPayment);
+  const isPaid = payments.some(({ identity }) => !returns.has(identity));
+  // Once nothing is paid any more, the end stays: what the last refund gave back counts for it.
+  const lastReturn = isPaid ? undefined : sorted.findLast(({ identity }) => isReturn(identity, returns));
+  const counts = ({ identity }: LineEvent) => {
+    const by = returns.get(identity);
+    return by === undefined || by === lastReturn?.identity;
+  };
   const terms: Term[] = [];
   const holds = new Map<OrderEventName, Date>();
+  let returnedAt: Date | undefined;
   let paidAt: Date | undefined;
-  let upgrade: string | undefined;
-  const pay = (at: Date) => {
-    paidAt = at;
+  let isKnown = false;
+  let hasFirst = false;
+  let upgrade: Standing['upgrade'];
+  let count = meanings.base.count;
+  let most = count;
+  let reduced: Effect | null = null;
+  const ended = (state: Standing['state'], by?: OrderEventName): Standing => ({
+    ...{ state, by, holds, returnedAt, paidAt, terms, isPaid, upgrade },
+  });
+  const meaning = () => (upgrade && meanings.upgrades.get(upgrade.identity)) ?? meanings.base;
+  const pay = (one: LineEvent) => {
+    isKnown = true;
+    if (returns.has(one.identity)) return;
+    paidAt = one.at;
+    returnedAt = undefined;
     for (const name of holds.keys()) if (isLiftedByPayment(name)) holds.delete(name);
   };
-  for (const { event, identity, at, effect, paidUntil } of [...events].sort(byTime)) {
-    if (effect === 'cancel') return { state: 'cancelled', by: event, holds, paidAt, terms, upgrade };
-    const term = { identity, at, until: paidUntil, upgrade };
-    if (effect === 'issue') {
-      if (paidAt === undefined) terms.push(term);
-      pay(at);
+  const addTerm = ({ identity, at, paidUntil }: LineEvent, isUpgrade = false) =>
+    terms.push({ identity, at, until: paidUntil, duration: meaning().duration, isUpgrade });
+  for (const one of sorted) {
+    const { event, identity, at, effect } = one;
+    const isRefundOfPayment = event === 'refunded' && one.payment !== null;
+    if (isRefundOfPayment && (effect === 'suspend' || effect === 'cancel')) {
+      if (!isReturn(identity, returns)) continue;
+      // Cancelling is final, so no later payment counts.
+      const isCovered = paidAt !== undefined && isLater(endOf(terms.filter(({ identity: of }) => !returns.has(of))), at);
+      if (effect === 'cancel' && !isCovered) return ended('cancelled', event);
+      returnedAt = at;
+    } else if (effect === 'cancel') return ended('cancelled', event);
+    else if (effect === 'issue') {
+      // The first that stands gives the time; another payment of the same adds none.
+      if (!hasFirst && counts(one)) {
+        addTerm(one);
+        hasFirst = true;
+      }
+      pay(one);
     } else if (effect === 'renew') {
       // Nothing to renew yet.
-      if (paidAt === undefined) continue;
-      terms.push(term);
-      pay(at);
+      if (!isKnown) continue;
+      if (counts(one)) addTerm(one);
+      pay(one);
     } else if (effect === 'change_plan') {
-      if (!upgrades.has(identity)) continue;
-      upgrade = identity;
-      if (paidAt !== undefined && paidUntil !== null) terms.push({ ...term, upgrade });
+      const changed = meanings.upgrades.get(identity);
+      if (one.changes && changed === undefined) continue;
+      const begins = meanings.renews && !isKnown;
+      if (begins) pay(one);
+      if (!counts(one)) continue;
+      // What was bought stays bought once all was given back.
+      if (changed !== undefined && !returns.has(identity)) {
+        upgrade = { identity, at };
+        if (changed.count < count) reduced = one.reduced;
+        count = changed.count;
+        most = Math.max(most, count);
+      }
+      if (isKnown && (begins || one.paidUntil !== null)) addTerm(one, true);
     } else if (effect === 'suspend') {
       // Again, so that the latest comes last.
       holds.delete(event);
       holds.set(event, at);
-    } else if (effect === 'reinstate') holds.delete('charged_back');
+    } else if (effect === 'reinstate') holds.delete(event === 'refund_failed' ? 'refunded' : 'charged_back');
   }
-  const by = [...holds.keys()].at(-1);
-  const state = paidAt === undefined ? 'none' : by === undefined ? 'active' : 'suspended';
-  return { state, by, holds, paidAt, terms, upgrade };
+  if (returnedAt !== undefined && isPaid && isLater(endOf(terms), returnedAt)) returnedAt = undefined;
+  if (meanings.n > count) {
+    // Nothing that stands ever paid for so many.
+    if (meanings.n > most) returnedAt = sorted.findLast(({ identity }) => isReturn(identity, returns))?.at;
+    else if (reduced === 'cancel') return ended('cancelled', 'upgraded');
+  }
+  const latest = [...holds].at(-1);
+  const by = returnedAt !== undefined && (latest === undefined || latest[1] < returnedAt) ? 'refunded' : latest?.[0];
+  return ended(!isKnown ? 'none' : by === undefined ? 'active' : 'suspended', by);
+}
+
+function isPayment({ effect }: LineEvent): boolean {
+  return effect === 'issue' || effect === 'renew' || effect === 'change_plan';
+}
+
+function isReturn(identity: string, returns: ReadonlyMap<string, string>): boolean {
+  return [...returns.values()].includes(identity);
+}
+
+/**
+ * The payments that refunds which name a payment have given back, each with its refund. A refund that failed gives nothing
+ * back, nor does one that is older than the payment.
+ * @param sorted by time @returns identities of payments' events, with those of the refunds
+ */
+export function findReturned(sorted: LineEvent[]): Map<string, string> {
+  const payments = sorted.filter(isPayment);
+  const named = new Set(payments.flatMap(({ payment }) => payment ?? []));
+  const returns = new Map<string, string>();
+  const before: LineEvent[] = [];
+  for (const one of sorted) {
+    const { event, identity, payment, effect } = one;
+    if (isPayment(one)) {
+      before.push(one);
+      if (payment !== null) for (const other of before) if (other.payment === payment) returns.delete(other.identity);
+    } else if (effect !== 'none' && (event === 'refunded' || event === 'refund_failed')) {
+      // A shop that named no payment when it was paid means one of those.
+      const meant = before.filter((other) =>
+        payment === null ? event === 'refund_failed' : other.payment === (named.has(payment) ? payment : null),
+      );
+      for (const other of meant)
+        if (event === 'refund_failed') returns.delete(other.identity);
+        else if (payment !== null) returns.set(other.identity, identity);
+    }
+  }
+  return returns;
 }
 
 /** Money that was charged back may be in dispute still, whatever is paid besides: only its reversal ends that. */
@@ -97,21 +216,62 @@ function isLiftedByPayment(event: OrderEventName): boolean {
   return event !== 'charged_back';
 }
 
+/** What one order's line says of a licence. */
+export interface Part {
+  role: 'issued' | 'renewed';
+  /** of the row: they ascend as the orders came to the licence */
+  id: number;
+  /** of a renewal: the end before */
+  baseEndsAt: Date | null;
+  standing: Standing;
+}
+
+export type PartTerm = Term & { part: number };
+
+/** Whether a renewal is in force. */
+export function isGiven({ role, standing: { state, holds, isPaid, terms } }: Part): boolean {
+  if (role === 'issued') return true;
+  return state !== 'none' && state !== 'cancelled' && holds.size === 0 && isPaid && terms.length > 0;
+}
+
+/** The paid times of a licence: those of the order that issued it, then those of orders that renew it. */
+export function termsOf(parts: Part[]): PartTerm[] {
+  const tagged = ({ id, standing }: Part) => standing.terms.map((term) => ({ ...term, part: id }));
+  const renewed = parts
+    .filter((part) => part.role === 'renewed' && isGiven(part))
+    .flatMap(tagged)
+    .sort((a, b) => a.at.getTime() - b.at.getTime() || a.part - b.part);
+  const issued = parts.filter(({ role, standing }) => role === 'issued' && (standing.isPaid || renewed.length === 0));
+  return [...issued.flatMap(tagged), ...renewed];
+}
+
+/** The end that a licence's orders give it; null: never. */
+export function licenseEnd(parts: Part[]): Date | null {
+  const base = parts.some(({ role }) => role === 'issued')
+    ? undefined
+    : [...parts].sort((a, b) => a.id - b.id)[0]?.baseEndsAt;
+  return endOf(termsOf(parts), base);
+}
+
 /**
- * What holds a licence back: the holds of the order that issued it, but for those that a newer payment of an order
- * which renews it has lifted.
+ * What holds a licence back: the holds of the order that issued it, but for those that a payment of an order which renews
+ * it has lifted. Money of one payment that was given back holds nothing back while another payment covers the time since.
  */
-export function holdsOf(
-  issued: Standing | undefined,
-  renewals: Standing[],
-): ReadonlyMap<OrderEventName, Date> {
-  const paid = renewals.flatMap(({ state, paidAt }) =>
-    state === 'active' && paidAt ? [paidAt.getTime()] : [],
+export function holdsOf(parts: Part[]): ReadonlyMap<OrderEventName, Date> {
+  const issued = parts.find(({ role }) => role === 'issued')?.standing;
+  if (issued === undefined) return new Map();
+  const renewals = parts.filter((part) => part.role === 'renewed' && isGiven(part));
+  const newest = Math.max(-Infinity, ...renewals.flatMap(({ standing }) => standing.paidAt?.getTime() ?? []));
+  const holds = new Map(
+    [...issued.holds].filter(([name, at]) => !isLiftedByPayment(name) || at.getTime() >= newest),
   );
-  const newest = Math.max(-Infinity, ...paid);
-  return new Map(
-    [...(issued?.holds ?? [])].filter(([name, at]) => !isLiftedByPayment(name) || at.getTime() >= newest),
-  );
+  const { returnedAt } = issued;
+  const isCovered =
+    returnedAt !== undefined &&
+    (returnedAt.getTime() < newest || (renewals.length > 0 && isLater(licenseEnd(parts), returnedAt)));
+  if (returnedAt === undefined || isCovered) return holds;
+  const other = holds.get('refunded');
+  return holds.set('refunded', other !== undefined && other > returnedAt ? other : returnedAt);
 }
 
 /** By time, then by rank, then by identity: any order will do, but it has to be the same for every arrival. */
@@ -123,24 +283,19 @@ export function byTime(a: LineEvent, b: LineEvent): number {
   );
 }
 
-/** The duration of the plan that an upgrade gave, or the first; null: for life. */
-export type DurationOf = (upgrade: string | undefined) => string | null;
-
-/** The end of a licence that its first term began; null: never. */
-export function issuedUntil([first, ...others]: Term[], durationOf: DurationOf): Date | null {
-  if (first === undefined) return null;
-  const duration = durationOf(first.upgrade);
-  const begun = first.until ?? (duration === null ? null : addDuration(first.at, duration));
-  return prolonged(begun, others, durationOf);
-}
-
-/** The end after terms that follow `end`, each counted as `license renew` does with its `at` as now. */
-export function prolonged(end: Date | null, terms: Term[], durationOf: DurationOf): Date | null {
-  return terms.reduce<Date | null>((until, term) => {
-    if (term.until !== null) return term.until;
-    const duration = durationOf(term.upgrade);
-    return until === null || duration === null ? until : prolongedUntil(until, duration, term.at);
-  }, end);
+/**
+ * The end after paid times, each counted as `license renew` does with its `at` as now; null: never.
+ * @param base the end before; undefined: the first of them begins it
+ */
+export function endOf(terms: Term[], base?: Date | null): Date | null {
+  const end = terms.reduce<Date | null | undefined>((before, { at, until, duration, isUpgrade }) => {
+    const own = until ?? (duration === null ? null : addDuration(at, duration));
+    if (before === undefined) return own;
+    if (isUpgrade) return isLater(own, before) ? own : before;
+    if (until !== null) return until;
+    return before === null || duration === null ? before : prolongedUntil(before, duration, at);
+  }, base);
+  return end ?? null;
 }
 
 /**

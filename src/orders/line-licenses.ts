@@ -10,72 +10,121 @@ import {
   type OrderLicense,
   type OrderLine,
 } from '../store/orders';
-import { foldLine, issuedUntil, type LineEvent } from './fold';
-import { licenseReference, namedOrders, orderDigest, skuDigest } from './names';
-import { limitOf, planOf, type Plans, type Sold, soldAs } from './sold';
-import { none, type Outcome, type Waits, type Work } from './work';
+import type { Plan } from '../store/catalogue';
+import { endOf, foldLine, type LineEvent } from './fold';
+import { MAX_QUANTITY } from './message';
+import { licenseReference, namedOrders, orderDigest } from './names';
+import { limitOf, meaningsOf, planOf, type Plans, type Sold, soldAs } from './sold';
+import { isWaiting, none, type Outcome, type Waits, type Work } from './work';
 
 /** The licences of a line: those that it issues, or those of earlier orders that it renews. */
+
+/** What a line is sold as, or what it waits for. */
+export function soldLine(work: Work, line: OrderLine): Promise<Required<Sold>[] | Waits> {
+  const { order, shop } = work;
+  return order.isTest && shop.testPlanId !== null
+    ? Promise.resolve([{ plan: shop.testPlanId, slots: 1, count: Math.min(line.quantity, MAX_QUANTITY) }])
+    : soldAs(work, line);
+}
 
 /** Issues a line's licences on what it was sold as; what has happened to them since follows. */
 export async function issueLine(
   work: Work,
   line: OrderLine,
   events: LineEvent[],
+  sold: Required<Sold>[],
 ): Promise<Waits | { issued: true }> {
-  const { trx, order, shop, context } = work;
-  const sold =
-    order.isTest && shop.testPlanId !== null
-      ? [{ sold: { plan: shop.testPlanId, slots: 1 }, count: line.quantity }]
-      : await soldAs(work, line);
-  if (sold === undefined) return { waitsFor: 'not_mapped', awaited: skuDigest(shop.name, line.sku ?? '') };
-  const references: string[] = [];
   const total = sold.reduce((sum, { count }) => sum + count, 0);
-  for (let n = 1; n <= total; n++) references.push(licenseReference(shop.name, order.number, line.line, n));
-  if ((await findUsedReferences(trx, references)).length > 0)
-    return { waitsFor: 'reference_in_use', awaited: null };
-  const { terms } = foldLine(events, new Set());
-  for (const { sold: one, count } of sold) {
-    const plan = await planOf(work, one.plan);
+  const references = await freeReferences(work, line, 1, total);
+  if (references === undefined) return { waitsFor: 'reference_in_use', awaited: null };
+  for (const base of sold) {
+    const plan = await planOf(work, base.plan);
     if (plan === undefined) return { waitsFor: 'no_plan', awaited: null };
-    const issued = await issueOrdered(
-      trx,
-      {
-        planId: plan.id,
-        references: references.splice(0, count),
-        customer: order.customer ?? undefined,
-        issuedBy: order.owner ?? undefined,
-        expiresAt: issuedUntil(terms, () => plan.duration),
-        activationLimit: limitOf(plan, one),
-      },
-      context.actor,
-      work.secret,
-      context.now,
-    );
-    for (const { license, key } of issued) if (key !== undefined) work.keys.set(license.id, key);
-    await addLicenses(
-      work,
-      line,
-      issued.map(({ license }) => ({ licenseId: license.id, base: one, baseEndsAt: null })),
-      'issued',
-    );
+    const plans: Plans = { base, upgrades: {} };
+    const { terms } = foldLine(events, await meaningsOf(work, plans, line, 1));
+    await issueOn(work, line, {
+      ...{ plan, plans, expiresAt: endOf(terms) },
+      ...{ limit: limitOf(plan, base), references: references.splice(0, base.count) },
+    });
   }
   return { issued: true };
+}
+
+/** Issues licences of a line that an upgrade has given more. */
+export async function issueMore(
+  work: Work,
+  line: OrderLine,
+  count: number,
+  like: { planId: number; limit: number; plans: Plans; expiresAt: Date | null },
+): Promise<Waits | { issued: true }> {
+  const { plans, expiresAt, limit } = like;
+  const issued = work.licenses.filter(({ lineId, role }) => lineId === line.id && role === 'issued').length;
+  const references = await freeReferences(work, line, issued + 1, count);
+  if (references === undefined) return { waitsFor: 'reference_in_use', awaited: null };
+  const plan = await planOf(work, like.planId);
+  if (plan === undefined) return { waitsFor: 'no_plan', awaited: null };
+  await issueOn(work, line, { plan, plans, expiresAt, limit, references });
+  return { issued: true };
+}
+
+/** The references of a line's licences from the `first` on; undefined: another licence has one. */
+async function freeReferences(
+  { trx, shop, order }: Work,
+  { line }: OrderLine,
+  first: number,
+  count: number,
+): Promise<string[] | undefined> {
+  const references = Array.from({ length: count }, (_, i) =>
+    licenseReference(shop.name, order.number, line, first + i),
+  );
+  return (await findUsedReferences(trx, references)).length > 0 ? undefined : references;
+}
+
+async function issueOn(
+  work: Work,
+  line: OrderLine,
+  {
+    plan,
+    plans,
+    expiresAt,
+    limit,
+    references,
+  }: { plan: Plan; plans: Plans; expiresAt: Date | null; limit: number; references: string[] },
+): Promise<void> {
+  const { trx, order, context } = work;
+  const issued = await issueOrdered(
+    trx,
+    {
+      ...{ planId: plan.id, references, expiresAt, activationLimit: limit },
+      customer: order.customer ?? undefined,
+      issuedBy: order.owner ?? undefined,
+    },
+    context.actor,
+    work.secret,
+    context.now,
+  );
+  for (const { license, key } of issued) if (key !== undefined) work.keys.set(license.id, key);
+  await addLicenses(
+    work,
+    line,
+    issued.map(({ license }) => ({ licenseId: license.id, plans, baseEndsAt: null })),
+    'issued',
+  );
 }
 
 async function addLicenses(
   work: Work,
   line: OrderLine,
-  added: { licenseId: number; base: Sold; baseEndsAt: Date | null }[],
+  added: { licenseId: number; plans: Plans; baseEndsAt: Date | null }[],
   role: OrderLicense['role'],
 ): Promise<void> {
   const { trx, order } = work;
   await insertOrderLicenses(
     trx,
-    added.map(({ licenseId, base, baseEndsAt }) => ({
+    added.map(({ licenseId, plans, baseEndsAt }) => ({
       ...{ orderId: order.id, lineId: line.id, licenseId, role, baseEndsAt },
       state: role === 'issued' ? ('active' as const) : ('taken_back' as const),
-      plansJson: JSON.stringify({ base, upgrades: {} } satisfies Plans),
+      plansJson: JSON.stringify(plans),
     })),
   );
   work.licenses = await listOrderLicenses(trx, [order.id]);
@@ -101,11 +150,15 @@ export async function adoptRenewed(work: Work, line: OrderLine): Promise<Waits |
     );
     if (!allowed.every(({ id }) => ofTests.has(id))) return none('test');
   }
-  const bought = (await soldAs(work, line)) ?? [];
+  const sold = await soldAs(work, line);
+  const bought = isWaiting(sold) ? [] : sold;
   const added = [];
   for (const license of allowed) {
-    const base = (await planForRenewal(work, bought, license)) ?? { plan: license.planId, slots: 1 };
-    added.push({ licenseId: license.id, base, baseEndsAt: license.expiresAt });
+    const own = { plan: license.planId, slots: 1 };
+    const { plan, slots } = (await planForRenewal(work, bought, license)) ?? own;
+    const had = { plan: license.planId, limit: license.activationLimit };
+    const plans: Plans = { base: { plan, slots }, had, upgrades: {} };
+    added.push({ licenseId: license.id, plans, baseEndsAt: license.expiresAt });
   }
   await addLicenses(work, line, added, 'renewed');
   return { found: true };
@@ -114,11 +167,11 @@ export async function adoptRenewed(work: Work, line: OrderLine): Promise<Waits |
 /** What was bought anew says how long, where it is a plan of the same product. */
 async function planForRenewal(
   work: Work,
-  bought: { sold: Sold }[],
+  bought: Sold[],
   license: LockedLicense,
 ): Promise<Sold | undefined> {
   const own = await planOf(work, license.planId);
-  for (const { sold } of bought) {
+  for (const sold of bought) {
     const plan = await planOf(work, sold.plan);
     if (plan !== undefined && plan.productId === own?.productId && plan.duration !== null) return sold;
   }

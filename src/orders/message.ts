@@ -18,9 +18,20 @@ export interface OrderMessage {
   test?: boolean | undefined;
   /** of `refunded`: a part of the money only */
   partial?: boolean | undefined;
-  customer?: { email: string; name?: string | undefined } | undefined;
+  /** the shop's name of the payment that the event is about: what a refund gives back is told by it */
+  payment?: string | undefined;
+  /** a subscription that pays on by itself, until `subscription_ended` */
+  renewsItself?: boolean | undefined;
+  customer?: OrderCustomer | undefined;
   /** undefined: all of the order's */
   lines?: LineMessage[] | undefined;
+}
+
+export interface OrderCustomer {
+  email: string;
+  name?: string | undefined;
+  /** `en` or `de`; another one counts as not given */
+  language?: string | undefined;
 }
 
 export interface LineMessage {
@@ -30,20 +41,27 @@ export interface LineMessage {
   sku?: string | undefined;
   quantity?: number | undefined;
   paidUntil?: Date | undefined;
-  /** a licence's id, or an order or `order:line` of the same shop */
+  /**
+   * A licence's id, or an order or `order:line` of the same shop: of `paid` what it renews, of `upgraded` what this order,
+   * which is a new one, changes.
+   */
   renews?: string | number | undefined;
 }
 
+/** Licences of a line. */
 export const MAX_QUANTITY = 100;
+/** Of an article whose quantity are the slots of one licence. */
+export const MAX_SLOTS_QUANTITY = 10_000;
 export const MAX_LINES = 100;
 export const MAX_NAME_LENGTH = 100;
+export const LANGUAGES = ['en', 'de'] as const;
 const MAX_SHOP_LENGTH = 40;
 /** A shop's clock may be a little ahead. */
 const MAX_AHEAD_MS = 5 * 60 * 1000;
 
-/** @returns the message as it is stored @throws OperatorError that names the field */
+/** @returns the message as it is stored @throws OperatorError that names the field by its path */
 export function requireMessage(message: OrderMessage, now: Date): OrderMessage {
-  const { event, at, eventId, customer, lines } = message;
+  const { event, at, eventId, payment, customer, lines } = message;
   if (!ORDER_EVENTS.includes(event)) throw invalid(`It must be one of ${ORDER_EVENTS.join(', ')}.`, 'event');
   if (!isStorable(at)) throw invalid('It must be in the years 1000 to 9999 (UTC).', 'at');
   if (at.getTime() > now.getTime() + MAX_AHEAD_MS)
@@ -62,36 +80,57 @@ export function requireMessage(message: OrderMessage, now: Date): OrderMessage {
     shop: requireShopName(message.shop, 'shop'),
     order: requireExactText(message.order, 'order'),
     eventId: eventId === undefined ? undefined : requireExactText(eventId, 'event_id', MAX_LABEL_LENGTH),
+    payment: payment === undefined ? undefined : requireExactText(payment, 'payment', MAX_LABEL_LENGTH),
     customer: customer && requireOrderCustomer(customer),
-    lines: lines?.map((line) => requireLine(line, event)),
+    lines: lines?.map((line, i) => requireLine(line, event, `lines.${i}`)),
   };
 }
 
 /** @returns the address as it is stored @throws OperatorError */
-export function requireOrderCustomer({ email, name }: { email: string; name?: string | undefined }) {
+export function requireOrderCustomer({ email, name, language }: OrderCustomer): OrderCustomer {
   return {
-    email: requireCustomer(email),
-    name: name === undefined ? undefined : requireLabel(name, 'customer'),
+    email: inField('customer.email', () => requireCustomer(email)),
+    name: name === undefined ? undefined : requireLabel(name, 'customer.name'),
+    language: LANGUAGES.find((one) => one === language),
   };
 }
 
-function requireLine(line: LineMessage, event: OrderEventName): LineMessage {
+function requireLine(line: LineMessage, event: OrderEventName, path: string): LineMessage {
   const { planId, sku, quantity, renews, paidUntil } = line;
-  const needsPlan = (event === 'paid' && renews === undefined) || event === 'upgraded';
-  if ((planId !== undefined && sku !== undefined) || (needsPlan && planId === undefined && sku === undefined))
-    throw invalid('A line has either "plan_id" or "sku".', 'lines');
+  const isNamed = planId !== undefined || sku !== undefined;
+  if (planId !== undefined && sku !== undefined)
+    throw invalid('A line has either "plan_id" or "sku".', `${path}.sku`);
+  if (!isNamed && event === 'paid' && renews === undefined)
+    throw invalid('A line needs "plan_id" or "sku", which says what was bought.', path);
+  if (!isNamed && event === 'upgraded' && (renews !== undefined || (!quantity && !paidUntil)))
+    throw invalid('A line needs what changes: "plan_id" or "sku", "quantity" or "paid_until".', path);
   if (paidUntil !== undefined && !isStorable(paidUntil))
-    throw invalid('"paid_until" must be in the years 1000 to 9999 (UTC).', 'lines');
+    throw invalid('It must be a time in the years 1000 to 9999 (UTC).', `${path}.paid_until`);
   return {
     ...line,
-    line: requireExactText(line.line, 'lines'),
-    sku: sku === undefined ? undefined : requireLabel(sku, 'lines'),
+    line: requireExactText(line.line, `${path}.line`),
+    sku: sku === undefined ? undefined : requireLabel(sku, `${path}.sku`),
     quantity:
       quantity === undefined
         ? undefined
-        : requireWholeNumber(quantity, { least: 1, most: MAX_QUANTITY, field: 'lines' }),
-    renews: typeof renews === 'string' ? requireExactText(renews, 'lines', 3 * MAX_NAME_LENGTH) : renews,
+        : requireWholeNumber(quantity, {
+            least: 1,
+            // What an article's quantity counts is known when it is mapped.
+            most: planId === undefined ? MAX_SLOTS_QUANTITY : MAX_QUANTITY,
+            field: `${path}.quantity`,
+          }),
+    renews:
+      typeof renews === 'string' ? requireExactText(renews, `${path}.renews`, 3 * MAX_NAME_LENGTH) : renews,
   };
+}
+
+/** Names the field of a refusal by its path in the message. */
+function inField<T>(field: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof OperatorError ? invalid(error.message, field) : error;
+  }
 }
 
 /** @throws OperatorError */

@@ -13,7 +13,7 @@ import {
   type ShopLink,
   type ShopMessage,
 } from '../store/shop-messages';
-import { requireExactText, type OrderMessage } from './message';
+import { requireExactText, type LineMessage, type OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
 import type { Link, Told, ToldEvent } from './receivers/receiver';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
@@ -44,14 +44,14 @@ type Pending =
 /** As JSON keeps it. */
 type StoredEvent = Omit<ToldEvent, 'order' | 'at' | 'lines'> & {
   at: string;
-  lines?: { line: string }[] | undefined;
+  lines?: (Omit<LineMessage, 'paidUntil'> & { paidUntil?: string })[] | undefined;
 };
 
 /** @throws OperatorError when the sender's event cannot be recorded; the message is kept as refused */
 export async function receive(
   db: Db,
   shop: string,
-  { id, type, note, event: told, links = [] }: Told,
+  { id, type, note, unmatched = false, event: told, links = [] }: Told,
   given: Omit<RecordContext, 'actor'>,
 ): Promise<Received> {
   const context = { ...given, actor: `shop:${shop}` };
@@ -59,7 +59,7 @@ export async function receive(
   const waiting = event && toPending(event);
   const message = await keepMessage(db, {
     ...{ shop, digest: messageDigest(shop, id), type: type.slice(0, MAX_TYPE), receivedAt: context.now },
-    result: event === undefined ? 'noted' : waiting === undefined ? 'order' : 'unmatched',
+    result: event === undefined && !unmatched ? 'noted' : event && !waiting ? 'order' : 'unmatched',
     ...{ reason: note ?? null, orderId: null },
     awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
     pendingJson: waiting === undefined ? null : JSON.stringify(waiting),
@@ -72,7 +72,8 @@ export async function receive(
       stored.map(({ digest }) => digest),
     );
     const found = await settleAll(db, awaiting, context);
-    if (event === undefined) return { result: 'noted', reason: note ?? null, recorded: undefined };
+    if (event === undefined)
+      return { result: unmatched ? 'unmatched' : 'noted', reason: note ?? null, recorded: undefined };
     if (waiting !== undefined) return await settle(db, message, context);
     const { order: named, customerId, mayRepeat = false, ...others } = event;
     const { number: order } = named as { number: string };
@@ -131,7 +132,11 @@ const MAX_REASON = 190;
 
 function toPending({ order, ...event }: ToldEvent): Extract<Pending, { of: string }> | undefined {
   if (!('of' in order)) return undefined;
-  return { event: { ...event, at: formatTimestamp(event.at) }, ...order };
+  const lines = event.lines?.map(({ paidUntil, ...line }) => ({
+    ...line,
+    ...(paidUntil !== undefined && { paidUntil: formatTimestamp(paidUntil) }),
+  }));
+  return { event: { ...event, lines, at: formatTimestamp(event.at) }, ...order };
 }
 
 /** @throws OperatorError when it leads to what cannot be stored */
@@ -180,7 +185,11 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
   }
   const link = await resolve(db, message, pending.of);
   if (link === undefined) return asBefore;
-  const { lines, at, ...event } = pending.event;
+  const { lines: stored, at, ...event } = pending.event;
+  const lines = stored?.map(({ paidUntil, ...line }) => ({
+    ...line,
+    ...(paidUntil !== undefined && { paidUntil: new Date(paidUntil) }),
+  }));
   const told = { ...event, lines, at: new Date(at), shop, order: link.target ?? '' };
   const partial = isPart(pending.refunded, link.paid) || undefined;
   const recorded = await record(db, { ...told, partial: told.partial ?? partial }, context);

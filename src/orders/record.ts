@@ -32,7 +32,7 @@ import { inReadCommitted } from '../store/transaction';
 import { foldLine, type OrderEventName } from './fold';
 import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
 import { eventIdentity, orderDigest, skuDigest } from './names';
-import { readRules } from './rules';
+import { effectOf, readRules } from './rules';
 import { findRenewed } from './line-licenses';
 import { settleLine } from './settle';
 import { concerning, whyIgnored, type Outcome, type StoredLine, type Work } from './work';
@@ -101,11 +101,11 @@ export async function recordOrder(
 }
 
 async function requirePlans(db: Transaction, { lines = [] }: OrderMessage): Promise<void> {
-  for (const { line, planId } of lines)
+  for (const [i, { line, planId }] of lines.entries())
     if (planId !== undefined && (await findPlan(db, planId)) === undefined)
       throw new OperatorError(`Line ${line}: there is no plan ${planId}.`, {
         code: 'INVALID_REQUEST',
-        field: 'lines',
+        field: `lines.${i}.plan_id`,
       });
 }
 
@@ -130,7 +130,8 @@ async function recordIn(
   if (repeated !== undefined) return { recorded: await answer(work, repeated, false), hasIssued: false };
   await requirePlans(trx, message);
   await nameCustomer(work, message.customer);
-  if (message.event === 'paid') await addLines(work, message.lines ?? []);
+  const opening = (message.lines ?? []).filter((line) => opens(message.event, line));
+  if (opening.length > 0) await addLines(work, opening);
   const outcomes = await settle(work, events, stored);
   stored.outcomeJson = JSON.stringify(outcomes);
   await insertOrderEvent(trx, stored);
@@ -177,6 +178,7 @@ async function addOrder(
     ...{ shop: shop.name, number, digest, owner, ownOnly, createdAt: now },
     customer: customer?.email ?? null,
     customerName: customer?.name ?? null,
+    language: customer?.language ?? null,
     isTest: test || shop.isTest,
     state: 'done',
   };
@@ -203,16 +205,19 @@ async function readWork(
 function toEvent(
   order: Order,
   shop: Shop,
-  { event, at, eventId: given, partial = false, test = false, lines }: OrderMessage,
+  { event, at, eventId: given, partial = false, test = false, payment, renewsItself, lines }: OrderMessage,
   { actor, now }: RecordContext,
 ): Omit<OrderEvent, 'id'> {
   const eventId = given ?? null;
+  const rules = readRules(shop);
   // What was sold is not changed by a test.
   const isIgnored = partial || (test && !order.isTest);
   return {
     ...{ orderId: order.id, event, eventId, at, actor, partial, isTest: test },
     ...{ identity: eventIdentity({ event, at, eventId }), receivedAt: now },
-    effect: isIgnored ? 'none' : readRules(shop)[event],
+    ...{ payment: payment ?? null, renewsItself: renewsItself ?? null },
+    effect: isIgnored ? 'none' : effectOf(event, rules),
+    reduced: event === 'upgraded' ? rules.reduced : null,
     linesJson: lines === undefined ? null : JSON.stringify(lines.map(storedLine)),
     outcomeJson: '[]',
   };
@@ -229,16 +234,21 @@ function storedLine({ line, planId, sku, quantity, paidUntil, renews }: LineMess
   };
 }
 
-/** The first address stays. */
+/** The first address stays, and so does the language that was told with it. */
 async function nameCustomer(work: Work, customer: OrderMessage['customer']): Promise<void> {
   const { trx, order, context } = work;
-  if (customer === undefined || order.customer !== null) return;
-  const named = { customer: customer.email, customerName: customer.name ?? null };
-  await setOrder(trx, order.id, named);
-  Object.assign(order, named);
+  if (customer === undefined) return;
+  const { email, name = null, language = null } = customer;
+  const named = order.customer === null ? { customer: email, customerName: name } : {};
+  const spoken = order.language === null && language !== null ? { language } : {};
+  const changes = { ...named, ...spoken };
+  if (Object.keys(changes).length === 0) return;
+  await setOrder(trx, order.id, changes);
+  Object.assign(order, changes);
+  if (!('customer' in changes)) return;
   const issued = work.licenses.filter(({ role }) => role === 'issued').map(({ licenseId }) => licenseId);
   for (const license of (await lockLicenses(trx, issued)).values())
-    if (license.customer === null) await setCustomer(trx, license.id, customer.email, context);
+    if (license.customer === null) await setCustomer(trx, license.id, email, context);
 }
 
 /** Names the customer of an order that came without one, and of its licences. The first address stays. */
@@ -256,6 +266,11 @@ export async function nameOrderCustomer(
     const work = await readWork(trx, order, await requireShopOf(trx, shop, context.now), context);
     await nameCustomer(work, { email, name });
   });
+}
+
+/** Whether a line of an event begins one of the order: an upgrade that is an order of its own names the earlier one. */
+function opens(event: OrderEventName, { renews }: LineMessage): boolean {
+  return event === 'paid' || (event === 'upgraded' && renews !== undefined);
 }
 
 async function addLines(work: Work, lines: LineMessage[]): Promise<void> {
@@ -336,6 +351,12 @@ function reasonOf({ shop, number }: Order, event = 'paid'): string {
   return `${shop} ${number}: ${event}`;
 }
 
+/** Without licences, only what suspends or cancels is asked for. */
+const UNRESOLVED = {
+  ...{ base: { duration: null, count: 1 }, upgrades: new Map<string, never>() },
+  ...{ renews: false, n: 1 },
+};
+
 /** What an event is said to have done, once its lines wait no more. */
 async function reviseOutcome(
   work: Work,
@@ -354,7 +375,7 @@ async function reviseOutcome(
     if (licenses.length > 0) return { ...outcome, ...doneLate(event.event as OrderEventName, line) };
     const { by } = foldLine(
       events.flatMap((one) => concerning(one, line)),
-      new Set(),
+      UNRESOLVED,
     );
     return { ...outcome, action: 'none' as const, reason: by ?? (work.order.isTest ? 'test' : 'not_paid') };
   });

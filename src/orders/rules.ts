@@ -3,7 +3,16 @@ import { ORDER_EVENTS, type Effect, type OrderEventName } from './fold';
 
 /** What a shop's events do. */
 
-export type Rules = Record<OrderEventName, Effect>;
+/**
+ * What has a rule: the events that may do more than one thing, and `reduced`, an upgrade to fewer licences. A failed refund
+ * undoes the refund, and a failed payment does nothing.
+ */
+export const RULES = [
+  ...ORDER_EVENTS.filter((event) => event !== 'refund_failed' && event !== 'payment_failed'),
+  'reduced',
+] as const;
+export type RuleName = (typeof RULES)[number];
+export type Rules = Record<RuleName, Effect>;
 
 /** `cancel` is final, so it is the default only for an order that never became valid. */
 export const DEFAULT_RULES: Rules = {
@@ -15,13 +24,21 @@ export const DEFAULT_RULES: Rules = {
   chargeback_reversed: 'reinstate',
   subscription_ended: 'none',
   cancelled: 'cancel',
+  reduced: 'none',
 };
 
-const STOPPING: readonly OrderEventName[] = ['refunded', 'charged_back', 'subscription_ended', 'cancelled'];
+const STOPPING: readonly RuleName[] = ['refunded', 'charged_back', 'subscription_ended', 'cancelled'];
 
-/** The effects that an event may have. */
-export function effectsOf(event: OrderEventName): Effect[] {
-  return STOPPING.includes(event) ? ['none', 'suspend', 'cancel'] : [DEFAULT_RULES[event], 'none'];
+/** The effects that a rule may give. */
+export function effectsOf(rule: RuleName): Effect[] {
+  if (rule === 'reduced') return ['none', 'cancel'];
+  return STOPPING.includes(rule) ? ['none', 'suspend', 'cancel'] : [DEFAULT_RULES[rule], 'none'];
+}
+
+/** What an event does by these rules. */
+export function effectOf(event: OrderEventName, rules: Rules): Effect {
+  if (event === 'refund_failed') return 'reinstate';
+  return event === 'payment_failed' ? 'none' : rules[event];
 }
 
 export function readRules({ rulesJson }: { rulesJson: string | null }): Rules {
@@ -30,17 +47,17 @@ export function readRules({ rulesJson }: { rulesJson: string | null }): Rules {
 
 /** @returns what differs from the default; null: nothing */
 export function storedRules(rules: Rules): string | null {
-  const changed = ORDER_EVENTS.filter((event) => rules[event] !== DEFAULT_RULES[event]);
+  const changed = RULES.filter((rule) => rules[rule] !== DEFAULT_RULES[rule]);
   return changed.length === 0
     ? null
-    : JSON.stringify(Object.fromEntries(changed.map((event) => [event, rules[event]])));
+    : JSON.stringify(Object.fromEntries(changed.map((rule) => [rule, rules[rule]])));
 }
 
-/** @throws OperatorError for an event or effect that there is not */
-export function requireRule(event: string, effect: string, field: string): [OrderEventName, Effect] {
-  const known = ORDER_EVENTS.find((one) => one === event);
+/** @throws OperatorError for a rule or effect that there is not */
+export function requireRule(rule: string, effect: string, field: string): [RuleName, Effect] {
+  const known = RULES.find((one) => one === rule);
   if (known === undefined)
-    throw invalid(`"${event}" is not an event. Events are ${ORDER_EVENTS.join(', ')}.`, field);
+    throw invalid(`There is no rule for "${rule}". There are rules for ${RULES.join(', ')}.`, field);
   const allowed = effectsOf(known).find((one) => one === effect);
   if (allowed === undefined)
     throw invalid(`"${known}" can be ${effectsOf(known).join(' or ')}, not "${effect}".`, field);

@@ -8,120 +8,174 @@ import type { LockedLicense } from '../store/licenses';
 import {
   findOrderLicenses,
   listOrderEvents,
+  listOrderLicenses,
   listOrderLines,
   type OrderEvent,
   type OrderLicense,
+  type OrderLine,
   setOrderLicense,
 } from '../store/orders';
 import {
-  type DurationOf,
+  endOf,
   foldLine,
   holdsOf,
+  isGiven,
   isLater,
   isSame,
-  issuedUntil,
+  licenseEnd,
   type LineEvent,
   movedEnd,
-  prolonged,
+  type Part,
   type Standing,
+  termsOf,
 } from './fold';
-import { durations, known, limitOf, planOf, type Plans, type Sold } from './sold';
-import { type Change, concerning, type Work } from './work';
+import { limitOf, meaningsOf, numbersOf, planOf, type Plans, type Sold } from './sold';
+import { type Change, concerning, isUnknownRefund, type Work } from './work';
 
 /** Brings one licence from what the events said before to what they say now: its plan, its end, its state. */
+
+/** What one order says of a licence, and what its line means. */
+type PlannedPart = Part & { plans: Plans };
 
 /** @returns what was changed; `reason`: why something was not */
 export async function settleLicense(
   work: Work,
   {
     license,
+    line,
+    n,
     stored,
     was,
     is,
     isNew,
-  }: { license: OrderLicense; stored: LockedLicense; was: Plans; is: Plans; isNew: boolean },
+  }: {
+    license: OrderLicense;
+    line: OrderLine;
+    /** which of the line's licences it is */
+    n: number;
+    stored: LockedLicense;
+    was: Plans;
+    is: Plans;
+    isNew: boolean;
+  },
   events: { before: LineEvent[]; after: LineEvent[]; latest: OrderEvent | undefined },
-): Promise<{ changes: Change[]; reason?: string }> {
+): Promise<{ changes: Change[]; standing: Standing; reason?: string }> {
   const { trx, context } = work;
   const { now } = context;
   const id = stored.id;
   const live = liveStatus(stored, now);
-  if (isFinal(live)) return { changes: [], reason: live };
-  let after = foldLine(events.after, known(is));
-  const before = isNew ? NOT_YET : foldLine(events.before, known(was));
+  let after = foldLine(events.after, await meaningsOf(work, is, line, n));
+  if (isFinal(live)) return { changes: [], standing: after, reason: live };
+  const before = isNew ? NOT_YET : foldLine(events.before, await meaningsOf(work, was, line, n));
+  // Read under the licence's lock: its other orders may have changed them since this one's lock.
+  const others = await otherParts(work, license);
+  const partsWith = (standing: Standing, plans: Plans): PlannedPart[] =>
+    [...others, { ...partOf(license, standing), plans }].sort((a, b) => a.id - b.id);
+  const partsWere = partsWith(before, was);
+  let parts = partsWith(after, is);
   const changes: Change[] = [];
   let reason: string | undefined;
-  if (before.upgrade !== after.upgrade) {
-    const sold = (after.upgrade === undefined ? undefined : is.upgrades[after.upgrade]) ?? is.base;
-    reason = await moveToPlan(work, stored, sold);
+  const [planWas, planIs] = [chosenPlan(partsWere), chosenPlan(parts)];
+  if (planWas.key !== planIs.key) {
+    reason = await moveToPlan(work, stored, planIs);
     if (reason === undefined) changes.push('plan_changed');
-    else if (after.upgrade !== undefined) {
-      is = { ...is, upgrades: { ...is.upgrades, [after.upgrade]: null } };
+    else if (planIs.of?.id === license.id) {
+      is = { ...is, upgrades: { ...is.upgrades, [planIs.of.identity]: null } };
       await setOrderLicense(trx, license.id, { plansJson: JSON.stringify(is) });
-      after = foldLine(events.after, known(is));
+      after = foldLine(events.after, await meaningsOf(work, is, line, n));
+      parts = partsWith(after, is);
     }
   }
   const isIssued = isNew && license.role === 'issued';
+  // A cancelled order has no terms; the end that they gave stays.
+  const isCancelled = parts.some(({ role, standing }) => role === 'issued' && standing.state === 'cancelled');
   const expiresAt = isIssued
-    ? issuedUntil(after.terms, await durations(work, is))
-    : license.role === 'issued' && after.state === 'cancelled'
-      ? // A cancelled order has no terms; the end that they gave stays.
-        stored.expiresAt
-      : await nextEnd(work, license, stored, { before, after, was, is });
+    ? licenseEnd(parts)
+    : isCancelled
+      ? stored.expiresAt
+      : nextEnd(stored.expiresAt, partsWere, parts);
   const isMoved = !isSame(expiresAt, stored.expiresAt);
-  if (isMoved) {
-    const isRenewal = after.terms.length > before.terms.length && isLater(expiresAt, stored.expiresAt);
-    await setEnd(trx, id, expiresAt, { ...context, isRenewal });
-    if (!isGiven(license, after)) reason = 'taken_back';
-    else if (!isIssued) changes.push('renewed');
-  } else if (!isIssued && isMeantToProlong(events.latest, before, after))
-    reason = expiresAt === null ? 'lifetime' : 'no_duration';
+  const move = async () => {
+    if (isMoved) {
+      const isRenewal = after.terms.length > before.terms.length && isLater(expiresAt, stored.expiresAt);
+      await setEnd(trx, id, expiresAt, { ...context, isRenewal });
+      if (!isGiven(partOf(license, after))) reason = 'taken_back';
+      else if (!isIssued) changes.push('renewed');
+    } else if (!isIssued && isMeantToProlong(events.latest, before, after))
+      reason = expiresAt === null ? 'lifetime' : 'no_duration';
+  };
+  // What is to be suspended is judged before its end moves back.
+  const isEarly = live === 'active';
+  if (!isEarly) await move();
   if (!isIssued) {
-    const now = { ...stored, expiresAt };
-    const { change, refused } = await moveToState(work, license, now, { before, after, isMoved });
+    const judged = isEarly ? stored : { ...stored, expiresAt };
+    const { change, refused } = await moveToState(work, license, judged, { partsWere, parts, after, isMoved });
     if (change !== undefined) changes.push(change);
     reason ??= refused;
     if (isGivenBack(license, events.latest, before, after)) changes.push('reinstated');
   }
-  if (changes.length === 0 && !isIssued) reason ??= whyUnchanged(work, events.latest, is, after);
-  return { changes, ...(reason !== undefined && { reason }) };
+  if (isEarly) await move();
+  if (changes.length === 0 && !isIssued) reason ??= whyUnchanged(work, events, is, after);
+  return { changes, standing: after, ...(reason !== undefined && { reason }) };
 }
 
 /** What the events of a line say before it has run. */
 const NOT_YET: Standing = {
-  ...{ state: 'none', by: undefined, holds: new Map(), paidAt: undefined },
-  ...{ terms: [], upgrade: undefined },
+  ...{ state: 'none', by: undefined, holds: new Map(), returnedAt: undefined, paidAt: undefined },
+  ...{ terms: [], isPaid: false, upgrade: undefined },
 };
 
-/** Whether the order's terms are in force: those of a renewal are taken back, those of an issued licence only rest. */
-function isGiven({ role }: OrderLicense, { state }: Standing): boolean {
-  return role === 'issued' || state === 'active';
+function partOf({ id, role, baseEndsAt }: OrderLicense, standing: Standing): Part {
+  return { id, role, baseEndsAt, standing };
 }
 
-/** The licence's end once the events say `after` instead of `before`. */
-async function nextEnd(
-  work: Work,
-  license: OrderLicense,
-  { expiresAt }: LockedLicense,
-  { before, after, was, is }: { before: Standing; after: Standing; was: Plans; is: Plans },
-): Promise<Date | null> {
-  const end = (standing: Standing, durationOf: DurationOf) =>
-    license.role === 'issued'
-      ? issuedUntil(standing.terms, durationOf)
-      : isGiven(license, standing)
-        ? prolonged(license.baseEndsAt, standing.terms, durationOf)
-        : license.baseEndsAt;
-  const [durationsWere, durationsAre] = [await durations(work, was), await durations(work, is)];
-  const [from, to] = [end(before, durationsWere), end(after, durationsAre)];
-  const last = after.terms.at(-1);
+/** What the licence's other orders say of it. */
+async function otherParts(work: Work, license: OrderLicense): Promise<PlannedPart[]> {
+  const parts: PlannedPart[] = [];
+  for (const row of await findOrderLicenses(work.trx, license.licenseId))
+    if (row.id !== license.id)
+      parts.push({
+        ...partOf(row, await standingOf(work, row)),
+        plans: JSON.parse(row.plansJson) as Plans,
+      });
+  return parts;
+}
+
+/** The plan that the latest upgrade gives, else that which the licence was sold on, or had before orders changed it. */
+function chosenPlan(parts: PlannedPart[]): {
+  key: string;
+  sold?: Sold;
+  had?: { plan: number; limit: number };
+  of?: { id: number; identity: string };
+} {
+  let latest: { part: PlannedPart; at: Date; identity: string } | undefined;
+  for (const part of parts) {
+    const { upgrade } = part.standing;
+    if (upgrade && isGiven(part) && (latest === undefined || upgrade.at >= latest.at))
+      latest = { part, ...upgrade };
+  }
+  if (latest !== undefined) {
+    const { part, identity } = latest;
+    const sold = part.plans.upgrades[identity];
+    const of = { id: part.id, identity };
+    if (sold) return { key: `${part.id}:${identity}:${sold.plan}:${sold.slots}`, sold, of };
+  }
+  const issued = parts.find(({ role }) => role === 'issued');
+  if (issued !== undefined) return { key: 'base', sold: issued.plans.base };
+  return { key: 'base', ...(parts[0]?.plans.had && { had: parts[0].plans.had }) };
+}
+
+/** The licence's end once the events say what `after` says. */
+function nextEnd(expiresAt: Date | null, before: Part[], after: Part[]): Date | null {
+  const [from, to] = [licenseEnd(before), licenseEnd(after)];
+  const [terms, termsWere] = [termsOf(after), termsOf(before)];
+  const last = terms.at(-1);
   const isAppended =
     last !== undefined &&
-    isGiven(license, before) &&
-    isGiven(license, after) &&
-    after.terms.length === before.terms.length + 1 &&
-    before.terms.every(({ identity }, i) => identity === after.terms[i]?.identity);
+    terms.length === termsWere.length + 1 &&
+    termsWere.every(({ identity, part }, i) => identity === terms[i]?.identity && part === terms[i].part);
   // Somebody moved the end by hand: a new term counts from where it is now.
-  if (isAppended && !isSame(expiresAt, from)) return prolonged(expiresAt, [last], durationsAre);
+  if (isAppended && !isSame(expiresAt, from)) return endOf([last], expiresAt);
   return movedEnd(expiresAt, from, to);
 }
 
@@ -133,13 +187,19 @@ function isMeantToProlong(latest: OrderEvent | undefined, before: Standing, afte
 }
 
 /** @returns why it was refused */
-async function moveToPlan(work: Work, stored: LockedLicense, sold: Sold): Promise<string | undefined> {
+async function moveToPlan(
+  work: Work,
+  stored: LockedLicense,
+  { sold, had }: { sold?: Sold; had?: { plan: number; limit: number } },
+): Promise<string | undefined> {
   const { trx, context } = work;
-  const plan = await planOf(work, sold.plan);
+  const id = sold?.plan ?? had?.plan;
+  const plan = id === undefined ? undefined : await planOf(work, id);
   if (plan === undefined) return 'no_plan';
   try {
-    if (stored.planId !== plan.id) await changePlan(trx, stored.id, plan.id, context);
-    const limit = limitOf(plan, sold);
+    if (stored.planId !== plan.id)
+      await changePlan(trx, stored.id, plan.id, { ...context, otherProduct: true });
+    const limit = sold === undefined ? (had?.limit ?? plan.activationLimit) : limitOf(plan, sold);
     const has = stored.planId === plan.id ? stored.activationLimit : plan.activationLimit;
     if (limit !== has) await setLimit(trx, stored.id, limit, context);
     return undefined;
@@ -168,7 +228,12 @@ async function moveToState(
   { trx, context }: Work,
   license: OrderLicense,
   stored: LockedLicense,
-  { before, after, isMoved }: { before: Standing; after: Standing; isMoved: boolean },
+  {
+    partsWere,
+    parts,
+    after,
+    isMoved,
+  }: { partsWere: PlannedPart[]; parts: PlannedPart[]; after: Standing; isMoved: boolean },
 ): Promise<{ change?: Change; refused?: string }> {
   const licenseId = stored.id;
   const live = liveStatus(stored, context.now);
@@ -177,26 +242,18 @@ async function moveToState(
     await setOrderLicense(trx, license.id, { state: 'cancelled' });
     return { change: 'cancelled' };
   }
-  if (license.role === 'renewed') {
-    const state = after.state === 'active' ? 'active' : 'taken_back';
-    await setOrderLicense(trx, license.id, { state });
-  }
-  // Read under the licence's lock: its other orders may have changed them since this one's lock.
-  const all: { row: OrderLicense; standing: Standing | undefined }[] = [];
-  for (const row of await findOrderLicenses(trx, licenseId))
-    all.push({ row, standing: row.id === license.id ? undefined : await standingOf(trx, row) });
-  const issued = all.find(({ row }) => row.role === 'issued');
+  if (license.role === 'renewed')
+    await setOrderLicense(trx, license.id, {
+      state: isGiven(partOf(license, after)) ? 'active' : 'taken_back',
+    });
+  const rows = await findOrderLicenses(trx, licenseId);
+  const issued = rows.find(({ role }) => role === 'issued');
   if (issued === undefined) return live === 'suspended' ? { refused: 'suspended' } : {};
-  const holds = (own: Standing) =>
-    holdsOf(
-      issued.standing ?? own,
-      all.filter(({ row }) => row.role === 'renewed').map(({ standing }) => standing ?? own),
-    );
-  const [was, is] = [holds(before), holds(after)];
+  const [was, is] = [holdsOf(partsWere), holdsOf(parts)];
   const hasNew = [...is].some(([event, at]) => was.get(event)?.getTime() !== at.getTime());
-  const isHeld = issued.row.state === 'suspended';
+  const isHeld = issued.state === 'suspended';
   const setHeld = (held: boolean) =>
-    setOrderLicense(trx, issued.row.id, { state: held ? 'suspended' : 'active' });
+    setOrderLicense(trx, issued.id, { state: held ? 'suspended' : 'active' });
   if (is.size > 0 && (hasNew || (isMoved && !isHeld))) {
     if (live === 'suspended') {
       if (!isHeld) await setHeld(true);
@@ -217,11 +274,13 @@ async function moveToState(
 }
 
 /** What another order's events say of its line that issued or renewed a licence. */
-async function standingOf(trx: Transaction, { orderId, lineId, plansJson }: OrderLicense): Promise<Standing> {
-  const line = (await listOrderLines(trx, [orderId])).find(({ id }) => id === lineId);
+async function standingOf(work: Work, { id, orderId, lineId, plansJson }: OrderLicense): Promise<Standing> {
+  const { trx } = work;
+  const line = (await listOrderLines(trx, [orderId])).find((one) => one.id === lineId);
   if (line === undefined) return NOT_YET;
   const events = (await listOrderEvents(trx, orderId)).flatMap((event) => concerning(event, line));
-  return foldLine(events, known(JSON.parse(plansJson) as Plans));
+  const n = numbersOf(await listOrderLicenses(trx, [orderId])).get(id) ?? 1;
+  return foldLine(events, await meaningsOf(work, JSON.parse(plansJson) as Plans, line, n));
 }
 
 /** Whether an order suspended the licence last; a seller's own suspension is the seller's to lift. */
@@ -233,12 +292,13 @@ async function isSuspendedByOrder(trx: Transaction, licenseId: number): Promise<
 /** Why an event that has an effect changed nothing. */
 function whyUnchanged(
   { order }: Work,
-  latest: OrderEvent | undefined,
+  { after, latest }: { after: LineEvent[]; latest: OrderEvent | undefined },
   { upgrades }: Plans,
   { state, by }: Standing,
 ): string | undefined {
   if (latest === undefined) return undefined;
-  if (upgrades[latest.identity] === null) return order.isTest ? 'test' : 'other_product';
+  if (upgrades[latest.identity] === null) return order.isTest ? 'test' : 'other_activation_type';
+  if (isUnknownRefund(latest, after)) return 'unknown_payment';
   if (state === 'active') return latest.effect === 'issue' ? 'issued' : 'older';
   return by;
 }

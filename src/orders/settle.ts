@@ -1,9 +1,9 @@
-import { lockLicenses } from '../store/licenses';
-import type { OrderEvent, OrderLine } from '../store/orders';
-import { foldLine, type LineEvent, type OrderEventName } from './fold';
-import { adoptRenewed, issueLine } from './line-licenses';
+import { findLicensesByIds, lockLicenses } from '../store/licenses';
+import type { OrderEvent, OrderLicense, OrderLine } from '../store/orders';
+import { foldLine, type LineEvent, type Meanings, type OrderEventName, type Standing } from './fold';
+import { adoptRenewed, issueLine, issueMore, soldLine } from './line-licenses';
 import { settleLicense } from './settle-license';
-import { type Plans, resolveUpgrades } from './sold';
+import { numbersOf, planOf, type Plans, resolveUpgrades, type Sold } from './sold';
 import {
   type Action,
   type Change,
@@ -46,10 +46,16 @@ export async function settleLine(
   const changes: Change[] = [];
   let isNew = false;
   if (licenses.length === 0) {
-    const { state, by } = foldLine(after, new Set());
+    const sold = line.renewsJson === null ? await soldLine(work, line) : undefined;
+    const { state, by } = foldLine(after, await meaningsAhead(work, line, sold, after));
     if (state !== 'active') return nothing(none(whyIgnored(latest) ?? by ?? 'not_paid'));
     if (work.order.isTest && work.shop.testPlanId === null) return nothing(none('test'));
-    const made = await (line.renewsJson === null ? issueLine(work, line, after) : adoptRenewed(work, line));
+    const made =
+      sold === undefined
+        ? await adoptRenewed(work, line)
+        : isWaiting(sold)
+          ? sold
+          : await issueLine(work, line, after, sold);
     if ('action' in made) return nothing(made);
     if (isWaiting(made))
       return {
@@ -68,6 +74,8 @@ export async function settleLine(
     work.trx,
     licenses.map(({ licenseId }) => licenseId),
   );
+  const numbers = numbersOf(licenses);
+  const settled: { license: OrderLicense; plans: Plans; standing: Standing }[] = [];
   for (const license of licenses) {
     const stored = locked.get(license.licenseId);
     // Only a row that was deleted by hand is missing.
@@ -84,18 +92,72 @@ export async function settleLine(
       waitingUpgrades.add(identity);
       waits ??= wait;
     }
+    const n = numbers.get(license.id) ?? 1;
     const change = await settleLicense(
       work,
-      { license, stored, was: plans, is: resolved.plans, isNew },
+      { license, line, n, stored, was: plans, is: resolved.plans, isNew },
       { before, after, latest },
     );
     changes.push(...change.changes);
     reason ??= change.reason;
+    settled.push({ license, plans: resolved.plans, standing: change.standing });
   }
+  const more = await settleCount(work, line, settled);
+  if (more === 'issued') changes.push('issued');
+  else if (more === 'reduced') reason = 'reduced';
+  else if (more !== undefined) waits ??= more;
+  if (more !== undefined && typeof more === 'object')
+    for (const { identity } of after.filter(isUpgrade)) waitingUpgrades.add(identity);
   if (latest !== undefined && waitingUpgrades.has(latest.identity) && waits !== undefined)
     return { outcome: { action: 'waiting', reason: waits.waitsFor }, waits, waitingUpgrades };
   const action = chosenAction(changes, latest?.event as OrderEventName | undefined);
   return { outcome: outcomeOf(latest, action, reason), waits, waitingUpgrades };
+}
+
+/** What a line's events need to be folded before it has licences: an upgrade may be resolved later. */
+async function meaningsAhead(
+  work: Work,
+  line: OrderLine,
+  sold: Sold[] | Waits | undefined,
+  events: LineEvent[],
+): Promise<Meanings> {
+  const [first] = sold === undefined || isWaiting(sold) ? [] : sold;
+  const plan = first && (await planOf(work, first.plan));
+  const base = { duration: plan?.duration ?? null, count: 1 };
+  const upgrades = new Map(events.filter(isUpgrade).map(({ identity }) => [identity, base]));
+  return { base, upgrades, renews: line.renewsJson !== null, n: 1 };
+}
+
+/**
+ * Issues the licences that an upgrade has given the line more.
+ * @returns `reduced`: it gives fewer, and those above stay by the rules of the shop
+ */
+async function settleCount(
+  work: Work,
+  line: OrderLine,
+  settled: { license: OrderLicense; plans: Plans; standing: Standing }[],
+): Promise<'issued' | 'reduced' | Waits | undefined> {
+  let did: 'issued' | 'reduced' | undefined;
+  for (const { license, plans, standing } of settled) {
+    const isFirst = settled.find((one) => one.plans.base.plan === plans.base.plan)?.license.id === license.id;
+    const wanted = standing.upgrade && plans.upgrades[standing.upgrade.identity]?.count;
+    if (!isFirst || wanted === undefined || standing.state !== 'active') continue;
+    const alike = work.licenses.filter(
+      ({ lineId, state, plansJson }) =>
+        lineId === line.id &&
+        state !== 'cancelled' &&
+        (JSON.parse(plansJson) as Plans).base.plan === plans.base.plan,
+    );
+    if (alike.length > wanted && did === undefined) did = 'reduced';
+    if (alike.length >= wanted) continue;
+    const [like] = await findLicensesByIds(work.trx, [license.licenseId]);
+    if (like === undefined) continue;
+    const { planId, activationLimit: limit, expiresAt } = like;
+    const made = await issueMore(work, line, wanted - alike.length, { planId, limit, plans, expiresAt });
+    if (isWaiting(made)) return made;
+    did = 'issued';
+  }
+  return did;
 }
 
 function outcomeOf(latest: OrderEvent | undefined, action: Action, reason: string | undefined): Outcome {
@@ -111,7 +173,7 @@ function isUpgrade({ effect }: Pick<LineEvent, 'effect'>): boolean {
 /** An event may change several things; the answer names the one it was sent for. */
 function chosenAction(changes: Change[], event: OrderEventName | undefined): Action {
   const first: Change[] = event === 'renewed' ? ['renewed'] : [];
-  if (event === 'chargeback_reversed') first.push('issued', 'reinstated');
+  if (event === 'chargeback_reversed' || event === 'refund_failed') first.push('issued', 'reinstated');
   const order: Change[] = [
     ...first,
     'issued',

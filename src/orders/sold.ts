@@ -2,9 +2,10 @@ import { findPlan, type Plan } from '../store/catalogue';
 import { MAX_UINT32 } from '../store/columns';
 import { type OrderEvent, type OrderLicense, type OrderLine, setOrderLicense } from '../store/orders';
 import { findSkus } from '../store/shops';
-import type { DurationOf } from './fold';
+import { byTime, findReturned, type Meaning, type Meanings } from './fold';
+import { MAX_QUANTITY } from './message';
 import { skuDigest } from './names';
-import type { StoredLine, Work, Waits } from './work';
+import { concerning, isWaiting, type StoredLine, type Work, type Waits } from './work';
 
 /** What an article or an upgrade means: plans, kept as they were when it ran. */
 
@@ -12,32 +13,35 @@ import type { StoredLine, Work, Waits } from './work';
 export interface Sold {
   plan: number;
   slots: number;
+  /** licences of it; undefined: those that there are */
+  count?: number;
 }
 
 /** `OrderLicense.plansJson` */
 export interface Plans {
   base: Sold;
-  /** null: the upgrade is impossible for this licence */
-  upgrades: Record<string, Sold | null>;
+  /** of a line that renews: the licence's plan and limit before it */
+  had?: { plan: number; limit: number };
+  /** null: the upgrade is impossible for this licence. `of`: the article and quantity that it was resolved for */
+  upgrades: Record<string, (Sold & { of?: string }) | null>;
 }
 
-export function known({ upgrades }: Plans): Set<string> {
-  return new Set(Object.keys(upgrades).filter((identity) => upgrades[identity] !== null));
-}
-
-/** The plans that an article, or a plan's id, means; undefined: it is not mapped. */
+/** The plans that an article, or a plan's id, means, or why it means none yet. */
 export async function soldAs(
   work: Work,
   { planId, sku, quantity }: { planId: number | null; sku: string | null; quantity: number },
-): Promise<{ sold: Sold; count: number }[] | undefined> {
-  if (planId !== null) return [{ sold: { plan: planId, slots: 1 }, count: quantity }];
-  if (sku === null) return undefined;
-  const entries = await findSkus(work.trx, [skuDigest(work.shop.name, sku)]);
-  if (entries.length === 0) return undefined;
+): Promise<Required<Sold>[] | Waits> {
+  if (planId !== null) return [{ plan: planId, slots: 1, count: quantity }];
+  const awaited = skuDigest(work.shop.name, sku ?? '');
+  const entries = sku === null ? [] : await findSkus(work.trx, [awaited]);
+  if (entries.length === 0) return { waitsFor: 'not_mapped', awaited };
+  // It runs when the article's quantity is changed to slots.
+  if (quantity > MAX_QUANTITY && entries.some((entry) => entry.quantity !== 'slots'))
+    return { waitsFor: 'too_many', awaited: null };
   return entries.map((entry) =>
     entry.quantity === 'slots'
-      ? { sold: { plan: entry.planId, slots: quantity }, count: 1 }
-      : { sold: { plan: entry.planId, slots: 1 }, count: quantity },
+      ? { plan: entry.planId, slots: quantity, count: 1 }
+      : { plan: entry.planId, slots: 1, count: quantity },
   );
 }
 
@@ -51,15 +55,39 @@ export function limitOf(plan: Plan, { slots }: Sold): number {
   return Math.min(plan.activationLimit * slots, MAX_UINT32);
 }
 
-export async function durations(work: Work, { base, upgrades }: Plans): Promise<DurationOf> {
-  const byUpgrade = new Map<string | undefined, string | null>();
-  byUpgrade.set(undefined, (await planOf(work, base.plan))?.duration ?? null);
+/** What a line's events need to know to be folded, for the `n`th of its licences. */
+export async function meaningsOf(
+  work: Work,
+  { base, upgrades }: Plans,
+  line: Pick<OrderLine, 'renewsJson'>,
+  n: number,
+): Promise<Meanings> {
+  const meaning = async ({ plan, count }: Sold): Promise<Meaning> => ({
+    duration: (await planOf(work, plan))?.duration ?? null,
+    count: count ?? n,
+  });
+  const known = new Map<string, Meaning>();
   for (const [identity, sold] of Object.entries(upgrades))
-    if (sold !== null) byUpgrade.set(identity, (await planOf(work, sold.plan))?.duration ?? null);
-  return (upgrade) => byUpgrade.get(upgrade) ?? null;
+    if (sold !== null) known.set(identity, await meaning(sold));
+  return { base: await meaning(base), upgrades: known, renews: line.renewsJson !== null, n };
 }
 
-/** What the order's upgrades mean for a licence; those known before stay what they were. */
+/** Which of its line's licences each is, from 1, counted for each plan that the line was sold as. Cancelled ones count no more. */
+export function numbersOf(licenses: OrderLicense[]): Map<number, number> {
+  const counts = new Map<string, number>();
+  const numbers = new Map<number, number>();
+  for (const { id, lineId, state, plansJson } of licenses) {
+    if (state === 'cancelled') continue;
+    const { base } = JSON.parse(plansJson) as Plans;
+    const of = `${lineId}:${base.plan}`;
+    const n = (counts.get(of) ?? 0) + 1;
+    counts.set(of, n);
+    numbers.set(id, n);
+  }
+  return numbers;
+}
+
+/** What the order's upgrades mean for a licence. Those known before stay what they were while they name the same. */
 export async function resolveUpgrades(
   work: Work,
   license: OrderLicense,
@@ -68,24 +96,30 @@ export async function resolveUpgrades(
   line: OrderLine,
 ): Promise<{ plans: Plans; waiting: Map<string, Waits> }> {
   const waiting = new Map<string, Waits>();
-  const upgrades = { ...plans.upgrades };
-  for (const event of events) {
-    if (event.effect !== 'change_plan' || event.identity in upgrades || event.linesJson === null) continue;
-    const wanted = (JSON.parse(event.linesJson) as StoredLine[]).find((one) => one.line === line.line);
-    if (wanted === undefined) continue;
-    const { plan_id: planId = null, sku = null, quantity = line.quantity } = wanted;
-    const sold = await soldAs(work, { planId, sku, quantity });
-    if (sold === undefined) {
-      waiting.set(event.identity, { waitsFor: 'not_mapped', awaited: skuDigest(work.shop.name, sku ?? '') });
+  const concerned = events
+    .flatMap((stored) => concerning(stored, line).map((one) => ({ ...one, linesJson: stored.linesJson })))
+    .sort(byTime);
+  const returned = findReturned(concerned);
+  const upgrades: Plans['upgrades'] = {};
+  let article = { planId: line.planId, sku: line.sku };
+  let quantity = line.quantity;
+  for (const { linesJson, identity, effect, changes } of concerned) {
+    if (effect !== 'change_plan' || !changes) continue;
+    const wanted = (JSON.parse(linesJson as string) as StoredLine[]).find((one) => one.line === line.line);
+    const { plan_id: planId = null, sku = null } = wanted ?? {};
+    // What it does not name stays as it was.
+    const named = planId === null && sku === null ? article : { planId, sku };
+    const many = wanted?.quantity ?? quantity;
+    if (!returned.has(identity)) [article, quantity] = [named, many];
+    const of = JSON.stringify([named.planId, named.sku, many]);
+    const before = plans.upgrades[identity];
+    if (before !== undefined && (before === null || before.of === of)) {
+      upgrades[identity] = before;
       continue;
     }
-    const own = await planOf(work, plans.base.plan);
-    upgrades[event.identity] = null;
-    for (const { sold: one } of sold)
-      if ((await planOf(work, one.plan))?.productId === own?.productId) {
-        upgrades[event.identity] = one;
-        break;
-      }
+    const sold = await soldAs(work, { ...named, quantity: many });
+    if (isWaiting(sold)) waiting.set(identity, sold);
+    else upgrades[identity] = { ...(await choosePlan(work, sold, plans)), of };
   }
   // A test licence stays on the plan for tests.
   if (work.order.isTest) for (const identity of Object.keys(upgrades)) upgrades[identity] = null;
@@ -93,4 +127,11 @@ export async function resolveUpgrades(
   if (JSON.stringify(resolved) !== JSON.stringify(plans))
     await setOrderLicense(work.trx, license.id, { plansJson: JSON.stringify(resolved) });
   return { plans: resolved, waiting };
+}
+
+/** Of an article with several plans, that of the licence's own product. */
+async function choosePlan(work: Work, sold: Sold[], { base, had }: Plans): Promise<Sold> {
+  const own = await planOf(work, had?.plan ?? base.plan);
+  for (const one of sold) if ((await planOf(work, one.plan))?.productId === own?.productId) return one;
+  return sold[0] as Sold;
 }

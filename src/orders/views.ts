@@ -141,6 +141,7 @@ function orderFields(order: Order) {
     test: order.isTest,
     customer: order.customer,
     customer_name: order.customerName,
+    language: order.language,
     created_at: formatTimestamp(order.createdAt),
   };
 }
@@ -165,6 +166,8 @@ export function orderEventJson(event: OrderEvent) {
     received_at: formatTimestamp(event.receivedAt),
     actor: event.actor,
     partial: event.partial,
+    payment: event.payment,
+    renews_itself: event.renewsItself,
     test: event.isTest,
     lines: event.linesJson === null ? null : (JSON.parse(event.linesJson) as StoredLine[]),
     outcomes: JSON.parse(event.outcomeJson) as (Outcome & { line: string })[],

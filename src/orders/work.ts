@@ -59,17 +59,36 @@ export const isWaiting = (found: object): found is Waits => 'waitsFor' in found;
 /** Why an event has no effect at all. */
 export function whyIgnored(event: OrderEvent | undefined): string | undefined {
   if (event?.effect !== 'none') return undefined;
+  if (event.event === 'payment_failed') return 'payment_failed';
   return event.partial ? 'partial' : event.isTest ? 'test' : 'rule';
 }
 
+/** Whether a refund names a payment of which the line's events tell nothing. */
+export function isUnknownRefund({ event, payment }: OrderEvent, events: LineEvent[]): boolean {
+  if (payment === null || (event !== 'refunded' && event !== 'refund_failed')) return false;
+  return !events.some(
+    (one) => one.effect in PAYING && (one.payment === payment || one.payment === null),
+  );
+}
+
+const PAYING: Partial<Record<Effect, true>> = { issue: true, renew: true, change_plan: true };
+
 /** An event as it concerns a line; nothing when it names other lines. */
 export function concerning(
-  { event, identity, at, effect, linesJson }: OrderEvent,
+  { event, identity, at, effect, payment, reduced, linesJson }: OrderEvent,
   { line }: Pick<OrderLine, 'line'>,
 ): LineEvent[] {
   const named = linesJson === null ? undefined : (JSON.parse(linesJson) as StoredLine[]);
   const own = named?.find((one) => one.line === line);
   if (named !== undefined && own === undefined) return [];
   const paidUntil = own?.paid_until === undefined ? null : new Date(own.paid_until);
-  return [{ event: event as OrderEventName, identity, at, effect: effect as Effect, paidUntil }];
+  return [
+    {
+      event: event as OrderEventName,
+      ...{ identity, at, paidUntil, payment },
+      effect: effect as Effect,
+      changes: [own?.plan_id, own?.sku, own?.quantity].some((one) => one !== undefined),
+      reduced: reduced as Effect | null,
+    },
+  ];
 }

@@ -221,8 +221,11 @@ async function* outboxRows(
   whose: Whose,
 ): AsyncGenerator<Delivery | (Delivery & { webhookId: null })> {
   const ids = await findOutboxIds(db, whose.customer.address, whose.licenseIds);
-  for await (const row of rowsOf(db, 'outbox', ids, whose)) yield toFields(row) as Delivery;
+  for await (const row of rowsOf(db, 'outbox', ids, whose)) yield toFields(row) as OutboxEntry;
 }
+
+/** A mail, or a delivery to a receiver. */
+type OutboxEntry = Omit<Delivery, 'webhookId'> & { webhookId: number | null };
 
 /** Receivers of webhooks whose description names the customer. */
 async function* receiverItems(db: Db, whose: Whose): AsyncGenerator<object> {

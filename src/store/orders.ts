@@ -19,6 +19,8 @@ export interface Order {
   ownOnly: boolean;
   customer: string | null;
   customerName: string | null;
+  /** the customer's, as the shop told it */
+  language: string | null;
   isTest: boolean;
   /** waiting: a line waits */
   state: 'done' | 'waiting';
@@ -38,6 +40,12 @@ export interface OrderEvent {
   actor: string;
   /** a part of the money only */
   partial: boolean;
+  /** the shop's name of the payment that it is about */
+  payment: string | null;
+  /** whether it said that a subscription pays on by itself; null: it did not say */
+  renewsItself: boolean | null;
+  /** of an upgrade: what the shop's rules do with licences that it takes away, an Effect (orders/fold.ts) */
+  reduced: string | null;
   /** the sender marked it as a test */
   isTest: boolean;
   /** what the shop's rules made of it when it came: an Effect (orders/fold.ts) */
@@ -118,7 +126,7 @@ export async function lockOrder(trx: Transaction, id: number): Promise<Order | u
 export async function setOrder(
   trx: Transaction,
   id: number,
-  changes: Partial<Pick<Order, 'customer' | 'customerName' | 'state'>>,
+  changes: Partial<Pick<Order, 'customer' | 'customerName' | 'language' | 'state'>>,
 ): Promise<void> {
   const { customer } = changes;
   const digest = customer === undefined ? {} : { customerDigest: customerDigest(customer) };

@@ -16,7 +16,7 @@ export const TEXT_COLUMNS = {
   events: ['actor', 'before_json', 'after_json'],
   outbox: ['recipient', 'details_json', 'answer'],
   orders: ['number', 'owner', 'customer', 'customer_name'],
-  order_events: ['event_id', 'actor', 'lines_json', 'outcome_json'],
+  order_events: ['event_id', 'payment', 'actor', 'lines_json', 'outcome_json'],
   order_lines: ['line', 'sku', 'renews_json'],
   shop_links: ['target'],
   shop_messages: ['reason', 'pending_json'],

@@ -13,6 +13,7 @@ interface Column {
 
 const FLAGS = new Set([
   ...['compromised', 'free', 'free_staging', 'is_first', 'is_test', 'own_only', 'partial', 'reminders'],
+  'renews_itself',
 ]);
 
 const columns = new Map<string, Column>();
@@ -34,7 +35,7 @@ export function toFields(row: object): unknown {
 }
 
 function readerOf(name: string): Column['read'] {
-  if (FLAGS.has(name)) return (value) => value !== 0;
+  if (FLAGS.has(name)) return (value) => (value === null ? null : value !== 0);
   if (/(^|_)at$|_until$/.test(name))
     return (value) => (typeof value === 'string' ? fromSqlTime(value) : value);
   return (value) => value;

@@ -326,6 +326,8 @@ const ORDER_EVENTS: Record<string, string> = {
   paid: 'bezahlt',
   renewed: 'verlängert',
   upgraded: 'Tarif gewechselt',
+  payment_failed: 'Zahlung fehlgeschlagen',
+  refund_failed: 'Erstattung fehlgeschlagen',
   refunded: 'erstattet',
   charged_back: 'zurückgebucht',
   chargeback_reversed: 'Rückbuchung aufgehoben',
@@ -338,6 +340,7 @@ type WaitsFor = (facts: { sku: string; renews: string }) => string;
 const WAITS: Record<string, WaitsFor> & { other: WaitsFor } = {
   not_mapped: ({ sku }) => `ihr Artikel „${sku}“ ist keinem Tarif zugeordnet`,
   unknown_order: ({ renews }) => `sie verlängert „${renews}“, und davon ist hier nichts bekannt`,
+  too_many: () => 'sie wäre mehr als 100 Lizenzen auf einmal',
   reference_in_use: () => 'eine andere Lizenz hat ihre Bestellnummer',
   no_plan: () => 'ihren Tarif gibt es nicht mehr',
   other: () => 'es fehlt etwas',

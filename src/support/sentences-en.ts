@@ -291,6 +291,7 @@ type WaitsFor = (facts: { sku: string; renews: string }) => string;
 const WAITS: Record<string, WaitsFor> & { other: WaitsFor } = {
   not_mapped: ({ sku }) => `its article "${sku}" is not mapped to a plan`,
   unknown_order: ({ renews }) => `it renews "${renews}", of which nothing is known here`,
+  too_many: () => 'it would be more than 100 licences at once',
   reference_in_use: () => 'another licence has its reference',
   no_plan: () => 'its plan does not exist any more',
   other: () => 'something is missing',

@@ -218,7 +218,7 @@ function eventLineHere(job: Job, line: Record<string, unknown>): Record<string, 
 }
 
 /** What a licence was sold as, and what its upgrades meant. */
-function plansHere(job: Job, { base, upgrades, ...others }: OrderLicenseRecord['plans']) {
+function plansHere(job: Job, { base, had, upgrades, ...others }: OrderLicenseRecord['plans']) {
   const sold = (one: unknown): unknown => {
     const plan = (one as { plan?: unknown } | null)?.plan;
     return typeof plan === 'number' ? { ...(one as object), plan: planHere(job, plan) } : one;
@@ -226,6 +226,7 @@ function plansHere(job: Job, { base, upgrades, ...others }: OrderLicenseRecord['
   const known = Object.entries((upgrades as object | undefined) ?? {}) as [string, unknown][];
   return {
     base: sold(base),
+    ...(had !== undefined && { had: sold(had) }),
     upgrades: Object.fromEntries(known.map(([identity, one]) => [identity, sold(one)])),
     ...others,
   };

@@ -20,7 +20,7 @@ import { RELEASE_STATES } from '../store/releases';
 /** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
 export const FORMAT = 'licensing-gateway export';
-export const FORMAT_VERSION = 6;
+export const FORMAT_VERSION = 7;
 /** The oldest version that is still read. */
 export const OLDEST_VERSION = 1;
 /** What records of earlier versions lack: by the version that brought the fields, and the record's type. */
@@ -35,6 +35,7 @@ const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown
   },
   4: { plan: { self_service_moves: 3 } },
   5: { activation: { held_until: null }, access: { site: null, installed_version: null } },
+  7: { order: { language: null } },
 };
 
 /** Types that files of earlier versions do not count: by the version that brought them. */
@@ -113,6 +114,9 @@ const ORDER_EVENT = record(
     received_at: time(),
     actor: text(MAX_LABEL_LENGTH),
     partial: flag(),
+    payment: nullable(text(MAX_LABEL_LENGTH, 1)),
+    renews_itself: nullable(flag()),
+    reduced: nullable(ascii(16)),
     test: flag(),
     effect: ascii(16),
     lines: nullable(array()),
@@ -238,6 +242,7 @@ export const RECORDS = {
       own_only: flag(),
       customer: nullable(text(MAX_LABEL_LENGTH)),
       customer_name: nullable(text(MAX_LABEL_LENGTH)),
+      language: nullable(ascii(8)),
       test: flag(),
       state: oneOf(['done', 'waiting']),
       created_at: time(),
@@ -372,7 +377,12 @@ export function upgradeRecord(
   record: Record<string, unknown>,
   version: number,
 ): Record<string, unknown> {
-  const value = type === 'license' && version < 3 ? withOneKey(record) : record;
+  const value =
+    type === 'license' && version < 3
+      ? withOneKey(record)
+      : type === 'order' && version < 7
+        ? withPayments(record)
+        : record;
   const missing = Object.entries(ADDED_FIELDS).flatMap(([since, added]) =>
     version < Number(since) ? Object.entries(added[type] ?? {}) : [],
   );
@@ -387,6 +397,18 @@ function withOneKey({ key_digest, key_hint, key_sealed, ...license }: Record<str
     ...license,
     main_key_id: id,
     keys: [{ id, key_digest, key_hint, key_sealed, ...terms, created_at }],
+  };
+}
+
+/** Events told nothing of their payment. */
+function withPayments({ events, ...order }: Record<string, unknown>) {
+  const added = { payment: null, renews_itself: null, reduced: null };
+  const isObject = (one: unknown): one is object => typeof one === 'object' && one !== null;
+  return {
+    ...order,
+    events: Array.isArray(events)
+      ? events.map((one: unknown) => (isObject(one) ? { ...one, ...added } : one))
+      : events,
   };
 }
 

@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { parseMoment } from '../../licensing/timestamps';
 import { ORDER_EVENTS } from '../../orders/fold';
-import { MAX_LINES, MAX_QUANTITY, type OrderMessage } from '../../orders/message';
+import { MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../../orders/message';
 import { recordOrder } from '../../orders/record';
 import { findShop } from '../../orders/shops';
 import { listOrderPage, orderEventJson, orderJson, readOrder, recordedJson } from '../../orders/views';
@@ -30,12 +30,19 @@ const LineGiven = exactly(
     line: Type.String({ description: "The line's name within the order." }),
     plan_id: Type.Optional(IdGiven),
     sku: Type.Optional(Type.String({ description: "The shop's own article number, which its map has." })),
-    quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_QUANTITY, default: 1 })),
+    quantity: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_SLOTS_QUANTITY,
+        default: 1,
+        description: 'At most 100 licences. Above that, only of an article whose quantity are slots.',
+      }),
+    ),
     paid_until: Type.Optional(TimeGiven),
     renews: Type.Optional(
       Type.Union([Id, Text], {
         description:
-          'What the line renews: an earlier order or `order:line` of the same shop, or the id of a licence.',
+          'What the line renews: an earlier order or `order:line` of the same shop, or the id of a licence. With `upgraded`, what this order, which is a new one, changes.',
       }),
     ),
   },
@@ -56,10 +63,23 @@ const OrderGiven = exactly({
   ),
   test: Type.Optional(Type.Boolean({ description: 'Issues nothing, unless the shop has a plan for tests.' })),
   partial: Type.Optional(Type.Boolean({ description: 'Of `refunded`: a part of the money only.' })),
+  payment: Type.Optional(
+    Type.String({
+      description:
+        "The shop's name of the payment that the event is about. A refund of a payment takes back what that payment gave.",
+      examples: ['pay_77'],
+    }),
+  ),
+  renews_itself: Type.Optional(
+    Type.Boolean({ description: 'A subscription that pays on by itself, until `subscription_ended`.' }),
+  ),
   customer: Type.Optional(
     exactly({
       email: Type.String({ description: 'An e-mail address.' }),
       name: Type.Optional(Text),
+      language: Type.Optional(
+        Type.String({ description: '`en` or `de`. Another one counts as not given.', examples: ['de'] }),
+      ),
     }),
   ),
   lines: Type.Optional(
@@ -80,15 +100,17 @@ export function readOrderBody(body: object): OrderMessage {
 
 /** @throws OperatorError that names the field of a wrong time */
 function readOrderMessage(body: Static<typeof OrderGiven>): OrderMessage {
-  const { event_id: eventId, at, lines, ...others } = body;
+  const { event_id: eventId, renews_itself: renewsItself, at, lines, ...others } = body;
   return {
     ...others,
     eventId,
+    renewsItself,
     at: parseMoment(at, 'first', 'refused', 'at'),
-    lines: lines?.map(({ plan_id: planId, paid_until: until, ...line }) => ({
+    lines: lines?.map(({ plan_id: planId, paid_until: until, ...line }, i) => ({
       ...line,
       planId,
-      paidUntil: until === undefined ? undefined : parseMoment(until, 'last', 'refused', 'lines'),
+      paidUntil:
+        until === undefined ? undefined : parseMoment(until, 'last', 'refused', `lines.${i}.paid_until`),
     })),
   };
 }
@@ -137,6 +159,7 @@ const fields = {
   test: Type.Boolean(),
   customer: TextOrNull,
   customer_name: TextOrNull,
+  language: orNull(Type.String({ description: "The customer's, as the shop told it." })),
   created_at: Time,
   lines: Type.Array(
     exactly({
@@ -164,6 +187,8 @@ const OrderDetails = exactly(
           received_at: Time,
           actor: Text,
           partial: Type.Boolean(),
+          payment: orNull(Type.String({ description: "The shop's name of the payment that it is about." })),
+          renews_itself: orNull(Type.Boolean({ description: 'null: the event does not say.' })),
           test: Type.Boolean(),
           lines: Type.Union([Type.Array(Type.Object({}, { additionalProperties: true })), Type.Null()], {
             description: "As they came; null: all of the order's.",

@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { readCursor, isCursorId, toPage } from '../../licensing/cursors';
-import { ORDER_EVENTS } from '../../orders/fold';
 import { MESSAGE_RESULTS } from '../../orders/receive';
 import { runWaiting } from '../../orders/record';
-import { effectsOf } from '../../orders/rules';
+import { effectsOf, RULES } from '../../orders/rules';
 import {
   addShop,
   editShop,
@@ -24,9 +23,9 @@ import { get, list, patch, post, remove, type Call } from './operation';
 import { pageOf } from './reading';
 import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, wordOf } from './schemas';
 
-const EFFECTS = [...new Set(ORDER_EVENTS.flatMap(effectsOf))];
+const EFFECTS = [...new Set(RULES.flatMap(effectsOf))];
 
-const Rules = exactly(Object.fromEntries(ORDER_EVENTS.map((event) => [event, wordOf(effectsOf(event))])), {
+const Rules = exactly(Object.fromEntries(RULES.map((rule) => [rule, wordOf(effectsOf(rule))])), {
   title: 'ShopRules',
 });
 

@@ -41,12 +41,23 @@ export interface Told {
   type: string;
   /** why it changes no order; with it, there is no `event` */
   note?: Note | undefined;
+  /** with a note: money is concerned, and it cannot be told what for. It is shown until somebody acts */
+  unmatched?: boolean | undefined;
   event?: ToldEvent | undefined;
   links?: Link[];
 }
 
-/** Why a message changes no order. `used`: for its links alone. */
-export const NOTES = ['unused', 'links', 'unpaid', 'first_payment', 'not_final', 'partial', 'test'] as const;
+/** Why a message changes no order. `links`: for its links alone. `untold`: it cannot be told what it pays for. */
+export const NOTES = [
+  'unused',
+  'links',
+  'unpaid',
+  'first_payment',
+  'not_final',
+  'partial',
+  'test',
+  'untold',
+] as const;
 export type Note = (typeof NOTES)[number];
 
 export interface ToldEvent extends Omit<OrderMessage, 'shop' | 'order'> {

@@ -1,6 +1,5 @@
 import { plansOf } from '../../../licensing/catalogue';
-import { ORDER_EVENTS } from '../../../orders/fold';
-import { effectsOf, readRules } from '../../../orders/rules';
+import { effectsOf, readRules, RULES } from '../../../orders/rules';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
 import { countWaiting, listMessages, type ShopMessage } from '../../../orders/views';
 import { act, attempt, filled, unlessGone } from '../act';
@@ -73,7 +72,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
 async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const name = shopOf(call);
   const rules = Object.fromEntries(
-    ORDER_EVENTS.flatMap((event) => (sent.has(event) ? [[event, sent.get(event)]] : [])),
+    RULES.flatMap((event) => (sent.has(event) ? [[event, sent.get(event)]] : [])),
   );
   await act(call, sent, 'PATCH /shops/{name}', {
     path: { name },
@@ -265,7 +264,7 @@ function RulesPanel({ shop }: { shop: Shop }) {
     <Panel id="rules" title={texts.rules}>
       <Table
         caption={texts.rulesCaption}
-        rows={[...ORDER_EVENTS]}
+        rows={[...RULES]}
         empty={null}
         columns={[
           { title: texts.ruleColumns.event, kind: 'name', cell: (event) => events[event] },
@@ -296,7 +295,7 @@ function EditForm({ form, shop, plans }: { form: FormState; shop: Shop; plans: O
         <Inside>
           <FormErrors form={form} />
           <Form path={`/shops/${name}/edit`} form={form}>
-            {ORDER_EVENTS.map((event) => (
+            {RULES.map((event) => (
               <Select
                 form={form}
                 name={event}

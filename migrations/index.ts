@@ -50,6 +50,7 @@ import * as orderLines from './051_order_lines';
 import * as shopMessages from './052_shop_messages';
 import * as orderPayments from './060_order_payments';
 import * as shopMessageOrders from './064_shop_message_orders';
+import * as orderMails from './065_order_mails';
 
 /** In order. The database stores the names, without a file extension. */
 const migrations: Record<string, Knex.Migration> = {
@@ -104,6 +105,7 @@ const migrations: Record<string, Knex.Migration> = {
   '052_shop_messages': shopMessages,
   '060_order_payments': orderPayments,
   '064_shop_message_orders': shopMessageOrders,
+  '065_order_mails': orderMails,
 };
 
 /** Removes what only earlier versions read: run on a database in use once every process has been restarted. */

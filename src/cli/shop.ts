@@ -24,6 +24,8 @@ import {
   type ShopKind,
   type SkuQuantity,
 } from '../orders/shops';
+import { isPosting, mailOf, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
+import { mailingOf } from '../mail/queue';
 import { explainReadFault } from '../packages/file-faults';
 import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
 import { countWaiting, listMessages, messageJson } from '../orders/views';
@@ -57,6 +59,8 @@ const TEST_PLAN_HELP = 'what test orders issue: a plan by its id or name; withou
 
 /** Messages in one list. */
 const MAX_PAGE = 1_000;
+const MAIL_HELP =
+  'key: customers are mailed the keys of their orders; none: the shop hands them out itself. The default goes by the kind';
 const SECRET_HELP = 'a file with the secret that its messages are signed with; - reads standard input';
 
 function addAdd(shop: Command): void {
@@ -73,6 +77,7 @@ function addAdd(shop: Command): void {
       'api' as ShopKind,
     )
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
+    .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
     .option('--test', 'everything it sends is for testing')
     .option('--test-plan <plan>', TEST_PLAN_HELP, label)
     .addHelpText(
@@ -82,12 +87,16 @@ function addAdd(shop: Command): void {
     .action((name: string, given: AddOptions, command: Command) =>
       withSession(command, async (session) => {
         const { db, output, config } = session;
-        const { kind, test, testPlan } = given;
+        const { kind, test, testPlan, mail } = given;
         const secret = await readSecret(given.secretFile);
         const testPlanId = testPlan === undefined ? undefined : (await requirePlanNamed(db, testPlan)).id;
-        const added = await addShop(db, name, { kind, secret, test, testPlanId }, contextOf(session));
+        const added = await addShop(db, name, { kind, secret, test, testPlanId, mail }, contextOf(session));
         output.print(shopJson(added), `Shop ${name} is added.`);
-        if (kind !== 'api')
+        if (mailOf(added) === 'key' && mailingOf(config) === undefined)
+          output.note(
+            'Its customers are to be mailed their keys, and mail is not set up: docs/mail.md. With --mail none they are not.',
+          );
+        if (!isPosting(kind))
           output.note(
             `Its messages go to ${config.publicUrl ?? 'https://YOUR.SITE'}${API_PATH}/hooks/${name}`,
           );
@@ -101,6 +110,7 @@ interface AddOptions {
   secretFile?: string;
   test?: boolean;
   testPlan?: string;
+  mail?: ShopMail;
 }
 
 function fileOrInput(text: string): string {
@@ -127,18 +137,24 @@ function addEdit(shop: Command): void {
     )
     .argument('<name>', 'the shop')
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
+    .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
     .option('--test <on|off>', 'on: everything it sends is for testing', oneOf(['on', 'off']))
     .option('--test-plan <plan>', 'what test orders issue: a plan, or none', unlessNone(label))
     .addHelpText('after', '\nExample:\n  licensing shop edit hikashop --test-plan none')
     .action((name: string, given: EditOptions, command: Command) =>
       withSession(command, async (session) => {
         const { db, output } = session;
-        requireChange(command, given.test, given.testPlan, given.secretFile);
+        requireChange(command, given.test, given.testPlan, given.secretFile, given.mail);
         const secret = await readSecret(given.secretFile);
         const plan = orNull(given.testPlan);
         const testPlanId = typeof plan === 'string' ? (await requirePlanNamed(db, plan)).id : plan;
         const test = given.test && given.test === 'on';
-        const edited = await editShop(db, name, { secret, test, testPlanId }, contextOf(session));
+        const edited = await editShop(
+          db,
+          name,
+          { secret, test, testPlanId, mail: given.mail },
+          contextOf(session),
+        );
         output.print(shopJson(edited), `Shop ${name} is changed.`);
       }),
     );
@@ -148,6 +164,7 @@ interface EditOptions {
   secretFile?: string;
   test?: 'on' | 'off';
   testPlan?: string;
+  mail?: ShopMail;
 }
 
 function addList(shop: Command): void {
@@ -163,10 +180,11 @@ function addList(shop: Command): void {
           shops.map((one) => ({ ...shopJson(one), waiting: waiting.get(one.name) ?? 0 })),
           () =>
             formatTable(
-              ['NAME', 'KIND', 'WAITING', 'TESTS', 'RULES CHANGED'],
+              ['NAME', 'KIND', 'MAIL', 'WAITING', 'TESTS', 'RULES CHANGED'],
               shops.map((one) => [
                 one.name,
                 one.kind,
+                mailOf(one),
                 waiting.get(one.name) ?? 0,
                 testsOf(one),
                 changedRules(one),
@@ -248,7 +266,7 @@ async function printMap({ db, output }: Session, name: string): Promise<void> {
 }
 
 function run({ db, config, ...context }: Session, name: string): Promise<Ran> {
-  return runWaiting(db, name, { ...context, secret: config.keySecret });
+  return runWaiting(db, name, { ...context, secret: config.keySecret, mailing: mailingOf(config) });
 }
 
 function ranText({ done, waiting }: Ran): string {

@@ -128,7 +128,8 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
     if (isRefundOfPayment && (effect === 'suspend' || effect === 'cancel')) {
       if (!isReturn(identity, returns)) continue;
       // Cancelling is final, so no later payment counts.
-      const isCovered = paidAt !== undefined && isLater(endOf(terms.filter(({ identity: of }) => !returns.has(of))), at);
+      const isCovered =
+        paidAt !== undefined && isLater(endOf(terms.filter(({ identity: of }) => !returns.has(of))), at);
       if (effect === 'cancel' && !isCovered) return ended('cancelled', event);
       returnedAt = at;
     } else if (effect === 'cancel') return ended('cancelled', event);
@@ -171,7 +172,8 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
     else if (reduced === 'cancel') return ended('cancelled', 'upgraded');
   }
   const latest = [...holds].at(-1);
-  const by = returnedAt !== undefined && (latest === undefined || latest[1] < returnedAt) ? 'refunded' : latest?.[0];
+  const by =
+    returnedAt !== undefined && (latest === undefined || latest[1] < returnedAt) ? 'refunded' : latest?.[0];
   return ended(!isKnown ? 'none' : by === undefined ? 'active' : 'suspended', by);
 }
 
@@ -197,11 +199,14 @@ export function findReturned(sorted: LineEvent[]): Map<string, string> {
     const { event, identity, payment, effect } = one;
     if (isPayment(one)) {
       before.push(one);
-      if (payment !== null) for (const other of before) if (other.payment === payment) returns.delete(other.identity);
+      if (payment !== null)
+        for (const other of before) if (other.payment === payment) returns.delete(other.identity);
     } else if (effect !== 'none' && (event === 'refunded' || event === 'refund_failed')) {
       // A shop that named no payment when it was paid means one of those.
       const meant = before.filter((other) =>
-        payment === null ? event === 'refund_failed' : other.payment === (named.has(payment) ? payment : null),
+        payment === null
+          ? event === 'refund_failed'
+          : other.payment === (named.has(payment) ? payment : null),
       );
       for (const other of meant)
         if (event === 'refund_failed') returns.delete(other.identity);
@@ -241,7 +246,9 @@ export function termsOf(parts: Part[]): PartTerm[] {
     .filter((part) => part.role === 'renewed' && isGiven(part))
     .flatMap(tagged)
     .sort((a, b) => a.at.getTime() - b.at.getTime() || a.part - b.part);
-  const issued = parts.filter(({ role, standing }) => role === 'issued' && (standing.isPaid || renewed.length === 0));
+  const issued = parts.filter(
+    ({ role, standing }) => role === 'issued' && (standing.isPaid || renewed.length === 0),
+  );
   return [...issued.flatMap(tagged), ...renewed];
 }
 

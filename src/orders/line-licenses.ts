@@ -165,11 +165,7 @@ export async function adoptRenewed(work: Work, line: OrderLine): Promise<Waits |
 }
 
 /** What was bought anew says how long, where it is a plan of the same product. */
-async function planForRenewal(
-  work: Work,
-  bought: Sold[],
-  license: LockedLicense,
-): Promise<Sold | undefined> {
+async function planForRenewal(work: Work, bought: Sold[], license: LockedLicense): Promise<Sold | undefined> {
   const own = await planOf(work, license.planId);
   for (const sold of bought) {
     const plan = await planOf(work, sold.plan);

@@ -4,6 +4,7 @@ import type { License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { formatTimestamp } from '../licensing/timestamps';
+import type { Mailing } from '../mail/queue';
 import { findPlan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
@@ -27,12 +28,13 @@ import {
   type OrderEvent,
   type OrderLine,
 } from '../store/orders';
-import { findShop, findSkus, insertShop, PLAIN_SHOP, type Shop } from '../store/shops';
+import { findShop, findSkus, insertShop, PLAIN_SHOP, setShop, type Shop } from '../store/shops';
 import { inReadCommitted } from '../store/transaction';
 import { foldLine, type OrderEventName } from './fold';
 import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
 import { eventIdentity, orderDigest, skuDigest } from './names';
 import { effectOf, readRules } from './rules';
+import { queueKeys } from './key-mails';
 import { findRenewed } from './line-licenses';
 import { settleLine } from './settle';
 import { concerning, whyIgnored, type Outcome, type StoredLine, type Work } from './work';
@@ -51,6 +53,8 @@ export interface RecordContext {
   now: Date;
   /** LICENSING_KEY_SECRET, which seals keys; undefined: keys are not kept */
   secret: Buffer | undefined;
+  /** mails keys to customers; undefined: mail is not set up */
+  mailing?: Mailing | undefined;
 }
 
 export interface RecordedLine extends Outcome {
@@ -120,7 +124,7 @@ async function recordIn(
   // The order's lock first, then licences: all code that takes both does so.
   const locked = orderId === undefined ? undefined : await lockOrder(trx, orderId);
   if (locked !== undefined && poster.ownOnly && locked.owner !== poster.owner) throw noOrder();
-  const shop = await requireShopOf(trx, message.shop, context.now);
+  const shop = await requireShopOf(trx, message.shop, context.now, message.kind);
   await refuseForeign(trx, shop, locked, message, poster);
   const order = locked ?? (await addOrder(trx, shop, message, digest, poster, context.now));
   const work = await readWork(trx, order, shop, context);
@@ -129,12 +133,14 @@ async function recordIn(
   const repeated = events.find(({ identity }) => identity === stored.identity);
   if (repeated !== undefined) return { recorded: await answer(work, repeated, false), hasIssued: false };
   await requirePlans(trx, message);
+  const hadAddress = order.customer !== null;
   await nameCustomer(work, message.customer);
   const opening = (message.lines ?? []).filter((line) => opens(message.event, line));
   if (opening.length > 0) await addLines(work, opening);
   const outcomes = await settle(work, events, stored);
   stored.outcomeJson = JSON.stringify(outcomes);
   await insertOrderEvent(trx, stored);
+  await queueKeys(work, context.mailing, !hadAddress && order.customer !== null);
   return { recorded: await answer(work, { ...stored, id: 0 }, true), hasIssued: hasAdded(work) };
 }
 
@@ -142,10 +148,15 @@ export function noOrder(): OperatorError {
   return new OperatorError('There is no such order.', { code: 'NOT_FOUND', facts: { reason: 'no-order' } });
 }
 
-async function requireShopOf(trx: Transaction, name: string, now: Date): Promise<Shop> {
+/** @param kind the plugin that posts, which is the kind of a shop that nobody added */
+async function requireShopOf(trx: Transaction, name: string, now: Date, kind?: string): Promise<Shop> {
   const shop = await findShop(trx, name);
-  if (shop !== undefined) return shop;
-  await insertShop(trx, { ...PLAIN_SHOP, name, createdBy: null, createdAt: now });
+  if (shop !== undefined) {
+    if (kind === undefined || shop.createdBy !== null || shop.kind !== PLAIN_SHOP.kind) return shop;
+    await setShop(trx, shop.id, { kind });
+    return { ...shop, kind };
+  }
+  await insertShop(trx, { ...PLAIN_SHOP, ...(kind && { kind }), name, createdBy: null, createdAt: now });
   return (await findShop(trx, name)) as Shop;
 }
 
@@ -179,6 +190,7 @@ async function addOrder(
     customer: customer?.email ?? null,
     customerName: customer?.name ?? null,
     language: customer?.language ?? null,
+    mail: null,
     isTest: test || shop.isTest,
     state: 'done',
   };
@@ -264,7 +276,9 @@ export async function nameOrderCustomer(
   await inReadCommitted(db, async (trx) => {
     const order = (await lockOrder(trx, found.id)) ?? found;
     const work = await readWork(trx, order, await requireShopOf(trx, shop, context.now), context);
+    const hadAddress = order.customer !== null;
     await nameCustomer(work, { email, name });
+    await queueKeys(work, context.mailing, !hadAddress);
   });
 }
 
@@ -481,6 +495,7 @@ async function runOrder(trx: Transaction, id: number, context: RecordContext) {
   const shop = await requireShopOf(trx, order.shop, context.now);
   const work = await readWork(trx, order, shop, context);
   await settle(work, await listOrderEvents(trx, id), undefined);
+  await queueKeys(work, context.mailing, false);
   return { state: order.state, digest: order.digest, hasIssued: hasAdded(work) };
 }
 

@@ -109,7 +109,12 @@ export async function settleLicense(
   if (!isEarly) await move();
   if (!isIssued) {
     const judged = isEarly ? stored : { ...stored, expiresAt };
-    const { change, refused } = await moveToState(work, license, judged, { partsWere, parts, after, isMoved });
+    const { change, refused } = await moveToState(work, license, judged, {
+      partsWere,
+      parts,
+      after,
+      isMoved,
+    });
     if (change !== undefined) changes.push(change);
     reason ??= refused;
     if (isGivenBack(license, events.latest, before, after)) changes.push('reinstated');

@@ -152,7 +152,8 @@ async function settleCount(
     if (alike.length >= wanted) continue;
     const [like] = await findLicensesByIds(work.trx, [license.licenseId]);
     if (like === undefined) continue;
-    const { planId, activationLimit: limit, expiresAt } = like;
+    const { activationLimit: limit, expiresAt } = like;
+    const planId = like.plan.id;
     const made = await issueMore(work, line, wanted - alike.length, { planId, limit, plans, expiresAt });
     if (isWaiting(made)) return made;
     did = 'issued';

@@ -25,13 +25,14 @@ import { requireShopName } from './message';
 import { skuDigest } from './names';
 import { RECEIVERS } from './receivers';
 import { readRules, requireRule, storedRules } from './rules';
+import { isPosting, mailOf, PLUGIN_KINDS, type ShopMail } from './shop-kinds';
 
 /** Shops that orders come from, what their article numbers mean, and what their events do. */
 
 export { findShop, listShops, listSkus, type Shop, type ShopSku };
 
-/** `api`: it posts orders with a token. The others are receivers of signed messages. */
-export const SHOP_KINDS = ['api', 'stripe', 'paddle', 'digistore24', 'standard'] as const;
+/** `api` and the plugins post orders with a token. The others are receivers of signed messages. */
+export const SHOP_KINDS = ['api', 'stripe', 'paddle', 'digistore24', 'standard', ...PLUGIN_KINDS] as const;
 export type ShopKind = (typeof SHOP_KINDS)[number];
 
 /** Whether a quantity of three is three licences, or one with the slots of three. */
@@ -49,6 +50,8 @@ export interface ShopSettings {
   testPlanId?: number | null | undefined;
   /** effects by event; the others stay */
   rules?: Record<string, string> | undefined;
+  /** whether an order's keys are mailed to the customer; undefined: as before, at first as the kind does */
+  mail?: ShopMail | undefined;
 }
 
 export interface ShopContext {
@@ -98,15 +101,16 @@ export async function editShop(
 async function requireSettings(
   db: Db,
   shop: Omit<Shop, 'id' | 'createdBy' | 'createdAt'>,
-  { kind = shop.kind as ShopKind, secret, test, testPlanId, rules = {} }: ShopSettings,
+  { kind = shop.kind as ShopKind, secret, test, testPlanId, rules = {}, mail }: ShopSettings,
   { keySecret }: ShopContext,
-): Promise<Pick<Shop, 'kind' | 'secretSealed' | 'isTest' | 'testPlanId' | 'rulesJson'>> {
+): Promise<Pick<Shop, 'kind' | 'secretSealed' | 'isTest' | 'testPlanId' | 'rulesJson' | 'mail'>> {
   if (typeof testPlanId === 'number') await requirePlan(db, testPlanId);
   const secretSealed = requireSecret(shop, kind, secret, keySecret);
   const changed = Object.entries(rules).map(([event, effect]) => requireRule(event, effect, 'rules'));
   return {
     kind,
     secretSealed,
+    mail: mail ?? shop.mail,
     isTest: test ?? shop.isTest,
     testPlanId: testPlanId === undefined ? shop.testPlanId : testPlanId,
     rulesJson: storedRules({ ...readRules(shop), ...Object.fromEntries(changed) }),
@@ -121,9 +125,9 @@ function requireSecret(
 ): string | null {
   const refused = (message: string) =>
     new OperatorError(message, { code: 'INVALID_REQUEST', field: 'secret' });
-  if (kind === 'api') {
+  if (isPosting(kind)) {
     if (secret !== undefined)
-      throw refused('A shop of the kind "api" posts with a token, and has no secret.');
+      throw refused(`A shop of the kind "${kind}" posts with a token, and has no secret.`);
     return null;
   }
   if (secret === undefined) {
@@ -230,6 +234,7 @@ export function shopJson(shop: Shop) {
     test: shop.isTest,
     test_plan_id: shop.testPlanId,
     rules: readRules(shop),
+    mail: mailOf(shop),
     created_at: formatTimestamp(shop.createdAt),
   };
 }

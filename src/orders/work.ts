@@ -66,9 +66,7 @@ export function whyIgnored(event: OrderEvent | undefined): string | undefined {
 /** Whether a refund names a payment of which the line's events tell nothing. */
 export function isUnknownRefund({ event, payment }: OrderEvent, events: LineEvent[]): boolean {
   if (payment === null || (event !== 'refunded' && event !== 'refund_failed')) return false;
-  return !events.some(
-    (one) => one.effect in PAYING && (one.payment === payment || one.payment === null),
-  );
+  return !events.some((one) => one.effect in PAYING && (one.payment === payment || one.payment === null));
 }
 
 const PAYING: Partial<Record<Effect, true>> = { issue: true, renew: true, change_plan: true };

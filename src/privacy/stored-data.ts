@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { messageJson, orderDetailsJson, readOrder } from '../orders/views';
 import type { Db } from '../store/database';
-import type { Delivery } from '../store/deliveries';
 import { readPages, withKeys, type Row } from '../store/export';
 import { findRows } from '../store/import';
 import type { License } from '../store/licenses';
+import type { OutboxRow } from '../store/outbox';
 import { findOperatorByEmail } from '../store/operators';
 import {
   findMessageIds,
@@ -225,7 +225,7 @@ async function* outboxRows(
 }
 
 /** A mail, or a delivery to a receiver. */
-type OutboxEntry = Omit<Delivery, 'webhookId'> & { webhookId: number | null };
+type OutboxEntry = OutboxRow & { webhookId: number | null; answer: string | null };
 
 /** Receivers of webhooks whose description names the customer. */
 async function* receiverItems(db: Db, whose: Whose): AsyncGenerator<object> {

@@ -19,6 +19,7 @@ export interface NewOutboxRow {
   kind: OutboxKind;
   type: string;
   licenseId: number | null;
+  orderId?: number | undefined;
   /** an e-mail address; null: found when it is sent, or nobody's */
   recipient: string | null;
   /** the address by whose digest the row is found and counted */
@@ -40,6 +41,7 @@ export interface OutboxRow {
   kind: OutboxKind;
   type: string;
   licenseId: number | null;
+  orderId: number | null;
   recipient: string | null;
   detailsJson: string | null;
   language: string;
@@ -82,12 +84,13 @@ export async function insertOutboxRowOnce(trx: Transaction, row: NewOutboxRow): 
 /** Rows in one statement. */
 const CHUNK = 500;
 
-function columnsOf({ address, details, webhookId, lane, revision, ...row }: NewOutboxRow) {
+function columnsOf({ address, details, webhookId, lane, revision, orderId, ...row }: NewOutboxRow) {
   return toColumns({
     ...row,
     recipientDigest: customerDigest(address),
     detailsJson: details && JSON.stringify(details),
     messageId: randomBytes(16).toString('hex'),
+    orderId: orderId ?? null,
     webhookId: webhookId ?? null,
     lane: lane ?? null,
     revision: revision ?? null,
@@ -232,6 +235,15 @@ export async function findLatestOutboxRow(
 ): Promise<OutboxRow | undefined> {
   const row = (await db(tableBy(db, 'outbox', 'license_id'))
     .where({ license_id: licenseId, type })
+    .orderBy('id', 'desc')
+    .first()) as object | undefined;
+  return row && (toFields(row) as OutboxRow);
+}
+
+/** The latest mail of an order's keys. */
+export async function findLatestMailOfOrder(db: Db, orderId: number): Promise<OutboxRow | undefined> {
+  const row = (await db(tableBy(db, 'outbox', 'order_id'))
+    .where({ order_id: orderId })
     .orderBy('id', 'desc')
     .first()) as object | undefined;
   return row && (toFields(row) as OutboxRow);

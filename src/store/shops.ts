@@ -16,6 +16,8 @@ export interface Shop {
   testPlanId: number | null;
   /** JSON: the effects of events that differ from the default */
   rulesJson: string | null;
+  /** a ShopMail (orders/shop-kinds.ts); null: as its kind does */
+  mail: string | null;
   /** null: the row came with the first order */
   createdBy: string | null;
   createdAt: Date;
@@ -28,6 +30,7 @@ export const PLAIN_SHOP = {
   isTest: false,
   testPlanId: null,
   rulesJson: null,
+  mail: null,
 } as const;
 
 /** @throws a duplicate (`isDuplicate`) when there is a shop of this name */
@@ -52,9 +55,12 @@ export async function listShops(
   return ((await query) as object[]).map((row) => toFields(row) as Shop);
 }
 
+/** Kinds that post with a token (orders/shop-kinds.ts). */
+const POSTING = ['api', 'hikashop', 'membershippro', 'j2commerce'];
+
 /** Those that receive signed messages. */
 export async function listReceiverShops(db: Db): Promise<Shop[]> {
-  const rows = await db(table(db, 'shops')).whereNot({ kind: 'api' }).orderBy('id');
+  const rows = await db(table(db, 'shops')).whereNotIn('kind', POSTING).orderBy('id');
   return (rows as object[]).map((row) => toFields(row) as Shop);
 }
 

@@ -18,6 +18,7 @@ import {
   skuJson,
   unmapSku,
 } from '../../orders/shops';
+import { SHOP_MAILS, type ShopMail } from '../../orders/shop-kinds';
 import { listMessages, messageJson } from '../../orders/views';
 import { get, list, patch, post, remove, type Call } from './operation';
 import { pageOf } from './reading';
@@ -37,6 +38,7 @@ const Shop = exactly(
     test: Type.Boolean(),
     test_plan_id: orNull(Id),
     rules: Rules,
+    mail: wordOf(SHOP_MAILS),
     created_at: Time,
   },
   { title: 'Shop' },
@@ -51,6 +53,12 @@ const settings = {
   secret: Type.Optional(
     Type.String({
       description: 'What the sender of a receiver signs with. It is kept sealed and never shown.',
+    }),
+  ),
+  mail: Type.Optional(
+    oneOf(SHOP_MAILS, {
+      description:
+        '`key`: customers are mailed the keys of their orders. `none` is the default of kinds that hand out keys themselves.',
     }),
   ),
   test: Type.Optional(Type.Boolean({ description: 'What it sends is for testing.' })),
@@ -96,6 +104,7 @@ interface SettingsGiven {
   test?: boolean;
   test_plan_id?: number | null;
   rules?: Record<string, string>;
+  mail?: ShopMail;
 }
 
 function readSettings({ test_plan_id: testPlanId, ...others }: SettingsGiven) {
@@ -106,7 +115,7 @@ const contextOf = ({ context, settings: { keySecret } }: Call) => ({ ...context,
 
 function run(call: Call) {
   const { db, context, settings: of } = call;
-  return runWaiting(db, nameOf(call), { ...context, secret: of.keySecret });
+  return runWaiting(db, nameOf(call), { ...context, secret: of.keySecret, mailing: of.mailing });
 }
 
 export const shopOperations = [

@@ -1,5 +1,6 @@
 import { plansOf } from '../../../licensing/catalogue';
 import { effectsOf, readRules, RULES } from '../../../orders/rules';
+import { isPosting, mailOf } from '../../../orders/shop-kinds';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
 import { countWaiting, listMessages, type ShopMessage } from '../../../orders/views';
 import { act, attempt, filled, unlessGone } from '../act';
@@ -14,7 +15,7 @@ import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions, shopOf } from './shop-map';
-import { TestFields, Tests, testsOf } from './shops';
+import { MailField, TestFields, Tests, testsOf } from './shops';
 
 /** One shop: what its articles mean, what its events do, its messages, and its tests. */
 
@@ -46,8 +47,9 @@ async function showShop(call: OperatorCall): Promise<Answer> {
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const waiting = (await countWaiting(db)).find((one) => one.shop === shop.name)?.orders ?? 0;
   const skus = await listSkus(db, shop.name);
-  const receives = shop.kind === 'api' ? undefined : await readMessages(call, shop.name);
-  return { page: <ShopPage {...{ shop, plans, waiting, skus, receives }} /> };
+  const receives = isPosting(shop.kind) ? undefined : await readMessages(call, shop.name);
+  const isMailOn = call.settings.mailing !== undefined;
+  return { page: <ShopPage {...{ shop, plans, waiting, skus, receives, isMailOn }} /> };
 }
 
 const MESSAGES_SHOWN = 20;
@@ -76,7 +78,7 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   );
   await act(call, sent, 'PATCH /shops/{name}', {
     path: { name },
-    body: { ...filled(sent, 'secret'), ...testsOf(sent), rules },
+    body: { ...filled(sent, 'secret', 'mail'), ...testsOf(sent), rules },
   });
   return done(`/shops/${name}`, 'saved');
 }
@@ -106,6 +108,7 @@ function ShopPage({
   waiting,
   skus,
   receives,
+  isMailOn,
 }: {
   shop: Shop;
   plans: Plans;
@@ -113,6 +116,7 @@ function ShopPage({
   skus: ShopSku[];
   /** undefined: it posts with a token */
   receives: Receives | undefined;
+  isMailOn: boolean;
 }) {
   const { t, to, format } = useView();
   const { shops: texts, columns } = t.orders;
@@ -142,6 +146,11 @@ function ShopPage({
           </>
         }
       />
+      {mailOf(shop) === 'key' && !isMailOn ? (
+        <div class="alert alert-warning">
+          <p class="mb-0">{texts.mailOff}</p>
+        </div>
+      ) : null}
       <div class="cols cols-side">
         <SkuPanel shop={name} skus={skus} plans={plans} />
         <aside class="stack">
@@ -170,6 +179,7 @@ function ShopPage({
                       </>
                     ),
                   ],
+                  [texts.mail, texts.mails[mailOf(shop)]],
                   [texts.columns.tests, <Tests shop={shop} plans={plans} />],
                   [columns.order, <a href={to('/orders', { shop: name })}>{texts.orders}</a>],
                 ]}
@@ -308,7 +318,7 @@ function EditForm({ form, shop, plans }: { form: FormState; shop: Shop; plans: O
                 required
               />
             ))}
-            {shop.kind === 'api' ? null : (
+            {isPosting(shop.kind) ? null : (
               <>
                 {/* For password managers: whose secret it is. */}
                 <input hidden readonly value={name} autocomplete="username" />
@@ -322,6 +332,7 @@ function EditForm({ form, shop, plans }: { form: FormState; shop: Shop; plans: O
                 />
               </>
             )}
+            <MailField form={form} value={mailOf(shop)} />
             <TestFields form={form} plans={plans} shop={shop} />
             <p class="acts mb-0">
               <Submit>{t.common.save}</Submit>

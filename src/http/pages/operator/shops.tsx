@@ -1,4 +1,5 @@
 import { plansOf } from '../../../licensing/catalogue';
+import { SHOP_MAILS } from '../../../orders/shop-kinds';
 import { listShops, SHOP_KINDS, type Shop } from '../../../orders/shops';
 import { countWaiting } from '../../../orders/views';
 import { act, attempt, filled } from '../act';
@@ -42,7 +43,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
 }
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const body = { ...filled(sent, 'name', 'kind', 'secret'), ...testsOf(sent) };
+  const body = { ...filled(sent, 'name', 'kind', 'secret', 'mail'), ...testsOf(sent) };
   const { name } = await act(call, sent, 'POST /shops', { body });
   return done(`/shops/${String(name)}`, 'shopAdded', String(name));
 }
@@ -149,6 +150,7 @@ function ShopForm({ form, plans }: { form: FormState; plans: Option[] }) {
               hint={texts.secretHint}
               autocomplete="new-password"
             />
+            <MailField form={form} value="" />
             <TestFields form={form} plans={plans} />
             <p class="acts mb-0">
               <Submit busy={texts.busy}>{texts.submit}</Submit>
@@ -160,6 +162,23 @@ function ShopForm({ form, plans }: { form: FormState; plans: Option[] }) {
         </Inside>
       </Panel>
     </OperatorPage>
+  );
+}
+
+/** @param value empty: as the kind does */
+export function MailField({ form, value }: { form: FormState; value: string }) {
+  const { shops: texts } = useView().t.orders;
+  return (
+    <Select
+      form={form}
+      name="mail"
+      label={texts.mail}
+      value={value}
+      options={[
+        ...(value === '' ? [{ value: '', label: texts.mailByKind }] : []),
+        ...SHOP_MAILS.map((one) => ({ value: one, label: texts.mails[one] })),
+      ]}
+    />
   );
 }
 

@@ -55,8 +55,8 @@ const PAGE =
 function toHtml(body: string, values: Values, keys: KeyLine[]): string {
   const code = (text: string) => `<code style="${MONOSPACE}">${escapeHtml(oneLine(text))}</code>`;
   const keysHtml = keys
-    .map(({ what, key }) => `${escapeHtml(oneLine(what))}:<br>\n${code(key)}`)
-    .join('<br>\n<br>\n');
+    .map(({ what, key }) => `${escapeHtml(oneLine(what))}:<br>${code(key)}`)
+    .join('<br><br>');
   const paragraphs = body.split(/\n{2,}/).map((paragraph) => {
     const inner = linked(escapeHtml(paragraph)).replace(PLACEHOLDER, (_whole, name: string) => {
       if (name === 'keys') return keysHtml;

@@ -216,10 +216,7 @@ async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
       };
 }
 
-async function* outboxRows(
-  db: Db,
-  whose: Whose,
-): AsyncGenerator<Delivery | (Delivery & { webhookId: null })> {
+async function* outboxRows(db: Db, whose: Whose): AsyncGenerator<OutboxEntry> {
   const ids = await findOutboxIds(db, whose.customer.address, whose.licenseIds);
   for await (const row of rowsOf(db, 'outbox', ids, whose)) yield toFields(row) as OutboxEntry;
 }

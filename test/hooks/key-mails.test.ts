@@ -142,7 +142,7 @@ describe.each(BACKENDS)("an order's keys by mail, on %s", (_, settings) => {
     for (const key of keysOf(later)) expect(to('hika@example.com')[0]?.text).toContain(key);
     await service.issue.refused(
       'POST /orders',
-      { shop: 'hika', order: '9', event: 'paid', kind: 'shopify' },
+      { shop: 'hika', order: '9', event: 'paid', at: NOW.toISOString(), kind: 'shopify' },
       'INVALID_REQUEST',
       'kind',
     );

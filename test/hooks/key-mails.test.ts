@@ -110,7 +110,7 @@ describe.each(BACKENDS)("an order's keys by mail, on %s", (_, settings) => {
 
     const sent = fixture('paddle/transaction.completed') as Thing;
     const created = fixture('paddle/customer.created') as Thing;
-    const sku = String((sent.data as { items: { price: { id: string } }[] }).items[0]?.price.id);
+    const sku = (sent.data as { items: { price: { id: string } }[] }).items[0]?.price.id ?? '';
     const article = [sku, 'PRO-1Y'];
     for (const one of article)
       await service.write.send('POST /shops/paddle/map', { body: { sku: one, plan_id: plan } });
@@ -121,7 +121,7 @@ describe.each(BACKENDS)("an order's keys by mail, on %s", (_, settings) => {
     await hook(sent);
     const [order] = await service.read.all('/orders?shop=paddle');
     expect(await mailOf(order!)).toMatchObject({ state: 'none', reason: 'no_address', to: null });
-    const address = String((created.data as { email: string }).email);
+    const address = (created.data as { email: string }).email;
     // The session of Stripe is for the same person.
     const before = to(address).length;
     await hook(created);

@@ -474,7 +474,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         ...['kind', 'type', 'recipient_digest', 'language', 'message_id', 'once', 'last_error'],
         ...['created_at', 'next_attempt_at', 'attempted_at', 'sent_at', 'failed_at'],
       ],
-      orders: ['shop', 'digest', 'customer_digest', 'language', 'state', 'created_at'],
+      orders: ['shop', 'digest', 'customer_digest', 'language', 'mail', 'state', 'created_at'],
       order_events: ['event', 'identity', 'at', 'received_at', 'effect', 'reduced'],
       order_lines: ['waits_for', 'awaited'],
       shop_links: ['shop', 'digest', 'kind', 'created_at'],

@@ -28,8 +28,8 @@ const LAYERS = {
   transfer: ['licensing', 'packages', 'store'],
   privacy: ['licensing', 'orders', 'packages', 'store', 'transfer'],
   selfservice: ['licensing', 'packages', 'store'],
-  orders: ['licensing', 'store'],
-  support: ['joomla', 'licensing', 'packages', 'store'],
+  orders: ['licensing', 'mail', 'store'],
+  support: ['joomla', 'licensing', 'orders', 'packages', 'store'],
   doctor: [
     'access',
     'config',

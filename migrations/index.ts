@@ -51,6 +51,8 @@ import * as shopMessages from './052_shop_messages';
 import * as orderPayments from './060_order_payments';
 import * as unmatched from './061_unmatched';
 import * as shopRefusals from './062_shop_refusals';
+import * as shopMessageOrders from './064_shop_message_orders';
+import * as orderMails from './065_order_mails';
 import * as searchIndexes from './066_search_indexes';
 
 /** In order. The database stores the names, without a file extension. */
@@ -107,6 +109,8 @@ const migrations: Record<string, Knex.Migration> = {
   '060_order_payments': orderPayments,
   '061_unmatched': unmatched,
   '062_shop_refusals': shopRefusals,
+  '064_shop_message_orders': shopMessageOrders,
+  '065_order_mails': orderMails,
   '066_search_indexes': searchIndexes,
 };
 

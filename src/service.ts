@@ -93,7 +93,11 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       ((lease: Lease, goesOn: () => Promise<boolean>) =>
         queueReminders(db, { lease, mailing, now: now(), goesOn }));
     const runOrders = (goesOn: () => Promise<boolean>) =>
-      runReady(db, { actor: 'orders', now: now(), secret: config.keySecret }, goesOn);
+      runReady(
+        db,
+        { actor: 'orders', now: now(), secret: config.keySecret, mailing: mailingOf(config) },
+        goesOn,
+      );
     onStop(startHousekeeping(db, config.logDays, log, now, { remind, runOrders }));
     onStop(startMail(config, db, log, now));
     const webhooks = startWebhooks(config, db, log, now);

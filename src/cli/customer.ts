@@ -2,16 +2,17 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { quantity } from '../licensing/quantity';
 import { OperatorError } from '../licensing/operator-error';
-import { readCustomer, type CustomerData } from '../privacy/customer';
+import { customerJson, readCustomer, type CustomerData } from '../privacy/customer';
 import { readCustomerAddress } from '../privacy/customer-address';
 import { countMentions, eraseCustomer } from '../privacy/erase-customer';
 import { CUSTOMER_FILE, exportCustomer } from '../privacy/export-customer';
+import type { Section } from '../privacy/stored-data';
 import { fileName, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { escapeUnseen } from './printable';
 import { ownFiles, writeOutput } from './output-file';
 import { askYesOrNo, readValue } from './standard-input';
-import { accessJson, activationJson, licenseJson } from '../licensing/views';
+import { accessJson } from '../licensing/views';
 import { formatTable, licenseTable } from './tables';
 
 const EMAIL_ARGUMENT =
@@ -28,7 +29,9 @@ export function addCustomerCommands(program: Command): void {
 function addShow(customer: Command): void {
   customer
     .command('show')
-    .description("Shows a customer's licences, their activations, and the latest accesses.")
+    .description(
+      'Shows all that is stored about a customer: licences, keys, activations, orders, mails, and the latest accesses.',
+    )
     .argument('<email>', EMAIL_ARGUMENT)
     .option('--limit <n>', `how many licences and seats, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 50)
     .option('--after <id>', 'only licences, and seats on licences, after this id', positiveInteger)
@@ -36,15 +39,15 @@ function addShow(customer: Command): void {
     .action((email: string, page: { limit: number; after?: number }, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
         const found = await readCustomer(db, await readValue(email, 'E-mail address'), page);
-        const { customer: address, licenses, seats, last, activations, accesses } = found;
-        const shown: LicenseWithActivations[] = licenses.map((license, i) => ({
-          ...licenseJson(license, now),
-          activations: (activations[i] ?? []).map((one) => activationJson(one, license)),
-        }));
-        output.print({ customer: address, licenses: shown, seats, accesses: accesses.map(accessJson) }, () =>
+        const { licenses, last } = found;
+        const json = customerJson(found, last ?? null, now);
+        const { seats, licenses: shown } = json;
+        const accesses = found.accesses.slice(0, SHOWN_ACCESSES);
+        output.print(json, () =>
           [
             licenseTable(licenses, now),
             '',
+            ...keyTable(shown),
             formatTable(
               ['LICENCE', 'IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
               [
@@ -57,6 +60,8 @@ function addShow(customer: Command): void {
             ),
             '',
             ...metadataTable(shown),
+            ...orderTable(json),
+            ...mailTable(json),
             formatTable(
               ['AT', 'LICENCE', 'ENDPOINT', 'OUTCOME', 'TIMES', 'VERSION', 'IP'],
               accesses
@@ -68,6 +73,7 @@ function addShow(customer: Command): void {
               'No accesses.',
             ),
             ...toldSites(accesses),
+            ...storedBesides(json),
           ].join('\n'),
         );
         if (last !== undefined) output.note(`There may be more: --after ${last}`);
@@ -86,16 +92,68 @@ function toldSites(accesses: CustomerData['accesses']): string[] {
 }
 
 /** Followed by an empty line; nothing when no licence has metadata. */
-function metadataTable(licenses: LicenseWithActivations[]): string[] {
+function metadataTable(licenses: CustomerJson['licenses']): string[] {
   const rows = licenses.flatMap(({ id, metadata }) =>
     Object.entries(metadata).map(([name, text]) => [id, name, text]),
   );
   return rows.length === 0 ? [] : [formatTable(['LICENCE', 'METADATA', 'TEXT'], rows), ''];
 }
 
-type LicenseWithActivations = ReturnType<typeof licenseJson> & {
-  activations: ReturnType<typeof activationJson>[];
-};
+/** Followed by an empty line; nothing when there is no licence. */
+function keyTable(shown: CustomerJson['licenses']): string[] {
+  const rows = shown.flatMap(({ id, keys }) =>
+    keys.map((key) => [id, key.key_hint, key.label, key.ends_at, key.created_at]),
+  );
+  return rows.length === 0 ? [] : [formatTable(['LICENCE', 'KEY', 'LABEL', 'ENDS', 'ADDED'], rows), ''];
+}
+
+function orderTable({ orders }: CustomerJson): string[] {
+  const rows = (orders as Record<Named, Cell>[]).map((one) => [
+    ...[one.id, one.shop, one.order, one.state, one.customer, one.customer_name],
+    one.created_at,
+  ]);
+  const heads = ['ORDER', 'SHOP', 'NUMBER', 'STATE', 'CUSTOMER', 'NAME', 'AT'];
+  return rows.length === 0 ? [] : [formatTable(heads, rows), ''];
+}
+
+function mailTable({ mails }: CustomerJson): string[] {
+  const rows = (mails as Record<Named, Cell>[]).map((one) => [
+    ...[one.type, one.license_id, one.created_at, one.sent_at ?? one.failed_at],
+  ]);
+  return rows.length === 0 ? [] : [formatTable(['MAIL', 'LICENCE', 'QUEUED', 'SENT'], rows), ''];
+}
+
+/** What has no table here, by how much there is. */
+function storedBesides(json: CustomerJson): string[] {
+  const counts = [
+    ...BESIDES.map(([name, noun]) => [json[name].length, noun] as const),
+    [Object.values(json.mentions).flat().length, 'mention elsewhere'] as const,
+  ].flatMap(([count, noun]) => (count === 0 ? [] : quantity(count, noun)));
+  return counts.length === 0
+    ? []
+    : ['', `Also stored: ${counts.join(', ')}. --json and \`licensing customer export\` show them.`];
+}
+
+const BESIDES: [Section, string][] = [
+  ['messages', "shop's message"],
+  ['links', "shop's customer id"],
+  ['webhooks', 'webhook'],
+  ['receivers', 'receiver of webhooks'],
+  ['sessions', 'session'],
+  ['sign_in_links', 'sign-in link'],
+  ['link_requests', 'request for a link'],
+  ['operators', 'operator'],
+];
+
+/** In the table. */
+const SHOWN_ACCESSES = 20;
+
+/** Fields of orders and mails (privacy/stored-data.ts). */
+type Named =
+  | ('id' | 'shop' | 'order' | 'state' | 'customer' | 'customer_name' | 'created_at')
+  | ('type' | 'license_id' | 'sent_at' | 'failed_at');
+type Cell = string | number | null;
+type CustomerJson = ReturnType<typeof customerJson>;
 
 function addExport(customer: Command): void {
   customer

@@ -22,6 +22,9 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'lifetime-license': () => '"--until" gives it an end.',
   'other-plan': () => 'To change its plan: "licensing license change-plan".',
   'other-customer': ({ license }) => `"licensing license show ${license}" says whose it is.`,
+  'no-keys': ({ order }) => `"licensing order show ${order}" says what it waits for.`,
+  'no-address': ({ order }) =>
+    `"licensing order show ${order}" shows its licences; "licensing license set-customer" says whose one is.`,
   'mail-off': () => '"licensing doctor" says what is missing (docs/mail.md).',
   'no-customer': ({ license }) => `To say whose it is: licensing license set-customer ${license} EMAIL`,
   'license-final': () => 'A new sale gets a new licence: "licensing license issue --send".',

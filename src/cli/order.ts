@@ -1,5 +1,8 @@
 import type { Command } from 'commander';
 import { formatTimestamp } from '../licensing/timestamps';
+import { describeFailure } from '../mail/failures';
+import { mailingOf } from '../mail/queue';
+import { orderMailJson, readOrderMail, sendOrderKeys, type NoMailReason } from '../orders/key-mails';
 import { noOrder } from '../orders/record';
 import { listOrderPage, orderEventJson, orderJson, readOrder, type OrderView } from '../orders/views';
 import { label, positiveInteger, upTo } from './arguments';
@@ -12,6 +15,7 @@ export function addOrderCommands(program: Command): void {
     .description('Orders that shops have posted, and what became of them.');
   addList(order);
   addShow(order);
+  addMail(order);
 }
 
 interface ListOptions {
@@ -21,6 +25,42 @@ interface ListOptions {
   limit: number;
   after?: string;
 }
+
+function addMail(order: Command): void {
+  order
+    .command('mail')
+    .description("Mails an order's keys to its customer, again too.")
+    .argument('<id>', 'the id of the order', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing order mail 12')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async ({ db, config, now, output }) => {
+        const found = await readOrder(db, id);
+        if (found === undefined) throw noOrder();
+        const context = { mailing: mailingOf(config), secret: config.keySecret, now };
+        const queued = await sendOrderKeys(db, found.order, context);
+        output.print(
+          orderMailJson(queued),
+          `The keys of order ${found.order.number} are mailed to ${queued.to ?? '-'} as soon as the service runs.`,
+        );
+      }),
+    );
+}
+
+/** In words, for a line. */
+function describeMail({ state, to, at, reason }: ReturnType<typeof orderMailJson>): string {
+  if (state === 'none') return `no: ${WHY_NOT[reason as NoMailReason]}`;
+  const why = reason === null ? '' : `: ${describeFailure(reason)}`;
+  return `${state} ${at ?? ''} to ${to ?? '-'}${why}`;
+}
+
+const WHY_NOT: Record<NoMailReason, string> = {
+  test: 'it is a test order',
+  nothing_issued: 'it has issued nothing',
+  off: 'the shop hands them out itself (licensing shop edit SHOP --mail key)',
+  no_address: 'the order has no address yet',
+  mail_off: 'mail is not set up',
+  not_sent: 'not yet (licensing order mail ID)',
+};
 
 function addList(order: Command): void {
   order
@@ -80,11 +120,12 @@ function addShow(order: Command): void {
     .argument('<id>', 'its id here: "licensing order list --order NUMBER" shows it', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing order show 12')
     .action((id: number, _options: object, command: Command) =>
-      withSession(command, async ({ db, now, output }) => {
+      withSession(command, async ({ db, now, config, output }) => {
         const found = await readOrder(db, id);
         if (found === undefined) throw noOrder();
         const { order: stored, lines, events } = found;
-        const json = { ...orderJson(found, now), events: events.map(orderEventJson) };
+        const mail = orderMailJson(await readOrderMail(db, stored, mailingOf(config) !== undefined));
+        const json = { ...orderJson(found, now), mail, events: events.map(orderEventJson) };
         output.print(json, () =>
           [
             formatFields([
@@ -94,6 +135,7 @@ function addShow(order: Command): void {
               ['state', stored.isTest ? `${stored.state}, test` : stored.state],
               ['customer', stored.customer],
               ['posted by', stored.owner],
+              ['keys mailed', describeMail(mail)],
             ]),
             '',
             formatTable(

@@ -1,10 +1,12 @@
 /** Characters that a terminal obeys or hides. Variation selectors stay, because most emoji contain one. */
 const UNSEEN = /(?![\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Escapes these characters in JSON, which itself requires that only below U+0020. */
+/** Escapes these characters in JSON, which itself requires that only below U+0020. Line ends stand between its parts. */
 export function escapeUnseen(json: string): string {
   return json.replace(UNSEEN, (character) =>
-    Array.from({ length: character.length }, (_, i) => `\\u${hex(character.charCodeAt(i), 4)}`).join(''),
+    character === '\n'
+      ? character
+      : Array.from({ length: character.length }, (_, i) => `\\u${hex(character.charCodeAt(i), 4)}`).join(''),
   );
 }
 

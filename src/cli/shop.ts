@@ -24,6 +24,8 @@ import {
   type ShopKind,
   type SkuQuantity,
 } from '../orders/shops';
+import { isPosting, mailOf, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
+import { mailingOf } from '../mail/queue';
 import { explainReadFault } from '../packages/file-faults';
 import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
 import { listUnmatchedPage, unmatchedJson } from '../orders/unmatched';
@@ -59,6 +61,8 @@ const TEST_PLAN_HELP = 'what test orders issue: a plan by its id or name; withou
 
 /** Messages in one list. */
 const MAX_PAGE = 1_000;
+const MAIL_HELP =
+  'key: customers are mailed the keys of their orders; none: the shop hands them out itself. The default goes by the kind';
 const SECRET_HELP = 'a file with the secret that its messages are signed with; - reads standard input';
 
 function addAdd(shop: Command): void {
@@ -75,6 +79,7 @@ function addAdd(shop: Command): void {
       'api' as ShopKind,
     )
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
+    .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
     .option('--test', 'everything it sends is for testing')
     .option('--test-plan <plan>', TEST_PLAN_HELP, label)
     .addHelpText(
@@ -84,17 +89,21 @@ function addAdd(shop: Command): void {
     .action((name: string, given: AddOptions, command: Command) =>
       withSession(command, async (session) => {
         const { db, output, config } = session;
-        const { kind, test, testPlan } = given;
+        const { kind, test, testPlan, mail } = given;
         // The sender shows its secret for the address.
-        if (kind !== 'api')
+        if (!isPosting(kind))
           output.note(
             `Its messages go to ${config.publicUrl ?? 'https://YOUR.SITE'}${API_PATH}/hooks/${name}`,
           );
         const secret = await readSecret(given.secretFile);
         const testPlanId = testPlan === undefined ? undefined : (await requirePlanNamed(db, testPlan)).id;
-        const added = await addShop(db, name, { kind, secret, test, testPlanId }, contextOf(session));
+        const added = await addShop(db, name, { kind, secret, test, testPlanId, mail }, contextOf(session));
         output.print(shopJson(added), `Shop ${name} is added.`);
-        if (kind !== 'api' && added.secretSealed === null)
+        if (mailOf(added) === 'key' && mailingOf(config) === undefined)
+          output.note(
+            'Its customers are to be mailed their keys, and mail is not set up: docs/mail.md. With --mail none they are not.',
+          );
+        if (!isPosting(kind) && added.secretSealed === null)
           output.note(
             `It refuses every message until it has the secret that the sender shows for this address: licensing shop edit ${name} --secret-file FILE`,
           );
@@ -108,6 +117,7 @@ interface AddOptions {
   secretFile?: string;
   test?: boolean;
   testPlan?: string;
+  mail?: ShopMail;
 }
 
 function fileOrInput(text: string): string {
@@ -134,6 +144,7 @@ function addEdit(shop: Command): void {
     )
     .argument('<name>', 'the shop')
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
+    .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
     .option('--test <on|off>', 'on: everything it sends is for testing', oneOf(['on', 'off']))
     .option('--test-plan <plan>', 'what test orders issue: a plan, or none', unlessNone(label))
     .option('--token <name>', 'give the shop and its orders to the issue tokens of this name', label)
@@ -144,7 +155,7 @@ function addEdit(shop: Command): void {
     .action((name: string, given: EditOptions, command: Command) =>
       withSession(command, async (session) => {
         const { db, output } = session;
-        requireChange(command, given.test, given.testPlan, given.secretFile, given.token);
+        requireChange(command, given.test, given.testPlan, given.secretFile, given.token, given.mail);
         const secret = await readSecret(given.secretFile);
         const plan = orNull(given.testPlan);
         const testPlanId = typeof plan === 'string' ? (await requirePlanNamed(db, plan)).id : plan;
@@ -152,7 +163,7 @@ function addEdit(shop: Command): void {
         const edited = await editShop(
           db,
           name,
-          { secret, test, testPlanId, token: given.token },
+          { secret, test, testPlanId, token: given.token, mail: given.mail },
           contextOf(session),
         );
         output.print(shopJson(edited), `Shop ${name} is changed.`);
@@ -165,6 +176,7 @@ interface EditOptions {
   test?: 'on' | 'off';
   testPlan?: string;
   token?: string;
+  mail?: ShopMail;
 }
 
 function addList(shop: Command): void {
@@ -180,10 +192,11 @@ function addList(shop: Command): void {
           shops.map((one) => ({ ...shopJson(one), waiting: waiting.get(one.name) ?? 0 })),
           () =>
             formatTable(
-              ['NAME', 'KIND', 'WAITING', 'TESTS', 'RULES CHANGED'],
+              ['NAME', 'KIND', 'MAIL', 'WAITING', 'TESTS', 'RULES CHANGED'],
               shops.map((one) => [
                 one.name,
                 one.kind,
+                mailOf(one),
                 waiting.get(one.name) ?? 0,
                 testsOf(one),
                 changedRules(one),
@@ -265,7 +278,7 @@ async function printMap({ db, output }: Session, name: string): Promise<void> {
 }
 
 function run({ db, config, ...context }: Session, name: string): Promise<Ran> {
-  return runWaiting(db, name, { ...context, secret: config.keySecret });
+  return runWaiting(db, name, { ...context, secret: config.keySecret, mailing: mailingOf(config) });
 }
 
 function ranText({ done, waiting }: Ran): string {

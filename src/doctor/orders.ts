@@ -1,6 +1,8 @@
 import { countWaiting, findSilentShops, listUnmapped } from '../store/orders';
 import { quantity } from '../licensing/quantity';
-import { listReceiverShops } from '../store/shops';
+import { mailingOf } from '../mail/queue';
+import { mailOf } from '../orders/shop-kinds';
+import { listReceiverShops, listShops } from '../store/shops';
 import { countMessages } from '../store/shop-messages';
 import { countUnmatched } from '../store/unmatched';
 import { opensSecret } from '../orders/shops';
@@ -13,8 +15,10 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const MOST_NAMED = 5;
 
 /** Tells of orders that wait, and of shops that were set up and have never posted. */
-export const checkOrders: Check = async ({ db, now }): Promise<Finding[]> => {
+export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]> => {
   const findings: Finding[] = [];
+  const mailing = (await listShops(db)).filter((shop) => mailOf(shop) === 'key').map(({ name }) => name);
+  if (mailing.length > 0 && mailingOf(config) === undefined) findings.push(mailOffFinding(mailing));
   const waiting = await countWaiting(db);
   if (waiting.length > 0) {
     const count = waiting.reduce((sum, { orders }) => sum + orders, 0);
@@ -75,6 +79,18 @@ async function refusedFindings(db: Db, now: Date): Promise<Finding[]> {
       );
   }
   return findings;
+}
+
+function mailOffFinding(shops: string[]): Finding {
+  return warning(
+    'KEYS_NOT_MAILED',
+    `Mail is not set up, and the orders of ${shops.slice(0, MOST_NAMED).join(', ')} are to be mailed their keys.`,
+    {
+      why: 'Who pays there gets no key.',
+      remedy:
+        'Set mail up (docs/mail.md). If the shop hands the keys out itself: licensing shop edit NAME --mail none',
+    },
+  );
 }
 
 function weekAgo(now: Date): Date {

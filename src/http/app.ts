@@ -134,7 +134,8 @@ export function createApp({
     const { db, now } = licensing;
     const { isTrusted } = clientAddress;
     mountManage(operatorRouter, { db, now, limiter, ...operator });
-    mountHooks(operatorRouter, { db, now, limiter, keySecret: operator.settings.keySecret });
+    const { keySecret, mailing } = operator.settings;
+    mountHooks(operatorRouter, { db, now, limiter, keySecret, mailing });
     if (pages)
       mountPages(operatorRouter, {
         ...{ db: shareOf(db), now, limiter, licensing, isTrusted, authenticate: operator.authenticate },

@@ -4,6 +4,7 @@ import { keepUnreadable, receive, type Received } from '../orders/receive';
 import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
 import { MessageError, type Delivery, type Told, type Verdict } from '../orders/receivers/receiver';
+import type { Mailing } from '../mail/queue';
 import type { Db } from '../store/database';
 import { sendJson, sendText } from './answers';
 import type { Context, State } from './context';
@@ -24,13 +25,17 @@ export interface HookDependencies {
   limiter: Limiter;
   /** LICENSING_KEY_SECRET; without it there are no receivers */
   keySecret: Buffer | undefined;
+  mailing: Mailing | undefined;
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
 /** Messages of one network that wait to be verified. */
 const MOST_WAITING = 100;
 
-export function mountHooks(router: Router<State>, { db, now, limiter, keySecret }: HookDependencies): void {
+export function mountHooks(
+  router: Router<State>,
+  { db, now, limiter, keySecret, mailing }: HookDependencies,
+): void {
   const receiverOf = createReceiverList(db, keySecret);
   const takeTurn = createTurns(MOST_WAITING);
   const countRefused = createRefusedCounter(db);
@@ -51,7 +56,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, keySecret 
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many messages.', { retryAfter });
     const { receiver } = known;
     const told = await read(delivery, known, name);
-    const received = await inTime(receive(db, name, told, { now: now(), secret: keySecret }));
+    const received = await inTime(receive(db, name, told, { now: now(), secret: keySecret, mailing }));
     if (receiver.answer === undefined) sendJson(ctx, 200, { data: toJson(received) });
     else sendText(ctx, 200, receiver.answer(delivery, keysOf(received)));
   }

@@ -12,10 +12,11 @@ import { SealError } from '../licensing/sealing';
 import { isFinal, liveStatus } from '../licensing/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/database';
+import { findLicensesByIds } from '../store/licenses';
 import type { OutboxRow } from '../store/outbox';
 import { findWebhook } from '../store/webhooks';
-import type { MailDetails, MailRequest } from './queue';
-import { renderMail, type Rendered, type Values } from './render';
+import type { MailDetails, MailRequest, MailType } from './queue';
+import { renderMail, type KeyLine, type Rendered, type Values } from './render';
 import type { MailLanguage, MailSettings } from './settings';
 import { readMailText, type TextFolders, type TextName } from './texts';
 
@@ -86,9 +87,10 @@ export async function composeMail(
   now: Date,
 ): Promise<Composed> {
   const details = (row.detailsJson === null ? {} : JSON.parse(row.detailsJson)) as MailDetails;
-  const type = row.type as MailRequest['type'];
+  const type = row.type as MailType;
   if (type === 'customer_link' || type === 'operator_link') return composeLink(row, type, settings, now);
   if (type === 'webhook_disabled') return composeDisabled(db, row, details, settings);
+  if (type === 'order_keys') return composeKeys(db, row, details, settings);
   const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
   if (license === undefined) return { obsolete: true };
   if (type === 'reminder' && !isStillDue(license, details, now)) return { obsolete: true };
@@ -138,6 +140,36 @@ async function composeDisabled(
     link: `${settings.operatorUrl}${API_PATH}/pages/webhooks/${id}`,
   };
   return finish(row, row.recipient, 'webhook_disabled', values, settings);
+}
+
+const STOPPED: readonly string[] = ['suspended', 'cancelled', 'revoked'];
+const VALID_UNTIL = { en: 'valid until', de: 'gültig bis' } as const satisfies Record<MailLanguage, string>;
+
+/** The keys of what an order issued, but not of what was stopped since. */
+async function composeKeys(
+  db: Db,
+  row: OutboxRow,
+  { license_ids: ids = [] }: MailDetails,
+  settings: ComposerSettings,
+): Promise<Composed> {
+  const { recipient } = row;
+  const language = row.language as MailLanguage;
+  const licenses = (await findLicensesByIds(db, ids))
+    .filter(({ status }) => !STOPPED.includes(status))
+    .sort((a, b) => a.id - b.id);
+  const [first] = licenses;
+  if (first === undefined || recipient === null) return { obsolete: true };
+  const keys: KeyLine[] = [];
+  for (const license of licenses) {
+    const key = revealed(license, settings.keySecret);
+    if (key === undefined) return { failed: 'KEY_UNKNOWN' };
+    const { product, plan, expiresAt } = license;
+    const end = expiresAt === null ? '' : `, ${VALID_UNTIL[language]} ${formatDay(expiresAt, language)}`;
+    keys.push({ what: `${product.name} (${plan.name})${end}`, key });
+  }
+  const products = [...new Set(licenses.map(({ product }) => product.name))].join(', ');
+  const { support_url, my_url } = await valuesOf(db, first, row, settings);
+  return finish(row, recipient, 'order_keys', { products, support_url, my_url, keys: '' }, settings, keys);
 }
 
 /** A licence that was renewed or ended otherwise gets no reminder of its former end. */
@@ -236,11 +268,10 @@ function finish(
   text: TextName,
   values: Values,
   { texts, shopName, publicUrl }: Pick<ComposerSettings, 'texts' | 'shopName' | 'publicUrl'>,
+  keys: KeyLine[] = [],
 ): { mail: ComposedMail } {
-  const rendered = renderMail(readMailText(texts, text, language as MailLanguage), {
-    ...values,
-    shop: shopName,
-  });
+  const said = { ...values, shop: shopName };
+  const rendered = renderMail(readMailText(texts, text, language as MailLanguage), said, keys);
   return { mail: { ...rendered, to, messageId: `<${messageId}@${new URL(publicUrl).hostname}>` } };
 }
 

@@ -39,7 +39,9 @@ export type MailRequest =
 export const REMINDER_DAYS = [30, 7, 0] as const;
 export type DaysBefore = (typeof REMINDER_DAYS)[number];
 
-export const MAIL_TYPES: MailRequest['type'][] = [
+export type MailType = MailRequest['type'] | 'order_keys';
+
+export const MAIL_TYPES: MailType[] = [
   'license_key',
   'reminder',
   'customer_link',
@@ -47,6 +49,7 @@ export const MAIL_TYPES: MailRequest['type'][] = [
   'key_changed',
   'site_removed',
   'webhook_disabled',
+  'order_keys',
 ];
 
 /** What composing a mail needs besides the licence, as the row's JSON. */
@@ -57,6 +60,8 @@ export interface MailDetails {
   key_id?: number;
   site?: string;
   webhook_id?: number;
+  /** the licences whose keys an order's mail has */
+  license_ids?: number[];
 }
 
 export interface QueueContext {
@@ -149,17 +154,20 @@ export function countLinks(db: Db, email: string, now: Date): Promise<number> {
   return countOutboxFor(db, 'customer_link', requireEmail(email), since);
 }
 
+export function mailIsOff(): OperatorError {
+  return new OperatorError('Mail is not set up, so no key can be sent.', {
+    code: 'CONFLICT',
+    facts: { reason: 'mail-off' },
+  });
+}
+
 /** @throws OperatorError (CONFLICT) when the key of this licence cannot be mailed */
 export function requireMailable(
   license: License,
   mailing: Mailing | undefined,
   secret: Buffer | undefined,
 ): Mailing {
-  if (mailing === undefined)
-    throw new OperatorError('Mail is not set up, so no key can be sent.', {
-      code: 'CONFLICT',
-      facts: { reason: 'mail-off' },
-    });
+  if (mailing === undefined) throw mailIsOff();
   if (license.customer === null || findEmail(license.customer) === undefined)
     throw new OperatorError(`Licence ${license.id} has no customer to whom its key could be sent.`, {
       code: 'CONFLICT',
@@ -262,7 +270,7 @@ function toMail(row: OutboxRow): Mail {
   return { id, type, state: stateOf(row), createdAt, sentAt };
 }
 
-function stateOf({ sentAt, failedAt }: OutboxRow): Mail['state'] {
+export function stateOf({ sentAt, failedAt }: OutboxRow): Mail['state'] {
   if (sentAt !== null) return 'sent';
   return failedAt === null ? 'queued' : 'failed';
 }

@@ -9,8 +9,15 @@ export interface Rendered {
   html: string;
 }
 
+/** What `{keys}` becomes: a key below what it is for. */
+export interface KeyLine {
+  what: string;
+  key: string;
+}
+
 /** Fills in a text, and makes plain HTML of it: paragraphs, links, and the key in type of equal width. */
-export function renderMail({ subject, body }: MailText, values: Values): Rendered {
+export function renderMail({ subject, body }: MailText, values: Values, keys: KeyLine[] = []): Rendered {
+  const keysText = keys.map(({ what, key }) => `${oneLine(what)}:\n${oneLine(key)}`).join('\n\n');
   const lines = body
     .split('\n')
     .filter((line) => placeholdersOf(line).every((name) => values[name] !== undefined));
@@ -22,8 +29,8 @@ export function renderMail({ subject, body }: MailText, values: Values): Rendere
     subject: fill(subject, (name) => oneLine(values[name] ?? ''))
       .replace(/\s+/g, ' ')
       .trim(),
-    text: `${fill(kept, (name) => oneLine(values[name] ?? ''))}\n`,
-    html: toHtml(kept, values),
+    text: `${fill(kept, (name) => (name === 'keys' ? keysText : oneLine(values[name] ?? '')))}\n`,
+    html: toHtml(kept, values, keys),
   };
 }
 
@@ -45,11 +52,16 @@ const MONOSPACE =
 const PAGE =
   'font-family:Arial,Helvetica,sans-serif;font-size:16px;line-height:1.5;color:#212529;max-width:600px';
 
-function toHtml(body: string, values: Values): string {
+function toHtml(body: string, values: Values, keys: KeyLine[]): string {
+  const code = (text: string) => `<code style="${MONOSPACE}">${escapeHtml(oneLine(text))}</code>`;
+  const keysHtml = keys
+    .map(({ what, key }) => `${escapeHtml(oneLine(what))}:<br>${code(key)}`)
+    .join('<br><br>');
   const paragraphs = body.split(/\n{2,}/).map((paragraph) => {
     const inner = linked(escapeHtml(paragraph)).replace(PLACEHOLDER, (_whole, name: string) => {
+      if (name === 'keys') return keysHtml;
+      if (name === 'key') return code(values.key ?? '');
       const value = escapeHtml(oneLine(values[name] ?? ''));
-      if (name === 'key') return `<code style="${MONOSPACE}">${value}</code>`;
       return name === 'link' || name.endsWith('_url') ? `<a href="${value}">${value}</a>` : value;
     });
     return `<p>${inner.replaceAll('\n', '<br>\n')}</p>`;

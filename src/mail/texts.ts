@@ -10,6 +10,7 @@ const OF_LICENSE = ['product', 'plan', 'ends', 'renew_url', 'support_url', 'my_u
 /** The placeholders that each text may use, besides `{shop}`. */
 export const PLACEHOLDERS = {
   license_key: [...OF_LICENSE, 'key', 'ended', 'entry', 'entries'],
+  order_keys: ['products', 'keys', 'support_url', 'my_url'],
   reminder: [...OF_LICENSE, 'days'],
   reminder_ended: OF_LICENSE,
   customer_link: ['link'],
@@ -109,6 +110,7 @@ const BRACED = /\{[^{}\r\n]*\}?|\}/g;
 /** Without it the mail would be of no use. */
 const NEEDED: Partial<Record<TextName, string>> = {
   license_key: 'key',
+  order_keys: 'keys',
   customer_link: 'link',
   operator_link: 'link',
   webhook_disabled: 'link',

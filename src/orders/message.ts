@@ -4,6 +4,7 @@ import { containsKey } from '../licensing/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { isStorable } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../store/columns';
+import type { PluginKind } from './shop-kinds';
 import { ORDER_EVENTS, type OrderEventName } from './fold';
 
 /** What a shop says of an order. */
@@ -23,6 +24,8 @@ export interface OrderMessage {
   /** a subscription that pays on by itself, until `subscription_ended` */
   renewsItself?: boolean | undefined;
   customer?: OrderCustomer | undefined;
+  /** the plugin that posts: the kind of a shop that nobody added */
+  kind?: PluginKind | undefined;
   /** undefined: all of the order's */
   lines?: LineMessage[] | undefined;
 }

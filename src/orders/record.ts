@@ -4,6 +4,7 @@ import type { License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { formatTimestamp } from '../licensing/timestamps';
+import type { Mailing } from '../mail/queue';
 import { findPlan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
@@ -27,12 +28,13 @@ import {
   type OrderEvent,
   type OrderLine,
 } from '../store/orders';
-import { claimShop, findShop, findSkus, insertShop, PLAIN_SHOP, type Shop } from '../store/shops';
+import { claimShop, findShop, findSkus, insertShop, PLAIN_SHOP, setShop, type Shop } from '../store/shops';
 import { inReadCommitted } from '../store/transaction';
 import { foldLine, type OrderEventName } from './fold';
 import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
 import { eventIdentity, orderDigest, skuDigest } from './names';
 import { effectOf, readRules } from './rules';
+import { queueKeys } from './key-mails';
 import { followUnmatched } from './unmatched';
 import { belongsTo, isReceiver } from './whose';
 import { placeLines } from './same-lines';
@@ -53,6 +55,8 @@ export interface RecordContext {
   now: Date;
   /** LICENSING_KEY_SECRET, which seals keys; undefined: keys are not kept */
   secret: Buffer | undefined;
+  /** mails keys to customers; undefined: mail is not set up */
+  mailing?: Mailing | undefined;
 }
 
 export interface RecordedLine extends Outcome {
@@ -122,7 +126,7 @@ async function recordIn(
   // The order's lock first, then licences: all code that takes both does so.
   const locked = orderId === undefined ? undefined : await lockOrder(trx, orderId);
   if (locked !== undefined && poster.ownOnly && locked.owner !== poster.owner) throw noOrder();
-  const shop = await requireShopOf(trx, message.shop, context.now, poster);
+  const shop = await requireShopOf(trx, message.shop, context.now, { poster, kind: message.kind });
   const order = locked ?? (await addOrder(trx, shop, message, digest, poster, context.now));
   const work = await readWork(trx, order, shop, context);
   const events = await listOrderEvents(trx, order.id);
@@ -130,6 +134,7 @@ async function recordIn(
   const repeated = events.find(({ identity }) => identity === stored.identity);
   if (repeated !== undefined) return { recorded: await answer(work, repeated, false), hasIssued: false };
   await requirePlans(trx, message);
+  const hadAddress = order.customer !== null;
   await nameCustomer(work, message.customer);
   const opening = (message.lines ?? []).filter((line) => opens(message.event, line));
   if (opening.length > 0) await addLines(work, opening);
@@ -137,6 +142,7 @@ async function recordIn(
   stored.outcomeJson = JSON.stringify(outcomes);
   await insertOrderEvent(trx, stored);
   await followUnmatched(work, [...events, { ...stored, id: 0 }]);
+  await queueKeys(work, context.mailing, !hadAddress && order.customer !== null);
   return { recorded: await answer(work, { ...stored, id: 0 }, true), hasIssued: hasAdded(work) };
 }
 
@@ -146,24 +152,32 @@ export function noOrder(): OperatorError {
 
 /**
  * A shop belongs to its receiver, else to the name of the first `issue` token that posts for it.
+ * @param posted `kind`: the plugin that posts, which is the kind of a shop that nobody added
  * @throws OperatorError (404) when it is another's
  */
 async function requireShopOf(
   trx: Transaction,
   name: string,
   now: Date,
-  { owner, ownOnly }: Poster = { owner: null, ownOnly: false },
+  { poster: { owner, ownOnly } = NOBODY, kind }: { poster?: Poster; kind?: string | undefined } = {},
 ): Promise<Shop> {
   const claims = ownOnly ? owner : null;
   const found = await findShop(trx, name);
   if (found === undefined)
-    await insertShop(trx, { ...PLAIN_SHOP, name, owner: claims, createdBy: null, createdAt: now });
+    await insertShop(trx, {
+      ...{ ...PLAIN_SHOP, ...(kind && { kind }) },
+      ...{ name, owner: claims, createdBy: null, createdAt: now },
+    });
   else if (claims !== null && found.owner === null && !isReceiver(found))
     await claimShop(trx, found.id, claims);
   const shop = (await findShop(trx, name)) as Shop;
   if (ownOnly && !belongsTo(shop, owner)) throw noOrder();
-  return shop;
+  if (kind === undefined || shop.createdBy !== null || shop.kind !== PLAIN_SHOP.kind) return shop;
+  await setShop(trx, shop.id, { kind });
+  return { ...shop, kind };
 }
+
+const NOBODY: Poster = { owner: null, ownOnly: false };
 
 async function addOrder(
   trx: Transaction,
@@ -179,6 +193,7 @@ async function addOrder(
     customer: customer?.email ?? null,
     customerName: customer?.name ?? null,
     language: customer?.language ?? null,
+    mail: null,
     isTest: test || shop.isTest,
     state: 'done',
   };
@@ -278,7 +293,9 @@ export async function nameOrderCustomer(
   await inReadCommitted(db, async (trx) => {
     const order = (await lockOrder(trx, found.id)) ?? found;
     const work = await readWork(trx, order, await requireShopOf(trx, shop, context.now), context);
+    const hadAddress = order.customer !== null;
     await nameCustomer(work, { email, name });
+    await queueKeys(work, context.mailing, !hadAddress);
   });
 }
 
@@ -499,6 +516,7 @@ async function runOrder(trx: Transaction, id: number, context: RecordContext) {
   const events = await listOrderEvents(trx, id);
   await settle(work, events, undefined);
   await followUnmatched(work, events);
+  await queueKeys(work, context.mailing, false);
   return { state: order.state, digest: order.digest, hasIssued: hasAdded(work) };
 }
 

@@ -28,13 +28,14 @@ import { skuDigest } from './names';
 import { RECEIVERS } from './receivers';
 import type { SecretLook } from './receivers/secrets';
 import { readRules, requireRule, storedRules } from './rules';
+import { isPosting, mailOf, PLUGIN_KINDS, type ShopMail } from './shop-kinds';
 
 /** Shops that orders come from, what their article numbers mean, and what their events do. */
 
 export { findShop, listShops, listSkus, type Shop, type ShopSku };
 
-/** `api`: it posts orders with a token. The others are receivers of signed messages. */
-export const SHOP_KINDS = ['api', 'stripe', 'paddle', 'digistore24', 'standard'] as const;
+/** `api` and the plugins post orders with a token. The others are receivers of signed messages. */
+export const SHOP_KINDS = ['api', 'stripe', 'paddle', 'digistore24', 'standard', ...PLUGIN_KINDS] as const;
 export type ShopKind = (typeof SHOP_KINDS)[number];
 
 /** Whether a quantity of three is three licences, or one with the slots of three. */
@@ -55,6 +56,8 @@ export interface ShopSettings {
   token?: string | undefined;
   /** effects by event; the others stay */
   rules?: Record<string, string> | undefined;
+  /** whether an order's keys are mailed to the customer; undefined: as before, at first as the kind does */
+  mail?: ShopMail | undefined;
 }
 
 export interface ShopContext {
@@ -106,15 +109,16 @@ export async function editShop(
 async function requireSettings(
   db: Db,
   shop: Omit<Shop, 'id' | 'createdBy' | 'createdAt'>,
-  { kind = shop.kind as ShopKind, secret, test, testPlanId, token, rules = {} }: ShopSettings,
+  { kind = shop.kind as ShopKind, secret, test, testPlanId, token, rules = {}, mail }: ShopSettings,
   { keySecret }: ShopContext,
-): Promise<Pick<Shop, 'kind' | 'secretSealed' | 'isTest' | 'testPlanId' | 'rulesJson' | 'owner'>> {
+): Promise<Pick<Shop, 'kind' | 'secretSealed' | 'isTest' | 'testPlanId' | 'rulesJson' | 'owner' | 'mail'>> {
   if (typeof testPlanId === 'number') await requirePlan(db, testPlanId);
   const secretSealed = requireSecret(shop, kind, secret, keySecret);
   const changed = Object.entries(rules).map(([event, effect]) => requireRule(event, effect, 'rules'));
   return {
     kind,
     secretSealed,
+    mail: mail ?? shop.mail,
     isTest: test ?? shop.isTest,
     testPlanId: testPlanId === undefined ? shop.testPlanId : testPlanId,
     owner: token === undefined ? shop.owner : requireOwner(kind, token),
@@ -140,9 +144,9 @@ function requireSecret(
 ): string | null {
   const refused = (message: string) =>
     new OperatorError(message, { code: 'INVALID_REQUEST', field: 'secret' });
-  if (kind === 'api') {
+  if (isPosting(kind)) {
     if (secret !== undefined)
-      throw refused('A shop of the kind "api" posts with a token, and has no secret.');
+      throw refused(`A shop of the kind "${kind}" posts with a token, and has no secret.`);
     return null;
   }
   if (keySecret === undefined)
@@ -163,15 +167,17 @@ function requireSecret(
   return sealKey(text, sealedFor(shop), keySecret);
 }
 
+type ReceiverKind = keyof typeof RECEIVERS;
+
 /** The secret in what was copied from a sender's settings. */
-function cleanSecret(kind: Exclude<ShopKind, 'api'>, copied: string): string {
+function cleanSecret(kind: ReceiverKind, copied: string): string {
   const text = copied.trim();
   return RECEIVERS[kind].cleanSecret?.(text) ?? text;
 }
 
 /** What a text looks like that cannot be a secret of this kind; undefined: it can. */
 export function secretLook(kind: string, copied: string): SecretLook | undefined {
-  const known = kind as Exclude<ShopKind, 'api'>;
+  const known = kind as ReceiverKind;
   return Object.hasOwn(RECEIVERS, kind)
     ? RECEIVERS[known].secretLook?.(cleanSecret(known, copied))
     : undefined;
@@ -268,6 +274,7 @@ export function shopJson(shop: Shop) {
     test_plan_id: shop.testPlanId,
     token: shop.owner,
     rules: readRules(shop),
+    mail: mailOf(shop),
     created_at: formatTimestamp(shop.createdAt),
   };
 }

@@ -1,20 +1,23 @@
 import { findEmail } from '../licensing/customer-email';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestampOrNull } from '../licensing/timestamps';
-import { accessJson, activationJson, licenseJson } from '../licensing/views';
-import { listActivations } from '../store/activations';
 import { customerDigest, isCustomerDigest } from '../store/customer-digest';
 import {
+  findBuyerByDigest,
   findCustomerByDigest,
+  findLicenseIdsOf,
   findSeatRows,
   listCustomerSums,
   type CustomerFilter,
 } from '../store/customers';
 import type { Db } from '../store/database';
 import { listLicenses } from '../store/licenses';
+import { inSnapshot } from '../store/transaction';
 import { fromRow } from '../transfer/records';
-import { latestAccesses } from './customer';
+import { customerJson, isEmpty, latestAccesses, partsOf, readStored } from './customer';
+import { readCustomerAddress } from './customer-address';
 import { eraseCustomer, type Erased } from './erase-customer';
+import { listStored, MOST_LISTED, type Listed } from './stored-data';
 
 /** Customers as the operator's API names them: by an id that says nothing about the person, or by the address. */
 
@@ -43,7 +46,7 @@ export async function listCustomers(db: Db, filter: CustomerFilter, now: Date): 
 /** The address of a customer named by id or address. @throws OperatorError (NOT_FOUND) for anything else */
 export async function resolveCustomer(db: Db, idOrAddress: string): Promise<string> {
   const address = isCustomerDigest(idOrAddress)
-    ? await findCustomerByDigest(db, idOrAddress)
+    ? ((await findCustomerByDigest(db, idOrAddress)) ?? (await findBuyerByDigest(db, idOrAddress)))
     : findEmail(idOrAddress);
   return address ?? noCustomer();
 }
@@ -54,7 +57,7 @@ function noCustomer(): never {
 
 /**
  * A page of a customer's licences by id, with the latest accesses, and the seats that the customer has on licences of
- * others. Reads by indexes only: what else names the customer is found by `exportCustomer`.
+ * others. Reads by indexes only: what else names the customer is found by `readCustomerJson` and `exportCustomer`.
  *
  * @throws OperatorError (NOT_FOUND) when there is nothing
  */
@@ -65,46 +68,72 @@ export async function readOneCustomer(
   now: Date,
 ) {
   const customer = await resolveCustomer(db, idOrAddress);
-  const found = await listLicenses(db, { customer, after, limit: limit + 1 }, now);
-  const licenses = found.slice(0, limit);
-  const seats = after === undefined ? await findSeatRows(db, customer) : [];
-  if (after === undefined && licenses.length + seats.length === 0) return noCustomer();
-  const accesses = await latestAccesses(
-    db,
-    licenses.map(({ id }) => id),
-  );
+  const page = await pageOfLicenses(db, customer, { after, limit }, now);
+  const ids = page.licenses.map(({ id }) => id);
+  // Of a later page, the first one has shown it.
+  const stored = after === undefined ? await listByIndexes(db, customer) : null;
+  if (after === undefined && page.licenses.length + page.seats.length === 0 && isEmpty(stored as Listed))
+    return noCustomer();
   return {
+    ...page,
     id: customerDigest(customer),
     customer,
+    keys: (await partsOf(db, ids)).keys,
+    stored,
+    accesses: await latestAccesses(db, ids),
+  };
+}
+
+/** On a page, which has the export beside it. */
+const SHOWN_ON_PAGE = 50;
+
+async function listByIndexes(db: Db, address: string): Promise<Listed> {
+  const customer = { address, patterns: [], isIn: () => false, without: (text: string) => text };
+  const licenseIds = await findLicenseIdsOf(db, address);
+  return listStored(db, { customer, licenseIds, searches: false }, SHOWN_ON_PAGE);
+}
+
+async function pageOfLicenses(
+  db: Db,
+  customer: string,
+  { after, limit }: { after?: number | undefined; limit: number },
+  now: Date,
+) {
+  const found = await listLicenses(db, { customer, after, limit: limit + 1 }, now);
+  const licenses = found.slice(0, limit);
+  const rows = after === undefined ? await findSeatRows(db, customer) : [];
+  return {
     licenses,
-    seats: seats.map((row) =>
+    seats: rows.map((row) =>
       fromRow('activation', { ...row, key_id: row.key_id ?? row.main_key_id ?? null }),
     ),
-    accesses,
     /** the licence after which the next page begins; null: there are no more */
     next: found.length > limit ? (licenses.at(-1)?.id ?? null) : null,
   };
 }
 
-/** `readOneCustomer` as JSON, with the licences' activations. */
+/** All that is stored about a customer, as JSON. Looks through whole tables for the first page. */
 export async function readCustomerJson(
   db: Db,
   idOrAddress: string,
-  page: { after?: number | undefined; limit: number },
+  { after, limit }: { after?: number | undefined; limit: number },
   now: Date,
 ) {
-  const { licenses, seats, accesses, next, ...who } = await readOneCustomer(db, idOrAddress, page, now);
-  const activations = await Promise.all(licenses.map(({ id }) => listActivations(db, id)));
-  return {
-    ...who,
-    licenses: licenses.map((license, i) => ({
-      ...licenseJson(license, now),
-      activations: (activations[i] ?? []).map((one) => activationJson(one, license)),
-    })),
-    seats,
-    accesses: accesses.map(accessJson),
-    next,
-  };
+  const address = await resolveCustomer(db, idOrAddress);
+  const customer = await readCustomerAddress(db, address);
+  return inSnapshot(db, async (trx) => {
+    const { next, ...page } = await pageOfLicenses(trx, address, { after, limit }, now);
+    const stored = after === undefined ? await readStored(trx, customer) : null;
+    if (stored !== null && page.licenses.length + page.seats.length === 0 && isEmpty(stored))
+      return noCustomer();
+    const ids = page.licenses.map(({ id }) => id);
+    const accesses = await latestAccesses(trx, ids, MOST_LISTED);
+    return customerJson(
+      { ...page, ...(await partsOf(trx, ids)), customer: address, accesses, stored },
+      next,
+      now,
+    );
+  });
 }
 
 /** `eraseCustomer`, by id or address. @throws OperatorError (NOT_FOUND) when nothing is stored about the customer */

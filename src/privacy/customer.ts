@@ -1,7 +1,11 @@
 import { OperatorError } from '../licensing/operator-error';
+import { accessJson, activationJson, eventJson, keyJson, licenseJson } from '../licensing/views';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
 import { listActivations, type StoredActivation } from '../store/activations';
+import { customerDigest } from '../store/customer-digest';
 import type { Db } from '../store/database';
+import { listLatestEvents, type RecordedEvent } from '../store/events';
+import { listKeys, type LicenseKey } from '../store/license-keys';
 import type { License } from '../store/licenses';
 import { inSnapshot } from '../store/transaction';
 import { fromRow, type RecordOf } from '../transfer/records';
@@ -12,6 +16,7 @@ import {
   withLicenses,
   type CustomerAddress,
 } from './customer-address';
+import { listStored, MOST_LISTED, SECTION_NAMES, type Listed } from './stored-data';
 
 export interface CustomerPage {
   licenses: License[];
@@ -26,11 +31,18 @@ export interface CustomerData extends CustomerPage {
   customer: string;
   /** of each licence */
   activations: StoredActivation[][];
+  keys: LicenseKey[][];
+  /** the latest of each licence, the newest first */
+  events: RecordedEvent[][];
   /** the latest on these licences, the newest first */
   accesses: LoggedAccess[];
+  /** of the first page; null: of a later one */
+  stored: Listed | null;
 }
 
 const LATEST_ACCESSES = 20;
+/** Of a licence. */
+const LATEST_EVENTS = 100;
 
 /**
  * A page of what is stored about a customer, as it is at one moment; see `pageOfCustomer`.
@@ -45,19 +57,48 @@ export async function readCustomer(
   const customer = await readCustomerAddress(db, text);
   return inSnapshot(db, async (trx) => {
     const page = await pageOfCustomer(trx, customer, after ?? 0, limit);
-    if (page.licenses.length + page.seats.length === 0)
+    const stored = after === undefined ? await readStored(trx, customer) : null;
+    if (page.licenses.length + page.seats.length === 0 && (stored === null || isEmpty(stored)))
       throw new OperatorError(
-        `There is no ${after === undefined ? '' : 'further '}licence of this customer, and no seat.`,
+        after === undefined
+          ? 'Nothing is stored about this address.'
+          : 'There is no further licence of this customer, and no seat.',
         { code: 'NOT_FOUND' },
       );
     const ids = page.licenses.map(({ id }) => id);
     return {
       ...page,
       customer: customer.address,
-      activations: await Promise.all(ids.map((id) => listActivations(trx, id))),
-      accesses: await latestAccesses(trx, ids),
+      ...(await partsOf(trx, ids)),
+      accesses: await latestAccesses(trx, ids, MOST_LISTED),
+      stored,
     };
   });
+}
+
+/** All but licences and what belongs to them, also what only names the address. Looks through whole tables. */
+export async function readStored(db: Db, customer: CustomerAddress): Promise<Listed> {
+  const licenseIds: number[] = [];
+  for await (const { id } of customerLicenses(db, customer)) licenseIds.push(id);
+  return listStored(db, { customer, licenseIds, searches: true });
+}
+
+export function isEmpty({ sections, mentions }: Listed): boolean {
+  return [...Object.values(sections), ...Object.values(mentions)].every((list) => list.length === 0);
+}
+
+/** What belongs to each licence. */
+export async function partsOf(db: Db, licenseIds: number[]) {
+  const parts = { activations: [], keys: [], events: [] } as Pick<
+    CustomerData,
+    'activations' | 'keys' | 'events'
+  >;
+  for (const id of licenseIds) {
+    parts.activations.push(await listActivations(db, id));
+    parts.keys.push(await listKeys(db, id));
+    parts.events.push(await listLatestEvents(db, id, { limit: LATEST_EVENTS }));
+  }
+  return parts;
 }
 
 /**
@@ -99,9 +140,49 @@ async function listCustomerSeats(db: Db, customer: CustomerAddress): Promise<Rec
 }
 
 /** The newest first. */
-export async function latestAccesses(db: Db, licenseIds: number[]): Promise<LoggedAccess[]> {
-  const accesses: LoggedAccess[] = [];
+export async function latestAccesses(
+  db: Db,
+  licenseIds: number[],
+  limit = LATEST_ACCESSES,
+): Promise<LoggedAccess[]> {
+  const newestFirst = (a: LoggedAccess, b: LoggedAccess) => b.at.getTime() - a.at.getTime() || b.id - a.id;
+  let accesses: LoggedAccess[] = [];
   for (const licenseId of licenseIds)
-    accesses.push(...(await listAccesses(db, { licenseId }, LATEST_ACCESSES)));
-  return accesses.sort((a, b) => b.at.getTime() - a.at.getTime() || b.id - a.id).slice(0, LATEST_ACCESSES);
+    accesses = [...accesses, ...(await listAccesses(db, { licenseId }, limit))]
+      .sort(newestFirst)
+      .slice(0, limit);
+  return accesses;
+}
+
+/** What is stored about a customer as JSON: what the command prints and the API answers. */
+export function customerJson(
+  { customer, licenses, activations, keys, events, seats, accesses, stored }: Omit<CustomerData, 'last'>,
+  next: number | null,
+  now: Date,
+) {
+  return {
+    id: customerDigest(customer),
+    customer,
+    licenses: licenses.map((license, i) => ({
+      ...licenseJson(license, now),
+      keys: (keys[i] ?? []).map(keyJson),
+      activations: (activations[i] ?? []).map((one) => activationJson(one, license)),
+      events: (events[i] ?? []).map(eventJson),
+    })),
+    seats,
+    accesses: accesses.map(accessJson),
+    ...(stored?.sections ?? emptySections()),
+    mentions: stored?.mentions ?? {},
+    /** lists of which an export has more */
+    shortened: [
+      ...(events.some((list) => list.length === LATEST_EVENTS) ? ['events'] : []),
+      ...(accesses.length === MOST_LISTED ? ['accesses'] : []),
+      ...(stored?.shortened ?? []),
+    ],
+    next,
+  };
+}
+
+function emptySections(): Listed['sections'] {
+  return Object.fromEntries(SECTION_NAMES.map((name) => [name, []])) as unknown as Listed['sections'];
 }

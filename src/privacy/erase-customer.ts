@@ -10,7 +10,9 @@ import { lockLicenses, raiseRevisions } from '../store/licenses';
 import { deleteOutboxOf } from '../store/outbox';
 import {
   countPersonalRows,
+  deleteVisits,
   findMetadataEvents,
+  findVisits,
   removeIps,
   removeKeyLabels,
   setTexts,
@@ -27,6 +29,7 @@ import {
   rowsNaming,
   type CustomerAddress,
 } from './customer-address';
+import { requestDigests } from './stored-data';
 
 const ERASED = 'erased';
 
@@ -155,6 +158,7 @@ async function eraseFromLicenses(
     await removeKeyLabels(trx, [...theirs]);
     rows += await deleteOutboxOf(trx, { licenseIds: [...theirs] });
     await eraseDeliveries(trx, [...theirs], customer);
+    rows += await deleteVisits(trx, await findVisits(trx, customer.address, [...theirs], []));
   }
   await raiseRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
   if (licenses.length > 0)
@@ -258,9 +262,11 @@ async function changeTexts(
 
 async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number> {
   let count = await deleteOutboxOf(db, { address: customer.address });
-  for (const name of ['orders', 'order_events', 'order_lines', 'shop_links'] as const)
+  const visits = await findVisits(db, customer.address, [], requestDigests(customer.address));
+  count += await deleteVisits(db, visits);
+  for (const name of ['orders', 'order_events', 'order_lines', 'shop_messages', 'shop_links'] as const)
     count += await eraseWithoutLock(db, name, customer);
-  for (const name of ['products', 'plans', 'releases', 'outbox'] as const)
+  for (const name of ['products', 'plans', 'releases', 'outbox', 'webhooks'] as const)
     count += await eraseWithoutLock(db, name, customer);
   return count + (await eraseWithoutLock(db, 'access_log', customer, { licenseIds: null }));
 }
@@ -319,6 +325,8 @@ function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Reco
   if (name === 'orders') Object.assign(changes, erasedOrder(row, customer));
   // What is kept for a customer's next order is an address, or nothing.
   if (name === 'shop_links') changes.target = null;
+  if (name === 'shop_messages' && customer.isIn(row.pending_json))
+    changes.pending_json = erasedPending(row.pending_json as string, customer);
   for (const column of TEXT_COLUMNS[name]) {
     const text = row[column];
     if (column in changes || !customer.isIn(text)) continue;
@@ -341,6 +349,14 @@ function erasedOrder(row: Row, customer: CustomerAddress): Record<string, SqlVal
     ...(customer.isIn(row.customer) && { customer: null, customer_name: null }),
     ...(customer.isIn(row.number) && { digest: randomBytes(32).toString('hex') }),
   };
+}
+
+/** What waits is still done, for nobody: without an address an order has no customer. */
+function erasedPending(json: string, customer: CustomerAddress): string {
+  const pending = JSON.parse(json) as { event?: { customer?: { email?: string } } };
+  if (pending.event !== undefined && customer.isIn(pending.event.customer?.email))
+    delete pending.event.customer;
+  return customer.without(JSON.stringify(pending), ERASED);
 }
 
 /** Random, because a digest could be checked against guessed addresses. */

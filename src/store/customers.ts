@@ -52,6 +52,23 @@ export async function findCustomerByDigest(db: Db, digest: string): Promise<stri
   return found[0];
 }
 
+/** The address of somebody whose orders have issued nothing. */
+export async function findBuyerByDigest(db: Db, digest: string): Promise<string | undefined> {
+  const found = await db(tableBy(db, 'orders', 'customer_digest'))
+    .where({ customer_digest: digest })
+    .limit(1)
+    .pluck<string[]>('customer');
+  return found[0];
+}
+
+/** The ids of a customer's licences. */
+export async function findLicenseIdsOf(db: Db, address: string): Promise<number[]> {
+  return db(tableBy(db, 'licenses', 'customer_digest'))
+    .where({ customer_digest: customerDigest(address) })
+    .orderBy('id')
+    .pluck<number[]>('id');
+}
+
 /** Sets the missing and outdated digests of licences, which an earlier version wrote. */
 export async function fillCustomerDigests(db: Db, ids: number[]): Promise<void> {
   const isOutdated = (row: Pick<DigestRow, 'customer' | 'customer_digest'>) =>

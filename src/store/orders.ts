@@ -21,6 +21,8 @@ export interface Order {
   customerName: string | null;
   /** the customer's, as the shop told it */
   language: string | null;
+  /** whether its shop mails keys (orders/shop-kinds.ts), as it was when the order issued; null: it has issued nothing */
+  mail: string | null;
   isTest: boolean;
   /** waiting: a line waits */
   state: 'done' | 'waiting';
@@ -140,7 +142,7 @@ export async function lockOrder(trx: Transaction, id: number): Promise<Order | u
 export async function setOrder(
   trx: Transaction,
   id: number,
-  changes: Partial<Pick<Order, 'customer' | 'customerName' | 'language' | 'state'>>,
+  changes: Partial<Pick<Order, 'customer' | 'customerName' | 'language' | 'mail' | 'state'>>,
 ): Promise<void> {
   const { customer } = changes;
   const digest = customer === undefined ? {} : { customerDigest: customerDigest(customer) };

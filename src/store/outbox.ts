@@ -20,6 +20,7 @@ export interface NewOutboxRow {
   kind: OutboxKind;
   type: string;
   licenseId: number | null;
+  orderId?: number | undefined;
   /** an e-mail address; null: found when it is sent, or nobody's */
   recipient: string | null;
   /** the address by whose digest the row is found and counted */
@@ -41,6 +42,7 @@ export interface OutboxRow {
   kind: OutboxKind;
   type: string;
   licenseId: number | null;
+  orderId: number | null;
   recipient: string | null;
   detailsJson: string | null;
   language: string;
@@ -83,12 +85,13 @@ export async function insertOutboxRowOnce(trx: Transaction, row: NewOutboxRow): 
 /** Rows in one statement. */
 const CHUNK = 500;
 
-function columnsOf({ address, details, webhookId, lane, revision, ...row }: NewOutboxRow) {
+function columnsOf({ address, details, webhookId, lane, revision, orderId, ...row }: NewOutboxRow) {
   return toColumns({
     ...row,
     recipientDigest: customerDigest(address),
     detailsJson: details && JSON.stringify(details),
     messageId: randomBytes(16).toString('hex'),
+    orderId: orderId ?? null,
     webhookId: webhookId ?? null,
     lane: lane ?? null,
     revision: revision ?? null,
@@ -249,6 +252,15 @@ export async function findLatestOutboxRow(
   return row && (toFields(row) as OutboxRow);
 }
 
+/** The latest mail of an order's keys. */
+export async function findLatestMailOfOrder(db: Db, orderId: number): Promise<OutboxRow | undefined> {
+  const row = (await db(tableBy(db, 'outbox', 'order_id'))
+    .where({ order_id: orderId })
+    .orderBy('id', 'desc')
+    .first()) as object | undefined;
+  return row && (toFields(row) as OutboxRow);
+}
+
 /** The newest rows, or those that were given up or wait for another attempt after a failed one. */
 export async function listOutbox(
   db: Db,
@@ -336,18 +348,4 @@ export async function deleteOutboxOf(
       .whereIn('id', [...ids])
       .delete();
   return ids.size;
-}
-
-/** Mails about licences, or for an address, for a person's export; the oldest first. */
-export async function listOutboxOf(
-  db: Db,
-  { licenseIds, address }: { licenseIds: number[]; address: string },
-): Promise<OutboxRow[]> {
-  const found = db(table(db, 'outbox'))
-    .where({ kind: 'mail' })
-    .where((any) =>
-      any.whereIn('license_id', licenseIds).orWhere({ recipient_digest: customerDigest(address) }),
-    )
-    .orderBy('id');
-  return ((await found) as object[]).map((row) => toFields(row) as OutboxRow);
 }

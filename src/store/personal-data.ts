@@ -19,8 +19,36 @@ export const TEXT_COLUMNS = {
   order_events: ['event_id', 'payment', 'actor', 'lines_json', 'outcome_json'],
   order_lines: ['line', 'sku', 'renews_json'],
   shop_links: ['target'],
+  shop_messages: ['reason', 'pending_json'],
+  webhooks: ['description'],
 } as const satisfies Partial<Record<TableName, readonly string[]>>;
 export type TextTable = keyof typeof TEXT_COLUMNS;
+
+/**
+ * Tables that are not searched for a customer's address, with the reason. Every other table is in TEXT_COLUMNS: a new
+ * table has to be in one of the two.
+ */
+export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
+  product_includes: 'ids',
+  license_refusals: "the time of a licence's latest refusal, which its accesses tell too",
+  refused_licenses: 'ids and counts',
+  license_counts: 'counts',
+  order_licenses: 'ids and ends, which an order shows',
+  daily_sums: 'counts',
+  leases: 'names of work and of instances',
+  migrations: 'names of migrations',
+  shop_skus: "the shop's own article numbers",
+  shops: "the seller's settings",
+  shop_refusals: 'counts by day',
+  unmatched: 'codes and ids, whose orders and messages have the rest',
+  signing_keys: 'keys, and the operators who made them',
+  idempotency: 'sealed answers under keyed digests, which nobody can find by a person; they last a day',
+  tokens: 'names without an address (access/tokens.ts)',
+  sessions: 'found by the digest of an address, and by licence',
+  one_time_codes: 'found by the digest of an address',
+  link_requests: 'found by the digest of an address',
+  operators: 'the address of somebody who works here, found as it is',
+};
 
 /** Rows of certain licences; null: rows without a licence. */
 export interface Only {
@@ -75,6 +103,95 @@ export async function findMetadataEvents(
     .where((any) => any.where('before_json', 'like', metadata).orWhere('after_json', 'like', metadata))
     .orderBy('id')
     .limit(limit)) as Row[];
+}
+
+/** The orders of an address by its digest, and those that issued or renewed licences. Reads by indexes. */
+export async function findOrderIds(db: Db, address: string, licenseIds: number[]): Promise<number[]> {
+  const own = await db(tableBy(db, 'orders', 'customer_digest'))
+    .where({ customer_digest: customerDigest(address) })
+    .pluck<number[]>('id');
+  const ofLicenses = await inParts(licenseIds, (ids) =>
+    db(tableBy(db, 'order_licenses', 'license_id'))
+      .whereIn('license_id', ids)
+      .pluck<number[]>('order_id'),
+  );
+  return ascending([...own, ...ofLicenses]);
+}
+
+/** The messages of receivers that an order came by. */
+export async function findMessageIds(db: Db, orderIds: number[]): Promise<number[]> {
+  return ascending(
+    await inParts(orderIds, (ids) =>
+      db(tableBy(db, 'shop_messages', 'order_id'))
+        .whereIn('order_id', ids)
+        .pluck<number[]>('id'),
+    ),
+  );
+}
+
+/** Mails about licences, and those to an address; and what receivers of webhooks were told of the licences. */
+export async function findOutboxIds(db: Db, address: string, licenseIds: number[]): Promise<number[]> {
+  const ofAddress = await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
+    .where({ recipient_digest: customerDigest(address) })
+    .pluck<number[]>('id');
+  const ofLicenses = await inParts(licenseIds, (ids) =>
+    db(tableBy(db, 'outbox', 'license_id'))
+      .whereIn('license_id', ids)
+      .pluck<number[]>('id'),
+  );
+  return ascending([...ofAddress, ...ofLicenses]);
+}
+
+/** What was opened in a customer's name: pages, by a key or by a link, and the links that wait. Small tables. */
+export interface Visits {
+  sessions: Row[];
+  codes: Row[];
+  /** times of requests for a link, whether or not it was sent */
+  requests: Row[];
+}
+
+/** @param requestDigests of requests for links (access/link-requests.ts) */
+export async function findVisits(
+  db: Db,
+  address: string,
+  licenseIds: number[],
+  requestDigests: string[],
+): Promise<Visits> {
+  const customer_digest = customerDigest(address);
+  const own = new Set(licenseIds);
+  const sessions = (await db(table(db, 'sessions')).where({ kind: 'customer' }).orderBy('id')) as Row[];
+  return {
+    sessions: sessions.filter(
+      (row) => row.customer_digest === customer_digest || own.has(row.license_id as number),
+    ),
+    codes: (await db(table(db, 'one_time_codes')).where({ customer_digest }).orderBy('created_at')) as Row[],
+    requests: (await db(table(db, 'link_requests'))
+      .whereIn('address_digest', requestDigests)
+      .orderBy('requested_at')) as Row[],
+  };
+}
+
+/** Ends these sessions and links, and forgets the requests. */
+export async function deleteVisits(db: Db, { sessions, codes, requests }: Visits): Promise<number> {
+  for (const { id } of sessions) await db(table(db, 'sessions')).where({ id }).delete();
+  for (const { code_digest } of codes) await db(table(db, 'one_time_codes')).where({ code_digest }).delete();
+  for (const { address_digest, slot } of requests)
+    await db(table(db, 'link_requests')).where({ address_digest, slot }).delete();
+  return sessions.length + codes.length + requests.length;
+}
+
+/** Ids in one statement. */
+const IDS_AT_ONCE = 500;
+
+async function inParts(ids: number[], find: (some: number[]) => Promise<number[]>): Promise<number[]> {
+  const found: number[] = [];
+  for (let i = 0; i < ids.length; i += IDS_AT_ONCE)
+    found.push(...(await find(ids.slice(i, i + IDS_AT_ONCE))));
+  return found;
+}
+
+function ascending(ids: number[]): number[] {
+  return [...new Set(ids)].sort((a, b) => a - b);
 }
 
 /** Changes rows whose columns are still as the caller saw them; rows changed meanwhile are left alone. */

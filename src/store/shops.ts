@@ -18,6 +18,8 @@ export interface Shop {
   rulesJson: string | null;
   /** the name of the `issue` tokens that its orders belong to; null: none has posted for it */
   owner: string | null;
+  /** a ShopMail (orders/shop-kinds.ts); null: as its kind does */
+  mail: string | null;
   /** null: the row came with the first order */
   createdBy: string | null;
   createdAt: Date;
@@ -31,6 +33,7 @@ export const PLAIN_SHOP = {
   testPlanId: null,
   rulesJson: null,
   owner: null,
+  mail: null,
 } as const;
 
 /** @throws a duplicate (`isDuplicate`) when there is a shop of this name */
@@ -55,9 +58,12 @@ export async function listShops(
   return ((await query) as object[]).map((row) => toFields(row) as Shop);
 }
 
+/** Kinds that post with a token (orders/shop-kinds.ts). */
+const POSTING = ['api', 'hikashop', 'membershippro', 'j2commerce'];
+
 /** Those that receive signed messages. */
 export async function listReceiverShops(db: Db): Promise<Shop[]> {
-  const rows = await db(table(db, 'shops')).whereNot({ kind: 'api' }).orderBy('id');
+  const rows = await db(table(db, 'shops')).whereNotIn('kind', POSTING).orderBy('id');
   return (rows as object[]).map((row) => toFields(row) as Shop);
 }
 

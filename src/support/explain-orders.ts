@@ -7,6 +7,7 @@ import {
   type Order,
   type OrderEvent,
 } from '../store/orders';
+import { readOrderMail } from '../orders/key-mails';
 import { distinct } from './distinct';
 import { finding, timeOf, type Finding } from './findings';
 
@@ -17,8 +18,24 @@ const MOST_ORDERS = 5;
 export async function explainOrdersOf(db: Db, licenseId: number): Promise<Finding[]> {
   const orders = new Map((await findOrdersOfLicenses(db, [licenseId])).map((order) => [order.id, order]));
   const findings: Finding[] = [];
-  for (const order of [...orders.values()].slice(-MOST_ORDERS)) findings.push(await explainOrder(db, order));
+  for (const order of [...orders.values()].slice(-MOST_ORDERS))
+    findings.push(await explainOrder(db, order), ...(await explainMail(db, order)));
   return findings;
+}
+
+/** When its keys went to which address, or why not; nothing of an order that renewed. */
+async function explainMail(db: Db, order: Order): Promise<Finding[]> {
+  const { state, to, at, reason } = await readOrderMail(db, order, true);
+  if (reason === 'nothing_issued') return [];
+  const facts = {
+    order_id: order.id,
+    shop: order.shop,
+    order: order.number,
+    state,
+    to,
+    at: timeOf(at ?? undefined),
+  };
+  return [finding('ORDER_MAIL', { ...facts, at: facts.at ?? null, reason }, { since: facts.at })];
 }
 
 /** What an order has come to: its licences and its latest event, or what it waits for, or why it issued nothing. */

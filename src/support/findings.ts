@@ -147,6 +147,7 @@ export interface StateFacts {
   NEAR_EMAIL: { license_id: number; customer: string; matched: Name };
   SEVERAL_LICENSES: { matched: { by: Name; license_ids: number[] }[]; more: boolean };
   ALSO_A_REFERENCE: { license_id: number; reference: string };
+  ORDER_MAIL: OrderName & { state: string; to: string | null; at: string | null; reason: string | null };
   ORDER: OrderName & { issued: number[]; renewed: number[]; event: string; event_at: string };
   ORDER_WAITS: OrderName & { line: string; waits_for: string; sku: string | null; renews: string | null };
   ORDER_ISSUED_NOTHING: OrderName & { event: string; reason: string };

@@ -120,6 +120,15 @@ export const GERMAN: Language = {
       ];
       return `Bestellung ${order} des Shops ${shop} hat ${did.join(' und ')}. Ihr letztes Ereignis ist „${ORDER_EVENTS[event] ?? event}“ vom ${day(event_at)}.`;
     },
+    ORDER_MAIL: ({ shop, order, state, to, at, reason }) => {
+      const keys = `Die Schlüssel der Bestellung ${order} des Shops ${shop}`;
+      if (state === 'sent') return `${keys} gingen am ${moment(at ?? '')} an ${to ?? '-'}.`;
+      if (state === 'failed')
+        return `${keys} konnten nicht an ${to ?? '-'} gesendet werden (${notMailed(reason)}).`;
+      if (state === 'queued')
+        return `${keys} sind unterwegs an ${to ?? '-'}${reason === null ? '' : `; der letzte Versuch schlug fehl (${notMailed(reason)})`}.`;
+      return `${keys} wurden nicht gesendet: ${NO_KEYS_MAIL[reason ?? ''] ?? 'das wurde noch nicht verlangt'}.`;
+    },
     ORDER_WAITS: ({ shop, order, line, waits_for, sku, renews }) =>
       `Bestellung ${order} des Shops ${shop} wartet bei Position ${line}: ${(WAITS[waits_for] ?? WAITS.other)({ sku: sku ?? '', renews: renews ?? '' })}.`,
     ORDER_ISSUED_NOTHING: ({ shop, order, event, reason }) =>
@@ -347,6 +356,19 @@ const WAITS: Record<string, WaitsFor> & { other: WaitsFor } = {
   reference_in_use: () => 'eine andere Lizenz hat ihre Bestellnummer',
   no_plan: () => 'ihren Tarif gibt es nicht mehr',
   other: () => 'es fehlt etwas',
+};
+
+/** @param reason such as `ADDRESS_REFUSED 550` */
+function notMailed(reason: string | null): string {
+  return NOT_MAILED[(reason ?? '').split(' ')[0] ?? ''] ?? reason ?? '-';
+}
+
+/** Why an order's keys were not mailed (orders/key-mails.ts). */
+const NO_KEYS_MAIL: Record<string, string> = {
+  test: 'es ist eine Testbestellung',
+  off: 'der Shop gibt sie selbst heraus',
+  no_address: 'die Bestellung hat noch keine Adresse',
+  mail_off: 'Mail ist nicht eingerichtet',
 };
 
 const NOT_ISSUED: Record<string, string> = {

@@ -118,6 +118,14 @@ export const ENGLISH: Language = {
       ];
       return `Order ${order} of shop ${shop} ${did.join(' and ')}. Its latest event is "${event}" of ${day(event_at)}.`;
     },
+    ORDER_MAIL: ({ shop, order, state, to, at, reason }) => {
+      const keys = `The keys of order ${order} of shop ${shop}`;
+      if (state === 'sent') return `${keys} were mailed to ${to ?? '-'} on ${at ?? '-'}.`;
+      if (state === 'failed') return `${keys} could not be mailed to ${to ?? '-'}: ${notMailed(reason)}.`;
+      if (state === 'queued')
+        return `${keys} are on their way to ${to ?? '-'}${reason === null ? '' : `; the last attempt failed: ${notMailed(reason)}`}.`;
+      return `${keys} were not mailed: ${NO_KEYS_MAIL[reason ?? ''] ?? 'that was not asked for yet'}.`;
+    },
     ORDER_WAITS: ({ shop, order, line, waits_for, sku, renews }) =>
       `Order ${order} of shop ${shop} waits at line ${line}: ${(WAITS[waits_for] ?? WAITS.other)({ sku: sku ?? '', renews: renews ?? '' })}.`,
     ORDER_ISSUED_NOTHING: ({ shop, order, event, reason }) =>
@@ -298,6 +306,19 @@ const WAITS: Record<string, WaitsFor> & { other: WaitsFor } = {
   reference_in_use: () => 'another licence has its reference',
   no_plan: () => 'its plan does not exist any more',
   other: () => 'something is missing',
+};
+
+/** @param reason such as `ADDRESS_REFUSED 550` */
+function notMailed(reason: string | null): string {
+  return NOT_MAILED[(reason ?? '').split(' ')[0] ?? ''] ?? reason ?? '-';
+}
+
+/** Why an order's keys were not mailed (orders/key-mails.ts). */
+const NO_KEYS_MAIL: Record<string, string> = {
+  test: 'it is a test order',
+  off: 'the shop hands them out itself',
+  no_address: 'the order has no address yet',
+  mail_off: 'mail is not set up',
 };
 
 const NOT_ISSUED: Record<string, string> = {

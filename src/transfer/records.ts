@@ -35,7 +35,7 @@ const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown
   },
   4: { plan: { self_service_moves: 3 } },
   5: { activation: { held_until: null }, access: { site: null, installed_version: null } },
-  7: { order: { language: null }, shop: { owner: null } },
+  7: { order: { language: null, mail: null }, shop: { owner: null, mail: null } },
 };
 
 /** Types that files of earlier versions do not count: by the version that brought them. */
@@ -218,6 +218,7 @@ export const RECORDS = {
       test_plan_id: nullable(smallId),
       rules: nullable(object()),
       owner: nullable(tokenName()),
+      mail: nullable(oneOf(['key', 'none'])),
       created_by: nullable(text(MAX_LABEL_LENGTH)),
       created_at: time(),
     },
@@ -245,6 +246,7 @@ export const RECORDS = {
       customer: nullable(text(MAX_LABEL_LENGTH)),
       customer_name: nullable(text(MAX_LABEL_LENGTH)),
       language: nullable(ascii(8)),
+      mail: nullable(oneOf(['key', 'none'])),
       test: flag(),
       state: oneOf(['done', 'waiting']),
       created_at: time(),

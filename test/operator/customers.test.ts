@@ -474,10 +474,16 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         ...['kind', 'type', 'recipient_digest', 'language', 'message_id', 'once', 'last_error'],
         ...['created_at', 'next_attempt_at', 'attempted_at', 'sent_at', 'failed_at'],
       ],
-      orders: ['shop', 'digest', 'customer_digest', 'language', 'state', 'created_at'],
+      orders: ['shop', 'digest', 'customer_digest', 'language', 'mail', 'state', 'created_at'],
       order_events: ['event', 'identity', 'at', 'received_at', 'effect', 'reduced'],
       order_lines: ['waits_for', 'awaited'],
       shop_links: ['shop', 'digest', 'kind', 'created_at'],
+      shop_messages: ['shop', 'digest', 'type', 'result', 'awaits', 'received_at'],
+      // Names of operators and the seller's own addresses.
+      webhooks: [
+        ...['url', 'events', 'secret_sealed', 'previous_sealed', 'previous_ends_at', 'enabled_at'],
+        ...['disabled_at', 'disabled_reason', 'swept_at', 'created_by', 'created_at'],
+      ],
     };
     for (const [name, columns] of Object.entries(TEXT_COLUMNS)) {
       const info = await db(table(db, name as TableName)).columnInfo();
@@ -608,7 +614,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     expect(await listCustomers(db, { limit: 10, beginning: 'jane', after: JANE }, now)).toEqual([]);
 
     const shown = await readCustomerJson(db, id, { limit: 50 }, new Date());
-    expect(shown).toEqual({ ...(await op.json(['customer', 'show', JANE])), id, next: null });
+    expect(shown).toEqual(await op.json(['customer', 'show', JANE]));
     expect(await readCustomerJson(db, 'JANE@example.com', { limit: 50 }, new Date())).toEqual(shown);
     const first = await readCustomerJson(db, id, { limit: 2 }, now);
     expect(first.licenses.map((one) => one.id)).toEqual([own.id, shown.licenses[1]!.id]);

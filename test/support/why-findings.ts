@@ -233,6 +233,20 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     en: 'Order WEB-7001 of shop hikashop issued licence 0. Its latest event is "paid" of DAY.',
     de: 'Bestellung WEB-7001 des Shops hikashop hat Lizenz 0 ausgestellt. Ihr letztes Ereignis ist „bezahlt“ vom DAY.',
   },
+  ORDER_MAIL: {
+    facts: {
+      order_id: 0,
+      shop: 'hikashop',
+      order: 'WEB-7001',
+      state: 'none',
+      to: 'jane@example.com',
+      at: null,
+      reason: 'off',
+    },
+    action: null,
+    en: 'The keys of order WEB-7001 of shop hikashop were not mailed: the shop hands them out itself.',
+    de: 'Die Schlüssel der Bestellung WEB-7001 des Shops hikashop wurden nicht gesendet: der Shop gibt sie selbst heraus.',
+  },
   ORDER_WAITS: {
     facts: {
       order_id: 0,

@@ -1,11 +1,12 @@
-import { Type } from '@sinclair/typebox';
+import { Type, type TSchema } from '@sinclair/typebox';
 import { isCursorText, readCursor, toPage } from '../../licensing/cursors';
 import { deleteCustomer, listCustomers, readCustomerJson } from '../../privacy/customer-list';
+import type { Section } from '../../privacy/stored-data';
 import { notFound } from './failures';
 import { get, list, remove, type Call } from './operation';
 import { pageOf } from './reading';
 import { exactly, Id, orNull, Paging, Text, TextOrNull, Time, TimeOrNull } from './schemas';
-import { Access, Activation, licenseFields } from './things';
+import { Access, Activation, Key, LicenseEvent, licenseFields } from './things';
 
 const Summary = exactly(
   {
@@ -32,13 +33,44 @@ const Seat = exactly(
   { title: 'Seat' },
 );
 
+const record = Type.Object({}, { additionalProperties: true });
+const records = (description: string) => Type.Array(record, { description });
+
+/** As in an export: docs/customers.md says what each holds. */
+const sections: Record<Section, TSchema> = {
+  orders: records('Orders of shops that name the customer, or issued the licences, with lines and events.'),
+  messages: records('What receivers took about these orders, with what waits.'),
+  links: records("Shops' own ids of the customer."),
+  mails: records('Mails about the licences and to the address, without their texts.'),
+  webhooks: records('What receivers of webhooks were told, with the body.'),
+  receivers: records('Receivers of webhooks whose description names the address.'),
+  sessions: records('Pages that were opened with a key or by a link.'),
+  sign_in_links: records('Links that were mailed and not used.'),
+  link_requests: records('When a link was asked for.'),
+  operators: records('An operator with the same address.'),
+};
+
 const CustomerData = exactly(
   {
     id: Text,
     customer: Text,
-    licenses: Type.Array(exactly({ ...licenseFields, activations: Type.Array(Activation) })),
+    licenses: Type.Array(
+      exactly({
+        ...licenseFields,
+        keys: Type.Array(Key),
+        activations: Type.Array(Activation),
+        events: Type.Array(LicenseEvent, { description: 'The newest first.' }),
+      }),
+    ),
     seats: Type.Array(Seat, { description: "Activations on others' licences that name the customer." }),
-    accesses: Type.Array(Access),
+    accesses: Type.Array(Access, { description: 'The newest first.' }),
+    ...sections,
+    mentions: Type.Record(Type.String(), Type.Array(record), {
+      description: 'Records elsewhere that contain the address, by type.',
+    }),
+    shortened: Type.Array(Text, {
+      description: 'Lists that are longer than shown; `licensing customer export` writes them whole.',
+    }),
     next: orNull(Type.Integer({ description: 'The `after` of the next page of licences.' })),
   },
   { title: 'CustomerData' },
@@ -73,8 +105,10 @@ export const customerOperations = [
   get(
     '/customers/{customer}',
     {
-      summary: 'Read what is stored about a customer',
-      description: '`customer` is the id, which keeps the address out of logs, or the address.',
+      summary: 'Read all that is stored about a customer',
+      description:
+        '`customer` is the id, which keeps the address out of logs, or the address. Looks through whole tables. Later pages have further licences, with what belongs to them.',
+      hasDeadline: false,
       query: exactly({ limit: Paging.limit, after: Type.Optional(Id) }),
       data: CustomerData,
     },

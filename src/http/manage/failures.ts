@@ -74,7 +74,10 @@ export function toFailure(error: unknown, given: object): Failure | undefined {
   const code = error.code === 'NOT_FOUND' && field !== undefined ? 'INVALID_REQUEST' : CODES[error.code];
   const { facts } = error;
   const retryAfter = code === 'SERVICE_UNAVAILABLE' ? RETRY_AFTER_MENDED : undefined;
-  return { ...failure(code, error.message, { field, ...(retryAfter && { retryAfter }) }), ...(facts && { reason: facts.reason, facts }) };
+  return {
+    ...failure(code, error.message, { field, ...(retryAfter && { retryAfter }) }),
+    ...(facts && { reason: facts.reason, facts }),
+  };
 }
 
 /** In seconds: somebody has to mend something first. */

@@ -3,7 +3,16 @@ import { parseMoment } from '../../licensing/timestamps';
 import { ORDER_EVENTS } from '../../orders/fold';
 import { MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../../orders/message';
 import { recordOrder } from '../../orders/record';
-import { listOrderPage, orderEventJson, orderJson, readOrder, recordedJson } from '../../orders/views';
+import { orderMailJson, readOrderMail, sendOrderKeys } from '../../orders/key-mails';
+import { PLUGIN_KINDS } from '../../orders/shop-kinds';
+import {
+  listOrderPage,
+  orderEventJson,
+  orderJson,
+  readOrder,
+  recordedJson,
+  type OrderDetails,
+} from '../../orders/views';
 import { notFound } from './failures';
 import { get, list, post, type Call } from './operation';
 import { bodyReader } from './read-input';
@@ -59,6 +68,12 @@ const OrderGiven = exactly({
   }),
   event_id: Type.Optional(
     Type.String({ description: 'Unique within the order; without it, `event` and `at` tell events apart.' }),
+  ),
+  kind: Type.Optional(
+    oneOf(PLUGIN_KINDS, {
+      description:
+        'The plugin that posts, which mails the keys itself: the kind of a shop that nobody added.',
+    }),
   ),
   test: Type.Optional(Type.Boolean({ description: 'Issues nothing, unless the shop has a plan for tests.' })),
   partial: Type.Optional(Type.Boolean({ description: 'Of `refunded`: a part of the money only.' })),
@@ -173,9 +188,25 @@ const fields = {
   ),
 };
 
-const OrderDetails = exactly(
+const OrderMail = exactly(
+  {
+    state: wordOf(['queued', 'sent', 'failed', 'none']),
+    to: TextOrNull,
+    at: orNull(Type.String({ ...Time, description: 'When it was sent or given up, else queued.' })),
+    reason: orNull(
+      Type.String({
+        description:
+          'Why there is none (`test`, `nothing_issued`, `off`, `no_address`, `mail_off`, `not_sent`), or why it was refused, such as `ADDRESS_REFUSED 550`.',
+      }),
+    ),
+  },
+  { title: 'OrderMail', description: "The latest mail of the order's keys." },
+);
+
+const Details = exactly(
   {
     ...fields,
+    mail: OrderMail,
     events: Type.Array(
       exactly(
         {
@@ -200,6 +231,15 @@ const OrderDetails = exactly(
   },
   { title: 'OrderDetails' },
 );
+
+/** @throws ManageError (404), also for another's order */
+async function requireOrder(call: Call): Promise<OrderDetails> {
+  const { db, caller } = call;
+  const found = await readOrder(db, readId(call, 'id', 'order'));
+  if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name))
+    throw notFound('order');
+  return found;
+}
 
 /** The name that orders belong to. */
 function ownerOf({ caller }: Pick<Call, 'caller'>) {
@@ -240,7 +280,8 @@ export const orderOperations = [
     },
     async (call) => {
       const { db, body, caller, now, settings } = call;
-      const context = { actor: caller.actor, now, secret: settings.keySecret };
+      const { keySecret: secret, mailing } = settings;
+      const context = { actor: caller.actor, now, secret, mailing };
       return {
         data: recordedJson(await recordOrder(db, readOrderMessage(body), ownerOf(call), context), now),
       };
@@ -248,13 +289,35 @@ export const orderOperations = [
   ),
   get(
     '/orders/{id}',
-    { summary: 'Read an order with its events', forShops: true, data: OrderDetails },
+    { summary: 'Read an order with its events', forShops: true, data: Details },
     async (call) => {
-      const { db, caller, now } = call;
-      const found = await readOrder(db, readId(call, 'id', 'order'));
-      if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name))
-        throw notFound('order');
-      return { data: { ...orderJson(found, now), events: found.events.map(orderEventJson) } };
+      const { db, now, settings } = call;
+      const found = await requireOrder(call);
+      const mail = await readOrderMail(db, found.order, settings.mailing !== undefined);
+      return {
+        data: {
+          ...orderJson(found, now),
+          mail: orderMailJson(mail),
+          events: found.events.map(orderEventJson),
+        },
+      };
+    },
+  ),
+  post(
+    '/orders/{id}/mails',
+    {
+      summary: "Mail the order's keys to its customer, again too",
+      description:
+        '409 when mail is not set up, the order has no address or issued nothing, or a key cannot be revealed. The mail is queued, and tried for two days.',
+      body: exactly({}),
+      data: OrderMail,
+      status: 201,
+    },
+    async (call) => {
+      const { db, now, settings } = call;
+      const { order } = await requireOrder(call);
+      const { keySecret: secret, mailing } = settings;
+      return { data: orderMailJson(await sendOrderKeys(db, order, { secret, mailing, now })) };
     },
   ),
 ];

@@ -19,6 +19,7 @@ import {
   unmapSku,
 } from '../../orders/shops';
 import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson } from '../../orders/unmatched';
+import { SHOP_MAILS, type ShopMail } from '../../orders/shop-kinds';
 import { listMessages, messageJson } from '../../orders/views';
 import { get, list, patch, post, remove, type Call } from './operation';
 import { pageOf } from './reading';
@@ -56,6 +57,7 @@ const Shop = exactly(
       Type.String({ description: 'The name of the tokens of the scope `issue` that its orders belong to.' }),
     ),
     rules: Rules,
+    mail: wordOf(SHOP_MAILS),
     created_at: Time,
   },
   { title: 'Shop' },
@@ -71,6 +73,12 @@ const settings = {
     Type.String({
       description:
         'What the sender of a receiver signs with. It may come later: most senders show it for an address. It is kept sealed and never shown.',
+    }),
+  ),
+  mail: Type.Optional(
+    oneOf(SHOP_MAILS, {
+      description:
+        '`key`: customers are mailed the keys of their orders. `none` is the default of kinds that hand out keys themselves.',
     }),
   ),
   test: Type.Optional(Type.Boolean({ description: 'What it sends is for testing.' })),
@@ -142,6 +150,7 @@ interface SettingsGiven {
   test_plan_id?: number | null;
   token?: string;
   rules?: Record<string, string>;
+  mail?: ShopMail;
 }
 
 function readSettings({ test_plan_id: testPlanId, ...others }: SettingsGiven) {
@@ -152,7 +161,7 @@ const contextOf = ({ context, settings: { keySecret } }: Call) => ({ ...context,
 
 function run(call: Call) {
   const { db, context, settings: of } = call;
-  return runWaiting(db, nameOf(call), { ...context, secret: of.keySecret });
+  return runWaiting(db, nameOf(call), { ...context, secret: of.keySecret, mailing: of.mailing });
 }
 
 export const shopOperations = [

@@ -1,3 +1,4 @@
+import type { PostingKind } from '../shop-kinds';
 import type { ShopKind } from '../shops';
 import { digistore24 } from './digistore24';
 import { paddle } from './paddle';
@@ -6,7 +7,7 @@ import { standard } from './standard';
 import { stripe } from './stripe';
 
 /** The kinds of shops whose signed messages are received. */
-export const RECEIVERS: Record<Exclude<ShopKind, 'api'>, Receiver> = {
+export const RECEIVERS: Record<Exclude<ShopKind, PostingKind>, Receiver> = {
   stripe,
   paddle,
   digistore24,

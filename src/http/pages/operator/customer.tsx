@@ -2,6 +2,7 @@ import { listProducts } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
 import { countErasure, type ErasureCounts } from '../../../privacy/erase-customer';
 import { exportCustomer } from '../../../privacy/export-customer';
+import { SECTION_NAMES, type Section } from '../../../privacy/stored-data';
 import { findEmail } from '../../../licensing/customer-email';
 import { isCustomerDigest } from '../../../store/customer-digest';
 import { tellRequests, type ToldRequest } from '../../../support/requests';
@@ -83,7 +84,7 @@ function erase(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
 }
 
 function CustomerPage({
-  customer: { id, customer, licenses, seats, next },
+  customer: { id, customer, licenses, keys, seats, stored, next },
   requests,
   products,
   after,
@@ -127,6 +128,7 @@ function CustomerPage({
             limit={LIMIT}
           />
         </Panel>
+        <KeysPanel licenses={licenses} keys={keys} />
         {seats.length === 0 ? null : (
           <Panel id="seats" title={texts.seats}>
             <Table
@@ -157,9 +159,100 @@ function CustomerPage({
             empty={texts.noRequest}
           />
         </Panel>
+        {stored === null
+          ? null
+          : SECTION_NAMES.map((name) => <Stored name={name} rows={stored.sections[name]} />)}
+        <p class="in">{texts.elsewhere}</p>
       </div>
     </OperatorPage>
   );
+}
+
+/** The keys of the licences above, by their ends. */
+function KeysPanel({ licenses, keys }: Pick<Customer, 'licenses' | 'keys'>) {
+  const { t, to, format } = useView();
+  const texts = t.customers.one;
+  const rows = licenses.flatMap(({ id }, i) => (keys[i] ?? []).map((key) => ({ id, key })));
+  if (rows.length === 0) return null;
+  return (
+    <Panel id="keys" title={texts.keys}>
+      <Table
+        caption={texts.keysCaption}
+        rows={rows}
+        empty={null}
+        columns={[
+          {
+            title: texts.seatColumns.license,
+            kind: 'name',
+            cell: ({ id }) => <a href={to(`/licenses/${id}`)}>{String(id)}</a>,
+          },
+          { title: texts.keyEnd, kind: 'mono', cell: ({ key }) => key.keyHint ?? t.common.none },
+          { title: texts.seatColumns.label, cell: ({ key }) => key.label ?? t.common.none },
+          { title: texts.seatColumns.since, cell: ({ key }) => format.localDay(key.createdAt) },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** What else is stored, in the fields of the export: each row is when it was, what it is, and all of it. */
+function Stored({ name, rows }: { name: Section; rows: object[] }) {
+  const { t, to, format } = useView();
+  const texts = t.customers.one;
+  if (rows.length === 0) return null;
+  const recorded = rows as StoredRow[];
+  return (
+    <Panel id={name} title={texts.sections[name]}>
+      <Table
+        caption={texts.storedCaption}
+        rows={recorded}
+        empty={null}
+        columns={[
+          {
+            title: texts.storedColumns.what,
+            kind: 'name',
+            cell: (row) => {
+              const label = [row.shop, row.order ?? row.type ?? row.email ?? row.description].filter(Boolean);
+              const shown = label.length === 0 ? texts.sections[name] : label.join(' ');
+              return name === 'orders' ? <a href={to(`/orders/${row.id}`)}>{shown}</a> : shown;
+            },
+          },
+          {
+            title: texts.seatColumns.since,
+            cell: (row) => {
+              const at = row.created_at ?? row.received_at ?? row.requested_at;
+              return at === undefined ? t.common.none : format.localDay(new Date(at));
+            },
+          },
+          {
+            title: texts.storedColumns.all,
+            kind: 'text',
+            cell: (row) => (
+              <details class="fold">
+                <summary>{texts.storedColumns.open}</summary>
+                <pre>
+                  <code>{JSON.stringify(row, null, 2)}</code>
+                </pre>
+              </details>
+            ),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** The fields that say in a line what a record is. */
+interface StoredRow {
+  id?: number;
+  shop?: string;
+  order?: string;
+  type?: string;
+  email?: string;
+  description?: string | null;
+  created_at?: string;
+  received_at?: string;
+  requested_at?: string;
 }
 
 function Erase({

@@ -1,32 +1,79 @@
 import { customerDigest } from '../../../store/customer-digest';
+import { failureCode } from '../../../mail/failures';
 import { plansOf } from '../../../licensing/catalogue';
 import { liveStatus } from '../../../licensing/states';
+import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { noOrder } from '../../../orders/record';
 import { orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
+import { act } from '../act';
+import { formState } from '../form-state';
+import { Form, Submit } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { idOf } from './catalogue';
 import { State } from './orders';
 
 /** One order: what it waits for, its lines with their licences, and its events with what each did. */
 
-export const orderRoutes: Route<OperatorCall>[] = [{ path: '/orders/:id', get: showOrder }];
+export const orderRoutes: Route<OperatorCall>[] = [
+  { path: '/orders/:id', get: showOrder },
+  { path: '/orders/:id/mails', post: sendKeys },
+];
 
 async function showOrder(call: OperatorCall): Promise<Answer> {
   const { db } = call;
   const found = await readOrder(db, idOf(call));
   if (found === undefined) throw noOrder();
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
-  return { page: <OrderPage order={found} plans={plans} /> };
+  const mail = await readOrderMail(db, found.order, call.settings.mailing !== undefined);
+  return { page: <OrderPage order={found} plans={plans} mail={mail} /> };
+}
+
+async function sendKeys(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const id = String(idOf(call));
+  await act(call, sent, 'POST /orders/{id}/mails', { path: { id } });
+  return done(`/orders/${id}`, 'saved');
+}
+
+/** When the keys went to which address, or why not, and a button that sends them. */
+function MailFact({ id, mail: { state, to, at, reason } }: { id: number; mail: OrderMail }) {
+  const { t, format, operator } = useView();
+  const texts = t.orders.one;
+  const isSendable = reason !== 'nothing_issued' && reason !== 'no_address' && reason !== 'mail_off';
+  return (
+    <>
+      {state === 'none'
+        ? (texts.notMailed[reason ?? ''] ?? '')
+        : texts.mailed[state](to ?? '', at === null ? '' : format.moment(at))}
+      {state === 'none' || reason === null ? null : (
+        <span class="sub">{t.system.mails.errors[failureCode(reason)] ?? reason}</span>
+      )}
+      {operator?.scope === 'write' && isSendable && state !== 'queued' ? (
+        <Form path={`/orders/${id}/mails`} form={formState()}>
+          <Submit kind="quiet" small busy={texts.sendBusy}>
+            {texts.sendKeys}
+          </Submit>
+        </Form>
+      ) : null}
+    </>
+  );
 }
 
 type Plans = ReadonlyMap<number, string>;
 
-function OrderPage({ order: { order, lines, events }, plans }: { order: OrderDetails; plans: Plans }) {
+function OrderPage({
+  order: { order, lines, events },
+  plans,
+  mail,
+}: {
+  order: OrderDetails;
+  plans: Plans;
+  mail: OrderMail;
+}) {
   const { t, to, format } = useView();
   const texts = t.orders.one;
   const title = texts.title(order.number);
@@ -64,6 +111,7 @@ function OrderPage({ order: { order, lines, events }, plans }: { order: OrderDet
                       </>
                     ),
                   ],
+                  [texts.mail, <MailFact id={order.id} mail={mail} />],
                   [texts.owner, order.owner ?? texts.receiver],
                   [texts.posted, format.exact(order.createdAt)],
                   [t.orders.columns.id, String(order.id)],

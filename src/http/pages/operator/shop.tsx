@@ -1,6 +1,7 @@
 import { plansOf } from '../../../licensing/catalogue';
 import { readRefused, type Refused } from '../../../orders/refused-messages';
 import { effectsOf, readRules, RULES } from '../../../orders/rules';
+import { isPosting, mailOf } from '../../../orders/shop-kinds';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
 import { countWaiting, listMessages, type ShopMessage } from '../../../orders/views';
 import { act, attempt, filled, unlessGone } from '../act';
@@ -15,7 +16,7 @@ import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions, shopOf } from './shop-map';
-import { refusedText, TestFields, Tests, testsOf } from './shops';
+import { MailField, refusedText, TestFields, Tests, testsOf } from './shops';
 
 /** One shop: what its articles mean, what its events do, its messages, and its tests. */
 
@@ -56,8 +57,9 @@ async function showShop(call: OperatorCall): Promise<Answer> {
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const waiting = (await countWaiting(db)).find((one) => one.shop === shop.name)?.orders ?? 0;
   const skus = await listSkus(db, shop.name);
-  const receives = shop.kind === 'api' ? undefined : await readMessages(call, shop.name);
-  return { page: <ShopPage {...{ shop, plans, waiting, skus, receives }} /> };
+  const receives = isPosting(shop.kind) ? undefined : await readMessages(call, shop.name);
+  const isMailOn = call.settings.mailing !== undefined;
+  return { page: <ShopPage {...{ shop, plans, waiting, skus, receives, isMailOn }} /> };
 }
 
 const MESSAGES_SHOWN = 20;
@@ -88,14 +90,14 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   );
   await act(call, sent, 'PATCH /shops/{name}', {
     path: { name },
-    body: { ...filled(sent, 'secret'), ...testsOf(sent), rules },
+    body: { ...filled(sent, 'secret', 'mail'), ...testsOf(sent), rules },
   });
   return done(`/shops/${name}`, 'saved');
 }
 
 async function showSecret(call: OperatorCall, form: FormState): Promise<Answer> {
   const shop = await requireShop(call.db, shopOf(call));
-  if (shop.kind === 'api') return done(`/shops/${shop.name}`);
+  if (isPosting(shop.kind)) return done(`/shops/${shop.name}`);
   return { page: <SecretForm form={form} shop={shop} address={hookAddress(call, shop.name)} /> };
 }
 
@@ -139,6 +141,7 @@ function ShopPage({
   waiting,
   skus,
   receives,
+  isMailOn,
 }: {
   shop: Shop;
   plans: Plans;
@@ -146,6 +149,7 @@ function ShopPage({
   skus: ShopSku[];
   /** undefined: it posts with a token */
   receives: Receives | undefined;
+  isMailOn: boolean;
 }) {
   const { t, to, format } = useView();
   const { shops: texts, columns } = t.orders;
@@ -175,6 +179,11 @@ function ShopPage({
           </>
         }
       />
+      {mailOf(shop) === 'key' && !isMailOn ? (
+        <div class="alert alert-warning">
+          <p class="mb-0">{texts.mailOff}</p>
+        </div>
+      ) : null}
       <div class="cols cols-side">
         <SkuPanel shop={name} skus={skus} plans={plans} />
         <aside class="stack">
@@ -203,6 +212,7 @@ function ShopPage({
                       </>
                     ),
                   ],
+                  [texts.mail, texts.mails[mailOf(shop)]],
                   [texts.columns.tests, <Tests shop={shop} plans={plans} />],
                   [columns.order, <a href={to('/orders', { shop: name })}>{texts.orders}</a>],
                 ]}
@@ -238,9 +248,7 @@ function Refusals({ shop, refused: { days, times, isAlone } }: { shop: Shop; ref
       {days.length === 0 ? null : (
         <p class="sub">
           {texts.refusedByDay}{' '}
-          {days
-            .map(({ day, times: of }) => `${format.day(new Date(day))}: ${format.number(of)}`)
-            .join(', ')}
+          {days.map(({ day, times: of }) => `${format.day(new Date(day))}: ${format.number(of)}`).join(', ')}
         </p>
       )}
       <p class="acts mb-0">
@@ -423,7 +431,7 @@ function EditForm({ form, shop, plans }: { form: FormState; shop: Shop; plans: O
                 required
               />
             ))}
-            {shop.kind === 'api' ? null : (
+            {isPosting(shop.kind) ? null : (
               <>
                 {/* For password managers: whose secret it is. */}
                 <input hidden readonly value={name} autocomplete="username" />
@@ -437,6 +445,7 @@ function EditForm({ form, shop, plans }: { form: FormState; shop: Shop; plans: O
                 />
               </>
             )}
+            <MailField form={form} value={mailOf(shop)} />
             <TestFields form={form} plans={plans} shop={shop} />
             <p class="acts mb-0">
               <Submit>{t.common.save}</Submit>

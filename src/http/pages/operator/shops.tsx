@@ -1,4 +1,5 @@
 import { plansOf } from '../../../licensing/catalogue';
+import { isPosting, SHOP_MAILS } from '../../../orders/shop-kinds';
 import { listShops, secretLook, SHOP_KINDS, type Shop } from '../../../orders/shops';
 import { countWaiting } from '../../../orders/views';
 import { act, attempt, filled } from '../act';
@@ -55,9 +56,9 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
 }
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const body = { ...filled(sent, 'name', 'kind', 'secret'), ...testsOf(sent) };
+  const body = { ...filled(sent, 'name', 'kind', 'secret', 'mail'), ...testsOf(sent) };
   const { name, kind, verifies } = await act(call, sent, 'POST /shops', { body });
-  const lacksSecret = kind !== 'api' && verifies === false;
+  const lacksSecret = !isPosting(String(kind)) && verifies === false;
   return done(`/shops/${String(name)}${lacksSecret ? '/secret' : ''}`, 'shopAdded', String(name));
 }
 
@@ -156,6 +157,7 @@ function ShopForm({ form, plans }: { form: FormState; plans: Option[] }) {
               required
             />
             <p class="sub">{texts.secretLater}</p>
+            <MailField form={form} value="" />
             <TestFields form={form} plans={plans} />
             <p class="acts mb-0">
               <Submit busy={texts.busy}>{texts.submit}</Submit>
@@ -167,6 +169,23 @@ function ShopForm({ form, plans }: { form: FormState; plans: Option[] }) {
         </Inside>
       </Panel>
     </OperatorPage>
+  );
+}
+
+/** @param value empty: as the kind does */
+export function MailField({ form, value }: { form: FormState; value: string }) {
+  const { shops: texts } = useView().t.orders;
+  return (
+    <Select
+      form={form}
+      name="mail"
+      label={texts.mail}
+      value={value}
+      options={[
+        ...(value === '' ? [{ value: '', label: texts.mailByKind }] : []),
+        ...SHOP_MAILS.map((one) => ({ value: one, label: texts.mails[one] })),
+      ]}
+    />
   );
 }
 

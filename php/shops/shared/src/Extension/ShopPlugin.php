@@ -153,6 +153,8 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         $at = max(time(), strtotime($before['at'] ?? '1970-01-01') + 1);
         $message = [
             'shop' => $before['shop'] ?? (string) $this->params->get('shop', 'shopkind'),
+            // Its shop hands the keys out by itself, so that they are not mailed twice.
+            'kind' => 'shopkind',
             'event' => $event,
             'event_id' => $eventId,
             'at' => gmdate('Y-m-d\TH:i:s\Z', $at),

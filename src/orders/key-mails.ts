@@ -1,0 +1,122 @@
+import { findEmail } from '../licensing/customer-email';
+import { openKey } from '../licensing/issue';
+import { OperatorError } from '../licensing/operator-error';
+import { formatTimestampOrNull } from '../licensing/timestamps';
+import { mailIsOff, stateOf, type Mailing, type MailDetails } from '../mail/queue';
+import type { MailLanguage } from '../mail/settings';
+import type { Db, Transaction } from '../store/database';
+import { findLicensesByIds } from '../store/licenses';
+import { listOrderLicenses, setOrder, type Order } from '../store/orders';
+import {
+  findLatestMailOfOrder,
+  insertOutboxRow,
+  insertOutboxRowOnce,
+  type NewOutboxRow,
+} from '../store/outbox';
+import { inTransaction } from '../store/transaction';
+import { mailOf } from './shop-kinds';
+import type { Work } from './work';
+
+/** The mail that takes an order's keys to the customer, once for each time that the order issues. */
+
+/**
+ * Queues a mail of the licences that the order issued in this transaction, or of all that it issued when its address came
+ * just now.
+ * @param isNamed the order had no address before
+ */
+export async function queueKeys(work: Work, mailing: Mailing | undefined, isNamed: boolean): Promise<void> {
+  const { trx, order, shop, context } = work;
+  const issued = [...work.keys.keys()];
+  if (order.isTest) return;
+  if (issued.length > 0) {
+    const mail = mailOf(shop);
+    if (mail !== order.mail) await setOrder(trx, order.id, { mail });
+    order.mail = mail;
+  }
+  if (order.mail !== 'key' || mailing === undefined) return;
+  const ids = isNamed
+    ? work.licenses.filter(({ role }) => role === 'issued').map(({ licenseId }) => licenseId)
+    : issued;
+  const row = rowOf(order, ids, mailing, context.now);
+  if (row !== undefined) await insertOutboxRowOnce(trx, { ...row, once: `order:${order.id}:${ids[0]}` });
+}
+
+/** undefined: there is nothing to send, or nobody to send it to */
+function rowOf(order: Order, ids: number[], mailing: Mailing, now: Date): NewOutboxRow | undefined {
+  const { customer: address } = order;
+  const [licenseId] = ids;
+  if (licenseId === undefined || address === null || findEmail(address) === undefined) return undefined;
+  const details: MailDetails = { license_ids: ids };
+  return {
+    ...{ kind: 'mail', type: 'order_keys', orderId: order.id, licenseId, recipient: address, address },
+    ...{ details, once: null, createdAt: now, nextAttemptAt: now },
+    language: languageOf(order, mailing),
+  };
+}
+
+function languageOf({ language }: Order, mailing: Mailing): MailLanguage {
+  return (language as MailLanguage | null) ?? mailing.language;
+}
+
+export interface OrderMail {
+  state: 'queued' | 'sent' | 'failed' | 'none';
+  to: string | null;
+  /** when it was sent or given up, else queued */
+  at: Date | null;
+  /** a code: why there is none, or why it was refused (mail/failures.ts) */
+  reason: string | null;
+}
+
+/** What became of the latest mail of an order's keys. @param isOn whether mail is set up */
+export async function readOrderMail(db: Db, order: Order, isOn: boolean): Promise<OrderMail> {
+  const row = await findLatestMailOfOrder(db, order.id);
+  if (row !== undefined)
+    return {
+      ...{ state: stateOf(row), to: row.recipient, reason: row.lastError },
+      at: row.sentAt ?? row.failedAt ?? row.createdAt,
+    };
+  const issued = (await listOrderLicenses(db, [order.id])).some(({ role }) => role === 'issued');
+  return { state: 'none', to: order.customer, at: null, reason: whyNone(order, issued, isOn) };
+}
+
+export type NoMailReason = 'test' | 'nothing_issued' | 'off' | 'no_address' | 'mail_off' | 'not_sent';
+
+function whyNone(order: Order, hasIssued: boolean, isOn: boolean): NoMailReason {
+  if (order.isTest) return 'test';
+  if (!hasIssued) return 'nothing_issued';
+  if (order.mail === 'none') return 'off';
+  if (order.customer === null) return 'no_address';
+  return isOn ? 'not_sent' : 'mail_off';
+}
+
+export function orderMailJson({ state, to, at, reason }: OrderMail) {
+  return { state, to, at: formatTimestampOrNull(at), reason };
+}
+
+export interface SendKeysContext {
+  mailing: Mailing | undefined;
+  secret: Buffer | undefined;
+  now: Date;
+}
+
+/** Queues the keys of all that an order issued, again too. @throws OperatorError (CONFLICT) or SealError when it cannot */
+export async function sendOrderKeys(
+  db: Db,
+  order: Order,
+  { mailing, secret, now }: SendKeysContext,
+): Promise<OrderMail> {
+  const refused = (message: string, reason: 'no-keys' | 'no-address') =>
+    new OperatorError(message, { code: 'CONFLICT', facts: { reason, order: order.id } });
+  if (mailing === undefined) throw mailIsOff();
+  const ids = (await listOrderLicenses(db, [order.id]))
+    .filter(({ role }) => role === 'issued')
+    .map(({ licenseId }) => licenseId);
+  if (ids.length === 0) throw refused('This order issued no licence, so there is no key to send.', 'no-keys');
+  for (const license of await findLicensesByIds(db, ids)) openKey(license.id, license, secret);
+  const row = rowOf(order, ids, mailing, now);
+  if (row === undefined)
+    throw refused('This order has no address to which its keys could be sent.', 'no-address');
+  const queue = (trx: Transaction) => insertOutboxRow(trx, row);
+  await (db.isTransaction ? queue(db as Transaction) : inTransaction(db, queue));
+  return { state: 'queued', to: order.customer, at: now, reason: null };
+}

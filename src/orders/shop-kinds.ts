@@ -1,0 +1,24 @@
+/** How a shop tells of its orders, and who hands out the keys. */
+
+/** They post orders with a token: a shop's own program, or one of the Joomla plugins, which name themselves. */
+export const PLUGIN_KINDS = ['hikashop', 'membershippro', 'j2commerce'] as const;
+export type PluginKind = (typeof PLUGIN_KINDS)[number];
+export const POSTING_KINDS = ['api', ...PLUGIN_KINDS] as const;
+
+export type PostingKind = (typeof POSTING_KINDS)[number];
+
+export function isPosting<Kind extends string>(kind: Kind): kind is Kind & PostingKind {
+  return (POSTING_KINDS as readonly string[]).includes(kind);
+}
+
+/** `key`: the customer is mailed the keys of an order. */
+export const SHOP_MAILS = ['key', 'none'] as const;
+export type ShopMail = (typeof SHOP_MAILS)[number];
+
+/** These hand out the key themselves, in their own mails and on their own pages. */
+const CARRY_KEYS: readonly string[] = ['digistore24', ...PLUGIN_KINDS];
+
+/** As the seller said, else as its kind does. */
+export function mailOf({ kind, mail }: { kind: string; mail: string | null }): ShopMail {
+  return (mail as ShopMail | null) ?? (CARRY_KEYS.includes(kind) ? 'none' : 'key');
+}

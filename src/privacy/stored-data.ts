@@ -1,0 +1,290 @@
+import { hash } from 'node:crypto';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { messageJson, orderDetailsJson, readOrder } from '../orders/views';
+import type { Db } from '../store/database';
+import { readPages, withKeys, type Row } from '../store/export';
+import { findRows } from '../store/import';
+import type { License } from '../store/licenses';
+import type { OutboxRow } from '../store/outbox';
+import { findOperatorByEmail } from '../store/operators';
+import {
+  findMessageIds,
+  findOrderIds,
+  findOutboxIds,
+  findVisits,
+  type TextTable,
+  type Visits,
+} from '../store/personal-data';
+import { toFields } from '../store/row-fields';
+import type { ShopMessage } from '../store/shop-messages';
+import {
+  fromRow,
+  RECORD_TYPES,
+  RECORDS,
+  tableLayout,
+  type KeyRecord,
+  type RecordOf,
+  type RecordType,
+} from '../transfer/records';
+import { PAGE, rowsNaming, type CustomerAddress } from './customer-address';
+
+/** What is stored about a customer, by kind, for the three doors: the command, the API and the pages. */
+
+export interface Whose {
+  customer: CustomerAddress;
+  /** the customer's own licences */
+  licenseIds: number[];
+  /** false: reads by indexes only, and leaves out what else names the address */
+  searches: boolean;
+}
+
+/** Besides licences and what belongs to them. Each is a list in an export and in the API's answer. */
+export const SECTIONS = {
+  orders: orderItems,
+  messages: messageItems,
+  links: linkItems,
+  mails: mailItems,
+  webhooks: deliveryItems,
+  receivers: receiverItems,
+  sessions: sessionItems,
+  sign_in_links: codeItems,
+  link_requests: requestItems,
+  operators: operatorItems,
+} as const satisfies Record<string, (db: Db, whose: Whose) => AsyncGenerator<object>>;
+export type Section = keyof typeof SECTIONS;
+export const SECTION_NAMES = Object.keys(SECTIONS) as Section[];
+
+/** In one list of an answer; an export has all. */
+export const MOST_LISTED = 500;
+
+/** The lists of an answer. Those that an export has more of are named in `shortened`. */
+export interface Listed {
+  sections: Record<Section, object[]>;
+  mentions: Record<MentionType, object[]>;
+  shortened: string[];
+}
+
+/** The first of each section, and of the records elsewhere that contain the address where whole tables are searched. */
+export async function listStored(db: Db, whose: Whose, limit = MOST_LISTED): Promise<Listed> {
+  const listed = { sections: {}, mentions: {}, shortened: [] as string[] } as Listed;
+  for (const name of SECTION_NAMES)
+    listed.sections[name] = await firstOf(SECTIONS[name](db, whose), limit, name, listed.shortened);
+  for (const type of MENTIONS)
+    listed.mentions[type] = whose.searches
+      ? await firstOf(mentionItems(db, type, whose), limit, `mentions.${type}`, listed.shortened)
+      : [];
+  return listed;
+}
+
+async function firstOf(
+  items: AsyncIterable<object>,
+  limit: number,
+  name: string,
+  shortened: string[],
+): Promise<object[]> {
+  const first: object[] = [];
+  for await (const item of items)
+    if (first.push(item) > limit) {
+      shortened.push(name);
+      return first.slice(0, limit);
+    }
+  return first;
+}
+
+export const LICENSE_PARTS = [
+  ['activations', 'activation'],
+  ['events', 'event'],
+  ['accesses', 'access'],
+] as const;
+
+/** A licence as a record, with its keys but without their digests and sealed forms, which say nothing about a person. */
+export async function licenseRecord(db: Db, license: License) {
+  const rows = await withKeys(db, await findRows(db, 'licenses', 'id', [license.id]));
+  const record = fromRow('license', rows[0] as (typeof rows)[0]);
+  return {
+    ...record,
+    keys: record.keys.map(personalKey),
+    product: license.product.name,
+    plan: license.plan.name,
+  };
+}
+
+/** The records of a part of a licence, by id. */
+export async function* licenseItems(
+  db: Db,
+  type: (typeof LICENSE_PARTS)[number][1],
+  licenseId: number,
+): AsyncGenerator<object> {
+  const layout = { ...tableLayout(type), order: ['id'] };
+  for await (const rows of readPages(db, layout, PAGE, { license_id: licenseId }))
+    for (const row of rows) yield fromRow(type, row);
+}
+
+/** Records that are not about orders, and keys, which are parts of licences. */
+export type MentionType = Exclude<RecordType, 'shop' | 'sku' | 'order' | 'shop_link' | 'signing_key'> | 'key';
+
+/** Orders and links are sections; shops, articles and signing keys name no customer. */
+export const MENTIONS: MentionType[] = [...RECORD_TYPES.filter(isSearched), 'key'];
+
+function isSearched(type: RecordType): type is Exclude<MentionType, 'key'> {
+  return !['shop', 'sku', 'order', 'shop_link', 'signing_key'].includes(type);
+}
+
+/** Records elsewhere that contain the address. Looks through whole tables. */
+export async function* mentionItems(
+  db: Db,
+  type: MentionType,
+  { customer, licenseIds }: Pick<Whose, 'customer' | 'licenseIds'>,
+): AsyncGenerator<object> {
+  const own = new Set(licenseIds);
+  const table: TextTable = type === 'key' ? 'license_keys' : (RECORDS[type].table as TextTable);
+  for await (const row of rowsNaming(db, table, customer)) {
+    const licenseId = (type === 'license' ? row.id : row.license_id) as number;
+    if (own.has(licenseId)) continue;
+    if (type === 'key') yield { license_id: licenseId, ...personalKey(fromRow('key', row)) };
+    else if (type === 'license') yield withoutKeys(fromRow('license', { ...row, keys: [] }));
+    else yield fromRow(type, row);
+  }
+}
+
+function personalKey({ key_digest: _digest, key_sealed: _sealed, ...key }: KeyRecord) {
+  return key;
+}
+
+function withoutKeys({ keys: _keys, ...license }: RecordOf<'license'>) {
+  return license;
+}
+
+/** Orders that name the customer, and those that issued or renewed their licences, with lines and events. */
+async function* orderItems(db: Db, whose: Whose): AsyncGenerator<object> {
+  for (const id of await orderIds(db, whose)) {
+    const order = await readOrder(db, id);
+    if (order !== undefined) yield orderDetailsJson(order);
+  }
+}
+
+async function orderIds(db: Db, { customer, licenseIds, searches }: Whose): Promise<number[]> {
+  const ids = new Set(await findOrderIds(db, customer.address, licenseIds));
+  if (searches)
+    for (const name of ['orders', 'order_events', 'order_lines'] as const)
+      for await (const row of rowsNaming(db, name, customer))
+        ids.add((name === 'orders' ? row.id : row.order_id) as number);
+  return [...ids].sort((a, b) => a - b);
+}
+
+/** What receivers took about these orders, with what waits to be done, which holds an address and a name. */
+async function* messageItems(db: Db, whose: Whose): AsyncGenerator<object> {
+  const ids = await findMessageIds(db, await orderIds(db, whose));
+  for await (const row of rowsOf(db, 'shop_messages', ids, whose)) {
+    const message = toFields(row) as ShopMessage;
+    yield {
+      ...{ shop: message.shop, ...messageJson(message) },
+      pending: message.pendingJson === null ? null : (JSON.parse(message.pendingJson) as unknown),
+    };
+  }
+}
+
+/** A shop's own id of a customer, which leads to the address. */
+async function* linkItems(db: Db, whose: Whose): AsyncGenerator<object> {
+  for await (const { id, shop, kind, target, created_at } of rowsOf(db, 'shop_links', [], whose))
+    yield { id, shop, kind, target, created_at: timeOf(created_at) };
+}
+
+/** Mails about the customer's licences, and links that were asked for with the address. */
+async function* mailItems(db: Db, whose: Whose): AsyncGenerator<object> {
+  for await (const row of outboxRows(db, whose))
+    if (row.webhookId === null)
+      yield {
+        ...{ id: row.id, type: row.type, license_id: row.licenseId, recipient: row.recipient },
+        details: row.detailsJson === null ? null : (JSON.parse(row.detailsJson) as unknown),
+        created_at: formatTimestamp(row.createdAt),
+        sent_at: formatTimestampOrNull(row.sentAt),
+        failed_at: formatTimestampOrNull(row.failedAt),
+      };
+}
+
+/** What receivers of webhooks are told of the customer's licences. */
+async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
+  for await (const row of outboxRows(db, whose))
+    if (row.webhookId !== null)
+      yield {
+        ...{ id: row.id, webhook_id: row.webhookId, type: row.type, license_id: row.licenseId },
+        data: JSON.parse(row.detailsJson ?? '{}') as unknown,
+        answer: row.answer,
+        created_at: formatTimestamp(row.createdAt),
+        sent_at: formatTimestampOrNull(row.sentAt),
+      };
+}
+
+async function* outboxRows(db: Db, whose: Whose): AsyncGenerator<OutboxEntry> {
+  const ids = await findOutboxIds(db, whose.customer.address, whose.licenseIds);
+  for await (const row of rowsOf(db, 'outbox', ids, whose)) yield toFields(row) as OutboxEntry;
+}
+
+/** A mail, or a delivery to a receiver. */
+type OutboxEntry = OutboxRow & { webhookId: number | null; answer: string | null };
+
+/** Receivers of webhooks whose description names the customer. */
+async function* receiverItems(db: Db, whose: Whose): AsyncGenerator<object> {
+  for await (const { id, description, created_at } of rowsOf(db, 'webhooks', [], whose))
+    yield { id, description, created_at: timeOf(created_at) };
+}
+
+/** Pages that were opened with a key of the customer's licences, or by a link to the address. */
+async function* sessionItems(db: Db, whose: Whose): AsyncGenerator<object> {
+  for (const row of (await visitsOf(db, whose)).sessions)
+    yield {
+      ...{ id: row.id, license_id: row.license_id, opened_by: row.license_id === null ? 'link' : 'key' },
+      created_at: timeOf(row.created_at),
+      used_at: timeOf(row.used_at),
+      expires_at: timeOf(row.expires_at),
+      ended_at: timeOf(row.ended_at),
+    };
+}
+
+/** Links that were mailed and have not been used. */
+async function* codeItems(db: Db, whose: Whose): AsyncGenerator<object> {
+  for (const { created_at, expires_at } of (await visitsOf(db, whose)).codes)
+    yield { created_at: timeOf(created_at), expires_at: timeOf(expires_at) };
+}
+
+async function* requestItems(db: Db, whose: Whose): AsyncGenerator<object> {
+  for (const { requested_at } of (await visitsOf(db, whose)).requests)
+    yield { requested_at: timeOf(requested_at) };
+}
+
+function visitsOf(db: Db, { customer, licenseIds }: Whose): Promise<Visits> {
+  return findVisits(db, customer.address, licenseIds, requestDigests(customer.address));
+}
+
+/** See `countRequest` in access/link-requests.ts. */
+export function requestDigests(address: string): string[] {
+  return ['customer', 'operator'].map((kind) => hash('sha256', `${kind} ${address}`));
+}
+
+/** Somebody who works here with the same address. */
+async function* operatorItems(db: Db, { customer }: Whose): AsyncGenerator<object> {
+  const operator = await findOperatorByEmail(db, customer.address);
+  if (operator !== undefined)
+    yield { email: operator.email, scope: operator.scope, created_at: formatTimestamp(operator.createdAt) };
+}
+
+/** Rows with these ids, and those that name the customer, by id. */
+async function* rowsOf(
+  db: Db,
+  name: TextTable,
+  ids: number[],
+  { customer, searches }: Whose,
+): AsyncGenerator<Row> {
+  const all = new Set(ids);
+  if (searches) for await (const row of rowsNaming(db, name, customer)) all.add(row.id as number);
+  const ascending = [...all].sort((a, b) => a - b);
+  for (let i = 0; i < ascending.length; i += PAGE) {
+    const rows = await findRows(db, name, 'id', ascending.slice(i, i + PAGE));
+    yield* rows.sort((a, b) => (a.id as number) - (b.id as number));
+  }
+}
+
+function timeOf(value: Row[string] | undefined): string | null {
+  return typeof value === 'string' ? `${value.replace(' ', 'T')}Z` : null;
+}

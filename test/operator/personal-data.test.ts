@@ -1,0 +1,381 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { openSession } from '../../src/access/sessions';
+import type { Settings } from '../../src/config';
+import { requestDigests } from '../../src/privacy/stored-data';
+import { customerDigest } from '../../src/store/customer-digest';
+import { isSqlite, table, type Db, type TableName } from '../../src/store/database';
+import { TEXT_COLUMNS, UNSEARCHED } from '../../src/store/personal-data';
+import { startManaged, type Managed } from '../support/manage';
+import { operator, type Operator } from '../support/operator';
+import { temporaryFolder } from '../support/processes';
+import {
+  DATABASE_KINDS,
+  giveLicense,
+  givePlan,
+  newPlace,
+  PREFIX,
+  type TestLicense,
+} from '../support/service';
+
+/**
+ * Every table and column of the schema: what is stored of a person is shown by each door, exported and erased. A new
+ * table or column fails here until it is in PERSONAL or in OTHERS.
+ */
+
+const JANE = 'jane@example.com';
+/** What a person's columns hold: the text that is looked for in each door, and in the database after erasing. */
+const PERSONAL: Partial<Record<TableName, Record<string, string>>> = {
+  products: { name: `Product for ${JANE}`, update_xml: `xml of ${JANE}` },
+  plans: { name: `Plan of ${JANE}` },
+  licenses: {
+    customer: JANE,
+    reference: `reference of ${JANE}`,
+    metadata: 'text of metadata',
+    last_check_ip: '203.0.113.1',
+  },
+  license_keys: { label: 'a label of a key' },
+  activations: { name: `place of ${JANE}`, ip: '203.0.113.2' },
+  releases: { changelog: `mended for ${JANE}` },
+  access_log: {
+    identifier: `seat of ${JANE}`,
+    version: `1 of ${JANE}`,
+    user_agent: `agent of ${JANE}`,
+    ip: '203.0.113.3',
+    site: 'site-told.example',
+    installed_version: '9.8.7-told',
+  },
+  events: { actor: `customer:${JANE}`, before_json: `before ${JANE}`, after_json: `after ${JANE}` },
+  outbox: { recipient: JANE, details_json: 'site-of-mail.example', answer: 'an answer about Jane' },
+  orders: { number: `number of ${JANE}`, customer: JANE, customer_name: 'Jane Roe' },
+  order_events: {
+    event_id: `event of ${JANE}`,
+    payment: `payment of ${JANE}`,
+    actor: `shop of ${JANE}`,
+    lines_json: `lines of ${JANE}`,
+    outcome_json: `outcome of ${JANE}`,
+  },
+  order_lines: { line: `line of ${JANE}`, sku: `sku of ${JANE}`, renews_json: `renews ${JANE}` },
+  shop_messages: { reason: `refused ${JANE}`, pending_json: 'Jane Pending' },
+  shop_links: { target: JANE },
+  webhooks: { description: `sheet of ${JANE}` },
+  sessions: { created_at: '2026-11-24T10:01:01Z' },
+  one_time_codes: { created_at: '2026-11-24T10:02:02Z' },
+  link_requests: { requested_at: '2026-11-24T10:03:03Z' },
+  operators: { email: JANE },
+};
+
+/** Columns that hold nothing of a person, or what is shown by another table's. */
+const OTHERS: Record<TableName, string> = {
+  migrations: 'id name batch migration_time',
+  products: 'id element created_at includes_all renew_url support_url reminders',
+  plans:
+    'id product_id activation_type activation_limit duration created_at after_expiry free_staging self_service_moves',
+  licenses:
+    'id plan_id status activation_limit activations_used expires_at last_check_at check_count created_at revision main_key_id issued_by customer_digest',
+  activations: 'id license_id identifier activated_at key_id free site held_until',
+  releases:
+    'id product_id version version_order state published_at file_name file_size sha256 sha384 sha512 created_at',
+  access_log: 'id at endpoint outcome license_id key_hint product_id times last_at key_id unsummed',
+  events: 'id license_id at action times last_at unsummed',
+  product_includes: 'product_id included_id',
+  license_keys:
+    'id key_digest license_id key_hint key_start key_sealed activation_limit ends_at replaced_by created_at',
+  tokens:
+    'id name live_name scope token_digest created_by joomla_user_id created_at expires_at last_used_at revoked_at revoked_by',
+  license_refusals: 'license_id at',
+  leases: 'name holder until',
+  idempotency: 'key_digest claim request_digest lease_ends_at answer created_at',
+  daily_sums: 'product_id day kind name times licenses',
+  refused_licenses: 'day product_id code license_id',
+  outbox:
+    'id kind type license_id order_id recipient_digest language message_id once created_at next_attempt_at attempts sent_at failed_at last_error webhook_id lane revision failures attempted_at answer_status',
+  one_time_codes: 'code_digest kind actor name scope operator_id customer_digest expires_at',
+  link_requests: 'address_digest slot',
+  sessions:
+    'id cookie_digest kind actor name scope token_id joomla_user_id operator_id license_id key_digest customer_digest used_at expires_at ended_at',
+  operators: 'id scope created_by created_at',
+  license_counts: 'product_id plan_id status month licenses',
+  signing_keys: 'id kid x sealed token_days created_by created_at retired_by retired_at compromised',
+  webhooks:
+    'id url events secret_sealed previous_sealed previous_ends_at enabled_at disabled_at disabled_reason swept_at created_by created_at',
+  shops: 'id name kind secret_sealed is_test test_plan_id rules_json owner mail created_by created_at',
+  shop_refusals: 'shop day times',
+  unmatched: 'id digest shop order_id message_id event reason at state acted_by acted_at',
+  shop_skus: 'id shop sku awaited plan_id quantity created_at',
+  // The owner is the name of a token, which has no address.
+  orders: 'id shop digest owner own_only customer_digest language mail is_test state created_at',
+  order_events: 'id order_id event identity at received_at partial is_test effect renews_itself reduced',
+  order_lines: 'id order_id plan_id quantity waits_for awaited',
+  order_licenses: 'id order_id line_id license_id role state base_ends_at plans_json',
+  shop_messages: 'id shop digest type result order_id awaits received_at',
+  shop_links: 'id shop digest kind paid created_at',
+};
+
+/** An operator stays one, as a customer's data is erased; a version of a program is the product's, not a person's. */
+const STAYS: Partial<Record<TableName, string[]>> = { operators: ['email'] };
+
+const AT = '2026-11-24 10:00:00';
+const digest = () => randomBytes(32).toString('hex');
+
+describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
+  let settings: Settings;
+  let service: Managed;
+  let db: Db;
+  let seller: Operator;
+  let own: TestLicense;
+  beforeEach(async () => {
+    settings = {
+      ...(await newPlace(kind)),
+      LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
+      LICENSING_PUBLIC_URL: 'https://shop.example',
+    };
+    service = await startManaged(settings);
+    db = service.db;
+    seller = operator(settings);
+    // As each `init` does.
+    await seller.json(['signing-key', 'add']);
+    own = await giveLicense(db, await givePlan(db, { limit: 5 }), { customer: JANE });
+    await store();
+  }, 60_000);
+  afterEach(() => service.stop());
+
+  async function store(): Promise<void> {
+    const value = (name: TableName, column: string) => PERSONAL[name]?.[column] as string;
+    const of = (name: TableName, ...columns: string[]) =>
+      Object.fromEntries(columns.map((column) => [column, value(name, column)]));
+    const json = (name: TableName, column: string, around = (text: string): unknown => ({ text })) =>
+      JSON.stringify(around(value(name, column)));
+    const add = async (name: TableName, row: object) => {
+      const [id] = await db(table(db, name)).insert(row);
+      return id as number;
+    };
+    const change = (name: TableName, by: object, row: object) => db(table(db, name)).where(by).update(row);
+    const license_id = own.id;
+    const [plan] = (await db(table(db, 'plans')).limit(1)) as { id: number; product_id: number }[];
+    await change(
+      'products',
+      { id: plan!.product_id },
+      {
+        ...of('products', 'name'),
+        update_xml: json('products', 'update_xml'),
+      },
+    );
+    await change('plans', { id: plan!.id }, of('plans', 'name'));
+    await change(
+      'licenses',
+      { id: license_id },
+      {
+        ...of('licenses', 'reference', 'last_check_ip'),
+        metadata: json('licenses', 'metadata', (text) => ({ note: text })),
+      },
+    );
+    await change('license_keys', { license_id }, of('license_keys', 'label'));
+    await add('activations', {
+      ...{ license_id, identifier: 'jane-doe.example', activated_at: AT },
+      ...of('activations', 'name', 'ip'),
+    });
+    await add('releases', {
+      ...{ product_id: plan!.product_id, version: '1.0.0', version_order: '1', state: 'published' },
+      ...{ file_name: 'a.zip', file_size: 1, sha256: digest(), created_at: AT, published_at: AT },
+      ...{ sha384: digest() + digest().slice(32), sha512: digest() + digest() },
+      ...of('releases', 'changelog'),
+    });
+    await add('access_log', {
+      ...{ at: AT, endpoint: 'download', outcome: 'ok', license_id },
+      ...of('access_log', 'identifier', 'version', 'user_agent', 'ip', 'site', 'installed_version'),
+    });
+    await add('events', {
+      ...{ license_id, at: AT, action: 'suspend', ...of('events', 'actor') },
+      ...{ before_json: json('events', 'before_json'), after_json: json('events', 'after_json') },
+    });
+    const mail = { language: 'en', created_at: AT, license_id };
+    await add('outbox', {
+      ...{ ...mail, kind: 'mail', type: 'site_removed', message_id: 'a', sent_at: AT },
+      ...{ recipient: JANE, recipient_digest: customerDigest(JANE) },
+      details_json: json('outbox', 'details_json', (site) => ({ site })),
+    });
+    const webhook_id = await add('webhooks', {
+      ...{ url: 'https://receiver.example/', events: 'license.*', secret_sealed: 'x', enabled_at: AT },
+      ...{ swept_at: AT, created_by: 'operator:root', created_at: AT, ...of('webhooks', 'description') },
+    });
+    await add('outbox', {
+      ...{ ...mail, kind: 'webhook', type: 'license.issued', message_id: 'b', sent_at: AT, webhook_id },
+      ...{ details_json: JSON.stringify({ license: { customer: JANE } }), ...of('outbox', 'answer') },
+    });
+    const order_id = await add('orders', {
+      ...{ shop: 'fair', digest: digest(), state: 'waiting', created_at: AT },
+      ...{ ...of('orders', 'number', 'customer', 'customer_name') },
+      customer_digest: customerDigest(JANE),
+    });
+    await add('order_events', {
+      ...{ order_id, event: 'paid', identity: digest(), at: AT, received_at: AT, effect: 'issue' },
+      ...of('order_events', 'event_id', 'payment', 'actor'),
+      lines_json: json('order_events', 'lines_json', (line) => [{ line }]),
+      outcome_json: json('order_events', 'outcome_json', (line) => [{ line }]),
+    });
+    const line_id = await add('order_lines', {
+      ...{ order_id, quantity: 1, ...of('order_lines', 'line', 'sku') },
+      renews_json: JSON.stringify(value('order_lines', 'renews_json')),
+    });
+    await add('order_licenses', {
+      ...{ order_id, line_id, license_id, role: 'issued', state: 'active', plans_json: '{}' },
+    });
+    await add('shop_messages', {
+      ...{ shop: 'fair', digest: digest(), type: 'x', result: 'refused', order_id, received_at: AT },
+      ...of('shop_messages', 'reason'),
+      pending_json: json('shop_messages', 'pending_json', (name) => ({
+        event: { event: 'paid', customer: { email: JANE, name } },
+        of: 'payment',
+      })),
+    });
+    await add('shop_links', {
+      ...{ shop: 'fair', digest: digest(), kind: 'customer', created_at: AT, ...of('shop_links', 'target') },
+    });
+    const time = (name: TableName, column: string) => value(name, column).replace('T', ' ').slice(0, 19);
+    const mailed = {
+      kind: 'customer',
+      customer_digest: customerDigest(JANE),
+      expires_at: '2026-11-24 12:00:00',
+    };
+    await add('sessions', {
+      ...{ ...mailed, cookie_digest: digest(), created_at: time('sessions', 'created_at'), used_at: AT },
+    });
+    await add('one_time_codes', {
+      ...{ ...mailed, code_digest: digest(), created_at: time('one_time_codes', 'created_at') },
+    });
+    await add('link_requests', {
+      ...{ address_digest: requestDigests(JANE)[0], slot: 1 },
+      requested_at: time('link_requests', 'requested_at'),
+    });
+    await add('operators', { email: JANE, scope: 'read', created_by: 'operator:root', created_at: AT });
+  }
+
+  const tables = Object.keys(OTHERS) as TableName[];
+
+  async function dump(name: TableName): Promise<string> {
+    return JSON.stringify(await db(table(db, name)));
+  }
+
+  /** The texts of PERSONAL that a door does not show, as they stand in JSON. */
+  function missingIn(text: string, isHere: (name: TableName) => boolean = () => true): string[] {
+    return tables.flatMap((name) =>
+      Object.entries(PERSONAL[name] ?? {})
+        .filter(([, told]) => isHere(name) && !text.includes(told))
+        .map(([column]) => `${name}.${column}`),
+    );
+  }
+
+  it('is in tables and columns that are all known', async () => {
+    const found = (await db.raw(
+      isSqlite(db)
+        ? `SELECT name AS found FROM sqlite_master WHERE type = 'table'`
+        : 'SELECT table_name AS found FROM information_schema.tables WHERE table_schema = DATABASE()',
+    )) as { found: string }[] | [{ found: string }[]];
+    const rows = (isSqlite(db) ? found : found[0]) as { found: string }[];
+    const stored = rows.map((row) => row.found).filter((name) => !/^sqlite_|migrations_lock$/.test(name));
+    expect(stored.sort()).toEqual(tables.map((name) => table(db, name)).sort());
+    expect([...Object.keys(TEXT_COLUMNS), ...Object.keys(UNSEARCHED)].sort()).toEqual([...tables].sort());
+    for (const name of tables) {
+      const columns = Object.keys(await db(table(db, name)).columnInfo());
+      const known = [...OTHERS[name].split(' '), ...Object.keys(PERSONAL[name] ?? {})];
+      expect({ name, columns: columns.sort() }).toEqual({ name, columns: known.sort() });
+    }
+  });
+
+  it('is shown by the command and the API, and is in the export, whole', async () => {
+    const shown = await seller.json<{ licenses: object[]; next: null }>(['customer', 'show', JANE]);
+    // Names of products are in it as each licence's.
+    expect(missingIn(JSON.stringify(shown))).toEqual([]);
+    const id = customerDigest(JANE);
+    const answered = await service.read.ok(`GET /customers/${id}`);
+    expect(answered).toMatchObject({ ...shown, seats: [], mentions: answered.mentions as object });
+    expect(missingIn(JSON.stringify(answered))).toEqual([]);
+    expect(answered).toMatchObject({ id, customer: JANE, shortened: [] });
+
+    const file = join(temporaryFolder(), 'jane.json');
+    await seller.json(['customer', 'export', JANE, '--out', file]);
+    const exported = readFileSync(file, 'utf8');
+    expect(missingIn(JSON.stringify(JSON.parse(exported)))).toEqual([]);
+    const piped = await seller.run(['customer', 'export', JANE, '--out', '-']);
+    expect(piped).toMatchObject({ code: 0 });
+    const withoutTime = (text: string) => ({ ...(JSON.parse(text) as object), exported_at: '' });
+    expect(withoutTime(piped.stdout)).toEqual(withoutTime(exported));
+    for (const text of [exported, JSON.stringify(shown), JSON.stringify(answered)])
+      expect(text).not.toMatch(/_sealed|key_digest|cookie_digest|code_digest|address_digest/);
+    const printed = await seller.run(['customer', 'show', JANE]);
+    expect(printed.stdout).toMatch(/a label of a key/);
+    expect(printed.stdout).toMatch(/number of/);
+    expect(printed.stdout).toMatch(/site_removed/);
+    expect(printed.stdout).toMatch(/Also stored: 1 shop's message, 1 shop's customer id, 1 webhook/);
+  });
+
+  it('is shown by the page, which hands out the export too', async () => {
+    const who = {
+      kind: 'operator',
+      actor: 'operator:root',
+      name: 'root',
+      scope: 'write',
+      operatorId: null,
+    } as const;
+    const { cookie } = await openSession(db, who, service.clock.now);
+    const get = async (path: string, language: string) => {
+      const response = await fetch(`${service.url}${PREFIX}/pages/customers/${customerDigest(JANE)}${path}`, {
+        headers: { Cookie: `licensing=${cookie}`, 'Accept-Language': language },
+      });
+      expect(response.status).toBe(200);
+      return response.text();
+    };
+    // What only names somebody elsewhere is in the file.
+    const onPage: TableName[] = [
+      'license_keys',
+      'orders',
+      'order_events',
+      'order_lines',
+      'outbox',
+      'operators',
+    ];
+    for (const language of ['en', 'de']) {
+      const html = (await get('', language)).replaceAll('&quot;', '"');
+      expect(missingIn(html, (name) => onPage.includes(name) || name === 'shop_messages')).toEqual([]);
+      for (const times of ['sessions', 'one_time_codes', 'link_requests'] as const)
+        expect(missingIn(html, (name) => name === times)).toEqual([]);
+    }
+    expect(missingIn(JSON.stringify(JSON.parse(await get('/export', 'en'))))).toEqual([]);
+  });
+
+  it('is gone once it is erased, and what waits is done for nobody', async () => {
+    await seller.json(['customer', 'erase', JANE, '--yes']);
+    for (const name of tables) {
+      const text = await dump(name);
+      const left = Object.entries(PERSONAL[name] ?? {}).filter(
+        ([column, told]) =>
+          !STAYS[name]?.includes(column) && text.includes(column.endsWith('_at') ? told.slice(11, 19) : told),
+      );
+      expect({ name, left }).toEqual({ name, left: [] });
+      if (name !== 'operators') expect({ name, text: text.includes(JANE) }).toEqual({ name, text: false });
+      expect({ name, digest: text.includes(customerDigest(JANE)) }).toEqual({ name, digest: false });
+    }
+    const [message] = await db<{ pending_json: string }>(table(db, 'shop_messages')).select('pending_json');
+    expect(JSON.parse(message!.pending_json)).toEqual({ event: { event: 'paid' }, of: 'payment' });
+    expect(await seller.json(['customer', 'erase', JANE, '--yes'])).toEqual({ licenses: 0, rows: 0 });
+  });
+
+  it('is found of somebody who bought and was given nothing yet', async () => {
+    const bob = 'bob@example.com';
+    await service.issue.ok('POST /orders', {
+      ...{ shop: 'fair2', order: '7', event: 'paid', at: '2026-11-24T10:00:00Z' },
+      ...{ customer: { email: bob, name: 'Bob Poe' }, lines: [{ line: '1', sku: 'NOT-MAPPED' }] },
+    });
+    for (const one of [bob, customerDigest(bob)])
+      expect(await service.read.ok(`GET /customers/${encodeURIComponent(one)}`)).toMatchObject({
+        licenses: [],
+        orders: [{ customer: bob, customer_name: 'Bob Poe' }],
+      });
+    expect(await seller.json(['customer', 'show', bob])).toMatchObject({ orders: [{ order: '7' }] });
+    await service.write.ok(`DELETE /customers/${customerDigest(bob)}`, undefined, 204);
+    await service.read.refused(`GET /customers/${encodeURIComponent(bob)}`, undefined, 'NOT_FOUND');
+  });
+});

@@ -104,7 +104,8 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
   const holds = new Map<OrderEventName, Date>();
   let returnedAt: Date | undefined;
   let paidAt: Date | undefined;
-  let isKnown = false;
+  let hasPaid = false;
+  const isKnown = () => hasPaid;
   let hasFirst = false;
   let begunBy: string | null = null;
   let upgrade: Standing['upgrade'];
@@ -116,7 +117,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
   });
   const meaning = () => (upgrade && meanings.upgrades.get(upgrade.identity)) ?? meanings.base;
   const pay = (one: LineEvent) => {
-    isKnown = true;
+    hasPaid = true;
     if (returns.has(one.identity)) return;
     paidAt = one.at;
     returnedAt = undefined;
@@ -152,13 +153,13 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
       pay(one);
     } else if (effect === 'renew') {
       // Nothing to renew yet.
-      if (!isKnown) continue;
+      if (!isKnown()) continue;
       if (counts(one)) addTerm(one);
       pay(one);
     } else if (effect === 'change_plan') {
       const changed = meanings.upgrades.get(identity);
       if (one.changes && changed === undefined) continue;
-      const begins = meanings.renews && !isKnown;
+      const begins = meanings.renews && !isKnown();
       if (begins) pay(one);
       if (!counts(one)) continue;
       // What was bought stays bought once all was given back.
@@ -168,7 +169,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
         count = changed.count;
         most = Math.max(most, count);
       }
-      if (isKnown && (begins || one.paidUntil !== null)) addTerm(one, true);
+      if (isKnown() && (begins || one.paidUntil !== null)) addTerm(one, true);
     } else if (effect === 'suspend') {
       // Again, so that the latest comes last.
       holds.delete(event);
@@ -184,7 +185,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
   const latest = [...holds].at(-1);
   const by =
     returnedAt !== undefined && (latest === undefined || latest[1] < returnedAt) ? 'refunded' : latest?.[0];
-  return ended(!isKnown ? 'none' : by === undefined ? 'active' : 'suspended', by);
+  return ended(!isKnown() ? 'none' : by === undefined ? 'active' : 'suspended', by);
 }
 
 /** The events that pay for a time. What comes before the first payment renews nothing. */

@@ -95,23 +95,22 @@ export async function findKeysByHints(
 
 /** Licences by the beginning of a key, which `keyStart` gives. */
 export async function findLicenseIdsByKeyStart(db: Db, start: string, limit: number): Promise<number[]> {
-  const rows = (await db(tableBy(db, 'license_keys', 'key_start'))
+  return db(tableBy(db, 'license_keys', 'key_start'))
     .where({ key_start: start })
     .limit(limit)
-    .select('license_id')) as { license_id: number }[];
-  return rows.map((row) => row.license_id);
+    .pluck<number[]>('license_id');
 }
 
 /** Licences that have a key whose label begins like one of these. */
 export async function findLicenseIdsByLabel(db: Db, beginnings: string[], limit: number): Promise<number[]> {
   const ids: number[] = [];
   for (const beginning of beginnings) {
-    const rows = (await db(tableBy(db, 'license_keys', 'label'))
+    const found = await db(tableBy(db, 'license_keys', 'label'))
       .where('label', '>=', beginning)
       .where('label', '<', `${beginning}\u{10ffff}`)
       .limit(limit)
-      .select('license_id')) as { license_id: number }[];
-    ids.push(...rows.map((row) => row.license_id));
+      .pluck<number[]>('license_id');
+    ids.push(...found);
   }
   return [...new Set(ids)].slice(0, limit);
 }

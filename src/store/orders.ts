@@ -117,12 +117,12 @@ export async function findOrdersNumbered(db: Db, number: string, limit: number):
 export async function findOrderIdsByName(db: Db, beginnings: string[], limit: number): Promise<number[]> {
   const ids: number[] = [];
   for (const beginning of beginnings) {
-    const rows = (await db(tableBy(db, 'orders', 'customer_name'))
+    const found = await db(tableBy(db, 'orders', 'customer_name'))
       .where('customer_name', '>=', beginning)
       .where('customer_name', '<', `${beginning}\u{10ffff}`)
       .limit(limit)
-      .select('id')) as { id: number }[];
-    ids.push(...rows.map(({ id }) => id));
+      .pluck<number[]>('id');
+    ids.push(...found);
   }
   return [...new Set(ids)].slice(0, limit);
 }

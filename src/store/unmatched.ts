@@ -77,6 +77,6 @@ export async function countUnmatched(db: Db): Promise<{ shop: string; count: num
     .where({ state: 'open' })
     .groupBy('shop')
     .orderBy('shop')
-    .select<{ shop: string; count: number }[]>('shop', db.raw('COUNT(*) AS count'));
+    .select<{ shop: string; count: number | string }[]>('shop', db.raw('COUNT(*) AS count'));
   return rows.map(({ shop, count }) => ({ shop, count: Number(count) }));
 }

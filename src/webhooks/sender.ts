@@ -273,7 +273,8 @@ export function startWebhookSender(
     const nexts = await freeLanes(delivered.map(({ row }) => row));
     return items.map(({ row }, i) => {
       const isTaken = recorded[i];
-      if (typeof isTaken !== 'boolean') return Promise.reject(isTaken);
+      if (typeof isTaken !== 'boolean')
+        return Promise.reject(isTaken ?? new Error('No outcome was recorded.'));
       return { isTaken, next: nexts.get(row) };
     });
   });

@@ -158,10 +158,7 @@ describe.each(BACKENDS)('receivers, on %s', (_, settings) => {
 
     await service.write.ok('PATCH /shops/first', { secret: 'whsec_of_another_address' });
     const refused = async () =>
-      (await listRefusedDays(service.db, '2026-01-01', 'first')).map(({ day, times }) => [
-        day,
-        Number(times),
-      ]);
+      (await listRefusedDays(service.db, '2026-01-01', 'first')).map(({ day, times }) => [day, times]);
     const before = Number((await refused())[0]?.[1]);
     await eventually(async () => expect((await message()).text).not.toContain('no secret yet'));
     await eventually(async () => expect(Number((await refused())[0]?.[1])).toBeGreaterThan(before));

@@ -413,7 +413,7 @@ describe.each(BACKENDS)('money, on %s', (_, settings) => {
     const shown: Thing[] = [];
     for (const { licenses } of (found?.lines ?? []) as { licenses: Thing[] }[])
       for (const { id } of licenses) {
-        const one = await service.read.ok(`GET /licenses/${String(id)}`);
+        const one: Record<string, unknown> = await service.read.ok(`GET /licenses/${String(id)}`);
         shown.push({
           ...{ status: one.status, plan: plans.get(one.plan_id as number), ends: one.expires_at },
           limit: one.activation_limit,

@@ -2,7 +2,6 @@ import { describe, expect, it, test } from '@jest/globals';
 import {
   endOf,
   foldLine,
-  type Effect,
   holdsOf,
   licenseEnd,
   type LineEvent,
@@ -21,7 +20,7 @@ type Given = [event: OrderEventName, at: number, payment?: string | null, more?:
 function events(given: Given[]): LineEvent[] {
   return given.map(([event, at, payment = null, more = {}], i) => ({
     ...{ event, identity: `${i}`, at: day(at), payment },
-    effect: effectOf(event, DEFAULT_RULES) as Effect,
+    effect: effectOf(event, DEFAULT_RULES),
     ...{ paidUntil: null, changes: false, reduced: null },
     ...more,
   }));

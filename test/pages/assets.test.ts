@@ -11,7 +11,7 @@ import type { State } from '../../src/http/context';
 import { mountAssets } from '../../src/http/pages/assets';
 import { UploadProgress } from '../../src/http/pages/kit/fields';
 import { TEXTS } from '../../src/http/pages/texts/texts';
-import { ViewProvider, type View } from '../../src/http/pages/view';
+import { ViewProvider } from '../../src/http/pages/view';
 import { sendRaw } from '../support/raw-http';
 import {
   expectAccessible,
@@ -326,8 +326,8 @@ describe('search as you type', () => {
 describe('an upload', () => {
   /** As on the pages that have a file to send. */
   const progress = () => {
-    const view = { t: TEXTS.en } as View;
-    const whole: unknown = jsx(ViewProvider as never, { value: view }, jsx(UploadProgress, {}));
+    const view = { t: TEXTS.en };
+    const whole: unknown = jsx(ViewProvider, { value: view }, jsx(UploadProgress, {}));
     return String(whole);
   };
   const FORM = `<form method="post" action="releases" enctype="multipart/form-data" data-upload data-upload-sent="{sent} of {total}"

@@ -22,12 +22,10 @@ export async function giveLongNames(db: Db): Promise<void> {
   for (const id of Object.values(SHOP.plans)) await set('plans', { id }, { name: `${LONG.plan} ${id}` });
   await db(table(db, 'license_keys')).whereNotNull('label').update({ label: LONG.label });
   await db(table(db, 'activations')).whereNotNull('name').update({ name: LONG.label });
-  const sites = (await db(table(db, 'activations')).select('id')) as { id: number }[];
+  const sites = await db(table(db, 'activations')).select<{ id: number }[]>('id');
   for (const { id } of sites.slice(0, 40))
     await set('activations', { id }, { identifier: `${id}.${LONG.site}`, name: LONG.label });
-  const licenses = (await db(table(db, 'licenses')).whereNotNull('reference').select('id')) as {
-    id: number;
-  }[];
+  const licenses = await db(table(db, 'licenses')).whereNotNull('reference').select<{ id: number }[]>('id');
   for (const { id } of licenses.slice(0, 20))
     await set('licenses', { id }, { reference: `${LONG.order}-${id}` });
   await set('releases', { product_id: SHOP.gallery, version: '2.1.0' }, { changelog: LONG.product });

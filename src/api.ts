@@ -1,7 +1,7 @@
-/** The address of this API; nginx passes on everything below it (contract, first lines). */
+/** The address of this API; nginx passes on everything below it (docs/contract.md, 1). */
 export const API_PATH = '/api/index.php/v1/licensing';
 
-/** The texts of the API's answers (contract, sections 4.4 and 7). A failed download is recognised by its text alone. */
+/** The texts of the API's answers (docs/contract.md, 8 and 9). A failed download is recognised by its text alone. */
 
 /** The text for each code; an answer may carry a more precise one. */
 export const API_TEXTS = {

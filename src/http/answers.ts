@@ -5,7 +5,7 @@ import { API_TEXTS } from '../api';
 import type { Context } from './context';
 import { readQuery } from './requests';
 
-/** Every answer is written here: the codes with their HTTP status and text (contract, sections 4.4 and 7). */
+/** Every answer is written here: the codes with their HTTP status and text (docs/contract.md, 8 and 9). */
 
 export type FaultCode =
   | 'NOT_FOUND'
@@ -64,7 +64,7 @@ export function sendWritten(ctx: Context, body: string): void {
 /** Answers a refusal, in the form the request asked for. */
 export function sendRefusal(ctx: Context, refusal: Refusal): void {
   const { refused, message, slots, heldUntil } = refusal;
-  // A refused download is always 403 (decisions, "Downloads"); 404 is for the package.
+  // A refused download is always 403 (docs/contract.md, 9); 404 is for the package.
   const status = refused === 'ACTIVATION_NOT_FOUND' && isOfDownload(ctx) ? 403 : undefined;
   sendFailure(ctx, refused, {
     ...(message === undefined ? {} : { message }),
@@ -95,7 +95,7 @@ export function sendFailure(
   else sendJson(ctx, status, { error: { code, message, ...options.details } });
 }
 
-/** The fields that activate and validate share (contract, 4.1 and 4.2). */
+/** The fields that activate and validate share (docs/contract.md, 6). */
 export function licenseFields(key: string, license: LicenseTerms) {
   return {
     license_key: key,
@@ -106,7 +106,7 @@ export function licenseFields(key: string, license: LicenseTerms) {
   };
 }
 
-/** A failed download is answered in text, for Joomla to show, unless only `license_key` was sent (contract, 4.4). */
+/** A failed download is text, for Joomla to show, unless only `license_key` was sent (docs/contract.md, 8.4). */
 function isForPerson(ctx: Context): boolean {
   if (!isOfDownload(ctx)) return false;
   const query = readQuery(ctx.querystring);

@@ -31,8 +31,8 @@ export function downloadEndpoint(ctx: Context): 'download' | 'check' {
 }
 
 /**
- * GET downloads/{product_id}: contract, section 4.4; the order of refusals: decisions, "Downloads". With `check=1` the
- * same verdict as JSON, without the package: operator-api, "Download check".
+ * GET downloads/{product_id}: docs/contract.md, 8. With `check=1` the
+ * same verdict as JSON, without the package: docs/contract.md, 8.6.
  */
 export function downloadHandler(
   { lookUp, findRelease, findProduct, now, accessLog }: Licensing,

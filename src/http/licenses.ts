@@ -14,7 +14,7 @@ import {
   readSigning,
 } from './requests';
 
-/** POST licenses/activate: contract, section 4.1. */
+/** POST licenses/activate: docs/contract.md, 6. */
 export function activateHandler({ ledger, now, accessLog, signer }: Licensing): Handler {
   return async (ctx) => {
     const { body } = ctx.request;
@@ -91,7 +91,7 @@ export function tokenHandler({ ledger, now, accessLog, signer }: Licensing): Han
   };
 }
 
-/** POST licenses/deactivate: decisions, "Deactivate". */
+/** POST licenses/deactivate: docs/contract.md, 6. */
 export function deactivateHandler({ ledger, now, accessLog }: Licensing): Handler {
   return async (ctx) => {
     const request = readActivationRequest(ctx.request.body);
@@ -111,7 +111,7 @@ export function deactivateHandler({ ledger, now, accessLog }: Licensing): Handle
   };
 }
 
-/** POST licenses/validate: contract, section 4.2. */
+/** POST licenses/validate: docs/contract.md, 6. */
 export function validateHandler({ validate, now, signer }: Licensing): Handler {
   return async (ctx) => {
     const { body } = ctx.request;

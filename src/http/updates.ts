@@ -6,7 +6,7 @@ import { sendData, sendWritten, writeData } from './answers';
 import type { Handler } from './context';
 import { InvalidRequestError, readProductId } from './requests';
 
-/** GET updates/{product_id}: contract, section 4.3. Public, so it reveals nothing that needs a licence. */
+/** GET updates/{product_id}: docs/contract.md, 7. Public, so it reveals nothing that needs a licence. */
 export function updatesHandler({ latestUpdate }: Licensing): Handler {
   const bodies = new WeakMap<Update, string>();
   const bodyOf = (update: Update): string => {

@@ -7,7 +7,7 @@ import { fillIn, pack, readFolder, readVersion, type PackedFile, type Words } fr
 import { readInstalledProduct, type InstalledProduct } from './update-xml/installed-product';
 import type { XmlHome } from './update-xml/place';
 
-/** The plugins for customers' sites (spec: joomla-side), made for a product from the files in php/joomla. */
+/** The plugins for customers' sites (docs/joomla-plugin.md), made for a product from the files in php/joomla. */
 
 export interface PluginRequest {
   productId: number;

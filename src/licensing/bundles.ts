@@ -86,7 +86,7 @@ export function namesOf(products: Product[]): string {
 }
 
 /**
- * The rules of what a product may include (selling, "Bundles"). The caller holds the locks of the product and of those
+ * The rules of what a product may include (docs/contract.md, 11). The caller holds the locks of the product and of those
  * that it lists.
  */
 export function findIncludesFault(

@@ -4,7 +4,7 @@ import type { DownloadRequest, FindRelease } from './download';
 import type { Found } from './lookup';
 import { entitledUntil, isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './verdict';
 
-/** What a customer's site is told beside the verdict on a download (spec: operator-api, "Download check"). */
+/** What a customer's site is told beside the verdict on a download (docs/contract.md, 8.6). */
 export interface DownloadFacts {
   expiresAt: Date | null;
   /** what was asked for, else what the download would give, else the latest */

@@ -37,7 +37,7 @@ export function createReleaseFinder(db: Db): FindRelease {
 }
 
 /**
- * Decides a download (contract, section 4.4; order as in verdict.ts). The caller checks last that the file can be read.
+ * Decides a download (docs/contract.md, 8; order as in verdict.ts). The caller checks last that the file can be read.
  */
 export async function decideDownload(
   known: Found | undefined,

@@ -36,9 +36,9 @@ import { announceEvents } from './webhook-events';
  * limit. The unique index of activations and the condition in `takeSlots` guard this again.
  */
 export interface Ledger {
-  /** Takes a slot for an identifier (contract, 4.1). An identifier activated already succeeds and takes none. */
+  /** Takes a slot for an identifier (docs/contract.md, 6.2). An identifier activated already succeeds and takes none. */
   activate(claim: Claim): Promise<Activated | Refusal>;
-  /** Frees an identifier's slot (decisions, "Deactivate"). */
+  /** Frees an identifier's slot (docs/contract.md, 6.7). */
   deactivate(claim: Claim): Promise<Activated | Refusal>;
   /** Holds an activated identifier for a file that counts `days`; a hold only grows. @returns with `file` */
   hold(claim: Claim & { days: number }): Promise<Activated | Refusal>;
@@ -112,7 +112,7 @@ export function createLedger(
   /** In performance.now() time; until then, batches first ask which rows are free. */
   let askUntil = -Infinity;
 
-  /** Asking which rows are free costs three round trips: do it only for a while after a lock wait (docs/decisions). */
+  /** Asking which rows are free costs three round trips: only for a while after a lock wait (docs/decisions, 0011). */
   async function countFree(checks: Check[]): Promise<Set<number>> {
     const ids = idsOf(checks);
     if (performance.now() > askUntil)

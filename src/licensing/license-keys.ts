@@ -24,7 +24,7 @@ import { recordEvents } from './webhook-events';
 export { listKeys, type LicenseKey };
 
 /**
- * The keys of a licence (selling, "Keys"). Its main key has no limit and no end of its own, and is replaced by `rekey`.
+ * The keys of a licence (docs/contract.md, 3). Its main key has no limit and no end of its own, and is replaced by `rekey`.
  * Each change is an event in the licence's history.
  */
 

@@ -19,7 +19,7 @@ export interface ChangeContext {
 /** The new end of a licence; null: lifetime. */
 export type Renewal = { until: Date | null } | { for: string };
 
-/** See decisions, "Transitions". @throws OperatorError that names the allowed transitions when this one is not */
+/** See docs/contract.md, 5.3. @throws OperatorError that names the allowed transitions when this one is not */
 export function changeState(
   db: Db,
   id: number,

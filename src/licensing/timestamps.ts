@@ -1,6 +1,6 @@
 import { OperatorError } from './operator-error';
 
-/** The contract's format: ISO 8601 UTC in whole seconds, cut, never rounded. Needs a four-digit year (`isStorable`). */
+/** ISO 8601 UTC in whole seconds, cut (docs/contract.md, 1.4). Needs a four-digit year (`isStorable`). */
 export function formatTimestamp(date: Date): string {
   // Not toISOString(), which takes three times as long and runs for every answer.
   const day = `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`;

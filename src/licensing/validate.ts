@@ -10,7 +10,8 @@ export interface ValidateRequest extends Named {
 }
 
 /**
- * Answers calls in batches of one read and one write. Counts each before its answer, so none is lost (contract, 4.2).
+ * Answers calls in batches of one read and one write. Counts each before its answer, so none is lost
+ * (docs/contract.md, 6.6).
  * @returns for each request its answer, or a promise of it while its licence's row is held
  */
 export function createValidator(

@@ -6,7 +6,7 @@ import { liveStatus, type LiveStatus } from './states';
 
 /** Pure functions: a flat list of guards for each question, in the contract's order; the first that applies decides. */
 
-/** Why a request was refused: the codes of the contract's section 7 and of the decisions. */
+/** Why a request was refused: the codes of docs/contract.md, 9. */
 export type RefusalCode =
   | 'INVALID_REQUEST'
   | 'LICENSE_NOT_FOUND'
@@ -38,7 +38,7 @@ export function isRefusal(outcome: object): outcome is Refusal {
 }
 
 /**
- * Whether an identifier may be activated (contract, 4.1). With free staging only the ledger knows, under the lock,
+ * Whether an identifier may be activated (docs/contract.md, 6.2). With free staging only the ledger knows, under the lock,
  * whether it takes a slot; until then the limits are not judged.
  *
  * @returns undefined when it may, or already is
@@ -81,7 +81,7 @@ export function judgeOverride(found: Found | undefined): Refusal | undefined {
   return undefined;
 }
 
-/** Whether an identifier's slot can be freed, in any state of the licence (decisions, "Deactivate"). */
+/** Whether an identifier's slot can be freed, in any state of the licence (docs/contract.md, 6.7). */
 export function judgeDeactivation(found: Found | undefined, now: Date): Refusal | undefined {
   if (found === undefined || hasEnded(found, now)) return unknownKey(found);
   const { license, identifier, heldUntil } = found;
@@ -91,7 +91,7 @@ export function judgeDeactivation(found: Found | undefined, now: Date): Refusal 
   return undefined;
 }
 
-/** Whether a machine without network gets a file, which holds its activation (signed answers). */
+/** Whether a machine without network gets a file, which holds its activation (docs/signed-answers.md). */
 export function judgeFile(found: Found | undefined, now: Date): Refusal | undefined {
   if (found === undefined || hasEnded(found, now)) return unknownKey(found);
   const { license, identifier } = found;
@@ -122,7 +122,7 @@ export interface Validation {
   covered?: boolean | undefined;
 }
 
-/** The licence's validity now (contract, 4.2): a licence that was found is never refused. */
+/** The licence's validity now (docs/contract.md, 6.5): a licence that was found is never refused. */
 export function judgeValidation(
   found: Found | undefined,
   identifierGiven: boolean,
@@ -143,7 +143,7 @@ export function judgeValidation(
 }
 
 /**
- * Whether a licence may download the product that it was looked up with (contract, 4.4). `entitledUntil` and
+ * Whether a licence may download the product that it was looked up with (docs/contract.md, 8). `entitledUntil` and
  * `judgeRelease` come next.
  */
 export function judgeDownload(
@@ -163,7 +163,7 @@ export function judgeDownload(
 }
 
 /**
- * The end of an expired licence that still downloads the releases published until then (selling, "After the end").
+ * The end of an expired licence that still downloads the releases published until then (docs/contract.md, 8.3).
  *
  * @returns undefined for a licence that downloads every release, or none
  */

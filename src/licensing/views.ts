@@ -13,7 +13,7 @@ import type { SigningKeyInUse } from './signing-keys';
 import { liveStatus } from './states';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 
-/** The fields of the contract's section 2 as JSON in snake_case; only `issuedJson` and `addedKeyJson` show a key. */
+/** Licences, activations and keys as JSON in snake_case; only `issuedJson` and `addedKeyJson` show a key. */
 
 export function productJson(product: CatalogueProduct) {
   return {

@@ -14,7 +14,7 @@ import { hasKeyEnded, standingOf, type LicenseStanding } from './standing';
 import { coveredBy, createDecider, offerProduct, type OfferedProduct } from './versions';
 
 /**
- * What the customer's page shows to whoever has a key (operator-api, "Customer"): no site, no e-mail, no order, no
+ * What the customer's page shows to whoever has a key (docs/customers.md): no site, no e-mail, no order, no
  * request, since agencies give keys to their clients.
  */
 export interface KeyView extends LicenseStanding {

@@ -20,7 +20,7 @@ import { findRemovals, removalsOf, type Removals } from './removals';
 import { endsSoon, isFine, standingOf, SOON_MS, type LicenseStanding } from './standing';
 import { coveredBy, createDecider, type Decide } from './versions';
 
-/** What the customer's page shows to whoever came by a link sent to the customer's address (operator-api, "Customer"). */
+/** What the customer's page shows to whoever came by a link sent to the customer's address (docs/customers.md). */
 export interface MyLicense extends LicenseStanding {
   id: number;
   product: { id: number; name: string };

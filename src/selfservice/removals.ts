@@ -4,7 +4,7 @@ import { findEventsSince } from '../store/events';
 /** How a customer's changes stand in a licence's history. An API client's are `customer:` with an address. */
 export const ACTOR = 'customer';
 
-/** Sites that a customer may still remove: a bound of the customer's page only (operator-api, "Customer"). */
+/** Sites that a customer may still remove: a bound of the customer's page only (docs/customers.md). */
 export interface Removals {
   /** within 30 days, by the plan; 0: none */
   allowed: number;

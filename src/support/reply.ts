@@ -13,7 +13,7 @@ export interface ReplyOptions {
   now: Date;
   /** the licence asked about, or the one that a mistyped key was meant for; undefined: none is known */
   license: License | undefined;
-  /** addresses of the licence's product (spec/selling.md) */
+  /** addresses of the licence's product */
   product?: { renewUrl: string | null; supportUrl: string | null } | undefined;
   /** the update sites that Joomla lists for the licence (`joomlaEntries`); by default that of its product */
   entries?: string | undefined;

@@ -27,7 +27,7 @@ import {
 } from './sentences';
 import type { CaseOptions, SupportCase } from './support-case';
 
-/** What `licensing why` says, as data (operator-api, `POST /why`). */
+/** What `licensing why` says, as data (docs/operator-api.md). */
 export interface WhyAnswer {
   /** the licence that the case is about; null: none, or several */
   license_id: number | null;

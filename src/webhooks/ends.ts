@@ -10,7 +10,7 @@ import { findQueuedOnce, insertOutboxRowOnce } from '../store/outbox';
 import { inTransaction } from '../store/transaction';
 import { listSubscribers, setWebhook, findWebhook, type WebhookRow } from '../store/webhooks';
 
-/** With the lease's 25 s, within a minute (contract), also when the holder was killed. */
+/** With the lease's 25 s, within a minute (docs/webhooks.md), also when the holder was killed. */
 const EVERY_MS = 10_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const STEPS = [

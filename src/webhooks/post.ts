@@ -43,7 +43,7 @@ export type Post = (
   cut: AbortSignal,
 ) => Promise<Posted>;
 
-/** For one attempt in all (contract). */
+/** For one attempt in all (docs/webhooks.md). */
 export const ATTEMPT_LIMIT_MS = 15_000;
 /** The status decides. Of the text only the beginning is of use, and a receiver may send without an end. */
 const READ_BYTES = 1_024;

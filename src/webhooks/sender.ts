@@ -43,7 +43,7 @@ const STOP_LIMIT_MS = 5_000;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
-/** After each failure (contract); after one more the receiver is disabled. */
+/** After each failure (docs/webhooks.md); after one more the receiver is disabled. */
 export const PAUSES_MS = [
   5 * SECOND_MS,
   ...[5, 30].map((minutes) => minutes * MINUTE_MS),

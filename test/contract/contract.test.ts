@@ -21,8 +21,7 @@ import {
 } from '../support/service';
 
 /**
- * The contract (license-service-api.md) and the decisions beside it, a row of theirs a row here. Where a section is
- * named, it is the contract's.
+ * docs/contract.md: a promise of its sections is a row here.
  */
 
 /** The last millisecond of a second: whatever rounds instead of cutting is a second off. */
@@ -124,7 +123,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     expect(response.headers['cache-control']).toBe('no-store');
   }
 
-  describe('4.1 activate', () => {
+  describe('6 activate', () => {
     it('answers with exactly the fields of its table, and stores the activation', async () => {
       const { id, key } = await give({ limit: 5 }, { expiresAt: new Date('2027-03-01T00:00:00.999Z') });
       const response = await post(
@@ -278,7 +277,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     });
   });
 
-  describe('4.2 validate', () => {
+  describe('6 validate', () => {
     it('answers with exactly the fields of its table', async () => {
       const { key } = await give({ limit: 5 }, { expiresAt: new Date('2027-03-01T00:00:00Z') });
       await activate({ license_key: key, identifier: 'a.example' });
@@ -927,14 +926,14 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     });
   });
 
-  describe('4.3 check updates', () => {
+  describe('7 updates', () => {
     let product = 100;
     const newProduct = async () => {
       await givePlan(service.db, { productId: ++product }, NOW);
       return product;
     };
 
-    it('answers with exactly the fields of section 2.3', async () => {
+    it('answers with exactly the fields of 7.1', async () => {
       const productId = await newProduct();
       const { bytes } = await giveRelease(service, {
         productId,
@@ -1071,7 +1070,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     });
   });
 
-  describe('4.4 download', () => {
+  describe('8 downloads', () => {
     const keys: Record<string, string> = { unknown: UNKNOWN_KEY };
     let release: Awaited<ReturnType<typeof giveRelease>>;
     beforeAll(async () => {

@@ -220,9 +220,7 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
   it('and a pattern that might never come to an end is not run', async () => {
     answers['/update.xml'] = xml(update({ platform: `${'(.*)'.repeat(40)}x` }));
     const { steps } = await attempt();
-    expect(steps.map(({ text }) => text)).toContainEqual(
-      expect.stringMatching(/cannot be tried here/),
-    );
+    expect(steps.map(({ text }) => text)).toContainEqual(expect.stringMatching(/cannot be tried here/));
   });
 
   it('and says of the others why not, where Joomla does', async () => {

@@ -6,7 +6,7 @@ import { expectNoSecrets, expectRefusal, MANAGE, startManaged, type Managed } fr
 import { sendRaw } from '../support/raw-http';
 import { BACKENDS, giveLicense, givePlan, rows } from '../support/service';
 
-/** The form of requests and answers (operator-api, "Form"). */
+/** The form of requests and answers (docs/operator-api.md). */
 
 const NOTHING = '999999';
 /** With all that its query requires. */

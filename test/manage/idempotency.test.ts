@@ -27,7 +27,7 @@ import {
 } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 
-/** Idempotency-Key (operator-api, "Form"): a POST with one happens once, whatever dies meanwhile. */
+/** Idempotency-Key (docs/operator-api.md): a POST with one happens once, whatever dies meanwhile. */
 
 const DAY_MS = 86_400_000;
 let keys = 0;

@@ -5,7 +5,7 @@ import { OPERATIONS } from '../../src/http/manage/operations';
 import { expectNoSecrets, expectRefusal, manageClient, startManaged, type Managed } from '../support/manage';
 import { BACKENDS, giveLicense, givePlan, rows, storedLicense, startTestService } from '../support/service';
 
-/** What a shop's token may do (operator-api, "Who may call"). */
+/** What a shop's token may do (docs/tokens.md). */
 const FOR_SHOPS = new Set([
   'GET /me',
   'GET /products',

@@ -17,10 +17,10 @@ import {
 import { giveRelease, makePackage } from '../support/packages';
 import { BACKENDS, givePlan } from '../support/service';
 
-/** The operator's API by a browser's session (operator-api, "Who may call"). */
+/** The operator's API by a browser's session (docs/tokens.md). */
 
 const MINUTE = 60_000;
-/** What the contract excepts from signing in again (operator-api, "Pages"), in its order. */
+/** What the contract excepts from signing in again (docs/pages.md), in its order. */
 const GOES_ON = {
   issue: ['POST /licenses'],
   renew: ['POST /licenses/{id}/renew'],

@@ -20,7 +20,7 @@ import { eventually, residentMemory, temporaryFolder } from '../support/processe
 import { BACKENDS, createMariaDbDatabase, givePlan, rows } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
-/** Packages that arrive over the operator's API (operator-api, "POST is the package itself"). */
+/** Packages that arrive over the operator's API (docs/operator-api.md). */
 
 const SERVER = 'https://shop.example/licensing-updates/pkg_example.xml';
 

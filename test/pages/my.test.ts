@@ -25,7 +25,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** The customer's pages (operator-api, "Customer"), over HTTP. */
+/** The customer's pages (docs/customers.md), over HTTP. */
 
 const NOW = new Date('2026-11-24T12:00:00Z');
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -33,7 +33,15 @@ const days = (count: number) => new Date(NOW.getTime() + count * DAY_MS);
 const STUDIO = 'studio@example.net';
 const OTHER = 'other@example.net';
 const LIMITS = {
-  limits: { ...FIXED_LIMITS, api: 1_000, download: 1_000, manage: 1_000, manage_failures: 1_000, pages: 10_000, my_sessions: 1_000 },
+  limits: {
+    ...FIXED_LIMITS,
+    api: 1_000,
+    download: 1_000,
+    manage: 1_000,
+    manage_failures: 1_000,
+    pages: 10_000,
+    my_sessions: 1_000,
+  },
   window: 60,
 };
 

@@ -286,7 +286,7 @@ describe('every route', () => {
     expect(await stored(service.db)).toBe(before);
   });
 
-  /** What the contract excepts from signing in again (operator-api, "Pages"), by what the forms do. */
+  /** What the contract excepts from signing in again (docs/pages.md), by what the forms do. */
   const GO_ON = {
     issue: ['/licenses/new', '/start/license'],
     renew: ['/licenses/:id/renew'],

@@ -32,7 +32,7 @@ export function identifierName(index: number): string {
   return `${String.fromCharCode(97 + index)}.example`;
 }
 
-/** The contract and decisions.md as a function: a call's answer in a state, and the next state. */
+/** docs/contract.md as a function: a call's answer in a state, and the next state. */
 export function step(
   limit: number,
   state: State,

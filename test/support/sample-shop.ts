@@ -293,8 +293,7 @@ async function giveVersions(service: TestService, xmlDir: string): Promise<void>
     const request = { productId, version, file: path, changelog, draft, date: undefined };
     await publish(service.db, { packagesDir: service.packagesDir, home }, request, daysAgo(ago));
     // The latest version of the gallery is published, and not offered yet.
-    if (version !== '2.1.0' && !draft)
-      await followUpdateXml(service.db, home, productId);
+    if (version !== '2.1.0' && !draft) await followUpdateXml(service.db, home, productId);
   }
   await withdrawRelease(service.db, SHOP.gallery, '2.0.8', new Date());
 }

@@ -36,7 +36,7 @@ describe('the one spelling of a key', () => {
     ['"A%ZZ%" of another shop', 'A%ZZ%', 'A%ZZ%'],
     ['"A+B" of another shop', 'A+B', 'A+B'],
     ['"A"B" of another shop', 'A"B', 'A"B'],
-    // the decisions' rule
+    // docs/contract.md, 3.2
     ['with blanks at both ends', `  ${KEY}\r\n`, KEY],
     ['with blanks inside', 'A1B2C3D4 - E5F6A7B8 - C9D0E1F2 - A3B4C5D6', KEY],
     ['with line breaks inside', 'A1B2C3D4-E5F6A7B8-\nC9D0E1F2-A3B4C5D6', KEY],

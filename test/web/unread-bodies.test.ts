@@ -27,12 +27,7 @@ test.each<[string, string, string | Buffer, string]>([
   ],
   ['is too large', `Content-Length: ${LARGE.length}`, LARGE, TOO_LARGE],
   ['is too large, as is only seen on the way', 'Transfer-Encoding: chunked', chunked(LARGE), TOO_LARGE],
-  [
-    'is compressed',
-    `Content-Encoding: gzip\r\nContent-Length: ${compressed.length}`,
-    compressed,
-    COMPRESSED,
-  ],
+  ['is compressed', `Content-Encoding: gzip\r\nContent-Length: ${compressed.length}`, compressed, COMPRESSED],
   [
     'is encoded in a way nobody knows',
     `Content-Encoding: x\r\nContent-Length: ${LARGE.length}`,

@@ -2,7 +2,7 @@ import { EncodedBodyError, InvalidRequestError } from '../requests';
 import { SealError } from '../../licensing/sealing';
 import { OperatorError, type OperatorErrorCode, type RefusalFacts } from '../../licensing/operator-error';
 
-/** The operator's API's refusals: codes with their status (operator-api, "Form"). */
+/** The operator's API's refusals: codes with their status (docs/operator-api.md). */
 
 const STATUSES = {
   INVALID_REQUEST: 400,

@@ -13,7 +13,7 @@ import { inReadCommitted } from '../../store/transaction';
 import { ManageError } from './failures';
 
 /**
- * POSTs with an Idempotency-Key (operator-api, "Form"): the same key of the same caller gets the same answer for a day,
+ * POSTs with an Idempotency-Key (docs/operator-api.md): the same key of the same caller gets the same answer for a day,
  * from any instance. The claim is committed first. The transaction of the change completes it, or is rolled back where
  * somebody else has taken the claim over: a caller that was stopped cannot do it twice.
  */

@@ -20,7 +20,7 @@ export function remedyForXml(status: number, url: string): string {
   return "The update XML must be answered with 200: look into the web server's error log.";
 }
 
-/** Remedies for this service's plain-text answers (contract, section 4.4). ID stands for the product's id. */
+/** Remedies for this service's plain-text answers (docs/contract.md, 8.2). ID stands for the product's id. */
 const REMEDIES = new Map(
   Object.entries({
     [KEY_REQUIRED]:

@@ -481,7 +481,7 @@ describe('publishing beside another connection, on MariaDB', () => {
     ],
     [
       'folder of packages',
-      /^error: The package was not stored: the user \S+ may not write to the folder \S+\. Run /,
+      /^error: The package was not stored, and nothing was published: the user \S+ may not write to the folder \S+\. Run /,
     ],
   ])('says who may not use the %s, and what to do', async (what, words) => {
     const { path } = await makePackage();

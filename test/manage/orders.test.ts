@@ -393,7 +393,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       expect(await has()).toEqual([large, 5, at(160), 'active']);
       const second = () => write.ok(`GET /licenses/reference:${SHOP}:${order}:1:2`);
       expect(await second()).toMatchObject({ plan_id: large, expires_at: at(160), status: 'active' });
-      expect(await did(on(refund('more', 74), 74))).toEqual(['suspended', null]);
+      expect(await did(on(refund('more', 74), 74))).toEqual(['suspended', 'reduced']);
       expect(await has()).toEqual([small, 6, at(160), 'active']);
       expect(await second()).toMatchObject({ status: 'suspended' });
       expect(await did(on(refund('up', 75), 75))).toEqual(['renewed', null]);

@@ -1390,7 +1390,7 @@ describe("nginx's configuration", () => {
     expect(await nginx(join(file, 'below'))).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
-        `error: The files were not written: ${join(file, 'below')} is not a folder.`,
+        `error: The folder ${join(file, 'below')} was not made: ${join(file, 'below')} is not a folder.`,
       ),
     });
   });

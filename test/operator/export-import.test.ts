@@ -826,7 +826,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     const none = writeText('');
     const out = join(dirname(none), 'out.jsonl');
     expect(await refused(source, 'export', '--out', out, '--packages', none)).toBe(
-      `error: The packages were not copied to ${none}: ${none} is not a folder. Correct the path.\n`,
+      `error: The folder ${none} was not made: ${none} is not a folder. Correct the path.\n`,
     );
     expect(existsSync(out)).toBe(false);
   });
@@ -922,7 +922,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 7.*Install a version/,
+      /^error: Line 1: the file has format version 8.*Install a version/,
     ],
     [
       'another kind of file',

@@ -120,10 +120,10 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     de: 'Produkt 0 (Product 0) hat keine veröffentlichte Version. Niemand kann etwas herunterladen.',
   },
   OFFER_WITHDRAWN: {
-    facts: { product_id: 0, version: '2.1.0', latest: '2.0.0' },
+    facts: { product_id: 0, version: '1.1.1', latest: null },
     action: null,
-    en: 'Version 2.1.0 was withdrawn. A site that was offered it says "Invalid extension update" until it checks for updates again; the latest is 2.0.0.',
-    de: 'Version 2.1.0 wurde zurückgezogen. Eine Website, der sie angeboten wurde, meldet „Invalid extension update“, bis sie wieder nach Updates sucht; die neueste ist 2.0.0.',
+    en: 'Version 1.1.1 was withdrawn. A site that was offered it says "Invalid extension update" until it checks for updates again.',
+    de: 'Version 1.1.1 wurde zurückgezogen. Eine Website, der sie angeboten wurde, meldet „Invalid extension update“, bis sie wieder nach Updates sucht.',
   },
   MAIL_NOT_DELIVERED: {
     facts: {
@@ -239,13 +239,13 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
       shop: 'hikashop',
       order: 'WEB-7001',
       state: 'none',
-      to: 'jane@example.com',
+      to: null,
       at: null,
-      reason: 'off',
+      reason: 'no_address',
     },
     action: null,
-    en: 'The keys of order WEB-7001 of shop hikashop were not mailed: the shop hands them out itself.',
-    de: 'Die Schlüssel der Bestellung WEB-7001 des Shops hikashop wurden nicht gesendet: der Shop gibt sie selbst heraus.',
+    en: 'The keys of order WEB-7001 of shop hikashop were not mailed: the order has no address yet.',
+    de: 'Die Schlüssel der Bestellung WEB-7001 des Shops hikashop wurden nicht gesendet: die Bestellung hat noch keine Adresse.',
   },
   ORDER_WAITS: {
     facts: {

@@ -142,7 +142,7 @@ export async function* mentionItems(
     const licenseId = (type === 'license' ? row.id : row.license_id) as number;
     if (own.has(licenseId)) continue;
     if (type === 'key') yield { license_id: licenseId, ...personalKey(fromRow('key', row)) };
-    else if (type === 'license') yield withoutKeys(fromRow('license', { ...row, keys: [] }));
+    else if (type === 'license') yield withoutKeys(fromRow('license', { ...row, keys: [], customer: null }));
     else yield fromRow(type, row);
   }
 }
@@ -157,24 +157,35 @@ function withoutKeys({ keys: _keys, ...license }: RecordOf<'license'>) {
 
 /** Orders that name the customer, and those that issued or renewed their licences, with lines and events. */
 async function* orderItems(db: Db, whose: Whose): AsyncGenerator<object> {
-  for (const id of await orderIds(db, whose)) {
+  const own = await ownOrderIds(db, whose);
+  for (const id of [...own, ...(await namingOrderIds(db, whose, own))]) {
     const order = await readOrder(db, id);
-    if (order !== undefined) yield orderDetailsJson(order);
+    if (order === undefined) continue;
+    const details = orderDetailsJson(order);
+    // Whose order it is stays that person's own, also where the licence is now this customer's.
+    yield whose.customer.isIn(details.customer)
+      ? details
+      : { ...details, customer: null, customer_name: null };
   }
 }
 
-async function orderIds(db: Db, { customer, licenseIds, searches }: Whose): Promise<number[]> {
-  const ids = new Set(await findOrderIds(db, customer.address, licenseIds));
+async function ownOrderIds(db: Db, { customer, licenseIds }: Whose): Promise<number[]> {
+  return (await findOrderIds(db, customer.address, licenseIds)).sort((a, b) => a - b);
+}
+
+/** Orders of others in which the customer is named. */
+async function namingOrderIds(db: Db, { customer, searches }: Whose, own: number[]): Promise<number[]> {
+  const ids = new Set<number>();
   if (searches)
     for (const name of ['orders', 'order_events', 'order_lines'] as const)
       for await (const row of rowsNaming(db, name, customer))
         ids.add((name === 'orders' ? row.id : row.order_id) as number);
-  return [...ids].sort((a, b) => a - b);
+  return [...ids].filter((id) => !own.includes(id)).sort((a, b) => a - b);
 }
 
 /** What receivers took about these orders, with what waits to be done, which holds an address and a name. */
 async function* messageItems(db: Db, whose: Whose): AsyncGenerator<object> {
-  const ids = await findMessageIds(db, await orderIds(db, whose));
+  const ids = await findMessageIds(db, await ownOrderIds(db, whose));
   for await (const row of rowsOf(db, 'shop_messages', ids, whose)) {
     const message = toFields(row) as ShopMessage;
     yield {

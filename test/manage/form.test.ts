@@ -92,7 +92,7 @@ describe.each(BACKENDS)('the form of the operator’s API, on %s', (_, settings)
       ['POST /licenses', { plan_id: planId, count: 1, reference: 'a' }, 'reference'],
       ['POST /licenses', { plan_id: planId, count: 1, key: 'My-Own-Key' }, 'key'],
       ['POST /licenses', { plan_id: planId, key: '"' }, 'key'],
-      ['POST /licenses', { plan_id: planId, metadata: { shop: 1 } }, 'metadata'],
+      ['POST /licenses', { plan_id: planId, metadata: { shop: 1 } }, 'metadata.shop'],
       ['POST /licenses', { plan_id: planId, metadata: [] }, 'metadata'],
       ['POST /licenses', { plan_id: planId, metadata: { '': 'x' } }, 'metadata'],
       ['POST /licenses', { plan_id: 999 }, 'plan_id'],

@@ -177,7 +177,13 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     const release = (version: string, query: [string, string][] = []) =>
       id(make(`/products/${product}/releases`, zip, [['version', version], ...query]));
     const shop = name.slice(0, 20);
-    const paid = { shop, order: name, event: 'paid', at: '2026-01-01T00:00:00Z' };
+    const paid = {
+      shop,
+      order: name,
+      event: 'paid',
+      at: '2026-01-01T00:00:00Z',
+      customer: { email: customer },
+    };
     const order = await id(make('/orders', { ...paid, lines: [{ line: '1', plan_id: plan }] }));
     await make(`/shops/${shop}/map`, { sku: 'PRO', plan_id: plan });
     return {
@@ -329,6 +335,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
         body: { shop, order: orderNumber, event: 'renewed', at: '2026-02-01T00:00:00Z' },
       },
       getOrder: { path: `/manage/orders/${order}` },
+      addOrderMail: { path: `/manage/orders/${order}/mails`, statuses: [201] },
       addShop: { body: { name: 'fair', kind: 'api', test: true }, statuses: [201] },
       getShop: { path: `/manage/shops/${shop}` },
       updateShop: { path: `/manage/shops/${shop}`, body: { rules: { refunded: 'cancel' } } },

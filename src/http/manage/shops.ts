@@ -284,7 +284,6 @@ export const shopOperations = [
       summary: 'List what shops told of money that belongs to nothing known, the newest first',
       description:
         'A renewal, change or refund that found no order, no line or no payment is kept until it finds it or somebody acts.',
-      scope: 'write',
       query: exactly({
         shop: Type.Optional(Text),
         state: Type.Optional(oneOf(UNMATCHED_STATES, { default: 'open' })),

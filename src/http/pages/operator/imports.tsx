@@ -97,7 +97,8 @@ function failureOf({ view: { t } }: OperatorCall, error: unknown): FormFailure {
         sentence: texts.overlooked(facts.columns.map(({ name }) => name).join(', ')),
       };
     default: {
-      const { field } = refused.error;
+      const { field = 'file' } = refused.error;
+      if (field === 'file' && refused.reason === undefined) return { field, sentence: texts.unreadable };
       return toFormFailure(t, { ...refused, field: FIELDS[field ?? ''] ?? field });
     }
   }

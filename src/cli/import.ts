@@ -4,6 +4,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { quantity } from '../licensing/quantity';
 import { explainReadFault } from '../packages/file-faults';
 import { NOT_SENT_WHOLE } from '../licensing/keys';
+import { countAfterImport } from '../licensing/statistics';
 import { OperatorError } from '../licensing/operator-error';
 import { CSV_FIELDS, readCsvMap, type CsvTarget } from '../transfer/csv-licenses';
 import { importRecords } from '../transfer/import';
@@ -110,6 +111,7 @@ async function runRecords(session: Session, file: string, options: ImportOptions
     }),
   );
   const { records, conflicts, conflicting, sealedUnchecked, packagesMissing } = report;
+  if (!dryRun) await countAfterImport(db, now);
   output.print({ dry_run: dryRun, records, conflicts, conflicting }, () => formatRecords(report, dryRun));
   if (sealedUnchecked > 0)
     output.note(
@@ -174,6 +176,7 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
     }),
   );
   const { bad, badRows, overLimit, overLimitRows, notSentWhole, notSentWholeLines } = report;
+  if (!dryRun) await countAfterImport(db, now);
   output.print(csvJson(report, dryRun), () => formatCsv(report, dryRun));
   if (overLimit > 0)
     output.note(

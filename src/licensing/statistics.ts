@@ -228,7 +228,23 @@ function accessCount({ endpoint, outcome, version, ...row }: UnsummedAccess): Co
 
 /** Counts the licences by status and end. @returns false when another instance has the lease by now */
 export async function countAllLicenses(db: Db, lease: Lease, now: () => Date): Promise<boolean> {
-  const at = now();
+  const counts = await countNow(db, now());
+  if (counts === undefined) return true;
+  return inTransaction(db, async (trx) => {
+    if (!(await lockLease(trx, lease, now()))) return false;
+    await replaceLicenseCounts(trx, counts);
+    return true;
+  });
+}
+
+/** Counts them after an import at once, so that pages do not show the figures of before until housekeeping comes by. */
+export async function countAfterImport(db: Db, at: Date): Promise<void> {
+  const counts = await countNow(db, at);
+  if (counts !== undefined) await inTransaction(db, (trx) => replaceLicenseCounts(trx, counts));
+}
+
+/** @returns undefined when the kept counts are right */
+async function countNow(db: Db, at: Date): Promise<LicenseCount[] | undefined> {
   const keyOf = ({ planId, status, month }: LicenseCount) => `${planId} ${status} ${month}`;
   const counts = new Map<string, LicenseCount>();
   for (const plan of await listPlans(db))
@@ -238,10 +254,5 @@ export async function countAllLicenses(db: Db, lease: Lease, now: () => Date): P
     }
   const stored = await listLicenseCounts(db, undefined);
   const isSame = stored.every((one) => counts.get(keyOf(one))?.licenses === one.licenses);
-  if (isSame && stored.length === counts.size) return true;
-  return inTransaction(db, async (trx) => {
-    if (!(await lockLease(trx, lease, now()))) return false;
-    await replaceLicenseCounts(trx, [...counts.values()]);
-    return true;
-  });
+  return isSame && stored.length === counts.size ? undefined : [...counts.values()];
 }

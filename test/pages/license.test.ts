@@ -177,7 +177,7 @@ describe('the page of a licence', () => {
     for (const name of ['a', 'b', 'c'])
       expect((await post(`${path}/sites/add`, { identifier: `https://${name}.example.com` })).to).toBe(path);
     expect((await post(`${path}/sites/add`, { identifier: 'not a site' })).status).toBe(400);
-    expect((await get(path)).text).toContain('3 of 2 slots');
+    expect((await get(path)).text).toContain('3 of 2 in use');
     const sites = await rows<{ id: number; license_id: number }>(service.db, 'activations');
     const [first] = sites.filter((one) => one.license_id === id);
     for (const _ of [1, 2]) expect((await post(`${path}/sites/${first?.id}/remove`)).to).toBe(path);

@@ -656,6 +656,32 @@ describe('signing in', () => {
     for (const value of visitor.cookies.values()) secrets.add(value);
   });
 
+  it('by a link comes back to the page that was asked for, of our own pages alone', async () => {
+    for (const [next, to] of [
+      ['/licenses?status=active', '/licenses?status=active'],
+      ['/../../evil', '/'],
+      ['//evil.example/', '/'],
+      ['/enter/AAAA', '/'],
+    ] as const) {
+      const visitor = await client({ scope: 'none' });
+      await visitor.get(`/sign-in?${String(new URLSearchParams({ next, why: 'ended' }))}`, elsewhere());
+      const entered = await visitor.post(`/enter/${await operatorCode()}`, {}, elsewhere());
+      expect([next, entered.status, entered.location]).toEqual([next, 303, to]);
+      for (const value of visitor.cookies.values()) secrets.add(value);
+      expect([...visitor.cookies.keys()]).toEqual(['licensing']);
+    }
+    // What the browser says it was is judged as well.
+    const forged = await client({ scope: 'none' });
+    forged.cookies.set('licensing_next', encodeURIComponent('/..//evil.example'));
+    expect((await forged.post(`/enter/${await operatorCode()}`, {}, elsewhere())).location).toBe('/');
+    // A page of its own, opened later, is not led elsewhere.
+    const later = await client({ scope: 'none' });
+    await later.get('/sign-in?next=%2Fcustomers', elsewhere());
+    await later.get('/sign-in', elsewhere());
+    expect((await later.post(`/enter/${await operatorCode()}`, {}, elsewhere())).location).toBe('/');
+    for (const one of [forged, later]) for (const value of one.cookies.values()) secrets.add(value);
+  });
+
   it('says the same for a used, an old and a made-up link', async () => {
     const used = await operatorCode();
     const visitor = await client({ scope: 'none' });

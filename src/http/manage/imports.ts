@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Type, type Static } from '@sinclair/typebox';
+import { countAfterImport } from '../../licensing/statistics';
 import { OperatorError } from '../../licensing/operator-error';
 import { CSV_FIELDS, readCsvMap } from '../../transfer/csv-licenses';
 import { importCsv } from '../../transfer/import-csv';
@@ -65,6 +66,7 @@ async function importFile(call: Call<Static<typeof Fields>, { file?: Buffer }>) 
   }).catch((error: unknown) => {
     throw explain(error);
   });
+  if (!dryRun && report.new > 0) await countAfterImport(db, now);
   return { data: { dry_run: dryRun, licenses: report.new, rejected } };
 }
 

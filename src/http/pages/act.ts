@@ -136,8 +136,7 @@ export async function attempt(
     const refused = refusalOf(error, sent);
     if (refused === undefined || refused.status === 404 || refused.error.code === 'SIGN_IN_AGAIN')
       throw error;
-    const { message, field } = refused.error;
-    const failure = toFormFailure(t, { message, field, reason: refused.reason });
+    const failure = toFormFailure(t, { ...refused, field: refused.error.field });
     const form = isUnderWay(refused)
       ? // With its id, so that sending it once more does not do it twice.
         formState(sent, { field: undefined, sentence: t.common.errors.underWay }, onceOf(sent, query))

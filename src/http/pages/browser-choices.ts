@@ -2,11 +2,12 @@ import type { Context } from '../context';
 import { isLanguage, TEXTS, type LanguageCode, type Texts } from './texts/texts';
 import { THEMES, type Said, type Theme } from './view';
 
-/** What a browser keeps for us in cookies besides the session: theme, language, and the result of the last action. */
+/** What a browser keeps for us in cookies besides the session: theme, language, the result of the last action, and the page that asked to sign in. */
 
 const THEME = 'licensing_theme';
 const LANGUAGE = 'licensing_language';
 const SAID = 'licensing_said';
+const NEXT = 'licensing_next';
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 const LONGEST_SAID = 2_000;
 
@@ -60,5 +61,27 @@ export function takeSaid(ctx: Context, { said }: Texts, base: string): Said | un
     return isOurs ? { code: code as Said['code'], values: values } : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** How long a one-time link may take to arrive and be opened. */
+const NEXT_MS = 15 * 60 * 1000;
+
+/** Keeps the page that asked to sign in, until a one-time link is opened in this browser. @param next '/': nothing to keep */
+export function keepNext(ctx: Context, next: string, base: string): void {
+  const options = { path: base, sameSite: 'strict', httpOnly: true, overwrite: true } as const;
+  if (next !== '/') ctx.cookies.set(NEXT, encodeURIComponent(next), { ...options, maxAge: NEXT_MS });
+  else if (ctx.cookies.get(NEXT)) ctx.cookies.set(NEXT, null, options);
+}
+
+/** The page that asked to sign in, as the browser says it. It is forgotten. */
+export function takeNext(ctx: Context, base: string): string {
+  const kept = ctx.cookies.get(NEXT);
+  if (!kept) return '/';
+  keepNext(ctx, '/', base);
+  try {
+    return decodeURIComponent(kept);
+  } catch {
+    return '/';
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Failure } from '../manage/failures';
 import type { Texts } from './texts/texts';
 
 /** A form as it is shown: at first, or again with what was typed and what is wrong with it. */
@@ -47,11 +48,14 @@ export function formState(
   };
 }
 
-/** The sentence of a refusal: our own where there is one, else that of the service. */
+/** The page's own sentence for a refusal: what the service says is for programs, in English and with the names of its fields. */
 export function toFormFailure(
   { common: { errors } }: Texts,
-  { message, field, reason }: { message: string; field: string | undefined; reason: string | undefined },
+  { field, reason, status }: Pick<Failure, 'reason' | 'status'> & { field: string | undefined },
 ): FormFailure {
-  const own = errors.byReason[reason ?? ''] ?? errors.byField[field ?? ''];
-  return { field, reason, sentence: own ?? `${errors.prefix}${message}` };
+  const byReason: Record<string, string> = errors.byReason;
+  const byField: Record<string, string> = errors.byField;
+  // "rules.refunded" is one of the fields of "rules".
+  const own = byReason[reason ?? ''] ?? byField[field?.split('.')[0] ?? ''];
+  return { field, reason, sentence: own ?? (status === 409 ? errors.conflict : errors.other) };
 }

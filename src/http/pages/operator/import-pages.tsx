@@ -11,6 +11,8 @@ import type { Preview, Rejected, SentTable } from './import-table';
 /** The pages of an import: the file, its columns with what an import would do, and what it did. */
 
 const MAX_SHOWN = 100;
+/** of one kind of fault */
+const MAX_LINES = 10;
 const CSV_TYPES = '.csv,.tsv,.txt,text/csv';
 
 /** @param rows the most a table may have */
@@ -190,19 +192,44 @@ function Result({ preview: { report, rejected } }: { preview: Preview }) {
   );
 }
 
+interface Fault {
+  field: string | null;
+  message: string;
+  rows: number[];
+}
+
+/** One for all rows with the same fault, in the order of their first rows. */
+function faultsOf(rejected: Rejected[]): Fault[] {
+  const faults = new Map<string, Fault>();
+  for (const { row, field, message } of rejected) {
+    const kind = `${field ?? ''} ${message}`;
+    const fault = faults.get(kind);
+    if (fault === undefined) faults.set(kind, { field, message, rows: [row] });
+    else fault.rows.push(row);
+  }
+  return [...faults.values()];
+}
+
 function RejectedTable({ rejected }: { rejected: Rejected[] }) {
   const { t, format } = useView();
   const texts = t.system.imports;
   const { columns } = texts;
+  const linesOf = (lines: number[]) =>
+    texts.lines(
+      lines.length,
+      lines.slice(0, MAX_LINES).map(format.number).join(', '),
+      lines.length > MAX_LINES ? format.number(lines.length - MAX_LINES) : '',
+    );
   if (rejected.length === 0) return null;
+  const faults = faultsOf(rejected);
   return (
     <>
       <Table
         caption={texts.rejected}
-        rows={rejected.slice(0, MAX_SHOWN)}
+        rows={faults.slice(0, MAX_SHOWN)}
         empty={null}
         columns={[
-          { title: columns.line, cell: ({ row }) => texts.line(format.number(row)) },
+          { title: columns.line, cell: ({ rows }) => linesOf(rows) },
           {
             title: columns.field,
             cell: ({ field }) => (field === null ? t.common.none : (texts.fields[field] ?? field)),
@@ -211,8 +238,8 @@ function RejectedTable({ rejected }: { rejected: Rejected[] }) {
           { title: columns.wrong, kind: 'long', cell: ({ message }) => <span lang="en">{message}</span> },
         ]}
       />
-      {rejected.length > MAX_SHOWN ? (
-        <Inside>{texts.moreRejected(format.number(rejected.length - MAX_SHOWN))}</Inside>
+      {faults.length > MAX_SHOWN ? (
+        <Inside>{texts.moreRejected(format.number(faults.length - MAX_SHOWN))}</Inside>
       ) : null}
     </>
   );

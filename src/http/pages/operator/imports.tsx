@@ -97,8 +97,9 @@ function failureOf({ view: { t } }: OperatorCall, error: unknown): FormFailure {
         sentence: texts.overlooked(facts.columns.map(({ name }) => name).join(', ')),
       };
     default: {
-      const { message, field } = refused.error;
-      return toFormFailure(t, { message, field: FIELDS[field ?? ''] ?? field, reason: refused.reason });
+      const { field = 'file' } = refused.error;
+      if (field === 'file' && refused.reason === undefined) return { field, sentence: texts.unreadable };
+      return toFormFailure(t, { ...refused, field: FIELDS[field ?? ''] ?? field });
     }
   }
 }

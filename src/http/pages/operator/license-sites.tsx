@@ -76,7 +76,7 @@ async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer
     if (site === undefined) throw notFound('activation');
     const path = { id: license.id, activation_id: id };
     await act(call, sent, 'DELETE /licenses/{id}/activations/{activation_id}', { path });
-    return done(pathOf(license), 'licenseSiteRemoved', asWritten(site.identifier));
+    return done(pathOf(license), 'licenseSiteRemoved', asWritten(site.identifier), site.free ? 'free' : '');
   });
 }
 

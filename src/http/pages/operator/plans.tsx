@@ -98,7 +98,6 @@ function explain({ view: { t } }: OperatorCall, { status, error, facts }: Failur
     ...(status === 409 && { name: texts.name }),
     duration: texts.duration,
     activation_limit: texts.slots,
-    self_service_moves: texts.slots,
     free_staging: texts.staging,
   };
   return byField[error.field ?? ''];

@@ -191,7 +191,6 @@ function Reach({ offer: { latest, xml, reach } }: { offer: Offer }) {
 function Stale({ productId, xml: { xml, reason } }: { productId: number; xml: ReadUpdateXml }) {
   const { t, to, operator } = useView();
   const texts = t.releases.offer;
-  const { prefix } = t.common.errors;
   return (
     <div class="remedy">
       {xml === null ? (
@@ -217,7 +216,11 @@ function Stale({ productId, xml: { xml, reason } }: { productId: number; xml: Re
           </a>
         </>
       )}
-      {reason === null ? null : <span class="small muted">{`${prefix}${reason}`}</span>}
+      {reason === null ? null : (
+        <span class="small muted">
+          {texts.why} <span lang="en">{reason}</span>
+        </span>
+      )}
     </div>
   );
 }

@@ -42,6 +42,7 @@ export function SignIn({
           <Inside>
             {hasMail ? (
               <Form path="/sign-in/link" form={formState()} label={signIn.withLink}>
+                <input type="hidden" name="next" value={next} />
                 <TextField
                   form={formState()}
                   name="email"

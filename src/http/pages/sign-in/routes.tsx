@@ -4,9 +4,10 @@ import { endSession, openOperatorSession } from '../../../access/sessions';
 import { findCode } from '../../../access/one-time-codes';
 import { ManageError } from '../../manage/failures';
 import type { Child } from 'hono/jsx';
-import { keepChoices } from '../browser-choices';
+import { keepChoices, keepNext, takeNext } from '../browser-choices';
 import { fieldOf, formState, type FormState } from '../form-state';
 import { done, type Answer, type PageCall, type Route } from '../page';
+import { signInAddress } from './again';
 import { countFailure, signInByToken, type SignedIn } from './by-token';
 import { Enter, SignIn, UsedCode } from './pages';
 
@@ -38,7 +39,7 @@ const mailedLink: Route<PageCall> = {
     if (queue === undefined) throw new ManageError('NOT_FOUND', '');
     await countRequest(call);
     await requestOperatorLink(db, fieldOf(sent, 'email'), { now, language: view.language, queue });
-    return done('/sign-in', 'operatorLinkAsked');
+    return done(signInAddress(nextOf(sent), undefined), 'operatorLinkAsked');
   },
 };
 
@@ -51,7 +52,9 @@ const link: Route<PageCall> = {
   async post(call) {
     const replaces = readSessionCookie(call.ctx, 'operator');
     const opened = await openOperatorSession(call.db, { code: call.path.code ?? '' }, call.at, { replaces });
-    return 'refused' in opened ? refuseCode(call) : enter(call, opened, '/');
+    if ('refused' in opened) return refuseCode(call);
+    const next = takeNext(call.ctx, call.view.to(''));
+    return enter(call, opened, nextOf(new URLSearchParams({ next })));
   },
 };
 
@@ -83,8 +86,10 @@ export const signInRoutes = [
   preferences('/my/preferences'),
 ];
 
-function showSignIn({ query, view, settings }: PageCall, form: FormState): { page: Child } {
-  const next = nextOf(form.wasSent ? new URLSearchParams({ next: query.get('next') ?? '/' }) : query);
+function showSignIn({ ctx, query, view, settings }: PageCall, form: FormState): { page: Child } {
+  const next = nextOf(query);
+  // A one-time link, mailed or printed, leads there too.
+  if (!form.wasSent) keepNext(ctx, next, view.to(''));
   const why = view.operator === undefined ? query.get('why') : null;
   return {
     page: (

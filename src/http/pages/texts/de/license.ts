@@ -143,7 +143,7 @@ export const license: Translated<typeof en> = {
     free: 'Testsite, belegt keinen Platz',
     held: (day) => `läuft ohne Netz bis ${day}`,
     caption: (shown) => `Neueste zuerst. ${shown} gezeigt.`,
-    used: (used, limit) => `${used} von ${limit} Plätzen`,
+    used: (used, limit) => `${used} von ${limit} belegt`,
     usedAll: (used) => `${used} Plätze, unbegrenzt`,
     freeCount: (count, shown) => (count === 1 ? '1 Testsite ist frei' : `${shown} Testsites sind frei`),
     none: 'Noch keine. Die Erweiterung fügt sie hinzu, oder Sie.',
@@ -202,7 +202,7 @@ export const license: Translated<typeof en> = {
     title: 'Plätze ändern',
     slots: 'Plätze',
     hint: (used) =>
-      `${used} sind belegt. 0: unbegrenzt. Sind es weniger als belegt, bleiben alle, und neue werden abgelehnt.`,
+      `Belegt: ${used}. 0: unbegrenzt. Sind es weniger als belegt, bleiben alle, und neue werden abgelehnt.`,
     submit: 'Plätze ändern',
   },
   customerPage: {
@@ -252,8 +252,7 @@ export const license: Translated<typeof en> = {
       `${name} bleibt in der Liste. Was dort installiert ist, bleibt; die Erweiterung erfährt es bei ihrer nächsten Prüfung.`,
     sites: (count, what) =>
       `${count} ${what} bleiben in der Liste. Was dort installiert ist, bleibt; die Erweiterungen erfahren es bei ihrer nächsten Prüfung.`,
-    noMail:
-      'Der Kunde bekommt keine Mail. Seine Seite sagt „Diese Lizenz wurde vom Verkäufer zurückgezogen“.',
+    noMail: 'Der Kunde bekommt keine Mail. Seine Seite sagt „Diese Lizenz wurde vom Anbieter entzogen“.',
     order: (order) =>
       `Die Bestellung ${order} bleibt bei dieser Lizenz; ein neuer Verkauf braucht eine andere.`,
     noOrder: 'Um neu zu verkaufen, stellen Sie eine neue Lizenz aus: Sie bekommt einen eigenen Schlüssel.',

@@ -36,6 +36,7 @@ export const releases: Translated<typeof en> = {
       'Setzen Sie LICENSING_PUBLIC_URL, zum Beispiel https://shop.example, und starten Sie den Dienst neu.',
     get: 'Update-XML herunterladen',
     put: 'und an diese Adresse legen.',
+    why: 'Der Dienst sagt:',
     writeAgain: 'Noch einmal schreiben',
     writing: 'Wird geschrieben...',
     lookAgain: 'Noch einmal nachsehen',

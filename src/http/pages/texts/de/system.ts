@@ -205,6 +205,8 @@ export const system: Translated<typeof en> = {
     before: 'Produkte und Tarife müssen schon angelegt sein.',
     noFile: 'Bitte wählen Sie die Datei.',
     empty: 'Die Datei ist leer.',
+    unreadable:
+      'Die Tabelle lässt sich nicht lesen. Prüfen Sie, ob jedes Anführungszeichen geschlossen ist, keine Spalte zweimal vorkommt und sie als CSV in UTF-8 gespeichert ist.',
     summary: (count, text, bad, badText) =>
       `${count === 1 ? 'Eine Lizenz wäre' : `${text} Lizenzen wären`} neu${bad === 0 ? '' : bad === 1 ? ', und eine Zeile passt nicht' : `, und ${badText} Zeilen passen nicht`}.`,
     checkTitle: 'Welche Spalte ist was?',
@@ -246,10 +248,13 @@ export const system: Translated<typeof en> = {
     submitOthers: (count, text, bad, badText) =>
       `${count === 1 ? '1 Lizenz' : `${text} Lizenzen`} importieren, ${bad === 1 ? '1 Zeile' : `${badText} Zeilen`} auslassen`,
     busy: 'Wird importiert...',
-    rejected: 'Zeilen, die nicht passen, der Reihe nach',
-    line: (line) => `Zeile ${line}`,
+    rejected: 'Zeilen, die nicht passen',
+    lines: (count, lines, more) =>
+      count === 1
+        ? `Zeile ${lines}`
+        : `${count} Zeilen: ${lines}${more === '' ? '' : ` und ${more} weitere`}`,
     columns: { line: 'Wo', field: 'Feld', wrong: 'Was nicht stimmt' },
-    moreRejected: (count) => `und ${count} weitere.`,
+    moreRejected: (count) => `und ${count} andere Fehler.`,
     doneTitle: (count, text) =>
       count === 1 ? 'Eine Lizenz wurde importiert' : `${text} Lizenzen wurden importiert`,
     leftOut: (count, text) =>
@@ -279,7 +284,7 @@ export const system: Translated<typeof en> = {
         .filter(Boolean)
         .join(' und ')
         .replace(/^e/, 'E') + '.',
-    worst: 'Was Sie braucht',
+    worst: 'Hier sind Sie gefragt',
     fine: (count) => `In Ordnung: ${count}`,
     remedy: 'Was zu tun ist:',
     states: { problem: 'Problem', warning: 'Warnung', ok: 'In Ordnung' },

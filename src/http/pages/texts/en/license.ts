@@ -153,7 +153,7 @@ export const license = {
     free: 'staging, takes no slot',
     held: (day: string) => `works without network until ${day}`,
     caption: (shown: string) => `Newest first. ${shown} shown.`,
-    used: (used: string, limit: string) => `${used} of ${limit} slots`,
+    used: (used: string, limit: string) => `${used} of ${limit} in use`,
     usedAll: (used: string) => `${used} slots, no limit`,
     freeCount: (count: number, shown: string) =>
       count === 1 ? '1 staging site is free' : `${shown} staging sites are free`,
@@ -214,7 +214,7 @@ export const license = {
     title: 'Change the slots',
     slots: 'Slots',
     hint: (used: string) =>
-      `${used} are used. 0: unlimited. With fewer than are used, all stay, and new ones are refused.`,
+      `In use: ${used}. 0: unlimited. With fewer than are used, all stay, and new ones are refused.`,
     submit: 'Change the slots',
   },
   customerPage: {

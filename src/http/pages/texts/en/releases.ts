@@ -31,6 +31,8 @@ export const releases = {
     setAddress: 'Set LICENSING_PUBLIC_URL, such as https://shop.example, and start the service again.',
     get: 'Download the update XML',
     put: 'and put it at this address.',
+    /** before the reason in the service's English */
+    why: 'The service says:',
     writeAgain: 'Write it again',
     writing: 'Writing...',
     lookAgain: 'Look again',

@@ -18,7 +18,8 @@ export const said = {
   licenseRenewedForLife: () => 'Renewed. The licence has no end any more. “Renew” gives it one.',
   licenseRevoked: () => 'The licence is revoked.',
   licenseSiteAdded: (name, used) => `${name} is added. ${used} used.`,
-  licenseSiteRemoved: (name) => `${name} is removed, its slot is free. You can add it again below.`,
+  licenseSiteRemoved: (name, free) =>
+    `${name} is removed. ${free === 'free' ? 'It took no slot, so none is free now.' : 'Its slot is free.'} You can add it again below.`,
   licenseSlots: (slots) => `The licence has ${slots} slots now.`,
   licenseSuspended: () => 'The licence is suspended. “Reinstate” makes it active again.',
   linkAsked: () => 'If this address has licences, a mail is on its way. Use the address you bought with.',

@@ -188,6 +188,8 @@ export const system = {
     before: 'Products and plans must exist already.',
     noFile: 'Please choose the file.',
     empty: 'The file is empty.',
+    unreadable:
+      'The table cannot be read. Check that each quotation mark is closed, that no column is named twice, and that it is saved as CSV in UTF-8.',
     summary: (count: number, text: string, bad: number, badText: string) =>
       `${count === 1 ? 'One licence' : `${text} licences`} would be new${bad === 0 ? '' : bad === 1 ? ', and one row does not fit' : `, and ${badText} rows do not fit`}.`,
     checkTitle: 'Which column is what?',
@@ -230,10 +232,14 @@ export const system = {
     submitOthers: (count: number, text: string, bad: number, badText: string) =>
       `${count === 1 ? 'Import 1 licence' : `Import ${text} licences`}, leave out ${bad === 1 ? '1 row' : `${badText} rows`}`,
     busy: 'Importing...',
-    rejected: 'Rows that do not fit, by line',
-    line: (line: string) => `Line ${line}`,
+    rejected: 'Rows that do not fit',
+    /** @param more how many others, as a text; empty: none */
+    lines: (count: number, lines: string, more: string) =>
+      count === 1
+        ? `Line ${lines}`
+        : `${count} rows: lines ${lines}${more === '' ? '' : ` and ${more} more`}`,
     columns: { line: 'Where', field: 'Field', wrong: 'What is wrong' },
-    moreRejected: (count: string) => `and ${count} more.`,
+    moreRejected: (count: string) => `and ${count} other faults.`,
     doneTitle: (count: number, text: string) =>
       count === 1 ? 'One licence was imported' : `${text} licences were imported`,
     leftOut: (count: number, text: string) =>

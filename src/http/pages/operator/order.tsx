@@ -1,13 +1,10 @@
 import { customerDigest } from '../../../store/customer-digest';
-import { failureCode } from '../../../mail/failures';
 import { plansOf } from '../../../licensing/catalogue';
 import { liveStatus } from '../../../licensing/states';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { noOrder } from '../../../orders/record';
 import { orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
 import { act } from '../act';
-import { formState } from '../form-state';
-import { Form, Submit } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
@@ -15,6 +12,7 @@ import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { idOf } from './catalogue';
+import { MailFact } from './order-mail';
 import { State } from './orders';
 
 /** One order: what it waits for, its lines with their licences, and its events with what each did. */
@@ -33,34 +31,15 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
   return { page: <OrderPage order={found} plans={plans} mail={mail} /> };
 }
 
+/** The page whose button it was: the order's, or a licence's. */
+function backOf(text: string | null, id: string): string {
+  return text !== null && /^\/licenses\/\d+$/.test(text) ? text : `/orders/${id}`;
+}
+
 async function sendKeys(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const id = String(idOf(call));
   await act(call, sent, 'POST /orders/{id}/mails', { path: { id } });
-  return done(`/orders/${id}`, 'saved');
-}
-
-/** When the keys went to which address, or why not, and a button that sends them. */
-function MailFact({ id, mail: { state, to, at, reason } }: { id: number; mail: OrderMail }) {
-  const { t, format, operator } = useView();
-  const texts = t.orders.one;
-  const isSendable = reason !== 'nothing_issued' && reason !== 'no_address' && reason !== 'mail_off';
-  return (
-    <>
-      {state === 'none'
-        ? (texts.notMailed[reason ?? ''] ?? '')
-        : texts.mailed[state](to ?? '', at === null ? '' : format.moment(at))}
-      {state === 'none' || reason === null ? null : (
-        <span class="sub">{t.system.mails.errors[failureCode(reason)] ?? reason}</span>
-      )}
-      {operator?.scope === 'write' && isSendable && state !== 'queued' ? (
-        <Form path={`/orders/${id}/mails`} form={formState()}>
-          <Submit kind="quiet" small busy={texts.sendBusy}>
-            {texts.sendKeys}
-          </Submit>
-        </Form>
-      ) : null}
-    </>
-  );
+  return done(backOf(sent.get('back'), id), 'saved');
 }
 
 type Plans = ReadonlyMap<number, string>;

@@ -360,6 +360,42 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       expect(await standing()).toEqual(['active', at(110)]);
     });
 
+    it.each<[string, string, (told: Thing[]) => Thing[]]>([
+      ['in order', 'suspended', (told) => told],
+      ['each twice', 'suspended', (told) => told.flatMap((one) => [one, one])],
+      // It has expired by then, and stays so.
+      ['the renewal late', 'expired', (told) => [told[0]!, told[2]!, told[1]!]],
+      ['backwards', 'none', (told) => [...told].reverse()],
+      ['backwards and each twice', 'none', (told) => [...told].reverse().flatMap((one) => [one, one])],
+    ])('ends what the cycle that runs had paid when it is given back, told %s', async (_, is, arrive) => {
+      const told = [on(first(), 0), on(cycle('p2', 70), 70), on(refund('p2', 72), 72)];
+      let latest: Thing = {};
+      for (const one of arrive(told)) latest = line(await post(one));
+      // Cycle 1 is still paid, and over. A payment that comes after its refund issues nothing.
+      if (is === 'none') expect([latest.reason, latest.licenses]).toEqual(['refunded', []]);
+      else expect(await standing()).toEqual([is, at(30)]);
+      await post(on(refund('p2', 73, 'refund_failed'), 73));
+      expect(await standing()).toEqual(['active', at(100)]);
+    });
+
+    it.each([
+      ['in order', (told: Thing[]) => told],
+      ['backwards', (told: Thing[]) => [...told].reverse()],
+      ['each twice', (told: Thing[]) => told.flatMap((one) => [one, one])],
+    ])('keeps it while cycle 1 still covers, or cycle 3 is paid ahead, told %s', async (_, arrive) => {
+      const long = { lines: [{ line: '1', plan_id: plan, paid_until: at(95) }] };
+      const early = on(paid(0, { payment: 'p1', ...long }), 60);
+      for (const one of arrive([early, on(cycle('p2', 80), 80), on(refund('p2', 82), 82)])) await post(one);
+      expect(await standing()).toEqual(['active', at(95)]);
+      order = `${order}-ahead`;
+      const ahead = [
+        ...[on(first(), 0), on(cycle('p2', 70), 70), on(cycle('p3', 71), 71)],
+        on(refund('p2', 72), 72),
+      ];
+      for (const one of arrive(ahead)) await post(one);
+      expect(await standing()).toEqual(['active', at(101)]);
+    });
+
     it('notes a payment that failed', async () => {
       await post(on(first(), 60));
       expect(await did(on(event('payment_failed', 61, { payment: 'p2', renews_itself: true }), 61))).toEqual([

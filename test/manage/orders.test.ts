@@ -396,6 +396,40 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       expect(await standing()).toEqual(['active', at(101)]);
     });
 
+    it('shows until when each line is paid, and whether it renews itself', async () => {
+      const lines = [
+        { line: '1', plan_id: plan, paid_until: at(100) },
+        { line: '2', plan_id: plan },
+        { line: '3', sku: `waits-${order}` },
+      ];
+      const { id } = await post(on(paid(0, { payment: 'p1', renews_itself: true, lines }), 60));
+      const shown = async () => {
+        const { lines: read } = await issue.ok(`GET /orders/${id}`);
+        return (read as Thing[]).map(({ paid_until, renews_itself }) => [paid_until, renews_itself]);
+      };
+      const yearLater = at(60).replace(/^\d{4}/, (text) => String(Number(text) + 1));
+      expect(await shown()).toEqual([
+        [at(100), true],
+        [yearLater, true],
+        [null, true],
+      ]);
+      await post(on(cycle('p2', 80), 80));
+      // Another order renews the second line's licence.
+      const renewal = { line: '1', renews: `${order}:2`, sku: `waits-${order}`, paid_until: at(700) };
+      await write.ok(`POST /shops/${SHOP}/map`, { sku: `waits-${order}`, plan_id: plan }, 201);
+      await post({ ...on(paid(0, { lines: [renewal] }), 81), order: `${order}-2` });
+      await post(on(event('subscription_ended', 82, { lines: [{ line: '1' }] }), 82));
+      expect((await shown()).slice(0, 2)).toEqual([
+        [at(110), false],
+        [at(700), true],
+      ]);
+      // The end is what is paid, also once somebody has moved it by hand.
+      const { id: licenseId } = await license();
+      await write.ok(`POST /licenses/${licenseId}/renew`, { until: '2030-01-01' });
+      await post(on(refund('p2', 85), 85));
+      expect((await shown())[0]).toEqual([at(100), false]);
+    });
+
     it('notes a payment that failed', async () => {
       await post(on(first(), 60));
       expect(await did(on(event('payment_failed', 61, { payment: 'p2', renews_itself: true }), 61))).toEqual([

@@ -2,6 +2,7 @@ import { customerDigest } from '../../../store/customer-digest';
 import { plansOf } from '../../../licensing/catalogue';
 import { liveStatus } from '../../../licensing/states';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
+import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
 import { noOrder } from '../../../orders/record';
 import { orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
 import { act } from '../act';
@@ -28,7 +29,8 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
   if (found === undefined) throw noOrder();
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const mail = await readOrderMail(db, found.order, call.settings.mailing !== undefined);
-  return { page: <OrderPage order={found} plans={plans} mail={mail} /> };
+  const standings = await readLineStandings(db, found);
+  return { page: <OrderPage {...{ order: found, plans, mail, standings }} /> };
 }
 
 /** The page whose button it was: the order's, or a licence's. */
@@ -48,10 +50,13 @@ function OrderPage({
   order: { order, lines, events },
   plans,
   mail,
+  standings,
 }: {
   order: OrderDetails;
   plans: Plans;
   mail: OrderMail;
+  /** by the line's id */
+  standings: ReadonlyMap<number, LineStanding>;
 }) {
   const { t, to, format } = useView();
   const texts = t.orders.one;
@@ -71,7 +76,7 @@ function OrderPage({
       />
       <Waits order={order} lines={lines} />
       <div class="cols cols-side">
-        <Lines lines={lines} plans={plans} />
+        <Lines {...{ lines, plans, standings }} />
         <aside>
           <Panel id="facts" title={texts.facts}>
             <Inside>
@@ -143,7 +148,15 @@ function renewsOf({ renewsJson }: Line): string {
   return renewsJson === null ? '' : String(JSON.parse(renewsJson) as string | number);
 }
 
-function Lines({ lines, plans }: { lines: OrderDetails['lines']; plans: Plans }) {
+function Lines({
+  lines,
+  plans,
+  standings,
+}: {
+  lines: OrderDetails['lines'];
+  plans: Plans;
+  standings: ReadonlyMap<number, LineStanding>;
+}) {
   const { t, to, format, now } = useView();
   const texts = t.orders.one;
   const { lineColumns: columns } = texts;
@@ -169,6 +182,18 @@ function Lines({ lines, plans }: { lines: OrderDetails['lines']; plans: Plans })
             ),
           },
           { title: columns.quantity, kind: 'number', cell: ({ line }) => format.number(line.quantity) },
+          {
+            title: columns.paidUntil,
+            cell: ({ line }) => {
+              const { paidUntil = null, renewsItself } = standings.get(line.id) ?? {};
+              return (
+                <>
+                  {paidUntil === null ? t.common.none : format.day(paidUntil)}
+                  {renewsItself ? <span class="sub fw-normal">{texts.renewsItself}</span> : null}
+                </>
+              );
+            },
+          },
           {
             title: columns.licenses,
             cell: ({ licenses }) =>

@@ -104,7 +104,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
   const holds = new Map<OrderEventName, Date>();
   let returnedAt: Date | undefined;
   let paidAt: Date | undefined;
-  let isKnown = false;
+  let isKnown = false as boolean;
   let hasFirst = false;
   let begunBy: string | null = null;
   let upgrade: Standing['upgrade'];

@@ -49,6 +49,8 @@ describe.each(BACKENDS)('the pages of orders, on %s', (_name, settings) => {
     const { order } = await post('1001');
     await post('1002', { lines: [{ line: '1', planId }] });
     expect(await read('/')).toContain('1 order waits: paid, and no licence yet.');
+    // When it is asked to, the page waits for figures that take longer.
+    expect(await read('/?wait=1')).not.toMatch(/Not counted yet|did not wait/);
     const list = await read('/orders');
     expect(list).toContain('1 order waits');
     expect(list.indexOf('PRO-1Y')).toBeLessThan(list.indexOf('1002'));

@@ -128,6 +128,13 @@ function newCode(db: Db): Promise<string> {
   return createCode(db, operator, OPERATOR_CODE_LIFETIME_MS, new Date());
 }
 
+/** Of the demo's shop; by its event_id it counts once, also when it is told again after another start. */
+const ORDER = {
+  ...{ shop: 'demo', order: '1001', event: 'paid', event_id: 'demo-1001', at: new Date().toISOString() },
+  customer: { email: 'max@example.com', name: 'Max' },
+  lines: [{ line: '1', plan_id: 1, quantity: 2 }],
+};
+
 function introduction(address: string, { token, code }: { token: string; code: string }): string {
   const { key } = demoLicenses[0] as { key: string };
   const number = demoLicenses.findIndex(({ state }) => state === 'expired') + 1;
@@ -215,6 +222,9 @@ THE SAME OVER HTTP, FOR A SHOP OR A SCRIPT
 
 Sell the licence of an order:
 ${manage('/licenses', { plan_id: 1, customer: 'jane@example.com', reference: 'order-77' })}
+
+Tell of an order, as a shop does. Its licences are issued, and one mail with their keys goes to ${FOLDER}/mails:
+${manage('/orders', ORDER)}
 
 Every call is described at ${base}${API_PATH}/docs
 

@@ -4,7 +4,7 @@ import { describeFailure } from '../mail/failures';
 import { mailingOf } from '../mail/queue';
 import { orderMailJson, readOrderMail, sendOrderKeys, type NoMailReason } from '../orders/key-mails';
 import { noOrder } from '../orders/record';
-import { listOrderPage, orderEventJson, orderJson, readOrder, type OrderView } from '../orders/views';
+import { listOrderPage, orderJson, readOrder, shownOrderJson, type OrderView } from '../orders/views';
 import { label, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { formatFields, formatTable } from './tables';
@@ -113,6 +113,11 @@ function waitsOf({ lines }: OrderView): string | null {
   return waits.length === 0 ? null : [...new Set(waits)].join(', ');
 }
 
+function paidOf(line: { paid_until: string | null; renews_itself: boolean } | undefined): string | null {
+  if (line === undefined || line.paid_until === null) return null;
+  return line.renews_itself ? `${line.paid_until}, renews itself` : line.paid_until;
+}
+
 function addShow(order: Command): void {
   order
     .command('show')
@@ -123,9 +128,9 @@ function addShow(order: Command): void {
       withSession(command, async ({ db, now, config, output }) => {
         const found = await readOrder(db, id);
         if (found === undefined) throw noOrder();
-        const { order: stored, lines, events } = found;
-        const mail = orderMailJson(await readOrderMail(db, stored, mailingOf(config) !== undefined));
-        const json = { ...orderJson(found, now), mail, events: events.map(orderEventJson) };
+        const { order: stored, lines } = found;
+        const mail = await readOrderMail(db, stored, mailingOf(config) !== undefined);
+        const json = await shownOrderJson(db, found, mail, now);
         output.print(json, () =>
           [
             formatFields([
@@ -135,16 +140,17 @@ function addShow(order: Command): void {
               ['state', stored.isTest ? `${stored.state}, test` : stored.state],
               ['customer', stored.customer],
               ['posted by', stored.owner],
-              ['keys mailed', describeMail(mail)],
+              ['keys mailed', describeMail(json.mail)],
             ]),
             '',
             formatTable(
-              ['LINE', 'ARTICLE', 'QUANTITY', 'LICENCES', 'WAITS FOR'],
-              lines.map(({ line, licenses }) => [
+              ['LINE', 'ARTICLE', 'QUANTITY', 'LICENCES', 'PAID UNTIL', 'WAITS FOR'],
+              lines.map(({ line, licenses }, i) => [
                 line.line,
                 line.sku ?? (line.planId === null ? null : `plan ${line.planId}`),
                 line.quantity,
                 licenses.map((license) => license.id).join(', ') || null,
+                paidOf(json.lines[i]),
                 line.waitsFor,
               ]),
               'It has no lines yet: no payment of it is known here.',

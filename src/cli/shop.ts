@@ -42,7 +42,7 @@ export function addShopCommands(program: Command): void {
     .description('Shops that tell of orders: what their articles mean, and what becomes of licences.')
     .addHelpText(
       'after',
-      '\nA shop posts orders with a token ("licensing token add --scope issue"), and is known from its first order on. Stripe, Paddle, Digistore24 and senders of Standard Webhooks are added with their kind, and get the secret that they sign with. docs/shop.md shows how.',
+      '\nA shop posts orders with a token ("licensing token add --scope issue"), and is known from its first order on. Stripe, Paddle, Digistore24 and senders of Standard Webhooks are added with their kind, and get the secret that they sign with. docs/shop.md and docs/shop-receivers.md show how.',
     );
   addAdd(shop);
   addEdit(shop);

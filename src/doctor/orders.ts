@@ -104,7 +104,7 @@ function unmatchedFinding(shop: string, count: number): Finding {
     `${quantity(count, 'event', 'events')} of ${shop} ${count === 1 ? 'is' : 'are'} about money, and belong${count === 1 ? 's' : ''} to no order, line or payment that is known.`,
     {
       why: 'A renewal, a change or a refund may be of an order from before the shop was set up: its licence stays as it is.',
-      remedy: `"licensing shop unmatched ${shop}" lists them. Post the first payment of the order (docs/shop.md, "Subscriptions from before"), and what came meanwhile counts.`,
+      remedy: `"licensing shop unmatched ${shop}" lists them. Post the first payment of the order (docs/shop-receivers.md, "Subscriptions from before"), and what came meanwhile counts.`,
     },
   );
 }

@@ -250,6 +250,8 @@ export async function countFailedMails(db: Db, since: Date): Promise<number> {
 export interface MailReport {
   mail: Mail;
   licenseId: number | null;
+  /** whose keys it has */
+  orderId: number | null;
   attempts: number;
   /** a code (failures.ts); null: none */
   error: string | null;
@@ -260,7 +262,8 @@ export interface MailReport {
 /** The latest mails of all licences, or those that were given up or failed and are tried again; the newest first. */
 export async function listAllMails(db: Db, which: { failed: boolean; limit: number }): Promise<MailReport[]> {
   return (await listOutbox(db, 'mail', which)).map((row) => ({
-    ...{ mail: toMail(row), licenseId: row.licenseId, attempts: row.attempts, error: row.lastError },
+    ...{ mail: toMail(row), licenseId: row.licenseId, orderId: row.orderId },
+    ...{ attempts: row.attempts, error: row.lastError },
     isNobodys: row.type === 'customer_link' && row.recipient === null,
   }));
 }

@@ -7,12 +7,7 @@ import type { MailLanguage } from '../mail/settings';
 import type { Db, Transaction } from '../store/database';
 import { findLicensesByIds } from '../store/licenses';
 import { listOrderLicenses, setOrder, type Order } from '../store/orders';
-import {
-  findLatestMailOfOrder,
-  insertOutboxRow,
-  insertOutboxRowOnce,
-  type NewOutboxRow,
-} from '../store/outbox';
+import { findMailsOfOrder, insertOutboxRow, insertOutboxRowOnce, type NewOutboxRow } from '../store/outbox';
 import { inTransaction } from '../store/transaction';
 import { mailOf } from './shop-kinds';
 import type { Work } from './work';
@@ -67,9 +62,21 @@ export interface OrderMail {
   reason: string | null;
 }
 
-/** What became of the latest mail of an order's keys. @param isOn whether mail is set up */
-export async function readOrderMail(db: Db, order: Order, isOn: boolean): Promise<OrderMail> {
-  const row = await findLatestMailOfOrder(db, order.id);
+/** An order that issues more later has a mail for each time, and one for each time that somebody sends its keys again. */
+const MOST_MAILS = 100;
+
+/**
+ * What became of the latest mail of an order's keys.
+ * @param isOn whether mail is set up @param licenseId only of mails with the key of this licence
+ */
+export async function readOrderMail(
+  db: Db,
+  order: Order,
+  isOn: boolean,
+  licenseId?: number,
+): Promise<OrderMail> {
+  const rows = await findMailsOfOrder(db, order.id, licenseId === undefined ? 1 : MOST_MAILS);
+  const row = rows.find((one) => licenseId === undefined || licensesIn(one.detailsJson).includes(licenseId));
   if (row !== undefined)
     return {
       ...{ state: stateOf(row), to: row.recipient, reason: row.lastError },
@@ -77,6 +84,10 @@ export async function readOrderMail(db: Db, order: Order, isOn: boolean): Promis
     };
   const issued = (await listOrderLicenses(db, [order.id])).some(({ role }) => role === 'issued');
   return { state: 'none', to: order.customer, at: null, reason: whyNone(order, issued, isOn) };
+}
+
+function licensesIn(detailsJson: string | null): number[] {
+  return (JSON.parse(detailsJson ?? '{}') as MailDetails).license_ids ?? [];
 }
 
 export type NoMailReason = 'test' | 'nothing_issued' | 'off' | 'no_address' | 'mail_off' | 'not_sent';

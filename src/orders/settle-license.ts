@@ -7,9 +7,6 @@ import { findEvents } from '../store/events';
 import type { LockedLicense } from '../store/licenses';
 import {
   findOrderLicenses,
-  listOrderEvents,
-  listOrderLicenses,
-  listOrderLines,
   type OrderEvent,
   type OrderLicense,
   type OrderLine,
@@ -29,9 +26,9 @@ import {
   type Standing,
   termsOf,
 } from './fold';
-import { placeLines } from './same-lines';
-import { limitOf, meaningsOf, numbersOf, planOf, type Plans, type Sold } from './sold';
-import { type Change, concerning, isUnknownRefund, type Work } from './work';
+import { NOT_YET, partOf, standingOf } from './line-standing';
+import { limitOf, meaningsOf, planOf, type Plans, type Sold } from './sold';
+import { type Change, isUnknownRefund, type Work } from './work';
 
 /** Brings one licence from what the events said before to what they say now: its plan, its end, its state. */
 
@@ -123,16 +120,6 @@ export async function settleLicense(
   if (isEarly) await move();
   if (changes.length === 0 && !isIssued) reason ??= whyUnchanged(work, events, is, after);
   return { changes, standing: after, ...(reason !== undefined && { reason }) };
-}
-
-/** What the events of a line say before it has run. */
-const NOT_YET: Standing = {
-  ...{ state: 'none', by: undefined, holds: new Map(), returnedAt: undefined, paidAt: undefined },
-  ...{ terms: [], isPaid: false, upgrade: undefined },
-};
-
-function partOf({ id, role, baseEndsAt }: OrderLicense, standing: Standing): Part {
-  return { id, role, baseEndsAt, standing };
 }
 
 /** What the licence's other orders say of it. */
@@ -277,19 +264,6 @@ async function moveToState(
     return { change: 'reinstated' };
   }
   return live === 'suspended' && after.state === 'active' ? { refused: 'suspended' } : {};
-}
-
-/** What another order's events say of its line that issued or renewed a licence. */
-async function standingOf(work: Work, { id, orderId, lineId, plansJson }: OrderLicense): Promise<Standing> {
-  const { trx } = work;
-  const lines = await listOrderLines(trx, [orderId]);
-  const line = lines.find((one) => one.id === lineId);
-  if (line === undefined) return NOT_YET;
-  const events = placeLines(await listOrderEvents(trx, orderId), lines).flatMap((event) =>
-    concerning(event, line),
-  );
-  const n = numbersOf(await listOrderLicenses(trx, [orderId])).get(id) ?? 1;
-  return foldLine(events, await meaningsOf(work, JSON.parse(plansJson) as Plans, line, n));
 }
 
 /** Whether an order suspended the licence last; a seller's own suspension is the seller's to lift. */

@@ -102,7 +102,7 @@ export async function settleLine(
     reason ??= change.reason;
     settled.push({ license, plans: resolved.plans, standing: change.standing });
   }
-  const more = await settleCount(work, line, settled);
+  const more = await settleCount(work, line, settled, latest);
   if (more === 'issued') changes.push('issued');
   else if (more === 'reduced') reason = 'reduced';
   else if (more !== undefined) waits ??= more;
@@ -130,12 +130,13 @@ async function meaningsAhead(
 
 /**
  * Issues the licences that an upgrade has given the line more.
- * @returns `reduced`: it gives fewer, and those above stay by the rules of the shop
+ * @returns `reduced`: the new event gives fewer, and those above stay by the rules of the shop
  */
 async function settleCount(
   work: Work,
   line: OrderLine,
   settled: { license: OrderLicense; plans: Plans; standing: Standing }[],
+  latest: OrderEvent | undefined,
 ): Promise<'issued' | 'reduced' | Waits | undefined> {
   let did: 'issued' | 'reduced' | undefined;
   for (const { license, plans, standing } of settled) {
@@ -148,7 +149,8 @@ async function settleCount(
         state !== 'cancelled' &&
         (JSON.parse(plansJson) as Plans).base.plan === plans.base.plan,
     );
-    if (alike.length > wanted && did === undefined) did = 'reduced';
+    const isOfLatest = standing.upgrade?.identity === latest?.identity;
+    if (alike.length > wanted && isOfLatest && did === undefined) did = 'reduced';
     if (alike.length >= wanted) continue;
     const [like] = await findLicensesByIds(work.trx, [license.licenseId]);
     if (like === undefined) continue;

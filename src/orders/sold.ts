@@ -1,5 +1,6 @@
 import { findPlan, type Plan } from '../store/catalogue';
 import { MAX_UINT32 } from '../store/columns';
+import type { Db } from '../store/database';
 import { type OrderEvent, type OrderLicense, type OrderLine, setOrderLicense } from '../store/orders';
 import { findSkus } from '../store/shops';
 import { byTime, findReturned, type Meaning, type Meanings } from './fold';
@@ -45,7 +46,14 @@ export async function soldAs(
   );
 }
 
-export async function planOf(work: Work, id: number): Promise<Plan | undefined> {
+/** What reading plans needs: the transaction of an order that is settled, or any connection. */
+export interface PlanReader {
+  trx: Db;
+  /** those read before, by id */
+  plans: Map<number, Plan>;
+}
+
+export async function planOf(work: PlanReader, id: number): Promise<Plan | undefined> {
   const known = work.plans.get(id) ?? (await findPlan(work.trx, id));
   if (known !== undefined) work.plans.set(id, known);
   return known;
@@ -57,7 +65,7 @@ export function limitOf(plan: Plan, { slots }: Sold): number {
 
 /** What a line's events need to know to be folded, for the `n`th of its licences. */
 export async function meaningsOf(
-  work: Work,
+  work: PlanReader,
   { base, upgrades }: Plans,
   line: Pick<OrderLine, 'renewsJson'>,
   n: number,

@@ -19,6 +19,8 @@ import {
   type OrderLine,
 } from '../store/orders';
 import { listMessages, type ShopMessage } from '../store/shop-messages';
+import { orderMailJson, type OrderMail } from './key-mails';
+import { readLineStandings } from './line-standing';
 import type { Recorded } from './record';
 import type { Outcome, StoredLine } from './work';
 
@@ -117,6 +119,26 @@ export function orderJson(view: OrderView, now: Date) {
       ...lineFields(one.line),
       licenses: one.licenses.map((license) => licenseJson(license, now)),
     })),
+  };
+}
+
+/** One order as it is asked for: with its mail, its events, and what its lines are paid until. */
+export async function shownOrderJson(db: Db, details: OrderDetails, mail: OrderMail, now: Date) {
+  const { order, lines, events } = details;
+  const standings = await readLineStandings(db, details);
+  return {
+    ...orderFields(order),
+    lines: lines.map(({ line, licenses }) => {
+      const standing = standings.get(line.id);
+      return {
+        ...lineFields(line),
+        paid_until: formatTimestampOrNull(standing?.paidUntil ?? null),
+        renews_itself: standing?.renewsItself ?? false,
+        licenses: licenses.map((license) => licenseJson(license, now)),
+      };
+    }),
+    mail: orderMailJson(mail),
+    events: events.map(orderEventJson),
   };
 }
 

@@ -252,13 +252,13 @@ export async function findLatestOutboxRow(
   return row && (toFields(row) as OutboxRow);
 }
 
-/** The latest mail of an order's keys. */
-export async function findLatestMailOfOrder(db: Db, orderId: number): Promise<OutboxRow | undefined> {
-  const row = (await db(tableBy(db, 'outbox', 'order_id'))
+/** The latest mails of an order's keys, the newest first. */
+export async function findMailsOfOrder(db: Db, orderId: number, limit: number): Promise<OutboxRow[]> {
+  const rows = await db(tableBy(db, 'outbox', 'order_id'))
     .where({ order_id: orderId })
     .orderBy('id', 'desc')
-    .first()) as object | undefined;
-  return row && (toFields(row) as OutboxRow);
+    .limit(limit);
+  return (rows as object[]).map((row) => toFields(row) as OutboxRow);
 }
 
 /** The newest rows, or those that were given up or wait for another attempt after a failed one. */

@@ -4,6 +4,7 @@ import { startMailServer, type MailServer } from '../support/mail-server';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { eventually } from '../support/processes';
 import { BACKENDS } from '../support/service';
+import { formOf, pagesClient, textOf } from '../pages/support/session';
 import { fixture, sendHook, signPaddle, signStripe } from '../support/shop-senders';
 
 /** From a signed message of a shop to the mail with the key, as a mail server gets it. */
@@ -147,6 +148,42 @@ describe.each(BACKENDS)("an order's keys by mail, on %s", (_, settings) => {
       'kind',
     );
     expect(to('test@example.com')).toEqual([]);
+  });
+
+  it('is shown at each licence of the order, with a button that sends it again', async () => {
+    const order = await post('6', 'shown@example.com');
+    await eventually(async () => expect(await mailOf(order)).toMatchObject({ state: 'sent' }));
+    const ids = (order.lines as { licenses: { id: number }[] }[]).flatMap(({ licenses }) =>
+      licenses.map(({ id }) => id),
+    );
+    expect(ids).toHaveLength(2);
+    const seller = await pagesClient(service);
+    const read = async (path: string) => textOf((await seller.get(path)).html);
+    for (const id of ids)
+      expect(await read(`/licenses/${id}`)).toMatch(/Keys mailed to shown@example\.com, .* Mail the keys/);
+    // Back to the licence it was sent from.
+    const { back } = formOf((await seller.get(`/licenses/${ids[1]}`)).html, `/orders/${order.id}/mails`);
+    const sent = await seller.post(`/orders/${order.id}/mails`, { back: back ?? '' });
+    expect(sent.location?.replace(/\?.*/, '')).toBe(`/licenses/${ids[1]}`);
+    await eventually(() => expect(to('shown@example.com')).toHaveLength(2));
+    const elsewhere = await seller.post(`/orders/${order.id}/mails`, { back: '//evil.example' });
+    expect(elsewhere.location?.replace(/\?.*/, '')).toBe(`/orders/${order.id}`);
+    expect(await read('/mails')).toContain(`Keys of an order Order ${order.id}`);
+
+    // What an upgrade gave more has a mail of its own; the first licence's page tells of the first one's.
+    const more = { lines: [{ line: '1', quantity: 3 }], event: 'upgraded' };
+    await post('6', undefined, more);
+    const third = await service.read.ok('GET /licenses/reference:own:6:1:3');
+    await eventually(() => expect(to('shown@example.com')).toHaveLength(3));
+    expect(to('shown@example.com').at(-1)?.text).toContain(String(third.key_hint));
+
+    const reader = await pagesClient(service, { scope: 'read' });
+    expect(textOf((await reader.get(`/licenses/${ids[0]}`)).html)).not.toContain('Mail the keys');
+    const test = await post('7', 'test@example.com', { test: true });
+    expect(await read(`/orders/${test.id}`)).toContain('Keys mailed no: a test order');
+    const off = await post('8', 'off@example.com', { shop: 'membership', kind: 'membershippro' });
+    const [{ id }] = (off.lines as { licenses: [{ id: number }] }[])[0]!.licenses;
+    expect(await read(`/licenses/${id}`)).toContain('Keys mailed no: the shop hands them out Mail the keys');
   });
 
   it('says that an address was refused', async () => {

@@ -4,6 +4,7 @@ import { queueMail } from '../../src/mail/queue';
 import { table } from '../../src/store/database';
 import { createAuthority } from '../support/certificates';
 import { MAIL_PASSWORD, MAIL_USER, startMailServer } from '../support/mail-server';
+import { giveToken, manageClient } from '../support/manage';
 import { operator } from '../support/operator';
 import { eventually, freePort } from '../support/processes';
 import { createMariaDbDatabase, givePlan, rows } from '../support/service';
@@ -66,6 +67,53 @@ test('killed between the mail and the record of its 250: sent once more, with th
   await db.destroy();
   await server.stop();
 }, 60_000);
+
+test('killed between recording an order and sending its keys: each order has one mail, and it goes', async () => {
+  const server = await startMailServer();
+  const settings = {
+    LICENSING_DATABASE_URL: await createMariaDbDatabase(),
+    LICENSING_PUBLIC_URL: PUBLIC_URL,
+    LICENSING_MAIL_URL: `smtp://127.0.0.1:${server.port}?from=sales@shop.example`,
+    LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64'),
+  };
+  const db = await openMigrated(settings);
+  const planId = await givePlan(db);
+  const { token } = await giveToken(db, 'issue', 'shop', { now: new Date() });
+  const at = new Date().toISOString();
+  let service = await startServiceProcess(settings);
+  const tell = (order: number) =>
+    manageClient(service.url, token).ok('POST /orders', {
+      ...{ shop: 'own', order: `${order}`, event: 'paid', at, customer: { email: `${order}@example.com` } },
+      lines: [{ line: '1', plan_id: planId, quantity: 2 }],
+    });
+  const told = Array.from({ length: 24 }, (_, i) => i + 1);
+  for (const kill of [1, 2, 3]) {
+    // Killed as soon as some are recorded: others are in the middle of it, and mails on their way.
+    const telling = told.map((order) => tell(order).catch(() => undefined));
+    await Promise.race(telling.slice(0, 8 * kill));
+    await service.stop('SIGKILL');
+    await Promise.all(telling);
+    service = await startServiceProcess(settings);
+  }
+  for (const order of told) await tell(order);
+  // Claims of a killed process end by themselves; the test does not wait that long.
+  await db(table(db, 'outbox')).whereNull('sent_at').update({ next_attempt_at: '2026-01-01 00:00:00' });
+  await eventually(async () => {
+    const queued = await rows<{ type: string; sent_at: string | null; order_id: number }>(db, 'outbox');
+    const mails = queued.filter(({ type }) => type === 'order_keys');
+    expect(mails).toHaveLength(told.length);
+    expect(new Set(mails.map(({ order_id }) => order_id)).size).toBe(told.length);
+    expect(mails.every(({ sent_at }) => sent_at !== null)).toBe(true);
+  }, 30_000);
+  for (const order of told) {
+    const mails = server.received.filter((mail) => mail.to.includes(`${order}@example.com`));
+    expect(new Set(mails.map(({ messageId }) => messageId)).size).toBe(1);
+  }
+  expect(await rows(db, 'licenses')).toHaveLength(2 * told.length);
+  await service.stop();
+  await db.destroy();
+  await server.stop();
+}, 120_000);
 
 const testMail = async (LICENSING_MAIL_URL: string) => {
   const { run } = operator({

@@ -12,7 +12,7 @@ import {
   type ServiceProcess,
 } from '../support/service-process';
 
-/** docs/operator-api.md and docs/shop.md from top to bottom, and the PHP of docs/shop-issue.md that sells over HTTP. */
+/** docs/operator-api.md, docs/shop.md and docs/shop-receivers.md from top to bottom, and the PHP of docs/shop-issue.md that sells over HTTP. */
 
 const ROOT = join(__dirname, '../..');
 const guide = (name: string) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8');
@@ -100,9 +100,11 @@ test('the page on shops does what it says', () => {
   for (const [name, secret] of Object.entries(secrets)) writeFileSync(join(folder, name), `${secret}\n`);
   // After the map the guide says to post the order again.
   const [token = '', paid = '', map = '', ...others] = commandsOf('shop');
-  const stdout = walk([token, paid, map, paid, ...others].join('\necho ---\n'));
-  const [, first, mapped, again, refunded, rules, renewal, tests, ...receiving] = stdout.split('---\n');
-  const [added, messages, adopted, stripe, paddle, digistore24, crm, waiting] = receiving;
+  const receivers = commandsOf('shop-receivers');
+  const stdout = walk([token, paid, map, paid, ...others, ...receivers].join('\necho ---\n'));
+  const [, first, mapped, again, refunded, rules, renewal, tests, keys, waiting, ...receiving] =
+    stdout.split('---\n');
+  const [added, given, messages, adopted, stripe, paddle, digistore24, crm] = receiving;
   const lineOf = (answer = '') => (JSON.parse(answer) as { data: { lines: object[] } }).data.lines[0];
   expect(lineOf(first)).toMatchObject({ action: 'waiting', reason: 'not_mapped', licenses: [] });
   expect(mapped).toContain('"PRO-1Y" means plan 1');
@@ -115,9 +117,11 @@ test('the page on shops does what it says', () => {
   expect(rules).toMatch(/subscription_ended +suspend/);
   expect(lineOf(renewal)).toMatchObject({ action: 'renewed' });
   expect(tests).toContain('Shop hikashop is changed.');
+  expect(keys).toMatch(/keys mailed +no: mail is not set up/);
   expect(
     [added, paddle, digistore24, crm].map((text) => /^Shop (\w+) is added/.exec(text ?? '')?.[1]),
   ).toEqual([...['stripe', 'paddle', 'digistore24', 'crm']]);
+  expect(given).toContain('Shop stripe is changed.');
   expect(messages).toContain('No messages of stripe.');
   expect(lineOf(adopted)).toMatchObject({ action: 'renewed', licenses: [{ id: 1 }] });
   expect(stripe).toContain('{"data":{"result":"order","reason":null,"order_id":4,"state":"done"}}');

@@ -360,6 +360,76 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       expect(await standing()).toEqual(['active', at(110)]);
     });
 
+    it.each<[string, string, (told: Thing[]) => Thing[]]>([
+      ['in order', 'suspended', (told) => told],
+      ['each twice', 'suspended', (told) => told.flatMap((one) => [one, one])],
+      // It has expired by then, and stays so.
+      ['the renewal late', 'expired', (told) => [told[0]!, told[2]!, told[1]!]],
+      ['backwards', 'none', (told) => [...told].reverse()],
+      ['backwards and each twice', 'none', (told) => [...told].reverse().flatMap((one) => [one, one])],
+    ])('ends what the cycle that runs had paid when it is given back, told %s', async (_, is, arrive) => {
+      const told = [on(first(), 0), on(cycle('p2', 70), 70), on(refund('p2', 72), 72)];
+      let latest: Thing = {};
+      for (const one of arrive(told)) latest = line(await post(one));
+      // Cycle 1 is still paid, and over. A payment that comes after its refund issues nothing.
+      if (is === 'none') expect([latest.reason, latest.licenses]).toEqual(['refunded', []]);
+      else expect(await standing()).toEqual([is, at(30)]);
+      await post(on(refund('p2', 73, 'refund_failed'), 73));
+      expect(await standing()).toEqual(['active', at(100)]);
+    });
+
+    it.each([
+      ['in order', (told: Thing[]) => told],
+      ['backwards', (told: Thing[]) => [...told].reverse()],
+      ['each twice', (told: Thing[]) => told.flatMap((one) => [one, one])],
+    ])('keeps it while cycle 1 still covers, or cycle 3 is paid ahead, told %s', async (_, arrive) => {
+      const long = { lines: [{ line: '1', plan_id: plan, paid_until: at(95) }] };
+      const early = on(paid(0, { payment: 'p1', ...long }), 60);
+      for (const one of arrive([early, on(cycle('p2', 80), 80), on(refund('p2', 82), 82)])) await post(one);
+      expect(await standing()).toEqual(['active', at(95)]);
+      order = `${order}-ahead`;
+      const ahead = [
+        ...[on(first(), 0), on(cycle('p2', 70), 70), on(cycle('p3', 71), 71)],
+        on(refund('p2', 72), 72),
+      ];
+      for (const one of arrive(ahead)) await post(one);
+      expect(await standing()).toEqual(['active', at(101)]);
+    });
+
+    it('shows until when each line is paid, and whether it renews itself', async () => {
+      const lines = [
+        { line: '1', plan_id: plan, paid_until: at(100) },
+        { line: '2', plan_id: plan },
+        { line: '3', sku: `waits-${order}` },
+      ];
+      const { id } = await post(on(paid(0, { payment: 'p1', renews_itself: true, lines }), 60));
+      const shown = async () => {
+        const { lines: read } = await issue.ok(`GET /orders/${id}`);
+        return (read as Thing[]).map(({ paid_until, renews_itself }) => [paid_until, renews_itself]);
+      };
+      const yearLater = at(60).replace(/^\d{4}/, (text) => String(Number(text) + 1));
+      expect(await shown()).toEqual([
+        [at(100), true],
+        [yearLater, true],
+        [null, true],
+      ]);
+      await post(on(cycle('p2', 80), 80));
+      // Another order renews the second line's licence.
+      const renewal = { line: '1', renews: `${order}:2`, sku: `waits-${order}`, paid_until: at(700) };
+      await write.ok(`POST /shops/${SHOP}/map`, { sku: `waits-${order}`, plan_id: plan }, 201);
+      await post({ ...on(paid(0, { lines: [renewal] }), 81), order: `${order}-2` });
+      await post(on(event('subscription_ended', 82, { lines: [{ line: '1' }] }), 82));
+      expect((await shown()).slice(0, 2)).toEqual([
+        [at(110), false],
+        [at(700), true],
+      ]);
+      // The end is what is paid, also once somebody has moved it by hand.
+      const { id: licenseId } = await license();
+      await write.ok(`POST /licenses/${licenseId}/renew`, { until: '2030-01-01' });
+      await post(on(refund('p2', 85), 85));
+      expect((await shown())[0]).toEqual([at(100), false]);
+    });
+
     it('notes a payment that failed', async () => {
       await post(on(first(), 60));
       expect(await did(on(event('payment_failed', 61, { payment: 'p2', renews_itself: true }), 61))).toEqual([
@@ -393,7 +463,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       expect(await has()).toEqual([large, 5, at(160), 'active']);
       const second = () => write.ok(`GET /licenses/reference:${SHOP}:${order}:1:2`);
       expect(await second()).toMatchObject({ plan_id: large, expires_at: at(160), status: 'active' });
-      expect(await did(on(refund('more', 74), 74))).toEqual(['suspended', 'reduced']);
+      expect(await did(on(refund('more', 74), 74))).toEqual(['suspended', null]);
       expect(await has()).toEqual([small, 6, at(160), 'active']);
       expect(await second()).toMatchObject({ status: 'suspended' });
       expect(await did(on(refund('up', 75), 75))).toEqual(['renewed', null]);

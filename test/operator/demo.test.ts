@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { cpSync, symlinkSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -16,7 +16,7 @@ const env = { PATH, HOME, TMPDIR: folder };
 const DEMO = join(folder, 'dist/src/demo.js');
 
 beforeAll(() => {
-  for (const part of ['dist', 'package.json', 'seeds'])
+  for (const part of ['dist', 'package.json', 'seeds', 'mails'])
     cpSync(join(ROOT, part), join(folder, part), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
 });
@@ -82,6 +82,7 @@ describe('with its usual port taken by another program', () => {
       /^License has expired\n$/,
       /^Licence 5 .* expired on 2026-01-01.*refused.*\n +-> licensing license renew 5/,
       /^\{"data":\{"id":\d+,.*"reference":"order-77".*"license_key":"[0-9A-F-]{35}"/,
+      /^\{"data":\{"id":\d+,"shop":"demo","order":"1001",.*"action":"issued",.*"license_key":"[0-9A-F-]{35}"/,
       /^HTTP 200, 887 bytes in .*gallery/,
       /^HTTP 200, 872 bytes in .*forms/,
       /^\{"data":\{"status":"active".*"activation_limit":1,"activations_used":1.*"bakery\.example\.com"/,
@@ -99,7 +100,17 @@ describe('with its usual port taken by another program', () => {
         });
         expect(stdout).toMatch(/\n$/);
       }
-    // 32 commands, most of them a Node.js that starts npm and the command.
+    // The order that was told twice has one mail, with both keys.
+    const mails = join(folder, 'var/demo/mails');
+    await eventually(() => {
+      const ofOrder = readdirSync(mails)
+        .map((name) => readFileSync(join(mails, name), 'utf8'))
+        .filter((mail) => mail.includes('To: max@example.com'));
+      expect(ofOrder).toHaveLength(1);
+      // Once in the text, and once in the HTML.
+      expect(ofOrder[0]?.match(/\b[0-9A-F]{8}(-[0-9A-F]{8}){3}\b/g)).toHaveLength(4);
+    });
+    // 34 commands, most of them a Node.js that starts npm and the command.
   }, 240_000);
 
   test("the command's own exit code comes through", async () => {

@@ -112,7 +112,9 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     expect(await seller.json(['shop', 'messages', 'stripe', '--result', 'order'])).toEqual([]);
     expect(await text('shop', 'edit', 'stripe', '--secret-file', file)).toContain('Shop stripe is changed.');
     const { stdout } = await seller.run(['doctor']);
-    expect(stdout).toContain('1 event of stripe is about money, and belongs to no order, line or payment that is known.');
+    expect(stdout).toContain(
+      '1 event of stripe is about money, and belongs to no order, line or payment that is known.',
+    );
   });
 
   it('page through orders, the newest first', async () => {
@@ -139,8 +141,10 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     expect(await refused('shop', 'rules', 'fair', '--on', 'refunded=reinstate')).toContain(
       '"refunded" can be none or suspend or cancel',
     );
-    expect(await refused('shop', 'rules', 'fair', '--on', 'shipped=none')).toContain('There is no rule for "shipped"');
-    expect(await text('shop', 'list')).toMatch(/fair +api +0 +issue plan \d+ +refunded=cancel/);
+    expect(await refused('shop', 'rules', 'fair', '--on', 'shipped=none')).toContain(
+      'There is no rule for "shipped"',
+    );
+    expect(await text('shop', 'list')).toMatch(/fair +api +key +0 +issue plan \d+ +refunded=cancel/);
     expect(await seller.json(['shop', 'edit', 'fair', '--test', 'on', '--test-plan', 'none'])).toMatchObject({
       test: true,
       test_plan_id: null,

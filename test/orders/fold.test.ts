@@ -85,6 +85,44 @@ test.each<[string, Given[], [string, number]]>([
     ['suspended', 30],
   ],
   [
+    'cycle 2, paid ahead, refunded while it runs',
+    [
+      ['paid', 0, 'a', until(30)],
+      ['renewed', 25, 'b', until(60)],
+      ['refunded', 35, 'b'],
+    ],
+    ['suspended', 30],
+  ],
+  [
+    'cycle 2, by the duration of the plan, refunded while it runs',
+    [
+      ['paid', 0, 'a'],
+      ['renewed', 30, 'b'],
+      ['refunded', 35, 'b'],
+    ],
+    ['suspended', 30],
+  ],
+  [
+    'cycle 2 refunded while it runs, cycle 3 paid ahead',
+    [
+      ['paid', 0, 'a', until(30)],
+      ['renewed', 30, 'b', until(60)],
+      ['renewed', 34, 'c', until(90)],
+      ['refunded', 35, 'b'],
+    ],
+    ['active', 90],
+  ],
+  [
+    'cycle 2 refunded while it runs, cycle 3 paid later',
+    [
+      ['paid', 0, 'a', until(30)],
+      ['renewed', 30, 'b', until(60)],
+      ['refunded', 35, 'b'],
+      ['renewed', 60, 'c', until(90)],
+    ],
+    ['active', 90],
+  ],
+  [
     'all refunded',
     [
       ['paid', 0, 'a', until(30)],

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addKey, endKey } from '../../src/licensing/license-keys';
+import { queueMail } from '../../src/mail/queue';
+import { recordOrder } from '../../src/orders/record';
 import { customerDigest } from '../../src/store/customer-digest';
 import { table } from '../../src/store/database';
 import {
@@ -243,6 +245,37 @@ describe.each(BACKENDS)('finding, on %s', (_, settings) => {
     expect(first).toMatchObject({ license_id: jane.id, ip: null });
     expect((await again.get(JANES)).status).toBe(404);
     expect(service.logLines.join('\n')).not.toContain(JANE);
+  });
+
+  it('finds the licence of an order by the name of its customer, or its beginning', async () => {
+    const { now } = service.clock;
+    const reader = await pagesClient(service, { scope: 'read' });
+    const [plan] = await rows<{ id: number }>(service.db, 'plans');
+    const bought = {
+      shop: 'own',
+      order: 'A-77',
+      event: 'paid',
+      at: now,
+      lines: [{ line: '1', planId: plan!.id }],
+    } as const;
+    const customer = { email: 'petra@example.com', name: 'Petra Müller' };
+    const context = { actor: 'token:shop', now, secret: undefined };
+    const poster = { owner: 'shop', ownOnly: true };
+    await recordOrder(service.db, { ...bought, lines: [...bought.lines], customer }, poster, context);
+    for (const about of ['Petra Müller', 'Petra Mü']) {
+      const { status, location, html } = await find(about, reader);
+      const shown = status === 303 ? await reader.get(location ?? '') : { html };
+      expect([about, textOf(shown.html)]).toEqual([about, expect.stringContaining('A-77')]);
+    }
+  });
+
+  it('says that a link for an address which is nobody’s is not sent', async () => {
+    const context = { now: service.clock.now, language: 'en' } as const;
+    await queueMail(service.db, { type: 'customer_link', email: 'nobody@example.com' }, context);
+    const reader = await pagesClient(service, { scope: 'read' });
+    const shown = textOf((await reader.get('/mails')).html);
+    expect(shown).toContain('no customer has this address: not sent');
+    expect(shown).not.toContain('nobody@example.com');
   });
 });
 

@@ -49,6 +49,8 @@ describe.each(BACKENDS)('the pages of orders, on %s', (_name, settings) => {
     const { order } = await post('1001');
     await post('1002', { lines: [{ line: '1', planId }] });
     expect(await read('/')).toContain('1 order waits: paid, and no licence yet.');
+    // When it is asked to, the page waits for figures that take longer.
+    expect(await read('/?wait=1')).not.toMatch(/Not counted yet|did not wait/);
     const list = await read('/orders');
     expect(list).toContain('1 order waits');
     expect(list.indexOf('PRO-1Y')).toBeLessThan(list.indexOf('1002'));
@@ -75,11 +77,14 @@ describe.each(BACKENDS)('the pages of orders, on %s', (_name, settings) => {
   });
 
   it('show the events of an order with what each did, and why not', async () => {
-    const { order } = await post('1003', { lines: [{ line: '1', planId }] });
+    const paidUntil = new Date('2027-11-24T12:00:00Z');
+    const lines = [{ line: '1', planId, paidUntil }];
+    const { order } = await post('1003', { lines, renewsItself: true });
     const at = (minutes: number) => new Date(NOW.getTime() - 60_000 * minutes);
     await post('1003', { event: 'refunded', at: at(-1), lines: undefined });
     await post('1003', { event: 'renewed', at: at(5), lines: undefined });
     const text = await read(`/orders/${order.id}`);
+    expect(text).toMatch(/Paid until Licences 1 Plan Developer 1 24 Nov 2027 renews itself Licence/);
     expect(text).toMatch(/Paid Line 1: issued .* Refunded Line 1: suspended .* Renewed Line 1: nothing/);
     const german = await read(`/orders/${order.id}`, await pagesClient(service, { language: 'de' }));
     expect(german).toMatch(/Bezahlt Position 1: ausgestellt .* Erstattet Position 1: ausgesetzt/);

@@ -7,10 +7,10 @@ import { orderMailJson, readOrderMail, sendOrderKeys } from '../../orders/key-ma
 import { PLUGIN_KINDS } from '../../orders/shop-kinds';
 import {
   listOrderPage,
-  orderEventJson,
   orderJson,
   readOrder,
   recordedJson,
+  shownOrderJson,
   type OrderDetails,
 } from '../../orders/views';
 import { notFound } from './failures';
@@ -168,6 +168,16 @@ const RecordedOrder = exactly(
   { title: 'RecordedOrder' },
 );
 
+const lineFields = {
+  line: Text,
+  sku: TextOrNull,
+  plan_id: orNull(Id),
+  quantity: Type.Integer({ minimum: 1 }),
+  renews: Type.Union([Id, TextOrNull]),
+  waits_for: orNull(Type.String({ description: 'Why the line waits; null: it does not.' })),
+  licenses: Type.Array(exactly({ id: Id, ...standing })),
+};
+
 const fields = {
   ...orderFields,
   test: Type.Boolean(),
@@ -175,17 +185,7 @@ const fields = {
   customer_name: TextOrNull,
   language: orNull(Type.String({ description: "The customer's, as the shop told it." })),
   created_at: Time,
-  lines: Type.Array(
-    exactly({
-      line: Text,
-      sku: TextOrNull,
-      plan_id: orNull(Id),
-      quantity: Type.Integer({ minimum: 1 }),
-      renews: Type.Union([Id, TextOrNull]),
-      waits_for: orNull(Type.String({ description: 'Why the line waits; null: it does not.' })),
-      licenses: Type.Array(exactly({ id: Id, ...standing })),
-    }),
-  ),
+  lines: Type.Array(exactly(lineFields)),
 };
 
 const OrderMail = exactly(
@@ -206,6 +206,18 @@ const OrderMail = exactly(
 const Details = exactly(
   {
     ...fields,
+    lines: Type.Array(
+      exactly({
+        ...lineFields,
+        paid_until: orNull(
+          Type.String({
+            ...Time,
+            description: 'The end that payments of the first licence gave; null: none, or for life.',
+          }),
+        ),
+        renews_itself: Type.Boolean({ description: 'A subscription pays on by itself.' }),
+      }),
+    ),
     mail: OrderMail,
     events: Type.Array(
       exactly(
@@ -294,13 +306,7 @@ export const orderOperations = [
       const { db, now, settings } = call;
       const found = await requireOrder(call);
       const mail = await readOrderMail(db, found.order, settings.mailing !== undefined);
-      return {
-        data: {
-          ...orderJson(found, now),
-          mail: orderMailJson(mail),
-          events: found.events.map(orderEventJson),
-        },
-      };
+      return { data: await shownOrderJson(db, found, mail, now) };
     },
   ),
   post(

@@ -3,6 +3,7 @@ import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';
 import { viewLicense, type LicenseView } from '../../../licensing/license-view';
 import { allowedTransitions, liveStatus } from '../../../licensing/states';
+import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
 import { listCustomers } from '../../../privacy/customer-list';
 import { act, hasOperation } from '../act';
@@ -22,6 +23,7 @@ import { licenseFinalRoutes } from './license-final';
 import { KeyPanel, licenseKeyRoutes } from './license-keys';
 import { keyChangeRoutes } from './license-key-changes';
 import { licenseSiteRoutes, SitePanel } from './license-sites';
+import { MailFact } from './order-mail';
 import { readWhy, WhyPanel, type Why } from './license-why';
 
 /** One licence: does it work, and if not, why? Then its facts, keys, sites and history. */
@@ -45,15 +47,17 @@ interface Extras {
   /** the licences of the customer */
   licenses: number | undefined;
   plans: Map<number, string>;
-  mails: MailFact[];
+  mails: SentMail[];
   canSendKey: boolean;
   /** whether its main key can be shown */
   isKept: boolean;
   /** of shops, that issued or renewed it; the oldest first */
   orders: LicenseOrder[];
+  /** the order that issued it, and the latest mail of that order with this licence's key */
+  orderMail: { order: LicenseOrder; mail: OrderMail } | undefined;
 }
 
-interface MailFact {
+interface SentMail {
   type: string;
   state: string;
   created_at: string;
@@ -66,13 +70,15 @@ async function showLicense(call: OperatorCall): Promise<Answer> {
   const why = await readWhy(call, shown);
   const { customer, product, keySealed } = shown.license;
   const plans = await plansOf(db, product.id);
+  const orders = (await within(db, () => findOrdersOfLicenses(db, [id]))) ?? [];
   const extras: Extras = {
     licenses: customer === null ? undefined : await within(db, async () => licensesOf(call, customer)),
     plans: new Map(plans.map((plan) => [plan.id, plan.name])),
     mails: (await within(db, () => mailsOf(call, id))) ?? [],
     canSendKey: canSendKey(call, shown.license),
     isKept: keySealed !== null && settings.keySecret !== undefined,
-    orders: (await within(db, () => findOrdersOfLicenses(db, [id]))) ?? [],
+    orders,
+    orderMail: await within(db, () => mailOfOrder(call, id, orders)),
   };
   return { page: <LicensePage {...{ shown, why, extras }} canShowKeys={settings.keySecret !== undefined} /> };
 }
@@ -82,12 +88,21 @@ async function licensesOf({ db, at }: OperatorCall, customer: string): Promise<n
   return first?.customer === customer ? first.licenses : undefined;
 }
 
-async function mailsOf(call: OperatorCall, id: number): Promise<MailFact[]> {
+async function mailOfOrder(
+  { db, settings }: OperatorCall,
+  id: number,
+  orders: LicenseOrder[],
+): Promise<Extras['orderMail']> {
+  const order = orders.find(({ role }) => role === 'issued');
+  return order && { order, mail: await readOrderMail(db, order, settings.mailing !== undefined, id) };
+}
+
+async function mailsOf(call: OperatorCall, id: number): Promise<SentMail[]> {
   const name = 'GET /licenses/{id}/mails';
   if (!hasOperation(name)) return [];
   const query = new URLSearchParams({ limit: String(MAILS) });
   const mails = await act(call, new URLSearchParams(), name, { path: { id }, query });
-  return mails as unknown as MailFact[];
+  return mails as unknown as SentMail[];
 }
 
 function LicensePage({
@@ -227,6 +242,12 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
           : reference === null
             ? undefined
             : [facts.order, reference],
+        extras.orderMail === undefined
+          ? undefined
+          : [
+              t.orders.one.mail,
+              <MailFact id={extras.orderMail.order.id} mail={extras.orderMail.mail} back={pathOf(license)} />,
+            ],
         [facts.issued, format.localDay(createdAt)],
         [
           facts.validated,
@@ -313,7 +334,7 @@ function Slots({ license: { activationsUsed, activationLimit } }: { license: Lic
   );
 }
 
-function Mails({ mails }: { mails: MailFact[] }) {
+function Mails({ mails }: { mails: SentMail[] }) {
   const { t, format } = useView();
   const { mailTypes, mailStates } = t.license.facts;
   return (

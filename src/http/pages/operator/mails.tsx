@@ -52,8 +52,10 @@ function Mails({ mails, failed, isOn }: { mails: MailReport[]; failed: boolean; 
             { title: columns.type, kind: 'name', cell: ({ mail }) => mailTypes[mail.type] ?? mail.type },
             {
               title: columns.license,
-              cell: ({ licenseId }) =>
-                licenseId === null ? (
+              cell: ({ licenseId, orderId }) =>
+                orderId !== null ? (
+                  <a href={to(`/orders/${orderId}`)}>{texts.order(String(orderId))}</a>
+                ) : licenseId === null ? (
                   t.common.none
                 ) : (
                   <a href={to(`/licenses/${licenseId}`)}>{texts.license(String(licenseId))}</a>

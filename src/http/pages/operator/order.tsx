@@ -1,13 +1,11 @@
 import { customerDigest } from '../../../store/customer-digest';
-import { failureCode } from '../../../mail/failures';
 import { plansOf } from '../../../licensing/catalogue';
 import { liveStatus } from '../../../licensing/states';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
+import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
 import { noOrder } from '../../../orders/record';
 import { orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
 import { act } from '../act';
-import { formState } from '../form-state';
-import { Form, Submit } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
@@ -15,6 +13,7 @@ import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { idOf } from './catalogue';
+import { MailFact } from './order-mail';
 import { State } from './orders';
 
 /** One order: what it waits for, its lines with their licences, and its events with what each did. */
@@ -30,37 +29,19 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
   if (found === undefined) throw noOrder();
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const mail = await readOrderMail(db, found.order, call.settings.mailing !== undefined);
-  return { page: <OrderPage order={found} plans={plans} mail={mail} /> };
+  const standings = await readLineStandings(db, found);
+  return { page: <OrderPage {...{ order: found, plans, mail, standings }} /> };
+}
+
+/** The page whose button it was: the order's, or a licence's. */
+function backOf(text: string | null, id: string): string {
+  return text !== null && /^\/licenses\/\d+$/.test(text) ? text : `/orders/${id}`;
 }
 
 async function sendKeys(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const id = String(idOf(call));
   await act(call, sent, 'POST /orders/{id}/mails', { path: { id } });
-  return done(`/orders/${id}`, 'saved');
-}
-
-/** When the keys went to which address, or why not, and a button that sends them. */
-function MailFact({ id, mail: { state, to, at, reason } }: { id: number; mail: OrderMail }) {
-  const { t, format, operator } = useView();
-  const texts = t.orders.one;
-  const isSendable = reason !== 'nothing_issued' && reason !== 'no_address' && reason !== 'mail_off';
-  return (
-    <>
-      {state === 'none'
-        ? (texts.notMailed[reason ?? ''] ?? '')
-        : texts.mailed[state](to ?? '', at === null ? '' : format.moment(at))}
-      {state === 'none' || reason === null ? null : (
-        <span class="sub">{t.system.mails.errors[failureCode(reason)] ?? reason}</span>
-      )}
-      {operator?.scope === 'write' && isSendable && state !== 'queued' ? (
-        <Form path={`/orders/${id}/mails`} form={formState()}>
-          <Submit kind="quiet" small busy={texts.sendBusy}>
-            {texts.sendKeys}
-          </Submit>
-        </Form>
-      ) : null}
-    </>
-  );
+  return done(backOf(sent.get('back'), id), 'saved');
 }
 
 type Plans = ReadonlyMap<number, string>;
@@ -69,10 +50,13 @@ function OrderPage({
   order: { order, lines, events },
   plans,
   mail,
+  standings,
 }: {
   order: OrderDetails;
   plans: Plans;
   mail: OrderMail;
+  /** by the line's id */
+  standings: ReadonlyMap<number, LineStanding>;
 }) {
   const { t, to, format } = useView();
   const texts = t.orders.one;
@@ -92,7 +76,7 @@ function OrderPage({
       />
       <Waits order={order} lines={lines} />
       <div class="cols cols-side">
-        <Lines lines={lines} plans={plans} />
+        <Lines {...{ lines, plans, standings }} />
         <aside>
           <Panel id="facts" title={texts.facts}>
             <Inside>
@@ -164,7 +148,15 @@ function renewsOf({ renewsJson }: Line): string {
   return renewsJson === null ? '' : String(JSON.parse(renewsJson) as string | number);
 }
 
-function Lines({ lines, plans }: { lines: OrderDetails['lines']; plans: Plans }) {
+function Lines({
+  lines,
+  plans,
+  standings,
+}: {
+  lines: OrderDetails['lines'];
+  plans: Plans;
+  standings: ReadonlyMap<number, LineStanding>;
+}) {
   const { t, to, format, now } = useView();
   const texts = t.orders.one;
   const { lineColumns: columns } = texts;
@@ -190,6 +182,18 @@ function Lines({ lines, plans }: { lines: OrderDetails['lines']; plans: Plans })
             ),
           },
           { title: columns.quantity, kind: 'number', cell: ({ line }) => format.number(line.quantity) },
+          {
+            title: columns.paidUntil,
+            cell: ({ line }) => {
+              const { paidUntil = null, renewsItself } = standings.get(line.id) ?? {};
+              return (
+                <>
+                  {paidUntil === null ? t.common.none : format.day(paidUntil)}
+                  {renewsItself ? <span class="sub fw-normal">{texts.renewsItself}</span> : null}
+                </>
+              );
+            },
+          },
           {
             title: columns.licenses,
             cell: ({ licenses }) =>

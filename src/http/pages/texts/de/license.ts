@@ -62,6 +62,7 @@ export const license: Translated<typeof en> = {
       customer_link: 'Link für den Kunden',
       operator_link: 'Link zum Anmelden',
       license_key: 'Schlüssel',
+      order_keys: 'Schlüssel einer Bestellung',
       reminder: 'Erinnerung an das Ende',
       key_changed: 'Schlüssel wurde geändert',
       site_removed: 'Website wurde entfernt',

@@ -34,10 +34,11 @@ export const system: Translated<typeof en> = {
     noneFailed: 'Jede Mail wurde zugestellt oder wird noch versucht.',
     nobodys: 'kein Kunde hat diese Adresse: nicht gesendet',
     license: (id) => `Lizenz ${id}`,
+    order: (id) => `Bestellung ${id}`,
     columns: {
       state: 'Zustand',
       type: 'Mail',
-      license: 'Lizenz',
+      license: 'Lizenz oder Bestellung',
       queued: 'Eingereiht',
       sent: 'Gesendet',
       attempts: 'Versuche',

@@ -31,10 +31,11 @@ export const system = {
     noneFailed: 'Every mail was delivered, or is still tried.',
     nobodys: 'no customer has this address: not sent',
     license: (id: string) => `Licence ${id}`,
+    order: (id: string) => `Order ${id}`,
     columns: {
       state: 'State',
       type: 'Mail',
-      license: 'Licence',
+      license: 'Licence or order',
       queued: 'Queued',
       sent: 'Sent',
       attempts: 'Attempts',

@@ -1,0 +1,41 @@
+import { failureCode } from '../../../mail/failures';
+import type { OrderMail } from '../../../orders/key-mails';
+import { formState } from '../form-state';
+import { Form, Submit } from '../kit/fields';
+import { useView } from '../view';
+
+/**
+ * When an order's keys went to which address, or why not, and a button that sends them.
+ * @param back the page of a licence that shows it, where the button leads back to
+ */
+export function MailFact({
+  id,
+  mail: { state, to, at, reason },
+  back,
+}: {
+  id: number;
+  mail: OrderMail;
+  back?: string;
+}) {
+  const { t, format, operator } = useView();
+  const texts = t.orders.one;
+  const isSendable = reason !== 'nothing_issued' && reason !== 'no_address' && reason !== 'mail_off';
+  return (
+    <>
+      {state === 'none'
+        ? (texts.notMailed[reason ?? ''] ?? '')
+        : texts.mailed[state](to ?? '', at === null ? '' : format.moment(at))}
+      {state === 'none' || reason === null ? null : (
+        <span class="sub">{t.system.mails.errors[failureCode(reason)] ?? reason}</span>
+      )}
+      {operator?.scope === 'write' && isSendable && state !== 'queued' ? (
+        <Form path={`/orders/${id}/mails`} form={formState()}>
+          {back === undefined ? null : <input type="hidden" name="back" value={back} />}
+          <Submit kind="quiet" small busy={texts.sendBusy}>
+            {texts.sendKeys}
+          </Submit>
+        </Form>
+      ) : null}
+    </>
+  );
+}

@@ -99,7 +99,7 @@ function failureOf({ view: { t } }: OperatorCall, error: unknown): FormFailure {
     default: {
       const { field = 'file' } = refused.error;
       if (field === 'file' && refused.reason === undefined) return { field, sentence: texts.unreadable };
-      return toFormFailure(t, { ...refused, field: FIELDS[field ?? ''] ?? field });
+      return toFormFailure(t, { ...refused, field: FIELDS[field] ?? field });
     }
   }
 }

@@ -209,7 +209,7 @@ function startMail(config: Config, db: Db, log: Logger, now: Clock): () => unkno
 
 function warnOfMail(log: Logger, { source, from }: MailSettings, error: unknown): void {
   const { stored } = toMailFailure(error);
-  const remedy = remedyOf(stored, from.address) ?? `Correct ${source}.`;
+  const remedy = remedyOf(stored, from.address)?.english ?? `Correct ${source}.`;
   log.warn(`mails wait, which are sent by ${source}: ${describeFailure(stored)}. ${remedy}`);
 }
 

@@ -2,7 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError, loginName, readConfig, wantsColor, type Config } from '../config';
 import { quantity } from '../licensing/quantity';
 import { examine } from '../doctor/examine';
-import { problem, type Finding } from '../doctor/finding';
+import { problem, type CommandFinding } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
 import { authorities } from './arguments';
 import { createOutput, type Output } from './command';
@@ -37,18 +37,20 @@ export function addDoctorCommand(program: Command): void {
       const findings = await findAll(options, output);
       const count = (label: string) => findings.filter((one) => labelOf(one) === label).length;
       const [problems, warnings, unknown] = [count('problem'), count('warning'), count('unknown')];
-      output.print({ ok: problems === 0, problems, warnings, unknown, findings }, () =>
-        [
-          ...findings.map(formatFinding),
-          '',
-          `${quantity(problems, 'problem')}, ${quantity(warnings, 'warning')}, ${unknown} unknown.`,
-        ].join('\n'),
+      output.print(
+        { ok: problems === 0, problems, warnings, unknown, findings: findings.map(inEnglish) },
+        () =>
+          [
+            ...findings.map(formatFinding),
+            '',
+            `${quantity(problems, 'problem')}, ${quantity(warnings, 'warning')}, ${unknown} unknown.`,
+          ].join('\n'),
       );
       if (problems > 0) throw new OperatorError(`The doctor found ${quantity(problems, 'problem')}.`);
     });
 }
 
-async function findAll({ url, ca, repair }: DoctorOptions, output: Output): Promise<Finding[]> {
+async function findAll({ url, ca, repair }: DoctorOptions, output: Output): Promise<CommandFinding[]> {
   if (ca !== undefined && url?.protocol !== 'https:')
     throw new OperatorError('--ca is for the certificate of a site: name it with --url https://YOUR.SITE.');
   let config: Config;
@@ -76,12 +78,17 @@ async function findAll({ url, ca, repair }: DoctorOptions, output: Output): Prom
   return withDatabase(config, look, STATEMENT_TIMEOUT_MS).finally(() => output.endProgress());
 }
 
+/** A command speaks English: without the German that the pages show. */
+function inEnglish({ code, level, checked, what, why, remedy }: CommandFinding): CommandFinding {
+  return { code, level, checked, what, why, remedy };
+}
+
 /** A check that could not be made has neither passed nor failed. */
-function labelOf({ level, checked }: Finding): Finding['level'] | 'unknown' {
+function labelOf({ level, checked }: CommandFinding): CommandFinding['level'] | 'unknown' {
   return checked ? level : 'unknown';
 }
 
-function formatFinding(finding: Finding): string {
+function formatFinding(finding: CommandFinding): string {
   const { level, checked, what, why, remedy } = finding;
   return [
     `${colored(labelOf(finding).padEnd(7), level)}  ${printable(what)}`,
@@ -90,7 +97,7 @@ function formatFinding(finding: Finding): string {
   ].join('\n');
 }
 
-function colored(text: string, level: Finding['level']): string {
+function colored(text: string, level: CommandFinding['level']): string {
   if (!wantsColor(process.stdout)) return text;
   const color = { ok: 32, warning: 33, problem: 31 }[level];
   return `\u001b[${color}m${text}\u001b[39m`;

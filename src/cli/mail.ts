@@ -51,7 +51,7 @@ function addTest(mail: Command): void {
         .send(composed, from, signal)
         .catch((error: unknown) => {
           const { stored, said } = toMailFailure(error);
-          const remedy = remedyOf(stored, settings.from.address);
+          const remedy = remedyOf(stored, settings.from.address)?.english;
           throw new OperatorError(
             `The mail was not sent, by ${settings.source}: ${describeFailure(stored)}.${said === undefined ? '' : ` It said: ${printable(said.trim())}`}${remedy === undefined ? '' : ` ${remedy}`}`,
           );

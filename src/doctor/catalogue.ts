@@ -15,10 +15,20 @@ export const checkCatalogue: Check = async ({ db }) => {
     const { id, includes } = product;
     if (includes === 'all' && includedIn(catalogue, id).length === 0)
       findings.push(
-        warning('BUNDLE_EMPTY', `Product ${namesOf([product])} includes all products, and there are none.`, {
-          why: 'Its licences cover nothing but the product itself.',
-          remedy: 'Add the products: licensing product add. Those that include others do not count.',
-        }),
+        warning(
+          'BUNDLE_EMPTY',
+          `Product ${namesOf([product])} includes all products, and there are none.`,
+          {
+            why: 'Its licences cover nothing but the product itself.',
+            remedy: 'Add the products: licensing product add. Those that include others do not count.',
+          },
+          {
+            what: `Produkt ${namesOf([product])} enthält alle Produkte, und es gibt keine.`,
+            why: 'Seine Lizenzen gelten nur für das Produkt selbst.',
+            remedy:
+              'Fügen Sie die Produkte hinzu: licensing product add. Produkte, die andere enthalten, zählen nicht.',
+          },
+        ),
       );
     const bundles = bundlesOf(catalogue, id);
     if (published.has(id) && !sold.has(id) && !bundles.some((bundle) => sold.has(bundle.id)))
@@ -29,6 +39,11 @@ export const checkCatalogue: Check = async ({ db }) => {
           {
             why: 'No licence covers it, so nobody can download it.',
             remedy: `licensing plan add --product ${bundles[0]?.id ?? id}; or add ${id} to the --includes of a product that has a plan`,
+          },
+          {
+            what: `Produkt ${namesOf([product])} hat veröffentlichte Versionen, aber keinen Tarif, mit dem es verkauft wird${bundles.length > 0 ? `, und auch die Produkte nicht, die es enthalten: ${namesOf(bundles)}` : ''}.`,
+            why: 'Keine Lizenz gilt dafür, also kann es niemand herunterladen.',
+            remedy: `licensing plan add --product ${bundles[0]?.id ?? id}; oder nehmen Sie ${id} in --includes eines Produkts auf, das einen Tarif hat`,
           },
         ),
       );

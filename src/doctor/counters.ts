@@ -3,13 +3,13 @@ import { countActivations, findMiscounts, setActivationsUsed, type Miscount } fr
 import { insertEvents } from '../store/events';
 import { lockLicense } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
-import { ok, problem, type Check, type Patient } from './finding';
+import { ok, problem, type CommandCheck, type Patient } from './finding';
 
 /** The most licences read at once and the most counted in a finding. */
 const PAGE = 100;
 
 /** Compares every licence's counter with its number of activations with a slot; `repairAs` also corrects it. */
-export const checkCounters: Check = async (patient) => {
+export const checkCounters: CommandCheck = async (patient) => {
   const { db, repairAs, progress } = patient;
   const miscounts = await findMiscounts(db, PAGE + 1);
   if (miscounts.length === 0)

@@ -1,4 +1,5 @@
-import { describeFailure, remedyOf, toMailFailure } from '../mail/failures';
+import { system as german } from '../http/pages/texts/de/system';
+import { describeFailure, failureCode, remedyOf, toMailFailure } from '../mail/failures';
 import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';
 import { serviceGainsNoRights } from '../process/units';
@@ -11,19 +12,44 @@ const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
 /** Checks that mails can leave this machine, without sending one. */
 export const checkMail: Check = async ({ config }) => {
   const { mail, mailOff, publicUrl, mailTexts } = config;
-  if (mail === undefined) return [ok('MAIL', `Mail is off: ${mailOff ?? 'it is not set up.'}`)];
-  if (publicUrl === undefined)
+  if (mail === undefined)
     return [
-      warning('MAIL_OFF', 'Mail is off: LICENSING_PUBLIC_URL is not set.', {
-        why: 'Links in mails need the address of the site.',
-        remedy: 'Set LICENSING_PUBLIC_URL, and restart the service.',
+      ok('MAIL', `Mail is off: ${mailOff ?? 'it is not set up.'}`, {
+        what: mailOff === undefined ? 'Der Mailversand ist nicht eingerichtet.' : 'Der Mailversand ist aus.',
+        said: mailOff,
       }),
     ];
+  if (publicUrl === undefined)
+    return [
+      warning(
+        'MAIL_OFF',
+        'Mail is off: LICENSING_PUBLIC_URL is not set.',
+        {
+          why: 'Links in mails need the address of the site.',
+          remedy: 'Set LICENSING_PUBLIC_URL, and restart the service.',
+        },
+        {
+          what: 'Der Mailversand ist aus: LICENSING_PUBLIC_URL ist nicht gesetzt.',
+          why: 'Links in Mails brauchen die Adresse der Website.',
+          remedy: 'Setzen Sie LICENSING_PUBLIC_URL, und starten Sie den Dienst neu.',
+        },
+      ),
+    ];
   const faults = findTextFaults(mailTexts).map((fault) =>
-    warning('MAIL_TEXT', fault, {
-      why: 'The text that comes with this program is sent instead.',
-      remedy: 'Correct the file (docs/mail.md); a restart is not needed.',
-    }),
+    warning(
+      'MAIL_TEXT',
+      fault,
+      {
+        why: 'The text that comes with this program is sent instead.',
+        remedy: 'Correct the file (docs/mail.md); a restart is not needed.',
+      },
+      {
+        what: 'Ein eigener Mailtext ist nicht benutzbar.',
+        said: fault,
+        why: 'Stattdessen wird der Text gesendet, der mit diesem Programm kommt.',
+        remedy: 'Berichtigen Sie die Datei (docs/mail.md); ein Neustart ist nicht nötig.',
+      },
+    ),
   );
   try {
     const timeouts = { connect: PATIENCE_MS, silence: PATIENCE_MS };
@@ -32,18 +58,38 @@ export const checkMail: Check = async ({ config }) => {
     const { stored } = toMailFailure(error);
     const isOwn = mail.source === 'LICENSING_MAIL_URL';
     const what = `Mails cannot be sent, by ${mail.source}: ${describeFailure(stored)}.`;
+    const general = remedyOf(stored, mail.from.address);
     const remedy =
-      remedyOf(stored, mail.from.address) ??
+      general?.english ??
       `Correct ${isOwn ? mail.source : "the site's mail settings"}, and try: licensing mail test ADDRESS`;
     const why = 'Mails wait, and are tried again for two days.';
+    const reasons: Record<string, string> = german.mails.errors;
+    const inGerman = {
+      what: `Mails können nicht gesendet werden (eingestellt in ${sourceInGerman(mail.source)}). ${reasons[failureCode(stored)] ?? 'Die Ursache ist unbekannt.'}`,
+      why: 'Mails warten und werden zwei Tage lang wieder versucht.',
+      remedy:
+        general?.german ??
+        `Berichtigen Sie ${isOwn ? mail.source : 'die Mail-Einstellungen der Website'}, und versuchen Sie: licensing mail test ADDRESS`,
+    };
     return [
       // A shop that wants no mails need not have a site that can send.
-      isOwn ? problem('MAIL', what, { why, remedy }) : warning('MAIL', what, { why, remedy }),
+      (isOwn ? problem : warning)('MAIL', what, { why, remedy }, inGerman),
       ...faults,
     ];
   }
-  return [ok('MAIL', `Mails can be sent from ${mail.from.address}, by ${mail.source}.`), ...faults];
+  return [
+    ok(
+      'MAIL',
+      `Mails can be sent from ${mail.from.address}, by ${mail.source}.`,
+      `Mails können von ${mail.from.address} gesendet werden (eingestellt in ${sourceInGerman(mail.source)}).`,
+    ),
+    ...faults,
+  ];
 };
+
+function sourceInGerman(source: string): string {
+  return source === 'LICENSING_MAIL_URL' ? source : 'configuration.php der Website';
+}
 
 /** Tells of mails that did not leave. */
 export const checkOutbox: Check = async ({ db, now }): Promise<Finding[]> => {
@@ -56,6 +102,12 @@ export const checkOutbox: Check = async ({ db, now }): Promise<Finding[]> => {
       {
         why: 'Customers did not get their key, link or reminder.',
         remedy: '"licensing mail list --failed" shows why, and "licensing mail send KEY" mails a key again.',
+      },
+      {
+        what: `In einer Woche aufgegebene Mails: ${failed}. Mails, die scheiterten und wieder versucht werden: ${waiting}.`,
+        why: 'Kunden haben ihren Schlüssel, ihren Link oder ihre Erinnerung nicht bekommen.',
+        remedy:
+          '„licensing mail list --failed“ zeigt die Gründe, und „licensing mail send KEY“ sendet einen Schlüssel noch einmal.',
       },
     ),
   ];

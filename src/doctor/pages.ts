@@ -1,4 +1,12 @@
-import { ok, problem, warning, type Check, type Finding, type Patient } from './finding';
+import {
+  ok,
+  problem,
+  warning,
+  type Check,
+  type CommandCheck,
+  type CommandFinding,
+  type Patient,
+} from './finding';
 import { header, httpGet, type Answer } from './http-get';
 import { at, isService } from './site';
 
@@ -10,9 +18,9 @@ const RENEW =
 
 type Site = Patient & { url: URL };
 
-export const checkPages: Check = async (patient) => {
+export const checkPages: CommandCheck = async (patient) => {
   const { config, url } = patient;
-  const findings = checkPublicUrl(config);
+  const findings: CommandFinding[] = await checkPublicUrl(patient);
   if (url === undefined) return findings;
   const site = { ...patient, url };
   const { pagesHost } = config;
@@ -22,18 +30,26 @@ export const checkPages: Check = async (patient) => {
   return [...findings, await checkSignIn(site, pages), ...(await checkOtherHost(site, pagesHost))];
 };
 
-function checkPublicUrl({ publicUrl }: Patient['config']): Finding[] {
-  return publicUrl !== undefined
-    ? []
-    : [
-        warning('PUBLIC_URL', 'LICENSING_PUBLIC_URL is not set.', {
-          why: 'The service sends no mail, and "licensing sign-in" does not know the address of the pages.',
-          remedy: 'Set it to the address of the site, such as https://shop.example, and restart the service.',
-        }),
-      ];
-}
+export const checkPublicUrl: Check = ({ config: { publicUrl } }) => {
+  if (publicUrl !== undefined) return Promise.resolve([]);
+  const finding = warning(
+    'PUBLIC_URL',
+    'LICENSING_PUBLIC_URL is not set.',
+    {
+      why: 'The service sends no mail, and "licensing sign-in" does not know the address of the pages.',
+      remedy: 'Set it to the address of the site, such as https://shop.example, and restart the service.',
+    },
+    {
+      what: 'LICENSING_PUBLIC_URL ist nicht gesetzt.',
+      why: 'Der Dienst sendet keine Mails, und „licensing sign-in“ kennt die Adresse der Seiten nicht.',
+      remedy:
+        'Setzen Sie es auf die Adresse der Website, zum Beispiel https://shop.example, und starten Sie den Dienst neu.',
+    },
+  );
+  return Promise.resolve([finding]);
+};
 
-async function checkSignIn(site: Site, pages: URL): Promise<Finding> {
+async function checkSignIn(site: Site, pages: URL): Promise<CommandFinding> {
   const address = at(pages, SIGN_IN);
   const answer = await ask(site, address);
   const { status, body } = answer;
@@ -57,7 +73,7 @@ async function checkSignIn(site: Site, pages: URL): Promise<Finding> {
 }
 
 /** The site's own scripts could otherwise call them still. */
-async function checkOtherHost(site: Site, pagesHost: string): Promise<Finding[]> {
+async function checkOtherHost(site: Site, pagesHost: string): Promise<CommandFinding[]> {
   const address = at(site.url, SIGN_IN);
   const { status } = await ask(site, address);
   return status === 404

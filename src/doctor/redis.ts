@@ -26,6 +26,8 @@ export const checkRedis: Check = async ({ config }) => {
   let last: unknown;
   client.on('error', (error: unknown) => (last = error));
   const why = 'Meanwhile every process counts requests by itself: limits are as many times too high.';
+  const whyInGerman =
+    'Solange zählt jeder Prozess die Anfragen für sich: Die Limits sind um so viele Male zu hoch.';
   try {
     try {
       await answeredInTime(client.connect(), DEADLINE_MS);
@@ -33,14 +35,36 @@ export const checkRedis: Check = async ({ config }) => {
       const reason = reasonOf(ofNode(last ?? error));
       return [
         /^(NOAUTH|WRONGPASS|NOPERM)/.test(reason)
-          ? problem('REDIS_PASSWORD', `Redis refuses this user: ${reason}.`, {
-              why,
-              remedy: 'Give the right user and password: LICENSING_REDIS_URL=redis://user:password@host:6379',
-            })
-          : problem('REDIS_UNREACHABLE', `Redis cannot be used: ${reason}.`, {
-              why,
-              remedy: 'Check that it runs, and the host and port in LICENSING_REDIS_URL.',
-            }),
+          ? problem(
+              'REDIS_PASSWORD',
+              `Redis refuses this user: ${reason}.`,
+              {
+                why,
+                remedy:
+                  'Give the right user and password: LICENSING_REDIS_URL=redis://user:password@host:6379',
+              },
+              {
+                what: 'Redis lehnt diesen Benutzer ab.',
+                said: reason,
+                why: whyInGerman,
+                remedy:
+                  'Geben Sie den richtigen Benutzer und das Passwort an: LICENSING_REDIS_URL=redis://user:password@host:6379',
+              },
+            )
+          : problem(
+              'REDIS_UNREACHABLE',
+              `Redis cannot be used: ${reason}.`,
+              {
+                why,
+                remedy: 'Check that it runs, and the host and port in LICENSING_REDIS_URL.',
+              },
+              {
+                what: 'Redis ist nicht benutzbar.',
+                said: reason,
+                why: whyInGerman,
+                remedy: 'Prüfen Sie, ob es läuft, und Host und Port in LICENSING_REDIS_URL.',
+              },
+            ),
       ];
     }
     const key = `licensing:doctor:${randomBytes(8).toString('hex')}`;
@@ -48,14 +72,25 @@ export const checkRedis: Check = async ({ config }) => {
       await answeredInTime(tryToWrite(client, key), DEADLINE_MS);
     } catch (error) {
       return [
-        problem('REDIS_NOT_WRITABLE', `Redis answers but takes no writes: ${reasonOf(ofNode(error))}.`, {
-          why,
-          remedy:
-            'A replica (READONLY): name the primary in LICENSING_REDIS_URL. Full (OOM): raise maxmemory. No right (NOPERM): allow this user the keys licensing:*.',
-        }),
+        problem(
+          'REDIS_NOT_WRITABLE',
+          `Redis answers but takes no writes: ${reasonOf(ofNode(error))}.`,
+          {
+            why,
+            remedy:
+              'A replica (READONLY): name the primary in LICENSING_REDIS_URL. Full (OOM): raise maxmemory. No right (NOPERM): allow this user the keys licensing:*.',
+          },
+          {
+            what: 'Redis antwortet, lässt sich aber nicht beschreiben.',
+            said: reasonOf(ofNode(error)),
+            why: whyInGerman,
+            remedy:
+              'Ein Replikat (READONLY): Nennen Sie den Hauptserver in LICENSING_REDIS_URL. Voll (OOM): Erhöhen Sie maxmemory. Kein Recht (NOPERM): Erlauben Sie diesem Benutzer die Schlüssel licensing:*.',
+          },
+        ),
       ];
     }
-    return [ok('REDIS', 'Redis answers and takes writes.')];
+    return [ok('REDIS', 'Redis answers and takes writes.', 'Redis antwortet und lässt sich beschreiben.')];
   } finally {
     client.disconnect();
   }
@@ -68,6 +103,8 @@ function checkWithoutRedis(instances: string[]): Finding {
         'REDIS',
         'Redis is not configured: the service counts requests in memory. Several instances would each count for themselves; ' +
           'the doctor sees only those that systemd started on this machine.',
+        'Redis ist nicht eingerichtet: Der Dienst zählt die Anfragen im Speicher. Mehrere Instanzen würden jede für sich zählen; ' +
+          'der Doktor sieht nur die, die systemd auf diesem Rechner gestartet hat.',
       )
     : warning(
         'REDIS',
@@ -75,6 +112,11 @@ function checkWithoutRedis(instances: string[]): Finding {
         {
           why: `Each counts requests by itself, so a client may send up to ${count} times LICENSING_RATE_LIMIT. Instances on other hosts would add to that; they cannot be seen from here.`,
           remedy: 'Set LICENSING_REDIS_URL, and restart the instances.',
+        },
+        {
+          what: `Redis ist nicht eingerichtet, und auf diesem Rechner laufen ${count} Instanzen (${instances.map((name) => `licensing@${name}`).join(', ')}).`,
+          why: `Jede zählt die Anfragen für sich, also darf ein Client bis zu ${count}-mal LICENSING_RATE_LIMIT senden. Instanzen auf anderen Rechnern kämen dazu; von hier sind sie nicht zu sehen.`,
+          remedy: 'Setzen Sie LICENSING_REDIS_URL, und starten Sie die Instanzen neu.',
         },
       );
 }

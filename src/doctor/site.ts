@@ -23,7 +23,8 @@ import {
   unchecked,
   warning,
   type Check,
-  type Finding,
+  type CommandCheck,
+  type CommandFinding,
   type Patient,
 } from './finding';
 import { header, httpGet, type Answer, type GetOptions } from './http-get';
@@ -42,16 +43,9 @@ const RENEW_NGINX = "licensing nginx --server-name YOUR.SITE prints what belongs
 
 type Site = Patient & { url: URL };
 
-export const checkSite: Check = async (patient) => {
+export const checkSite: CommandCheck = async (patient) => {
   const { url } = patient;
-  if (url === undefined)
-    return [
-      unchecked(
-        'SITE',
-        'The site was not looked at from outside.',
-        'licensing doctor --url https://YOUR.SITE',
-      ),
-    ];
+  if (url === undefined) return checkSiteFromWithin(patient);
   const site = { ...patient, url };
   const reached = await checkPrefix(site);
   if (reached.level === 'problem') return [reached];
@@ -67,7 +61,18 @@ export const checkSite: Check = async (patient) => {
   return findings;
 };
 
-async function checkPrefix(site: Site): Promise<Finding> {
+/** A service cannot tell how customers reach it. */
+export const checkSiteFromWithin: Check = () => {
+  const finding = unchecked(
+    'SITE',
+    'The site was not looked at from outside.',
+    'licensing doctor --url https://YOUR.SITE',
+    { what: 'Die Website wurde nicht von außen geprüft.' },
+  );
+  return Promise.resolve([finding]);
+};
+
+async function checkPrefix(site: Site): Promise<CommandFinding> {
   const { url } = site;
   const why = 'No customer can validate, activate, or update.';
   let answer: Answer;
@@ -129,7 +134,7 @@ async function remedyForFolder(site: Site): Promise<string | undefined> {
   );
 }
 
-function checkEncryption(url: URL): Finding[] {
+function checkEncryption(url: URL): CommandFinding[] {
   return url.protocol === 'https:'
     ? []
     : [
@@ -144,7 +149,7 @@ function checkEncryption(url: URL): Finding[] {
  * Sends a unique download that is refused, and finds its address in the access log. For a loopback site it connects
  * from an unusual loopback address, to tell the client from a proxy.
  */
-async function checkAddress(site: Site): Promise<Finding[]> {
+async function checkAddress(site: Site): Promise<CommandFinding[]> {
   const { url, config } = site;
   const localAddress = await unusualLoopback(url.hostname);
   const seen = await seenAddress(site, localAddress, {});
@@ -227,7 +232,7 @@ async function logged(db: Db, after: number, userAgent: string): Promise<string 
 }
 
 /** nginx's internal location for packages must not answer from outside. */
-async function checkInternal(site: Site): Promise<Finding[]> {
+async function checkInternal(site: Site): Promise<CommandFinding[]> {
   const { url, config, db } = site;
   const location = config.accelLocation ?? LOCATION_IN_EXAMPLE;
   const release = await smallestLatest(db, config.packagesDir);
@@ -254,7 +259,7 @@ async function checkInternal(site: Site): Promise<Finding[]> {
   return [ok('PACKAGES_PUBLIC', `${location} does not answer from outside (${status}).`)];
 }
 
-async function checkUpdates(site: Site): Promise<Finding[]> {
+async function checkUpdates(site: Site): Promise<CommandFinding[]> {
   const { url, db, config } = site;
   const release = await smallestLatest(db, config.packagesDir);
   if (release === undefined)
@@ -278,7 +283,7 @@ async function checkUpdates(site: Site): Promise<Finding[]> {
 }
 
 /** Downloads a package with a trial licence, which is removed afterwards. */
-async function tryDownload(site: Site): Promise<Finding[]> {
+async function tryDownload(site: Site): Promise<CommandFinding[]> {
   const { url, db, config, now, progress } = site;
   const release = await smallestLatest(db, config.packagesDir);
   if (release === undefined)
@@ -322,7 +327,7 @@ function judgeDownload(
   release: Release,
   sha256: string,
   accelLocation: string | undefined,
-): Finding {
+): CommandFinding {
   const { status, body } = answer;
   const what = `A download of product ${release.productId}, version ${release.version}, through ${accelLocation === undefined ? 'the service' : 'nginx'}`;
   const why = 'Every update of every customer ends like this.';

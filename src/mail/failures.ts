@@ -117,10 +117,13 @@ const WORDS: Record<string, string> = {
 };
 
 /** What helps against a failure that the settings cause; undefined: nothing general. */
-export function remedyOf(stored: string, from: string): string | undefined {
-  return failureCode(stored) === 'SENDMAIL_RIGHTS'
-    ? `If a mail server of this machine listens on port 25, set LICENSING_MAIL_URL=smtp://localhost:25?from=${from} and restart the service (docs/mail.md).`
-    : undefined;
+export function remedyOf(stored: string, from: string): { english: string; german: string } | undefined {
+  if (failureCode(stored) !== 'SENDMAIL_RIGHTS') return undefined;
+  const setting = `LICENSING_MAIL_URL=smtp://localhost:25?from=${from}`;
+  return {
+    english: `If a mail server of this machine listens on port 25, set ${setting} and restart the service (docs/mail.md).`,
+    german: `Wenn ein Mailserver dieses Rechners an Port 25 lauscht, setzen Sie ${setting} und starten Sie den Dienst neu (docs/mail.md).`,
+  };
 }
 
 /** A stored code in words for the operator, as a clause. */

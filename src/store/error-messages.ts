@@ -18,9 +18,9 @@ interface Explanation {
 type Row = [codes: string, reason: string, remedy: string];
 
 /** Names the database without its password: `shop as joomla at 127.0.0.1:3306`. */
-export function describeDatabase(settings: DatabaseSettings): string {
+export function describeDatabase(settings: DatabaseSettings, as = 'as', at = 'at'): string {
   if (settings.kind === 'sqlite') return `SQLite, ${settings.path}`;
-  return `${settings.database} as ${settings.user} at ${addressesOf(settings)}`;
+  return `${settings.database} ${as} ${settings.user} ${at} ${addressesOf(settings)}`;
 }
 
 function addressesOf(settings: MysqlSettings): string {

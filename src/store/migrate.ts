@@ -131,8 +131,8 @@ export async function findOtherPrefixes(db: Db): Promise<string[]> {
 }
 
 /** The table names in a form people know. */
-export function describePrefixes(prefixes: string[]): string {
-  return prefixes.map((prefix) => `${prefix}licensing_...`).join(' or ');
+export function describePrefixes(prefixes: string[], or = 'or'): string {
+  return prefixes.map((prefix) => `${prefix}licensing_...`).join(` ${or} `);
 }
 
 /** The `.env` settings for tables under these prefixes. An empty prefix cannot be set, only left unset. */

@@ -46,7 +46,10 @@ describe.each(DATABASE_KINDS)('licensing signing-key on %s', (kind) => {
       code: 0,
       stdout: expect.stringContaining('No signing'),
     });
-    expect(await doctor()).toMatchObject({ state: 'ok', message: expect.stringContaining('no signing key') });
+    expect(await doctor()).toMatchObject({
+      state: 'ok',
+      en: { message: expect.stringContaining('no signing key') },
+    });
     const withoutSecret = await operator({ ...settings, LICENSING_KEY_SECRET: '' }).run([
       'signing-key',
       'add',
@@ -72,7 +75,8 @@ describe.each(DATABASE_KINDS)('licensing signing-key on %s', (kind) => {
     ]);
     expect(await doctor()).toMatchObject({
       state: 'ok',
-      message: expect.stringContaining(`${YEAR}-2 signs`),
+      en: { message: expect.stringContaining(`${YEAR}-2 signs`) },
+      de: { message: expect.stringContaining(`${YEAR}-2 signiert`) },
     });
 
     const php = await run(['signing-key', 'list', '--php']);

@@ -5,6 +5,7 @@ import { secretDigest } from '../../src/access/random-secret';
 import { openSession } from '../../src/access/sessions';
 import { addToken } from '../../src/access/tokens';
 import { table } from '../../src/store/database';
+import { keepUnmatched } from '../../src/store/unmatched';
 import { toSqlTime } from '../../src/store/time';
 import { giveToken, manageClient } from '../support/manage';
 import { eventually } from '../support/processes';
@@ -30,19 +31,20 @@ type Fields = Record<string, string>;
 async function browser(
   scope: 'read' | 'write' = 'write',
   opener: { name: string; operatorId: number | null } = { name: 'root', operatorId: null },
+  language = 'en',
 ) {
   const actor = `operator:${opener.name}`;
   const { clock, db } = service;
   const { cookie } = await openSession(db, { kind: 'operator', actor, scope, ...opener }, clock.now);
-  return browserWith(cookie);
+  return browserWith(cookie, language);
 }
 
-function browserWith(cookie: string) {
+function browserWith(cookie: string, language = 'en') {
   const send = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`${service.url}${PREFIX}/pages${path}`, {
       ...init,
       redirect: 'manual',
-      headers: { Cookie: `licensing=${cookie}`, Origin: service.url, 'Accept-Language': 'en' },
+      headers: { Cookie: `licensing=${cookie}`, Origin: service.url, 'Accept-Language': language },
     });
     const location = response.headers.get('location')?.replace(/^.*\/pages/, '');
     const html = await response.text();
@@ -347,4 +349,52 @@ it('The doctor says what to do, also to those who may only look', async () => {
   const system = (await reader.get('/system')).html;
   expect(system).toContain('/pages/doctor"');
   expect(system).not.toContain('/pages/tokens"');
+});
+
+it('The doctor speaks German with who reads German, and English over the API', async () => {
+  const { db, url, clock } = service;
+  const api = manageClient(url, (await giveToken(db, 'write', 'doctor')).token);
+  await api.ok('POST /shops', { name: 'cards', kind: 'stripe', secret: 'whsec_' + 'a'.repeat(32) }, 201);
+  for (const digest of ['a', 'b'].map((letter) => letter.repeat(64)))
+    await keepUnmatched(db, {
+      ...{ shop: 'cards', digest, orderId: null, messageId: null },
+      ...{ event: 'invoice.paid', reason: 'unknown_order', at: clock.now },
+    });
+  const english = [
+    'The database is SQLite',
+    '2 events of cards are about money',
+    'Mail is not set up, and the orders of cards',
+    'LICENSING_PUBLIC_URL is not set.',
+    'The site was not looked at from outside.',
+    'The settings come from',
+  ];
+  const german = [
+    'Die Datenbank ist SQLite',
+    '2 Ereignisse von cards betreffen Geld',
+    'Der Mailversand ist nicht eingerichtet, und für Bestellungen von cards',
+    'LICENSING_PUBLIC_URL ist nicht gesetzt.',
+    'Die Website wurde nicht von außen geprüft.',
+    'Die Einstellungen kommen aus',
+  ];
+  const root = { name: 'root', operatorId: null };
+  const findingsAt = async (path: string, language: string) => {
+    const { html } = await (await browser('read', root, language)).get(path);
+    return [...html.matchAll(/<ul class="verdicts">.*?<\/ul>/gs)].join('');
+  };
+  const inEnglish = await findingsAt('/doctor', 'en');
+  const inGerman = await findingsAt('/doctor', 'de');
+  for (const sentence of english) expect(inEnglish).toContain(sentence);
+  for (const sentence of german) expect(inGerman).toContain(sentence);
+  const count = (html: string) => html.split('<li').length;
+  expect(count(inGerman)).toBe(count(inEnglish));
+  const ofSystem = await findingsAt('/system', 'de');
+  expect(ofSystem).toContain('<li');
+  for (const html of [inGerman, ofSystem]) {
+    expect(html).not.toContain('lang="en"');
+    expect(textOf(html)).not.toMatch(/\b(the|is|are|and|of|it|that|which|with|cannot|nothing)\b/i);
+  }
+
+  const told = (await api.ok('GET /doctor')) as { id: string; state: string; message: string }[];
+  for (const sentence of english) expect(told.map(({ message }) => message).join('\n')).toContain(sentence);
+  for (const one of told) expect(Object.keys(one)).toEqual(['id', 'state', 'message']);
 });

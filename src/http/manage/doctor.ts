@@ -14,7 +14,7 @@ export const doctorOperations = [
     },
     async ({ settings }) => {
       const findings = await settings.examine();
-      return { data: findings.map(({ id, state, message }) => ({ id, state, message })), next: null };
+      return { data: findings.map(({ id, state, en }) => ({ id, state, message: en.message })), next: null };
     },
   ),
 ];

@@ -1,15 +1,21 @@
 import type { Mailing } from '../../mail/queue';
 import type { XmlHome } from '../../joomla/update-xml/place';
+import type { LanguageCode } from '../pages/texts/texts';
 
-/** A finding of the doctor, as the service can tell it. */
-export interface Examined {
+/** A finding of the doctor, as the service can tell it, in every language of its pages. */
+export interface Examined extends Record<LanguageCode, ExaminedText> {
   id: string;
   state: 'ok' | 'warning' | 'problem';
+}
+
+export interface ExaminedText {
   message: string;
   /** what follows from it; null: nothing */
   why: string | null;
   /** what to do; null: nothing, or it is not known */
   remedy: string | null;
+  /** what a server or a library said, in English; null: nothing, or the message has it */
+  said: string | null;
 }
 
 /** What the operator's API needs to know of the installation. */

@@ -64,28 +64,33 @@ function DoctorPage({ findings }: { findings: Examined[] }) {
         </details>
       </Panel>
       <p class="small muted mt-2">
-        {texts.reach} <code>licensing doctor --url https://...</code> {texts.english}
+        {texts.reach} <code>licensing doctor --url https://...</code>
       </p>
     </OperatorPage>
   );
 }
 
-/** The doctor speaks English, as the command does. */
+/** Findings in the reader's language. What a server or library said stays in its own. */
 export function Findings({ findings }: { findings: Examined[] }) {
-  const { doctor } = useView().t.system;
+  const { language, t } = useView();
+  const { doctor } = t.system;
   return (
     <ul class="verdicts">
-      {findings.map(({ state, message, why, remedy }) => (
+      {findings.map(({ state, [language]: { message, why, remedy, said } }) => (
         <li class={LOOKS[state].kind}>
           <Icon name={LOOKS[state].icon} />
           <div>
             <span class="visually-hidden">{doctor.states[state]}: </span>
-            <span lang="en">
-              {state === 'ok' ? message : <strong>{message}</strong>} {why}
-            </span>
+            {state === 'ok' ? message : <strong>{message}</strong>}{' '}
+            {said === null ? null : (
+              <>
+                (<span lang="en">{said}</span>){' '}
+              </>
+            )}
+            {why}
             {remedy === null ? null : (
               <p class="mb-1">
-                {doctor.remedy} <span lang="en">{remedy}</span>
+                {doctor.remedy} {remedy}
               </p>
             )}
           </div>

@@ -289,7 +289,6 @@ export const system: Translated<typeof en> = {
     fine: (count) => `In Ordnung: ${count}`,
     remedy: 'Was zu tun ist:',
     states: { problem: 'Problem', warning: 'Warnung', ok: 'In Ordnung' },
-    english: 'Die Befunde sind auf Englisch, wie der Befehl sie nennt.',
     at: (when) => `Untersucht: ${when}`,
   },
 };

@@ -274,7 +274,6 @@ export const system = {
     fine: (count: string) => `Fine: ${count}`,
     remedy: 'What to do:',
     states: { problem: 'Problem', warning: 'Warning', ok: 'Fine' },
-    english: '',
     at: (when: string) => `Examined ${when}`,
   },
 };

@@ -12,6 +12,7 @@ import {
   MailSettingsError,
   parseMailUrl,
   type MailLanguage,
+  type MailOff,
   type MailSettings,
 } from './mail/settings';
 import type { TextFolders } from './mail/texts';
@@ -59,7 +60,7 @@ export interface Config {
   timeZone: string;
   /** undefined: mail is off, for the reason of `mailOff`. Without `publicUrl` it is off too. */
   mail: MailSettings | undefined;
-  mailOff: string | undefined;
+  mailOff: MailOff | undefined;
   /** of mails to customers */
   mailLanguage: MailLanguage;
   mailTexts: TextFolders;
@@ -188,8 +189,8 @@ export function buildConfig(
     shopName: get('LICENSING_SHOP_NAME') ?? site?.siteName ?? '',
     shopLogo: logoFault === undefined ? shopLogo : undefined,
     timeZone: site?.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
-    mail: typeof mail === 'string' ? undefined : mail,
-    mailOff: typeof mail === 'string' ? mail : undefined,
+    mail: 'route' in mail ? mail : undefined,
+    mailOff: 'route' in mail ? undefined : mail,
     mailLanguage: oneOf('LICENSING_MAIL_LANGUAGE', get('LICENSING_MAIL_LANGUAGE') ?? 'en', MAIL_LANGUAGES),
     mailTexts: {
       builtIn: join(packageRoot, 'mails'),
@@ -276,10 +277,9 @@ function readDatabaseUrl(text: string, base: string): DatabaseSettings {
 function readMail(
   url: string | undefined,
   base: string,
-  site: Parameters<typeof mailOfSite>[0] | undefined,
-): MailSettings | string {
-  if (url === undefined)
-    return site ? mailOfSite(site) : 'LICENSING_MAIL_URL is not set, and there is no Joomla site to ask.';
+  site: Parameters<typeof mailOfSite>[0],
+): MailSettings | MailOff {
+  if (url === undefined) return mailOfSite(site);
   try {
     return parseMailUrl(url, base, site);
   } catch (error) {

@@ -38,7 +38,7 @@ function addTest(mail: Command): void {
       const composer = composerOf(config, () => Promise.resolve(undefined));
       if (config.mail === undefined || composer === undefined)
         throw new OperatorError(
-          config.mailOff ??
+          config.mailOff?.english ??
             'LICENSING_PUBLIC_URL is not set, and links in mails need the address of the site.',
         );
       for (const fault of findTextFaults(config.mailTexts)) output.note(`note: ${fault}`);

@@ -277,10 +277,12 @@ export const checkSizes: Check = async ({ db }) => {
     ({ name, bytes, rows }) =>
       `${name} ${(bytes / 1e6).toFixed(1)} MB${rows === undefined ? '' : ` (about ${quantity(rows, 'row')})`}`,
   );
-  const inGerman = sizes.map(
-    ({ name, bytes, rows }) =>
-      `${name} ${(bytes / 1e6).toFixed(1).replace('.', ',')} MB${rows === undefined ? '' : ` (etwa ${quantity(rows, 'Zeile', 'Zeilen')})`}`,
-  );
+  const inGerman = sizes.map(({ name, bytes, rows }) => {
+    const size = `${(bytes / 1e6).toFixed(1).replace('.', ',')} MB`;
+    return rows === undefined
+      ? `die Datenbank ${size}`
+      : `${name} ${size} (etwa ${quantity(rows, 'Zeile', 'Zeilen')})`;
+  });
   return [ok('SIZES', `On the disk: ${list.join(', ')}.`, `Auf der Festplatte: ${inGerman.join(', ')}.`)];
 };
 

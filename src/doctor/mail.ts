@@ -14,10 +14,11 @@ export const checkMail: Check = async ({ config }) => {
   const { mail, mailOff, publicUrl, mailTexts } = config;
   if (mail === undefined)
     return [
-      ok('MAIL', `Mail is off: ${mailOff ?? 'it is not set up.'}`, {
-        what: mailOff === undefined ? 'Der Mailversand ist nicht eingerichtet.' : 'Der Mailversand ist aus.',
-        said: mailOff,
-      }),
+      ok(
+        'MAIL',
+        `Mail is off: ${mailOff?.english ?? 'it is not set up.'}`,
+        `Der Mailversand ist aus: ${mailOff?.german ?? 'Er ist nicht eingerichtet.'}`,
+      ),
     ];
   if (publicUrl === undefined)
     return [

@@ -89,7 +89,7 @@ test("the site's own settings, as Joomla uses them; off when the site sends no m
     'My Shop',
   ]);
   expect(siteOf(`public $mailonline = false; ${smtp}`)).toMatchObject({
-    ...{ mail: undefined, mailOff: expect.stringContaining('$mailonline') },
+    ...{ mail: undefined, mailOff: { english: expect.stringContaining('$mailonline') } },
   });
   // Our own setting goes first, and the site's sender with it.
   const own = siteOf(smtp, { LICENSING_MAIL_URL: 'smtp://localhost' });
@@ -98,6 +98,6 @@ test("the site's own settings, as Joomla uses them; off when the site sends no m
   expect(mailingOf({ ...own, publicUrl: 'https://shop.example' })).toEqual({ language: 'en' });
   expect(read({})).toMatchObject({
     mail: undefined,
-    mailOff: expect.stringMatching(/^LICENSING_MAIL_URL is not set/),
+    mailOff: { english: expect.stringMatching(/^LICENSING_MAIL_URL is not set/) },
   });
 });

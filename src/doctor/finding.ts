@@ -51,14 +51,13 @@ interface German {
   said?: string | undefined;
 }
 
-type GermanOk = string | Pick<German, 'what' | 'said'>;
 type GermanUnchecked = Omit<German, 'why'>;
 
-export function ok(code: string, what: string, german: GermanOk): Finding;
+export function ok(code: string, what: string, german: string): Finding;
 export function ok(code: string, what: string): CommandFinding;
-export function ok(code: string, what: string, german?: GermanOk): CommandFinding {
+export function ok(code: string, what: string, german?: string): CommandFinding {
   const finding = { code, level: 'ok' as const, checked: true, what, why: null, remedy: null };
-  return inGerman(finding, typeof german === 'string' ? { what: german } : german);
+  return inGerman(finding, german === undefined ? undefined : { what: german });
 }
 
 export function warning(code: string, what: string, consequence: Consequence, german: German): Finding;

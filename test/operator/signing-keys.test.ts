@@ -103,7 +103,7 @@ describe.each(DATABASE_KINDS)('licensing signing-key on %s', (kind) => {
     expect([code, stderr]).toEqual([0, expect.stringContaining('another LICENSING_KEY_SECRET')]);
     expect(await doctor(other)).toMatchObject({
       state: 'problem',
-      message: expect.stringContaining('another LICENSING_KEY_SECRET'),
+      en: { message: expect.stringContaining('another LICENSING_KEY_SECRET') },
     });
     await db(table(db, 'signing_keys'))
       .where({ kid: `${YEAR}-2` })

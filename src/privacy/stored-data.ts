@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { messageJson, orderDetailsJson, readOrder } from '../orders/views';
+import { customerDigest } from '../store/customer-digest';
 import type { Db } from '../store/database';
 import { readPages, withKeys, type Row } from '../store/export';
 import { findRows } from '../store/import';
@@ -158,12 +159,13 @@ function withoutKeys({ keys: _keys, ...license }: RecordOf<'license'>) {
 /** Orders that name the customer, and those that issued or renewed their licences, with lines and events. */
 async function* orderItems(db: Db, whose: Whose): AsyncGenerator<object> {
   const own = await ownOrderIds(db, whose);
+  const digest = customerDigest(whose.customer.address);
   for (const id of [...own, ...(await namingOrderIds(db, whose, own))]) {
     const order = await readOrder(db, id);
     if (order === undefined) continue;
     const details = orderDetailsJson(order);
     // Whose order it is stays that person's own, also where the licence is now this customer's.
-    yield whose.customer.isIn(details.customer)
+    yield details.customer !== null && customerDigest(details.customer) === digest
       ? details
       : { ...details, customer: null, customer_name: null };
   }

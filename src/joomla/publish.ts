@@ -73,7 +73,10 @@ export async function publish(
       if (file !== undefined) manifestRemark = checkManifest(manifest, version, product);
       if (product.element !== null && isManifest(manifest)) {
         refuse(await findLack(path, manifest, signal), unchecked);
-        refuse(await findMissingLines(db, home, product, manifest), unchecked);
+        const lacksLines = await findMissingLines(db, home, product, manifest);
+        // It says what the remark would, with the lines.
+        if (lacksLines !== undefined) manifestRemark = undefined;
+        refuse(lacksLines, unchecked);
       }
       const fault = await findServerFault(db, packagesDir, productId, manifest);
       if (!(fault instanceof OperatorError)) found.push(fault);

@@ -247,8 +247,8 @@ function failuresOf({ method, path, body, upload }: Operation): number[] {
 
 const STORES_PACKAGES = new Set(['post /products/{id}/releases']);
 
-/** Another token's order is not there, although the address is. */
-const BODY_NAMES_ORDERS = new Set(['post /orders']);
+/** Another token's order, or its reference, is not there, although the address is. */
+const BODY_NAMES_ORDERS = new Set(['post /orders', 'post /licenses']);
 
 /** What the rule below would name badly. */
 const IDS: Record<string, string> = {

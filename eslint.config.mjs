@@ -1,7 +1,7 @@
 import js from '@eslint/js';
 import ts from 'typescript-eslint';
 
-/** The arrows of the architecture, main|cli -> http -> licensing -> store: what of src/ each of its folders may import. */
+/** The arrows of the architecture, main -> http | cli -> operations -> subjects -> licensing -> store: what of src/ each of its folders may import. */
 const LAYERS = {
   store: ['../migrations'],
   process: ['licensing', 'store'],
@@ -10,11 +10,26 @@ const LAYERS = {
   mail: ['joomla', 'licensing', 'store'],
   webhooks: ['access', 'licensing', 'mail', 'store'],
   access: ['joomla', 'licensing', 'store'],
+  operations: [
+    'access',
+    'joomla',
+    'licensing',
+    'mail',
+    'orders',
+    'packages',
+    'privacy',
+    'selfservice',
+    'store',
+    'support',
+    'transfer',
+    'webhooks',
+  ],
   http: [
     'access',
     'joomla',
     'licensing',
     'mail',
+    'operations',
     'orders',
     'packages',
     'privacy',
@@ -51,6 +66,7 @@ const LAYERS = {
     'joomla',
     'licensing',
     'mail',
+    'operations',
     'orders',
     'packages',
     'privacy',

@@ -30,7 +30,7 @@ import { addTokenCommands } from './cli/token';
 import { addUpdateXmlCommands } from './cli/update-xml';
 import { addWebhookCommands } from './cli/webhook';
 import { addWhyCommand } from './cli/why';
-import { redactKeys } from './licensing/keys';
+import { redactKeys } from './licensing/core/keys';
 import { version } from './version';
 
 /** Exit codes: 0 done; 1 refused or failed, with nothing changed unless the message says so; 2 usage error. */

@@ -26,7 +26,7 @@ import { describeFailure, remedyOf, toMailFailure } from './mail/failures';
 import { startHousekeeping } from './process/housekeeping';
 import { gainsNoRights } from './process/units';
 import type { ChangeMail } from './selfservice/changes';
-import { createLicensing } from './licensing/licensing';
+import { createLicensing } from './licensing/core/licensing';
 import { readReadiness } from './http/readiness';
 import { conflictsOf, openServiceDatabase, poolState, standingOfNodes, type Db } from './store/database';
 import { reasonCode } from './store/errors';

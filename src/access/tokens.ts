@@ -1,6 +1,6 @@
 import { requireLabel } from '../licensing/fields';
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
-import { redactKeys } from '../licensing/keys';
+import { redactKeys } from '../licensing/core/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Db } from '../store/database';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addActivation, removeActivation } from '../licensing/activations';
+import { addActivation, removeActivation } from '../licensing/core/activations';
 import { OperatorError } from '../licensing/operator-error';
 import { listActivations } from '../licensing/licenses';
 import { identifierText, label } from './arguments';

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config';
-import { redactKeys } from '../licensing/keys';
+import { redactKeys } from '../licensing/core/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { driverReason } from '../store/errors';

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { quantity } from '../licensing/quantity';
 import { explainReadFault } from '../packages/file-faults';
-import { NOT_SENT_WHOLE } from '../licensing/keys';
+import { NOT_SENT_WHOLE } from '../licensing/core/keys';
 import { countAfterImport } from '../licensing/statistics';
 import { OperatorError } from '../licensing/operator-error';
 import { CSV_FIELDS, readCsvMap, type CsvTarget } from '../transfer/csv-licenses';

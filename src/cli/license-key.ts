@@ -10,7 +10,7 @@ import {
   type LicenseKey,
 } from '../licensing/license-keys';
 import type { License } from '../licensing/licenses';
-import { liveStatus } from '../licensing/states';
+import { liveStatus } from '../licensing/core/states';
 import { formatTimestamp } from '../licensing/timestamps';
 import { addedKeyJson, keyJson } from '../licensing/views';
 import { duration, endDate, label, orNull, positiveInteger, requireChange, unlessNone } from './arguments';

@@ -1,12 +1,12 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { includedIn, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
 import { issueLicenses, MAX_ISSUED, type Issued, type IssueRequest } from '../licensing/issue';
-import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/keys';
+import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/core/keys';
 import { issueAndSend, mailingOf } from '../mail/queue';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { hasMetadata, readMetadata, type MetadataChanges } from '../licensing/metadata';
-import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/states';
+import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/core/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { findNamesake, readLicense, searchLicenses, type License } from '../licensing/licenses';
 import {

@@ -12,7 +12,7 @@ import {
   type Plan,
   type PlanOptions,
 } from '../licensing/catalogue';
-import { ACTIVATION_TYPES } from '../licensing/identifiers';
+import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
 import { OperatorError } from '../licensing/operator-error';
 import {
   durationOrLifetime,

@@ -1,5 +1,5 @@
 import { wantsColor } from '../config';
-import { liveStatus } from '../licensing/states';
+import { liveStatus } from '../licensing/core/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { Activation, License } from '../licensing/licenses';
 import { printable } from './printable';

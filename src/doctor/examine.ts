@@ -1,6 +1,6 @@
 import type { Config } from '../config';
 import type { Db } from '../store/database';
-import type { Examined } from '../http/manage/settings';
+import type { Examined } from '../operations/settings';
 import { checkAccess } from './access';
 import { checkCatalogue } from './catalogue';
 import { checkConfiguration } from './configuration';

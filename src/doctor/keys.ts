@@ -1,4 +1,4 @@
-import { keyDigest } from '../licensing/keys';
+import { keyDigest } from '../licensing/core/keys';
 import { isSealedWith, openSealedKey } from '../licensing/sealing';
 import { sampleSealedKeys, type SealedKey } from '../store/license-keys';
 import { ok, problem, warning, type Check } from './finding';

@@ -6,7 +6,7 @@ import { API_PATH } from '../api';
 import { API_TEXTS } from '../api';
 import { bundlesOf, readCatalogue } from '../licensing/bundles';
 import { createNetworkMatcher } from '../licensing/ip-addresses';
-import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/keys';
+import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/core/keys';
 import { latestRelease } from '../licensing/updates';
 import { findAccessAddress, lastAccessId } from '../store/access-log';
 import { listPlans, listProducts, type Plan } from '../store/catalogue';

@@ -1,5 +1,5 @@
 import type { LicenseTerms } from '../store/licenses';
-import type { Refusal, RefusalCode } from '../licensing/verdict';
+import type { Refusal, RefusalCode } from '../licensing/core/verdict';
 import { formatTimestamp } from '../licensing/timestamps';
 import { API_TEXTS } from '../api';
 import type { Context } from './context';

@@ -1,7 +1,7 @@
 import type { Context as KoaContext } from 'koa';
 import type { Logger } from 'pino';
 import { SiteAwayError } from '../access/authenticate';
-import { BusyError } from '../licensing/batches';
+import { BusyError } from '../licensing/core/batches';
 import { SealError } from '../licensing/sealing';
 import { API_PATH } from '../api';
 import { isLockConflict, isUnavailable } from '../store/errors';

@@ -1,8 +1,8 @@
-import type { Licensing } from '../licensing/licensing';
-import type { Activated } from '../licensing/slot-changes';
+import type { Licensing } from '../licensing/core/licensing';
+import type { Activated } from '../licensing/core/slot-changes';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { Answered } from '../licensing/token-claims';
-import { isRefusal, type Refusal } from '../licensing/verdict';
+import { isRefusal, type Refusal } from '../licensing/core/verdict';
 import { licenseFields, sendData, sendFailure, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
 import {

@@ -1,4 +1,4 @@
-import { canonicalKey, containsKey, hasOwnShape, isKey, keyDigest } from '../licensing/keys';
+import { canonicalKey, containsKey, hasOwnShape, isKey, keyDigest } from '../licensing/core/keys';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
 import type { Context } from './context';
 

@@ -1,5 +1,5 @@
 import { API_PATH } from '../api';
-import type { Licensing } from '../licensing/licensing';
+import type { Licensing } from '../licensing/core/licensing';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Update } from '../licensing/updates';
 import { sendData, sendWritten, writeData } from './answers';

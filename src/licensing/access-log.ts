@@ -4,8 +4,8 @@ import type { Db } from '../store/database';
 import { isUnavailable } from '../store/errors';
 import type { LicenseTerms } from '../store/licenses';
 import { recordRefusals } from '../store/refusals';
-import { normalizeIdentifier } from './identifiers';
-import { canonicalKey, hasAboutOwnShape, keyHint, LEAST_KEY, redactKeys } from './keys';
+import { normalizeIdentifier } from './core/identifiers';
+import { canonicalKey, hasAboutOwnShape, keyHint, LEAST_KEY, redactKeys } from './core/keys';
 import { createMemory } from './memory';
 import { isVersion } from './versions';
 

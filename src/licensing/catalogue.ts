@@ -39,7 +39,7 @@ import {
   type CatalogueProduct,
   type Includes,
 } from './bundles';
-import type { ActivationType } from './identifiers';
+import type { ActivationType } from './core/identifiers';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan, noProduct, requirePlan, requireProduct } from './find-or-refuse';

@@ -1,8 +1,8 @@
 import type { Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
 import type { DownloadRequest, FindRelease } from './download';
-import type { Found } from './lookup';
-import { entitledUntil, isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './verdict';
+import type { Found } from './core/lookup';
+import { entitledUntil, isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './core/verdict';
 
 /** What a customer's site is told beside the verdict on a download (docs/contract.md, 8.6). */
 export interface DownloadFacts {

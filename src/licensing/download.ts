@@ -1,10 +1,10 @@
 import type { Db } from '../store/database';
 import type { LicenseTerms } from '../store/licenses';
 import { findRelease, type Release } from '../store/releases';
-import { createBatches, eachOnce } from './batches';
-import type { Found } from './lookup';
+import { createBatches, eachOnce } from './core/batches';
+import type { Found } from './core/lookup';
 import { latestRelease } from './updates';
-import { byKey, entitledUntil, isRefusal, judgeDownload, judgeRelease, type Refusal } from './verdict';
+import { byKey, entitledUntil, isRefusal, judgeDownload, judgeRelease, type Refusal } from './core/verdict';
 import { isVersion } from './versions';
 
 export interface DownloadRequest {

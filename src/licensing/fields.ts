@@ -1,5 +1,5 @@
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_URL_LENGTH } from '../store/columns';
-import { containsKey } from './keys';
+import { containsKey } from './core/keys';
 import { OperatorError } from './operator-error';
 
 /** What a request's fields may hold. Refusals name the `field` for callers that cannot. */

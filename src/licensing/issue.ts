@@ -13,7 +13,7 @@ import {
 import { inTransaction } from '../store/transaction';
 import { requireCustomer, storedCustomer } from './customer-email';
 import { addDuration } from './durations';
-import { canonicalKey, generateKey, keyDigest } from './keys';
+import { canonicalKey, generateKey, keyDigest } from './core/keys';
 import { mergeMetadata, readMetadata, storedMetadata, type MetadataChanges } from './metadata';
 import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan } from './find-or-refuse';

@@ -5,10 +5,10 @@ import { bundlesOf, readCatalogue } from './bundles';
 import { storedCustomer } from './customer-email';
 import { addDuration, requireDuration, subtractDuration } from './durations';
 import { requirePlan, requireProduct } from './find-or-refuse';
-import { spellings } from './identifiers';
-import { asHint } from './keys';
+import { spellings } from './core/identifiers';
+import { asHint } from './core/keys';
 import { OperatorError } from './operator-error';
-import { STORED_STATUSES } from './states';
+import { STORED_STATUSES } from './core/states';
 import { endOfDay } from './timestamps';
 
 /** Which licences are listed; all that is said must hold. */

@@ -13,8 +13,8 @@ import {
 } from '../store/license-keys';
 import { setLicense, type LicenseChanges, type LockedLicense } from '../store/licenses';
 import { addDuration } from './durations';
-import { generateKey } from './keys';
-import { removeActivations } from './ledger';
+import { generateKey } from './core/keys';
+import { removeActivations } from './core/ledger';
 import { changeLicense, reasonOf, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { storedKey } from './sealing';

@@ -10,7 +10,7 @@ import {
 } from '../store/licenses';
 import { inSnapshot } from '../store/transaction';
 import { noLicense, requirePlanNamed, requireProduct } from './find-or-refuse';
-import { canonicalKey, keyDigest } from './keys';
+import { canonicalKey, keyDigest } from './core/keys';
 import { keysOf, type KeyUse } from './license-keys';
 import { toLicenseFilter } from './license-filter';
 import { OperatorError } from './operator-error';

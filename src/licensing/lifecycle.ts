@@ -4,7 +4,7 @@ import { inTransaction } from '../store/transaction';
 import { addDuration } from './durations';
 import { OperatorError } from './operator-error';
 import { noLicense } from './find-or-refuse';
-import { allowedTransitions, liveStatus, transitionTarget, type Transition } from './states';
+import { allowedTransitions, liveStatus, transitionTarget, type Transition } from './core/states';
 import { formatTimestampOrNull } from './timestamps';
 import { recordEvents } from './webhook-events';
 

@@ -21,7 +21,7 @@ import {
 } from './cursors';
 import { requireProduct } from './find-or-refuse';
 import { canonicalAddress } from './ip-addresses';
-import { asHint } from './keys';
+import { asHint } from './core/keys';
 import { toLicenseFilter, type LicenseQuery } from './license-filter';
 
 /**

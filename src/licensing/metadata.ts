@@ -1,5 +1,5 @@
 import { requireLabel } from './fields';
-import { containsKey } from './keys';
+import { containsKey } from './core/keys';
 import { OperatorError } from './operator-error';
 
 /** A licence's metadata: names and texts of the shop's own. Pure: issue.ts and amend.ts store it. */

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { keyDigest, keyHint, keyStart } from './keys';
+import { keyDigest, keyHint, keyStart } from './core/keys';
 
 /**
  * Sealed keys, which `license reveal` can show again: AES-256-GCM under LICENSING_KEY_SECRET, with the key's digest as

@@ -2,7 +2,7 @@ import { randomBytes, sign, type KeyObject } from 'node:crypto';
 import { findCoverage } from '../store/bundles';
 import type { Db } from '../store/database';
 import { listSigningKeys, raiseTokenDays } from '../store/signing-keys';
-import { createBatches } from './batches';
+import { createBatches } from './core/batches';
 import { createMemory } from './memory';
 import { acceptedKeys, openSigningKey, toJwk, withStates, type PublicJwk } from './signing-keys';
 import {

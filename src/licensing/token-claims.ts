@@ -1,5 +1,5 @@
 import type { LicenseTerms } from '../store/licenses';
-import type { LiveStatus } from './states';
+import type { LiveStatus } from './core/states';
 
 /** What a signed answer or file says (docs/signed-answers.md). Pure. */
 

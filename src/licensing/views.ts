@@ -10,7 +10,7 @@ import type { Issued } from './issue';
 import type { AddedKey, LicenseKey } from './license-keys';
 import { readMetadata } from './metadata';
 import type { SigningKeyInUse } from './signing-keys';
-import { liveStatus } from './states';
+import { liveStatus } from './core/states';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 
 /** Licences, activations and keys as JSON in snake_case; only `issuedJson` and `addedKeyJson` show a key. */

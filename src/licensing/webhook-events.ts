@@ -10,7 +10,7 @@ import { inTransaction } from '../store/transaction';
 import { listSubscribers, type Subscriber } from '../store/webhooks';
 import { createMemory } from './memory';
 import { readMetadata } from './metadata';
-import { liveStatus } from './states';
+import { liveStatus } from './core/states';
 import { formatTimestampOrNull } from './timestamps';
 
 /**

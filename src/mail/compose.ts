@@ -1,4 +1,4 @@
-import { asWritten } from '../licensing/identifiers';
+import { asWritten } from '../licensing/core/identifiers';
 import { API_PATH } from '../api';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
@@ -9,7 +9,7 @@ import { listKeys } from '../licensing/license-keys';
 import { OperatorError } from '../licensing/operator-error';
 import { formatDay } from '../licensing/dates';
 import { SealError } from '../licensing/sealing';
-import { isFinal, liveStatus } from '../licensing/states';
+import { isFinal, liveStatus } from '../licensing/core/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import { findLicensesByIds } from '../store/licenses';

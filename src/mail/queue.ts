@@ -4,7 +4,7 @@ import { noLicense } from '../licensing/find-or-refuse';
 import { issueLicenses, openKey, type Issued, type IssueRequest } from '../licensing/issue';
 import { findLicense, type License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
-import { isFinal, type LiveStatus } from '../licensing/states';
+import { isFinal, type LiveStatus } from '../licensing/core/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db, Transaction } from '../store/database';
 import { findLicensesOfCustomers } from '../store/licenses';

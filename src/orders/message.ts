@@ -1,6 +1,6 @@
 import { requireCustomer } from '../licensing/customer-email';
 import { requireLabel, requireWholeNumber } from '../licensing/fields';
-import { containsKey } from '../licensing/keys';
+import { containsKey } from '../licensing/core/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { isStorable } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../store/columns';

@@ -1,7 +1,7 @@
 import { changePlan, setLimit } from '../licensing/amend';
 import { changeState, setEnd } from '../licensing/lifecycle';
 import { OperatorError } from '../licensing/operator-error';
-import { isFinal, liveStatus } from '../licensing/states';
+import { isFinal, liveStatus } from '../licensing/core/states';
 import type { Transaction } from '../store/database';
 import { findEvents } from '../store/events';
 import type { LockedLicense } from '../store/licenses';

@@ -1,4 +1,4 @@
-import { liveStatus } from '../licensing/states';
+import { liveStatus } from '../licensing/core/states';
 import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/database';

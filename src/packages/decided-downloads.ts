@@ -1,8 +1,8 @@
 import type { Stats } from 'node:fs';
-import { createBatches, eachOnce } from '../licensing/batches';
+import { createBatches, eachOnce } from '../licensing/core/batches';
 import { decideDownload, type DownloadRequest, type FindRelease } from '../licensing/download';
-import type { Found } from '../licensing/lookup';
-import { isRefusal, type Refusal } from '../licensing/verdict';
+import type { Found } from '../licensing/core/lookup';
+import { isRefusal, type Refusal } from '../licensing/core/verdict';
 import type { Release } from '../store/releases';
 import { statPackage } from './package-files';
 

@@ -1,8 +1,8 @@
 import { joomlaEntries, readCatalogue } from '../licensing/bundles';
-import { canonicalKey, keyDigest as digestOf } from '../licensing/keys';
-import type { Licensing } from '../licensing/licensing';
-import { lookUp } from '../licensing/lookup';
-import type { RefusalCode } from '../licensing/verdict';
+import { canonicalKey, keyDigest as digestOf } from '../licensing/core/keys';
+import type { Licensing } from '../licensing/core/licensing';
+import { lookUp } from '../licensing/core/lookup';
+import type { RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, decideWithPackage } from '../packages/decided-downloads';
 import { packagePath } from '../packages/package-files';
 import type { Db } from '../store/database';

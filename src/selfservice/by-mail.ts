@@ -1,7 +1,7 @@
 import { readCatalogue } from '../licensing/bundles';
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
-import { spellings } from '../licensing/identifiers';
-import { lookUp, type Found } from '../licensing/lookup';
+import { spellings } from '../licensing/core/identifiers';
+import { lookUp, type Found } from '../licensing/core/lookup';
 import { isSealedWith } from '../licensing/sealing';
 import {
   listNewestActivations,

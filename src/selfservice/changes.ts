@@ -6,10 +6,10 @@ import { lockLicense, type LockedLicense } from '../store/licenses';
 import { inTransaction } from '../store/transaction';
 import { revealKey } from '../licensing/amend';
 import { isOpen, rekey } from '../licensing/license-keys';
-import { removeActivations } from '../licensing/ledger';
+import { removeActivations } from '../licensing/core/ledger';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { isRefusal } from '../licensing/verdict';
+import { isRefusal } from '../licensing/core/verdict';
 import { ACTOR, findRemovals, removalsOf, type Removals } from './removals';
 
 /**

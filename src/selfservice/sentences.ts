@@ -1,4 +1,4 @@
-import type { RefusalCode } from '../licensing/verdict';
+import type { RefusalCode } from '../licensing/core/verdict';
 import type { Attention } from './by-mail';
 import type { Removals } from './removals';
 import type { Slots, Standing } from './standing';

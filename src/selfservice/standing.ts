@@ -1,6 +1,6 @@
-import type { Found } from '../licensing/lookup';
-import { liveStatus, type LiveStatus } from '../licensing/states';
-import { asShown, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/verdict';
+import type { Found } from '../licensing/core/lookup';
+import { liveStatus, type LiveStatus } from '../licensing/core/states';
+import { asShown, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/core/verdict';
 
 /** What a licence lets its customer do now, as the functions that judge customers say. Sentences: `sentences.ts`. */
 export type Standing =

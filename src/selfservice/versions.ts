@@ -1,8 +1,8 @@
 import { includedIn, type Catalogue, type CatalogueProduct } from '../licensing/bundles';
 import type { FindRelease } from '../licensing/download';
-import type { Found } from '../licensing/lookup';
+import type { Found } from '../licensing/core/lookup';
 import { latestOf } from '../licensing/updates';
-import type { RefusalCode } from '../licensing/verdict';
+import type { RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, decideWithPackage, type DecidedDownload } from '../packages/decided-downloads';
 import type { Release } from '../store/releases';
 

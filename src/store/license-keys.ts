@@ -17,7 +17,7 @@ export interface LicenseKey {
   id: number;
   licenseId: number;
   keyDigest: string;
-  /** see `keyHint` in licensing/keys.ts */
+  /** see `keyHint` in licensing/core/keys.ts */
   keyHint: string | null;
   /** see `keyStart` there */
   keyStart: string | null;

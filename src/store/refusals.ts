@@ -36,7 +36,7 @@ export interface RefusedLicense extends Standing {
   activationsUsed: number;
 }
 
-/** As much of a licence as its status now is told from (licensing/states.ts). */
+/** As much of a licence as its status now is told from (licensing/core/states.ts). */
 interface Standing {
   status: string;
   expiresAt: Date | null;

@@ -1,5 +1,5 @@
 import { isOpen } from '../licensing/license-keys';
-import { liveStatus } from '../licensing/states';
+import { liveStatus } from '../licensing/core/states';
 import type { LicenseKey } from '../store/license-keys';
 import type { License } from '../store/licenses';
 import {

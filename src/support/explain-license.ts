@@ -1,5 +1,5 @@
-import { entitledUntil } from '../licensing/verdict';
-import { liveStatus } from '../licensing/states';
+import { entitledUntil } from '../licensing/core/verdict';
+import { liveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
 import type { OutboxRow } from '../store/outbox';
 import { explainFreeSites } from './explain-sites';

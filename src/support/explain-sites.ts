@@ -1,4 +1,4 @@
-import { normalizeIdentifier } from '../licensing/identifiers';
+import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { isLocalSite, isStagingName, mostFree, placeSite, siteOf } from '../licensing/staging-sites';
 import type { Activation } from '../store/activations';
 import type { License } from '../store/licenses';

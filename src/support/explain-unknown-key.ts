@@ -1,4 +1,4 @@
-import { liveStatus } from '../licensing/states';
+import { liveStatus } from '../licensing/core/states';
 import { cause, finding, type Cause, type Finding, type MeantKey } from './findings';
 import type { Known, Likely } from './known';
 

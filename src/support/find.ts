@@ -1,8 +1,8 @@
 import type { LanguageCode } from '../licensing/dates';
 import { storedCustomer } from '../licensing/customer-email';
-import { spellings } from '../licensing/identifiers';
+import { spellings } from '../licensing/core/identifiers';
 import { canonicalAddress } from '../licensing/ip-addresses';
-import { asHint, asStart, canonicalKey, hasAboutOwnShape, keyDigest } from '../licensing/keys';
+import { asHint, asStart, canonicalKey, hasAboutOwnShape, keyDigest } from '../licensing/core/keys';
 import { isOpen } from '../licensing/license-keys';
 import { isMarked, requireLicenseNamed } from '../licensing/licenses';
 import { listLicensePage } from '../licensing/lists';

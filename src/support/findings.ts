@@ -1,4 +1,4 @@
-import type { LiveStatus } from '../licensing/states';
+import type { LiveStatus } from '../licensing/core/states';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Access, LoggedAccess } from '../store/access-log';
 import type { Name } from './known';

@@ -1,7 +1,7 @@
-import { normalizeIdentifier } from '../licensing/identifiers';
+import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { includedIn, readCatalogue } from '../licensing/bundles';
 import { latestRelease } from '../licensing/updates';
-import { liveStatus } from '../licensing/states';
+import { liveStatus } from '../licensing/core/states';
 import { countDownloads, type LoggedAccess } from '../store/access-log';
 import {
   activationKey,

@@ -1,4 +1,4 @@
-import { keyDigest } from '../licensing/keys';
+import { keyDigest } from '../licensing/core/keys';
 import { isOpen } from '../licensing/license-keys';
 import type { Db } from '../store/database';
 import { findEvents } from '../store/events';

@@ -1,7 +1,7 @@
 import { domainToUnicode } from 'node:url';
-import { spellings, type ActivationType, type Spellings } from '../licensing/identifiers';
+import { spellings, type ActivationType, type Spellings } from '../licensing/core/identifiers';
 import { storedCustomer } from '../licensing/customer-email';
-import { asHint } from '../licensing/keys';
+import { asHint } from '../licensing/core/keys';
 import { findAccessesWith, lastAccessId, type LoggedAccess } from '../store/access-log';
 import { activationKey, findActivationsOf } from '../store/activations';
 import type { Db } from '../store/database';

@@ -4,7 +4,7 @@ import { listProducts } from '../licensing/catalogue';
 import { formatNumber, type LanguageCode } from '../licensing/dates';
 import { subtractDuration } from '../licensing/durations';
 import { listRequestPage } from '../licensing/lists';
-import { liveStatus } from '../licensing/states';
+import { liveStatus } from '../licensing/core/states';
 import { dayOf, daysBetween } from '../licensing/timestamps';
 import { latestRelease } from '../licensing/updates';
 import { latestOf } from '../store/access-log';

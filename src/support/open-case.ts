@@ -1,5 +1,5 @@
 import { canonicalAddress } from '../licensing/ip-addresses';
-import { asHint, canonicalKey, keyDigest } from '../licensing/keys';
+import { asHint, canonicalKey, keyDigest } from '../licensing/core/keys';
 import { isMarked, requireLicenseNamed } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';

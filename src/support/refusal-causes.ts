@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js';
 import { includedIn, includesNone } from '../licensing/bundles';
-import { normalizeIdentifier } from '../licensing/identifiers';
+import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { isOpen } from '../licensing/license-keys';
-import { entitledUntil } from '../licensing/verdict';
-import { liveStatus, type LiveStatus } from '../licensing/states';
+import { entitledUntil } from '../licensing/core/verdict';
+import { liveStatus, type LiveStatus } from '../licensing/core/states';
 import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/activations';
 import type { EventAction } from '../store/events';

@@ -1,6 +1,6 @@
 import { formatDay, formatDuration, formatNumber, type LanguageCode } from '../licensing/dates';
 import { prolongedUntil } from '../licensing/lifecycle';
-import { liveStatus } from '../licensing/states';
+import { liveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
 import { revival } from './explain-license';
 import type { Action, StateFacts } from './findings';

@@ -1,5 +1,5 @@
 import type { LanguageCode } from '../licensing/dates';
-import { liveStatus } from '../licensing/states';
+import { liveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
 import type { Code, MeantKey, StateFacts } from './findings';
 import { REPLIES, type ReplyFacts } from './reply-texts';

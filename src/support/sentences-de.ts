@@ -1,4 +1,4 @@
-import type { LiveStatus } from '../licensing/states';
+import type { LiveStatus } from '../licensing/core/states';
 import {
   isOfDownload,
   type EndedKey,

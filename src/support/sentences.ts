@@ -1,6 +1,6 @@
 import { formatDay } from '../licensing/dates';
-import type { LiveStatus } from '../licensing/states';
-import type { RefusalCode } from '../licensing/verdict';
+import type { LiveStatus } from '../licensing/core/states';
+import type { RefusalCode } from '../licensing/core/verdict';
 import type { CauseFacts, Code, RequestFacts, StateFacts } from './findings';
 import { GERMAN } from './sentences-de';
 import { ENGLISH } from './sentences-en';

@@ -1,4 +1,4 @@
-import { canonicalKey, hasOwnShape } from '../licensing/keys';
+import { canonicalKey, hasOwnShape } from '../licensing/core/keys';
 
 /**
  * Finds the licence a mistyped key was meant for. For keys sent by requests only the hint is known (see `keyHint`).

@@ -1,4 +1,4 @@
-import { keyHint } from '../licensing/keys';
+import { keyHint } from '../licensing/core/keys';
 import { listAccesses, listAccessesNearby, type LoggedAccess } from '../store/access-log';
 import { isOpen } from '../licensing/license-keys';
 import type { Db } from '../store/database';

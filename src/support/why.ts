@@ -1,10 +1,10 @@
 import { includedIn, readCatalogue } from '../licensing/bundles';
 import { createReleaseFinder, decideDownload } from '../licensing/download';
-import { canonicalKey } from '../licensing/keys';
-import { lookUp, type Found } from '../licensing/lookup';
+import { canonicalKey } from '../licensing/core/keys';
+import { lookUp, type Found } from '../licensing/core/lookup';
 import { OperatorError } from '../licensing/operator-error';
-import { liveStatus } from '../licensing/states';
-import { isRefusal, judgeNewSite, type Refusal } from '../licensing/verdict';
+import { liveStatus } from '../licensing/core/states';
+import { isRefusal, judgeNewSite, type Refusal } from '../licensing/core/verdict';
 import { statPackage } from '../packages/package-files';
 import type { Db } from '../store/database';
 import type { License } from '../store/licenses';

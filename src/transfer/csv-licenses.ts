@@ -1,8 +1,8 @@
 import { quantity } from '../licensing/quantity';
-import { normalizeIdentifier } from '../licensing/identifiers';
+import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { EMAIL_EXPECTED, findEmail } from '../licensing/customer-email';
 import { requireKey } from '../licensing/issue';
-import { keyDigest, LEAST_KEY } from '../licensing/keys';
+import { keyDigest, LEAST_KEY } from '../licensing/core/keys';
 import {
   MAX_METADATA_NAMES,
   MAX_METADATA_TEXT,
@@ -11,7 +11,7 @@ import {
 } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { findNamed } from '../licensing/find-or-refuse';
-import type { StoredStatus } from '../licensing/states';
+import type { StoredStatus } from '../licensing/core/states';
 import { dayOf, parseMoment } from '../licensing/timestamps';
 import type { Plan, Product } from '../store/catalogue';
 import { MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';

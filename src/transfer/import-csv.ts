@@ -1,12 +1,12 @@
 import { quantity } from '../licensing/quantity';
 import { storedCustomer } from '../licensing/customer-email';
-import { isSentWhole } from '../licensing/keys';
+import { isSentWhole } from '../licensing/core/keys';
 import { storedMetadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { findNamed } from '../licensing/find-or-refuse';
 import { storedKey } from '../licensing/sealing';
 import { placeSites, type PlacedSite } from '../licensing/staging-sites';
-import { liveStatus } from '../licensing/states';
+import { liveStatus } from '../licensing/core/states';
 import { dayOf, formatTimestampOrNull } from '../licensing/timestamps';
 import { activationKey, findActivations, type Activation } from '../store/activations';
 import { listPlans, listProducts, sharePlans, type Plan, type Product } from '../store/catalogue';

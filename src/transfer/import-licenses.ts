@@ -2,7 +2,7 @@ import { findEmail } from '../licensing/customer-email';
 import { metadataDifference, storedMetadata } from '../licensing/metadata';
 import { isSealedWith } from '../licensing/sealing';
 import { siteOf } from '../licensing/staging-sites';
-import { isFinal } from '../licensing/states';
+import { isFinal } from '../licensing/core/states';
 import { formatTimestamp } from '../licensing/timestamps';
 import {
   activationKey,

@@ -1,9 +1,9 @@
 import type { Includes } from '../licensing/bundles';
 import { DURATION } from '../licensing/durations';
 import { isHttpsUrl } from '../licensing/fields';
-import { ACTIVATION_TYPES } from '../licensing/identifiers';
+import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
 import { isMetadata, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
-import { STORED_STATUSES } from '../licensing/states';
+import { STORED_STATUSES } from '../licensing/core/states';
 import { formatTimestamp, isStorable } from '../licensing/timestamps';
 import {
   MAX_IDENTIFIER_LENGTH,

@@ -5,7 +5,7 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { redactKeys } from '../licensing/keys';
+import { redactKeys } from '../licensing/core/keys';
 import { AddressRefused, type AddressRules } from './addresses';
 
 /** One attempt to deliver a webhook over HTTP. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { listOperators } from '../access/operators';
-import { createBatches } from '../licensing/batches';
+import { createBatches } from '../licensing/core/batches';
 import { SealError } from '../licensing/sealing';
 import { queueMail, type Mailing } from '../mail/queue';
 import type { Db } from '../store/database';

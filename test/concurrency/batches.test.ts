@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { createBatches, eachOnce, BusyError } from '../../src/licensing/batches';
+import { createBatches, eachOnce, BusyError } from '../../src/licensing/core/batches';
 import { rememberBriefly } from '../../src/licensing/updates';
 import request from 'supertest';
 import { giveRelease, makePackage } from '../support/packages';
@@ -74,7 +74,7 @@ describe('a group', () => {
 
   test('hands over an answer that failed while the next batch is begun, and the process lives on', async () => {
     const program = `
-      const { createBatches } = require('./dist/src/licensing/batches');
+      const { createBatches } = require('./dist/src/licensing/core/batches');
       const work = (items) => Promise.resolve(items.map(() => Promise.reject(new Error('locked'))));
       const submit = createBatches(work, { maxItems: 1, maxWaiting: 10 });
       Promise.allSettled([submit(1), submit(2), submit(3)]).then((all) =>

@@ -6,7 +6,7 @@ import { changePlan, setLimit } from '../../src/licensing/amend';
 import { addPlan, changePlanLimit, editPlan, removePlan } from '../../src/licensing/catalogue';
 import { addKey } from '../../src/licensing/license-keys';
 import { setKey } from '../../src/store/license-keys';
-import { createLedger } from '../../src/licensing/ledger';
+import { createLedger } from '../../src/licensing/core/ledger';
 import { publishRelease } from '../../src/packages/releases';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { importCsv } from '../../src/transfer/import-csv';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import { ACTIVATION_TYPES, normalizeIdentifier, spellings } from '../../src/licensing/identifiers';
-import { lookUp, type Found } from '../../src/licensing/lookup';
-import { keyDigest } from '../../src/licensing/keys';
+import { ACTIVATION_TYPES, normalizeIdentifier, spellings } from '../../src/licensing/core/identifiers';
+import { lookUp, type Found } from '../../src/licensing/core/lookup';
+import { keyDigest } from '../../src/licensing/core/keys';
 import {
   BACKENDS,
   giveLicense,

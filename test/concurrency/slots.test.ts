@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
-import { canonicalKey, generateKey } from '../../src/licensing/keys';
+import { canonicalKey, generateKey } from '../../src/licensing/core/keys';
 import type { Db } from '../../src/store/database';
 import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';

@@ -3,7 +3,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import request from 'supertest';
-import { ACTIVATION_TYPES, normalizeIdentifier, type ActivationType } from '../../src/licensing/identifiers';
+import {
+  ACTIVATION_TYPES,
+  normalizeIdentifier,
+  type ActivationType,
+} from '../../src/licensing/core/identifiers';
 import { MAX_IDENTIFIER_LENGTH } from '../../src/store/columns';
 import {
   BACKENDS,

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addSigningKey } from '../../src/licensing/signing-keys';
 import type { Settings } from '../../src/config';
-import { generateKey } from '../../src/licensing/keys';
+import { generateKey } from '../../src/licensing/core/keys';
 import { IS_WHOLE, runs } from '../support/extent';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';

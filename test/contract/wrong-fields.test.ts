@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { bodyError } from '../../src/http/faults';
-import { generateKey } from '../../src/licensing/keys';
+import { generateKey } from '../../src/licensing/core/keys';
 import {
   BACKENDS,
   giveLicense,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from 'mysql2/promise';
 import { readConfig, type Settings } from '../../src/config';
-import { keyDigest } from '../../src/licensing/keys';
+import { keyDigest } from '../../src/licensing/core/keys';
 import { openDatabase, type Db } from '../../src/store/database';
 import { migrationConfig } from '../../src/store/migrate';
 import { migrationNames } from '../../migrations/index';

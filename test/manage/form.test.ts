@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Operation } from '../../src/http/manage/operation';
-import { OPERATIONS } from '../../src/http/manage/operations';
+import type { Operation } from '../../src/operations/operation';
+import { OPERATIONS } from '../../src/operations/operations';
 import { expectNoSecrets, expectRefusal, MANAGE, startManaged, type Managed } from '../support/manage';
 import { sendRaw } from '../support/raw-http';
 import { BACKENDS, giveLicense, givePlan, rows } from '../support/service';

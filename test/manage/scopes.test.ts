@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateToken } from '../../src/access/token-text';
-import { OPERATIONS } from '../../src/http/manage/operations';
+import { OPERATIONS } from '../../src/operations/operations';
 import { expectNoSecrets, expectRefusal, manageClient, startManaged, type Managed } from '../support/manage';
 import { BACKENDS, giveLicense, givePlan, rows, storedLicense, startTestService } from '../support/service';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Context } from '../../src/http/context';
-import type { Operation } from '../../src/http/manage/operation';
-import { OPERATIONS } from '../../src/http/manage/operations';
+import type { Operation } from '../../src/operations/operation';
+import { OPERATIONS } from '../../src/operations/operations';
 import { clearSessionCookie, setSessionCookie } from '../../src/http/session-cookies';
 import { endSession, openOperatorSession, openSession } from '../../src/access/sessions';
 import { createAuthenticator } from '../../src/access/authenticate';

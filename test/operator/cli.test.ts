@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
 import { formatTable } from '../../src/cli/tables';
-import { generateKey, keyDigest } from '../../src/licensing/keys';
+import { generateKey, keyDigest } from '../../src/licensing/core/keys';
 import { table } from '../../src/store/database';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
 import request from 'supertest';
 import { issueLicenses } from '../../src/licensing/issue';
-import { keyDigest } from '../../src/licensing/keys';
+import { keyDigest } from '../../src/licensing/core/keys';
 import { addKey, endKey, rekey } from '../../src/licensing/license-keys';
 import {
   addSigningKey,

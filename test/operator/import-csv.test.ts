@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
-import { generateKey, keyDigest } from '../../src/licensing/keys';
+import { generateKey, keyDigest } from '../../src/licensing/core/keys';
 import type { Db } from '../../src/store/database';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';

@@ -15,7 +15,7 @@ import {
   type PageRequest,
   type RequestQuery,
 } from '../../src/licensing/lists';
-import { liveStatus } from '../../src/licensing/states';
+import { liveStatus } from '../../src/licensing/core/states';
 import { addDuration, subtractDuration } from '../../src/licensing/durations';
 import { endOfDay } from '../../src/licensing/timestamps';
 import { createAccessLog } from '../../src/licensing/access-log';

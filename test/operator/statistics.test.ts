@@ -6,7 +6,7 @@ import { readConfig, type Settings } from '../../src/config';
 import { createAccessLog, type AccessLog } from '../../src/licensing/access-log';
 import { createClientHistory } from '../../src/licensing/client-history';
 import { issueLicenses } from '../../src/licensing/issue';
-import { createLedger } from '../../src/licensing/ledger';
+import { createLedger } from '../../src/licensing/core/ledger';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import {
   countAllLicenses,

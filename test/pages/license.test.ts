@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openSession } from '../../src/access/sessions';
-import { addActivation } from '../../src/licensing/activations';
+import { addActivation } from '../../src/licensing/core/activations';
 import { findLicense, type License } from '../../src/licensing/licenses';
 import { insertEvents } from '../../src/store/events';
 import { table } from '../../src/store/database';

@@ -12,7 +12,7 @@ import { createClientAddressReader } from '../../src/http/client-address';
 import { createMemoryLimiter, FIXED_LIMITS, type Limiter } from '../../src/http/rate-limit';
 import { editProduct } from '../../src/licensing/catalogue';
 import { changeState } from '../../src/licensing/lifecycle';
-import { createLicensing, type Licensing } from '../../src/licensing/licensing';
+import { createLicensing, type Licensing } from '../../src/licensing/core/licensing';
 import type { ChangeMail } from '../../src/selfservice/changes';
 import { giveRelease } from '../support/packages';
 import {

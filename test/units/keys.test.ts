@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { createConnection, type Connection } from 'mysql2/promise';
 import request from 'supertest';
 import { issueLicenses } from '../../src/licensing/issue';
-import { canonicalKey, generateKey, hasOwnShape, keyDigest, keyHint } from '../../src/licensing/keys';
+import { canonicalKey, generateKey, hasOwnShape, keyDigest, keyHint } from '../../src/licensing/core/keys';
 import { isSealedWith, openSealedKey, sealKey, SealError } from '../../src/licensing/sealing';
 import {
   BACKENDS,

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { normalizeIdentifier } from '../../src/licensing/identifiers';
+import { normalizeIdentifier } from '../../src/licensing/core/identifiers';
 import { isLocalSite, isStagingName, registrableDomain } from '../../src/licensing/staging-sites';
 
 /** The examples of the documentation: what it shows is what is tested. */

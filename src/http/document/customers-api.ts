@@ -1,9 +1,9 @@
 import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
 import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../../api';
-import { ACTIVATION_TYPES } from '../../licensing/identifiers';
+import { ACTIVATION_TYPES } from '../../licensing/core/identifiers';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../../store/columns';
-import { exactly, oneOf, orNull, Text, TextOrNull, Time, TimeOrNull } from '../manage/schemas';
-import { STATUSES } from '../manage/things';
+import { exactly, oneOf, orNull, Text, TextOrNull, Time, TimeOrNull } from '../../operations/schemas';
+import { STATUSES } from '../../operations/things';
 import { customerFailure, HEADERS, jsonAnswer, serverRefusal, type CustomerCode } from './answers';
 import type { Components, Json } from './components';
 import { PAGE_FILES } from './page-files';

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
-import type { Operation } from '../manage/operation';
-import { OPERATION_GROUPS } from '../manage/operations';
+import type { Operation } from '../../operations/operation';
+import { OPERATION_GROUPS } from '../../operations/operations';
 import { HEADER_COMPONENTS, HEADERS, jsonAnswer, manageFailure, manageFailures } from './answers';
 import { createComponents, type Components, type Json } from './components';
 import { OPERATOR_COOKIE } from '../session-cookies';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ManageError, toFailure, type Failure } from '../manage/failures';
-import { OPERATIONS } from '../manage/operations';
-import type { Operation } from '../manage/operation';
-import { perform, requireRight, type Given } from '../manage/perform';
-import type { Upload } from '../manage/upload';
+import { ManageError, toFailure, type Failure } from '../../operations/failures';
+import { OPERATIONS } from '../../operations/operations';
+import type { Operation } from '../../operations/operation';
+import { perform, requireRight, type Given } from '../../operations/perform';
+import type { Upload } from '../api/upload';
 import { formState, toFormFailure, type FormState } from './form-state';
 import type { Answer, OperatorCall, PageCall } from './page';
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Failure } from '../manage/failures';
+import type { Failure } from '../../operations/failures';
 import type { Texts } from './texts/texts';
 
 /** A form as it is shown: at first, or again with what was typed and what is wrong with it. */

@@ -10,7 +10,7 @@ import { sendText } from '../answers';
 import type { Context, Middleware, State } from '../context';
 import type { Limiter } from '../rate-limit';
 import { ClientGoneError, inTime } from '../faults';
-import { ManageError } from '../manage/failures';
+import { ManageError } from '../../operations/failures';
 import { pagesBase } from '../prefix';
 import { parseForm } from '../../licensing/forms';
 import { LargeBodyError, readBytes } from '../read-body';

@@ -3,7 +3,7 @@ import type { Client } from '../../../selfservice/by-key';
 import type { Changing } from '../../../selfservice/changes';
 import { CUSTOMER_SENTENCES, type CustomerSentences } from '../../../selfservice/sentences';
 import type { Context } from '../../context';
-import { ManageError, notFound } from '../../manage/failures';
+import { ManageError, notFound } from '../../../operations/failures';
 import { readSessionCookie } from '../../session-cookies';
 import type { Answer, CustomerCall, PageCall, Route } from '../page';
 import type { View } from '../view';

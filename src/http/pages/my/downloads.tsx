@@ -1,5 +1,5 @@
 import { decideMyDownload, type Opener } from '../../../selfservice/by-key';
-import type { RefusalCode } from '../../../licensing/verdict';
+import type { RefusalCode } from '../../../licensing/core/verdict';
 import { PACKAGE_HEADERS } from '../../answers';
 import { sendPackage } from '../../downloads';
 import { fieldOf } from '../form-state';

@@ -1,4 +1,4 @@
-import { asWritten } from '../../../licensing/identifiers';
+import { asWritten } from '../../../licensing/core/identifiers';
 import { readCatalogue } from '../../../licensing/bundles';
 import { readMySite, type MySite } from '../../../selfservice/by-mail';
 import { freeMySite } from '../../../selfservice/changes';

@@ -1,4 +1,4 @@
-import { asWritten } from '../../../licensing/identifiers';
+import { asWritten } from '../../../licensing/core/identifiers';
 import type { Child } from 'hono/jsx';
 import type { MySite } from '../../../selfservice/by-mail';
 import { Table, type Column } from '../kit/table';

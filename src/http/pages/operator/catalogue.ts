@@ -1,4 +1,4 @@
-import { ManageError } from '../../manage/failures';
+import { ManageError } from '../../../operations/failures';
 import { listProducts, type CatalogueProduct } from '../../../licensing/catalogue';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
 import { listOfferedVersions } from '../../../joomla/update-xml/offered';

@@ -6,7 +6,7 @@ import { SECTION_NAMES, type Section } from '../../../privacy/stored-data';
 import { findEmail } from '../../../licensing/customer-email';
 import { isCustomerDigest } from '../../../store/customer-digest';
 import { tellRequests, type ToldRequest } from '../../../support/requests';
-import { ManageError } from '../../manage/failures';
+import { ManageError } from '../../../operations/failures';
 import { act, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { TextField } from '../kit/fields';

@@ -1,4 +1,4 @@
-import type { Examined } from '../../manage/settings';
+import type { Examined } from '../../../operations/settings';
 import { Icon } from '../kit/icons';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';

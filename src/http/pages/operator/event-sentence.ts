@@ -1,4 +1,4 @@
-import { asWritten } from '../../../licensing/identifiers';
+import { asWritten } from '../../../licensing/core/identifiers';
 import type { RecordedEvent } from '../../../store/events';
 import type { Format } from '../format';
 import type { Texts } from '../texts/texts';

@@ -1,5 +1,5 @@
 import { storedCustomer } from '../../../licensing/customer-email';
-import { canonicalKey, keyHint } from '../../../licensing/keys';
+import { canonicalKey, keyHint } from '../../../licensing/core/keys';
 import { listProducts } from '../../../licensing/catalogue';
 import { OperatorError } from '../../../licensing/operator-error';
 import { customerDigest } from '../../../store/customer-digest';

@@ -1,7 +1,7 @@
 import { plansOf } from '../../../licensing/catalogue';
 import { listEventPage } from '../../../licensing/lists';
 import type { RecordedEvent } from '../../../store/events';
-import { requireLicense } from '../../manage/reading';
+import { requireLicense } from '../../../operations/reading';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';

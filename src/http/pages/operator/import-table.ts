@@ -4,8 +4,8 @@ import { readCsv, textOfCsv } from '../../../transfer/csv';
 import { guessCsvColumns } from '../../../transfer/csv-guess';
 import { CSV_FIELDS, readCsvMap, type CsvField, type CsvTarget } from '../../../transfer/csv-licenses';
 import { importCsv, type CsvImportReport } from '../../../transfer/import-csv';
-import { CSV_UPLOAD, MAX_ROWS, oneChunk } from '../../manage/imports';
-import { receiveUpload } from '../../manage/upload';
+import { CSV_UPLOAD, MAX_ROWS, oneChunk } from '../../../operations/imports';
+import { receiveUpload } from '../../api/upload';
 import type { OperatorCall } from '../page';
 
 /**

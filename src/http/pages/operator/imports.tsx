@@ -1,6 +1,6 @@
 import { listProducts, plansOf } from '../../../licensing/catalogue';
 import { OperatorError } from '../../../licensing/operator-error';
-import { MAX_ROWS } from '../../manage/imports';
+import { MAX_ROWS } from '../../../operations/imports';
 import { act, refusalOf } from '../act';
 import { formState, SIGN_IN_AGAIN, toFormFailure, type FormFailure } from '../form-state';
 import type { Answer, OperatorCall, Route } from '../page';

@@ -2,7 +2,7 @@ import { plansOf, type Plan } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
 import { prolongedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
-import { invalid, notFound, type Failure } from '../../manage/failures';
+import { invalid, notFound, type Failure } from '../../../operations/failures';
 import { act, filled } from '../act';
 import type { FormState } from '../form-state';
 import { Choices, Select, TextField, type Option } from '../kit/fields';

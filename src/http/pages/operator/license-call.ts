@@ -1,7 +1,7 @@
 import { findLicense, type License } from '../../../licensing/licenses';
-import { isFinal, type LiveStatus } from '../../../licensing/states';
-import { notFound } from '../../manage/failures';
-import { readId } from '../../manage/reading';
+import { isFinal, type LiveStatus } from '../../../licensing/core/states';
+import { notFound } from '../../../operations/failures';
+import { readId } from '../../../operations/reading';
 import { hasOperation } from '../act';
 import type { OperatorCall } from '../page';
 import type { Texts } from '../texts/texts';

@@ -1,7 +1,7 @@
-import { asWritten } from '../../../licensing/identifiers';
+import { asWritten } from '../../../licensing/core/identifiers';
 import { viewLicense, type LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
-import { allowedTransitions, liveStatus } from '../../../licensing/states';
+import { allowedTransitions, liveStatus } from '../../../licensing/core/states';
 import { act, filled } from '../act';
 import type { FormState } from '../form-state';
 import { FinalAction } from '../kit/final-action';

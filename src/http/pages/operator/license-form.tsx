@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { License } from '../../../licensing/licenses';
-import type { Failure } from '../../manage/failures';
+import type { Failure } from '../../../operations/failures';
 import { attempt } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';

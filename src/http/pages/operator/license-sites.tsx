@@ -1,11 +1,11 @@
-import { asWritten } from '../../../licensing/identifiers';
-import { findActivation } from '../../../licensing/activations';
+import { asWritten } from '../../../licensing/core/identifiers';
+import { findActivation } from '../../../licensing/core/activations';
 import type { LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { searchSitePage } from '../../../licensing/lists';
 import { activationJson } from '../../../licensing/views';
-import { notFound } from '../../manage/failures';
-import { readId } from '../../manage/reading';
+import { notFound } from '../../../operations/failures';
+import { readId } from '../../../operations/reading';
 import { act, filled, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Form, Submit, TextField } from '../kit/fields';

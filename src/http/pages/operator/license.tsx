@@ -2,7 +2,7 @@ import { customerDigest } from '../../../store/customer-digest';
 import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';
 import { viewLicense, type LicenseView } from '../../../licensing/license-view';
-import { allowedTransitions, liveStatus } from '../../../licensing/states';
+import { allowedTransitions, liveStatus } from '../../../licensing/core/states';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
 import { listCustomers } from '../../../privacy/customer-list';

@@ -1,7 +1,7 @@
 import { readStatistics } from '../../../licensing/statistics';
 import { listLicensePage, type LicenseQuery } from '../../../licensing/lists';
 import type { License } from '../../../licensing/licenses';
-import { liveStatus } from '../../../licensing/states';
+import { liveStatus } from '../../../licensing/core/states';
 import { licenseJson } from '../../../licensing/views';
 import { OperatorError } from '../../../licensing/operator-error';
 import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';

@@ -1,5 +1,5 @@
 import { addOperator, listOperators, removeOperator, type Operator } from '../../../access/operators';
-import { ManageError } from '../../manage/failures';
+import { ManageError } from '../../../operations/failures';
 import { clearSessionCookie } from '../../session-cookies';
 import { attempt } from '../act';
 import { formState, type FormState } from '../form-state';

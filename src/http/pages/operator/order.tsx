@@ -1,6 +1,6 @@
 import { customerDigest } from '../../../store/customer-digest';
 import { plansOf } from '../../../licensing/catalogue';
-import { liveStatus } from '../../../licensing/states';
+import { liveStatus } from '../../../licensing/core/states';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
 import { noOrder } from '../../../orders/record';

@@ -1,7 +1,7 @@
 import { countLicensesOnPlans, PLAN_DEFAULTS, readProduct, type Plan } from '../../../licensing/catalogue';
 import { requirePlan } from '../../../licensing/find-or-refuse';
-import { ACTIVATION_TYPES } from '../../../licensing/identifiers';
-import { invalid, type Failure } from '../../manage/failures';
+import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
+import { invalid, type Failure } from '../../../operations/failures';
 import { act, attempt, filled, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Choices, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';

@@ -1,5 +1,5 @@
 import { listProducts, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
-import type { Failure } from '../../manage/failures';
+import type { Failure } from '../../../operations/failures';
 import { act, attempt, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Choices, Form, FormErrors, Submit, TextField } from '../kit/fields';

@@ -1,7 +1,7 @@
 import { findReleaseById, releasesOf, type Release } from '../../../packages/releases';
 import { latestOf } from '../../../licensing/updates';
 import { compareVersions, isPrerelease } from '../../../licensing/versions';
-import { ManageError } from '../../manage/failures';
+import { ManageError } from '../../../operations/failures';
 import { act, attempt } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Form, FormErrors, Submit, TextArea } from '../kit/fields';

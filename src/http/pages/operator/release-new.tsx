@@ -1,7 +1,7 @@
 import { isFresh } from '../../../access/sessions';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import { readProduct } from '../../../licensing/catalogue';
-import type { Failure } from '../../manage/failures';
+import type { Failure } from '../../../operations/failures';
 import { act, attempt } from '../act';
 import { formState, type FormState } from '../form-state';
 import {

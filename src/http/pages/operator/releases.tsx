@@ -3,7 +3,7 @@ import type { CatalogueProduct } from '../../../licensing/catalogue';
 import { listReleasePage } from '../../../licensing/lists';
 import { readStatistics } from '../../../licensing/statistics';
 import { releaseJson } from '../../../licensing/views';
-import { ManageError } from '../../manage/failures';
+import { ManageError } from '../../../operations/failures';
 import { Options } from '../kit/fields';
 import { Icon, type IconName } from '../kit/icons';
 import { OperatorPage } from '../kit/operator-page';

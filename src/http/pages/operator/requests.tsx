@@ -5,7 +5,7 @@ import { readStatistics } from '../../../licensing/statistics';
 import { parseMoment } from '../../../licensing/timestamps';
 import { refusalReason, REFUSAL_CODES } from '../../../support/needs-you';
 import { tellRequests, type ToldRequest } from '../../../support/requests';
-import { requireLicense } from '../../manage/reading';
+import { requireLicense } from '../../../operations/reading';
 import { Options } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';

@@ -1,5 +1,5 @@
 import { listSigningKeys, type SigningKeyInUse } from '../../../licensing/signing-keys';
-import { ManageError } from '../../manage/failures';
+import { ManageError } from '../../../operations/failures';
 import { act, attempt, filled } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Form, FormErrors, Submit } from '../kit/fields';

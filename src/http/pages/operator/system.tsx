@@ -3,7 +3,7 @@ import { listOperators } from '../../../access/operators';
 import { listTokens, type Token } from '../../../access/tokens';
 import { listSigningKeys } from '../../../licensing/signing-keys';
 import { version } from '../../../version';
-import type { Examined } from '../../manage/settings';
+import type { Examined } from '../../../operations/settings';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';

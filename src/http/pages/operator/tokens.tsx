@@ -1,5 +1,5 @@
 import { listTokenPage, listTokens, type Token } from '../../../access/tokens';
-import { ManageError, notFound } from '../../manage/failures';
+import { ManageError, notFound } from '../../../operations/failures';
 import { clearSessionCookie } from '../../session-cookies';
 import { act, attempt, filled, unlessGone } from '../act';
 import { manageAddress } from '../address';

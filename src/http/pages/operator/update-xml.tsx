@@ -4,7 +4,7 @@ import { includedIn, readCatalogue } from '../../../licensing/bundles';
 import type { Product } from '../../../licensing/catalogue';
 import { latestRelease } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-refuse';
-import { ManageError } from '../../manage/failures';
+import { ManageError } from '../../../operations/failures';
 import { act } from '../act';
 import { formState } from '../form-state';
 import { CopyText } from '../kit/copy';

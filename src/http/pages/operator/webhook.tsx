@@ -9,7 +9,7 @@ import {
   type Delivery,
   type WebhookRow,
 } from '../../../webhooks/receivers';
-import { notFound } from '../../manage/failures';
+import { notFound } from '../../../operations/failures';
 import { act, attempt, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit } from '../kit/fields';

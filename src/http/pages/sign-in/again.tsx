@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { isFresh } from '../../../access/sessions';
-import { ManageError } from '../../manage/failures';
-import { FORMS_GO_ON } from '../../manage/sign-in-again';
+import { ManageError } from '../../../operations/failures';
+import { FORMS_GO_ON } from '../../../operations/sign-in-again';
 import { setSessionCookie } from '../../session-cookies';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit } from '../kit/fields';

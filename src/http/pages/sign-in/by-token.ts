@@ -1,5 +1,5 @@
 import { openOperatorSession, type OperatorSignIn } from '../../../access/sessions';
-import { ManageError } from '../../manage/failures';
+import { ManageError } from '../../../operations/failures';
 import { readSessionCookie } from '../../session-cookies';
 import type { PageCall } from '../page';
 

@@ -1,0 +1,52 @@
+import { koaBody, HttpMethodEnum } from 'koa-body';
+import type { Context as KoaContext } from 'koa';
+import type { Context, Middleware } from '../context';
+import { bodyError } from '../faults';
+import { refuseEncoded } from '../read-body';
+import { ManageError } from '../../operations/failures';
+
+const LIMIT = '1mb';
+
+const readBody = koaBody({
+  json: true,
+  urlencoded: false,
+  text: false,
+  multipart: false,
+  jsonLimit: LIMIT,
+  parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
+  onError: (error, ctx) => {
+    if ((error as { status?: number }).status === 413) discard(ctx);
+    bodyError(error, ctx);
+  },
+}) as Middleware;
+
+/** The JSON object in a request's body; without a body an empty one. @throws ManageError, InvalidRequestError */
+export async function readJsonBody(ctx: Context): Promise<object> {
+  if (!hasBody(ctx)) return {};
+  refuseEncoded(ctx);
+  // What koa-body reads as JSON, and only that: it would leave out another body without a word.
+  if (!ctx.is('application/json', 'application/vnd.api+json')) throw unsupported(ctx, ['application/json']);
+  await readBody(ctx, () => Promise.resolve());
+  return ctx.request.body as object;
+}
+
+export function hasBody({ headers }: Context): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** @returns the refusal of a body that is of another type than those expected */
+export function unsupported(ctx: Context, types: readonly string[]): ManageError {
+  drain(ctx);
+  return new ManageError('UNSUPPORTED_MEDIA_TYPE', `The body must be ${types.join(' or ')}.`);
+}
+
+function discard(ctx: KoaContext): never {
+  drain(ctx);
+  throw new ManageError('PAYLOAD_TOO_LARGE', 'The body must not be larger than 1 MiB.');
+}
+
+/** Reads the rest of the body, which would block the next request on this connection. */
+export function drain({ req }: Pick<KoaContext, 'req'>): void {
+  req.unpipe();
+  req.resume();
+}

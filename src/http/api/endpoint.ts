@@ -1,0 +1,164 @@
+import type Router from '@koa/router';
+import type { Authenticate, Credentials } from '../../access/authenticate';
+import { callerKey, type Caller } from '../../access/caller';
+import type { Db } from '../../store/database';
+import { sendJson } from '../answers';
+import type { Context, Middleware, State } from '../context';
+import { inTime } from '../faults';
+import type { Limiter } from '../rate-limit';
+import { isSameOrigin } from '../same-origin';
+import { readSessionCookie } from '../session-cookies';
+import { readJsonBody } from './body';
+import { ManageError, toFailure, type Failure } from '../../operations/failures';
+import type { Written } from '../../operations/idempotency';
+import type { Operation } from '../../operations/operation';
+import { OPERATIONS } from '../../operations/operations';
+import { perform, requireRight, type Given } from '../../operations/perform';
+import type { ManageSettings } from '../../operations/settings';
+
+export interface ManageDependencies {
+  db: Db;
+  now: () => Date;
+  authenticate: Authenticate;
+  limiter: Limiter;
+  settings: ManageSettings;
+}
+
+/** Adds the operator's API to the router, below `/manage`. */
+export function mountManage(router: Router<State>, dependencies: ManageDependencies): void {
+  const paths = new Map<string, Map<string, Operation>>();
+  for (const operation of OPERATIONS) {
+    const { method, path } = operation;
+    const methods = paths.get(path) ?? new Map<string, Operation>();
+    methods.set(method, operation);
+    paths.set(path, methods);
+  }
+  for (const [path, methods] of paths)
+    router.all(`/manage${path.replace(/\{(\w+)\}/g, ':$1')}`, endpoint(methods, path, dependencies));
+  router.all('/manage{/*rest}', endpoint(new Map(), '*', dependencies));
+}
+
+/** The steps of a request, in order. */
+function endpoint(
+  methods: Map<string, Operation>,
+  path: string,
+  dependencies: ManageDependencies,
+): Middleware {
+  return async (ctx) => {
+    ctx.state.endpoint = 'manage';
+    ctx.state.route = path;
+    const given: Given = { query: {}, body: {} };
+    try {
+      const caller = await authenticate(ctx, dependencies);
+      const operation = methods.get(ctx.method === 'HEAD' ? 'get' : ctx.method.toLowerCase());
+      if (operation === undefined) throw noOperation(ctx, methods);
+      requireRight(caller, operation, dependencies.now());
+      // Before the deadline, which is for the work.
+      const sent = operation.upload === undefined && hasJson(operation) ? await readJsonBody(ctx) : undefined;
+      const key = operation.method === 'post' ? idempotencyKeyOf(ctx) : undefined;
+      const request = {
+        caller,
+        path: ctx.params as Record<string, string>,
+        query: new URLSearchParams(ctx.querystring),
+        readSent: sent && (() => operation.readBody(sent)),
+        sentText: () => asText(sent),
+        once: key === undefined ? undefined : { key, address: `${ctx.path}\n${ctx.querystring}` },
+        checkAgain: async () => {
+          if ('refused' in (await dependencies.authenticate(credentialsOf(ctx)))) throw unauthorized(ctx);
+        },
+      };
+      const work = perform(ctx, operation, request, given, dependencies);
+      const written = await (operation.hasDeadline ? inTime(work) : work);
+      if (operation.sendsFile === undefined) send(ctx, written);
+    } catch (error) {
+      const failure = toFailure(error, { ...given.query, ...given.body });
+      if (failure === undefined) throw error;
+      sendFailure(ctx, failure);
+    }
+  };
+}
+
+function asText(sent: object | undefined): string {
+  try {
+    return JSON.stringify(sent ?? {});
+  } catch {
+    throw new ManageError('INVALID_REQUEST', 'The body is nested too deeply.');
+  }
+}
+
+/** A body that comes with a GET has no meaning (RFC 9110, 9.3.1). */
+function hasJson({ method }: Operation): boolean {
+  return method !== 'get';
+}
+
+/** @throws ManageError for a wrong credential, a foreign page, or too many requests */
+async function authenticate(
+  ctx: Context,
+  { authenticate: who, limiter }: ManageDependencies,
+): Promise<Caller> {
+  const caller = await who(credentialsOf(ctx));
+  // A valid token is never refused for the failures of others, so those are counted apart.
+  const { allowed, retryAfter } =
+    'refused' in caller
+      ? await limiter('manage_failures', ctx.state.client.limitKey)
+      : await limiter('manage', callerKey(caller));
+  if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many requests.', { retryAfter });
+  if (!('refused' in caller)) {
+    const isRead = ctx.method === 'GET' || ctx.method === 'HEAD';
+    // Another site's page can make the browser send its cookie.
+    if (caller.session !== undefined && !isRead && !isSameOrigin(ctx))
+      throw new ManageError(
+        'FORBIDDEN',
+        'With a session, calls that change something must come from its own pages.',
+      );
+    return caller;
+  }
+  if (caller.refused === 'FORBIDDEN')
+    throw new ManageError('FORBIDDEN', 'The groups of this account may not manage licences.');
+  throw unauthorized(ctx);
+}
+
+function credentialsOf(ctx: Context): Credentials {
+  const header = (name: string) => ctx.get(name) || undefined;
+  return {
+    authorization: header('Authorization'),
+    joomlaToken: header('X-Joomla-Token'),
+    session: readSessionCookie(ctx, 'operator'),
+  };
+}
+
+function unauthorized(ctx: Context): ManageError {
+  ctx.set('WWW-Authenticate', 'Bearer');
+  return new ManageError('UNAUTHORIZED', 'A valid token is needed: "Authorization: Bearer ...".');
+}
+
+function noOperation(ctx: Context, methods: Map<string, Operation>): ManageError {
+  if (methods.size === 0) return new ManageError('NOT_FOUND', 'There is nothing at this address.');
+  const allowed = [...methods.keys()].flatMap((method) =>
+    method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
+  );
+  ctx.set('Allow', allowed.join(', '));
+  return new ManageError('METHOD_NOT_ALLOWED', 'This address does not answer that method.');
+}
+
+/** @throws ManageError */
+function idempotencyKeyOf(ctx: Context): string | undefined {
+  const key = ctx.headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
+  throw new ManageError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
+}
+
+/** Answers a refusal in the form of the operator's API. */
+export function sendFailure(ctx: Context, { status, error, retryAfter }: Failure): void {
+  ctx.state.code = error.code;
+  if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter));
+  sendJson(ctx, status, { error });
+}
+
+function send(ctx: Context, { status, body }: Written): void {
+  if (body !== undefined && 'error' in body)
+    ctx.state.code = (body as { error: { code: string } }).error.code;
+  if (body === undefined) ctx.status = status;
+  else sendJson(ctx, status, body);
+}

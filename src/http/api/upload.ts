@@ -1,0 +1,123 @@
+import type { Readable } from 'node:stream';
+import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import type { Context } from '../context';
+import { ClientGoneError } from '../faults';
+import { refuseEncoded } from '../read-body';
+import { allowSlowBody } from '../server';
+import { hasBody, unsupported } from './body';
+import { invalid, ManageError } from '../../operations/failures';
+
+/** A body that is a file: alone, or as the part `file` of a form. */
+
+/** What an operation does with the bytes, while they arrive. */
+export interface UploadRules<F> {
+  /** bytes */
+  limit: number;
+  take(bytes: AsyncIterable<Buffer>): Promise<F>;
+  /** tells a file from others */
+  digest(file: F): string;
+  /** undoes `take` */
+  discard(file: F): Promise<unknown>;
+}
+
+export interface Upload<F> {
+  /** the form's other parts */
+  fields: Record<string, string>;
+  file: F | undefined;
+}
+
+const FORM = 'multipart/form-data';
+const MAX_FIELDS = 20;
+/** A changelog has a megabyte at the most. */
+const MAX_FIELD_BYTES = 2 * 1024 * 1024;
+
+/** Reads the whole body. Nothing of it is left when this throws. @throws ManageError */
+export async function receiveUpload<F>(
+  ctx: Context,
+  types: string[],
+  rules: UploadRules<F>,
+): Promise<Upload<F>> {
+  allowSlowBody(ctx.req);
+  if (!hasBody(ctx)) throw invalid('file', 'The body must be the file, or a form with the part "file".');
+  refuseEncoded(ctx);
+  if (ctx.is(FORM)) return receiveForm(ctx, rules);
+  if (!ctx.is(...types)) throw unsupported(ctx, [...types, FORM]);
+  const { req } = ctx;
+  const file = await rules.take(limited(req, rules.limit)).catch((error: unknown) => {
+    if (req.errored || req.destroyed) throw new ClientGoneError();
+    req.resume();
+    throw error;
+  });
+  return { fields: {}, file };
+}
+
+/** Leaves the stream open when it stops early, so that the rest can be read away and the refusal be sent. */
+async function* limited(bytes: Readable, limit: number): AsyncIterable<Buffer> {
+  let size = 0;
+  for await (const chunk of bytes.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) throw tooLarge(limit);
+    yield chunk;
+  }
+}
+
+async function receiveForm<F>(ctx: Context, rules: UploadRules<F>): Promise<Upload<F>> {
+  const { req } = ctx;
+  const fields: Record<string, string> = {};
+  const files: { stream: Readable; taken: Promise<F> }[] = [];
+  const form = openForm(ctx);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      form.on('field', (name: string, value: string, isNameCut: boolean, isValueCut: boolean) => {
+        if (Object.hasOwn(fields, name)) reject(invalid(name, 'It is given twice.'));
+        else if (isNameCut || isValueCut) reject(tooLarge(MAX_FIELD_BYTES));
+        else fields[name] = value;
+      });
+      form.on('file', (name: string, stream: Readable) => {
+        // A refusal may end it when nobody reads it any more, and an error without a listener ends the service.
+        stream.on('error', () => undefined);
+        if (name !== 'file' || files.length > 0) {
+          stream.resume();
+          reject(invalid('file', 'The form must have one file, in the part "file".'));
+          return;
+        }
+        const taken = rules.take(limited(stream, rules.limit));
+        taken.catch(reject);
+        files.push({ stream, taken });
+      });
+      form.on('fieldsLimit', () =>
+        reject(new ManageError('INVALID_REQUEST', 'The form has too many parts.')),
+      );
+      form.on('error', () => reject(new ManageError('INVALID_REQUEST', 'The form cannot be read.')));
+      form.on('finish', () => resolve());
+      req.once('close', () => {
+        if (!req.readableEnded) reject(new ClientGoneError());
+      });
+      req.pipe(form);
+    });
+    return { fields, file: await files[0]?.taken };
+  } catch (error) {
+    req.unpipe(form);
+    req.resume();
+    for (const { stream, taken } of files) {
+      stream.destroy(error as Error);
+      await taken.then((file) => rules.discard(file)).catch(() => undefined);
+    }
+    throw error;
+  }
+}
+
+function openForm(ctx: Context): InstanceType<typeof Busboy> {
+  try {
+    return new Busboy({
+      headers: ctx.headers as BusboyHeaders,
+      limits: { files: 2, fields: MAX_FIELDS, fieldSize: MAX_FIELD_BYTES },
+    });
+  } catch {
+    throw new ManageError('INVALID_REQUEST', 'The form has no boundary.');
+  }
+}
+
+function tooLarge(limit: number): ManageError {
+  return new ManageError('PAYLOAD_TOO_LARGE', `The file must not be larger than ${limit} bytes.`);
+}

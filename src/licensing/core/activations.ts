@@ -1,0 +1,48 @@
+import type { Db } from '../../store/database';
+import type { License } from '../../store/licenses';
+import { findActivation } from '../../store/activations';
+import { createLedger } from './ledger';
+import type { Activated } from './slot-changes';
+import type { ChangeContext } from '../lifecycle';
+import { OperatorError } from '../operator-error';
+import { isRefusal } from './verdict';
+
+export { findActivation };
+
+/**
+ * In every state, and above the limit. One that is activated already stays as it is (`repeated`).
+ * @throws OperatorError when the identifier is invalid
+ */
+export async function addActivation(
+  db: Db,
+  { id, keyDigest, plan }: License,
+  { identifier, name }: { identifier: string; name?: string | undefined },
+  { actor, now }: ChangeContext,
+): Promise<Activated> {
+  const added = await createLedger(db).override({ keyDigest, identifier, name, actor, now });
+  if (!isRefusal(added)) return added;
+  if (added.refused === 'INVALID_REQUEST')
+    throw new OperatorError(`This is not a valid ${plan.activationType}, which plan ${plan.id} counts by.`, {
+      code: 'INVALID_REQUEST',
+      field: 'identifier',
+    });
+  throw new OperatorError(`Licence ${id} was changed by somebody else meanwhile. Try again.`, {
+    code: 'CONFLICT',
+  });
+}
+
+/** @throws OperatorError when the identifier is not activated */
+export async function removeActivation(
+  db: Db,
+  { id, keyDigest }: License,
+  identifier: string,
+  { actor, now }: ChangeContext,
+): Promise<Activated> {
+  const removed = await createLedger(db).deactivate({ keyDigest, identifier, actor, now, evenHeld: true });
+  if (isRefusal(removed))
+    throw new OperatorError(`That identifier is not activated on licence ${id}.`, {
+      code: 'NOT_FOUND',
+      facts: { reason: 'not-activated', license: id },
+    });
+  return removed;
+}

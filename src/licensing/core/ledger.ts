@@ -1,0 +1,256 @@
+import {
+  countFree,
+  deleteActivations,
+  findActivationsOfSites,
+  insertActivations,
+  setActivationName,
+  setFree,
+  setHeldUntil,
+} from '../../store/activations';
+import { poolSize, type Db, type Transaction } from '../../store/database';
+import { isCertificationConflict, isLockConflict, isUnavailable } from '../../store/errors';
+import { insertEvents } from '../../store/events';
+import { lockLicenses, moveSlots, recordChecks, takeSlots, type Check } from '../../store/licenses';
+import { inTransaction, tryTransaction } from '../../store/transaction';
+import { createBatches } from './batches';
+import type { RecordChanges } from '../client-history';
+import { createLanes } from './lanes';
+import { lookUp, type Found, type Named } from './lookup';
+import {
+  concernedSites,
+  judgeClaims,
+  JUDGES,
+  unchanged,
+  type Activated,
+  type Claim,
+  type Outcome,
+  type SlotChanges,
+  type Verb,
+} from './slot-changes';
+import { byKey, type Refusal } from './verdict';
+import { announceEvents } from '../webhook-events';
+
+/**
+ * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
+ * commits; the others go to their lanes (lanes.ts). Everything judged is read under the lock, so no race can exceed a
+ * limit. The unique index of activations and the condition in `takeSlots` guard this again.
+ */
+export interface Ledger {
+  /** Takes a slot for an identifier (docs/contract.md, 6.2). An identifier activated already succeeds and takes none. */
+  activate(claim: Claim): Promise<Activated | Refusal>;
+  /** Frees an identifier's slot (docs/contract.md, 6.7). */
+  deactivate(claim: Claim): Promise<Activated | Refusal>;
+  /** Holds an activated identifier for a file that counts `days`; a hold only grows. @returns with `file` */
+  hold(claim: Claim & { days: number }): Promise<Activated | Refusal>;
+  /** Activates for the operator: in every state, and above the limit too. */
+  override(claim: Claim): Promise<Activated | Refusal>;
+  /** Counts validate calls. @returns promises for the licences not counted yet, which their callers must await */
+  count(checks: Check[]): Promise<Map<number, Promise<unknown>>>;
+}
+
+/** Identifiers in one look-up. */
+const REMOVED_AT_ONCE = 200;
+
+type Entry = Claim & { verb: Verb; licenseId: number };
+
+/** After meeting a locked row, batches ask which rows are free for this long. */
+const ASK_FIRST_MS = 60_000;
+
+/** The share of the pool's connections that may wait for locks at once. */
+const LANES_SHARE = 0.4;
+
+/**
+ * @param recordChanges writes the history: `createClientHistory` for clients, `insertEvents` for the operator
+ * @param clock the time under the lock, by which a key may have ended since the request came; undefined: the request's
+ */
+export function createLedger(
+  db: Db,
+  find: (request: Named) => Promise<Found | undefined> = createBatches((requests) => lookUp(db, requests)),
+  recordChanges: RecordChanges = insertEvents,
+  clock?: () => Date,
+): Ledger {
+  const writeNow = (trx: Transaction, entries: Entry[]) => write(trx, entries, recordChanges, clock?.());
+  const lanesAtOnce = Math.max(1, Math.floor(poolSize(db) * LANES_SHARE));
+  const lanes = createLanes(lanesAtOnce, (items: (Entry | Check)[]) =>
+    inTransaction(db, async (trx) => {
+      await lockLicenses(trx, idsOf(items));
+      const outcomes = await writeNow(trx, items.filter(isEntry));
+      await recordChecks(trx, mergeChecks(items.filter(isCheck)));
+      return items.map((item) => outcomes.get(item));
+    }),
+  );
+  const waitFor = (entry: Entry) => lanes.submit(entry.licenseId, entry) as Promise<Outcome>;
+
+  const writeTogether = createBatches(async (entries: Entry[]) => {
+    const tried = await tryTransaction(db, async (trx) => {
+      const free = await lockLicenses(trx, idsOf(entries), { skipLocked: true });
+      return writeNow(
+        trx,
+        entries.filter(({ licenseId }) => free.has(licenseId)),
+      );
+    });
+    // Retrying them one by one would hit the same error.
+    if ('failure' in tried && isUnavailable(tried.failure) && !isLockConflict(tried.failure))
+      throw tried.failure;
+    // One licence may have caused the failure; retry each in its lane so that the others do not share it.
+    const outcomes = 'failure' in tried ? new Map<unknown, Outcome>() : tried.result;
+    return entries.map((entry) => outcomes.get(entry) ?? waitFor(entry));
+  });
+
+  async function claim(verb: Verb, request: Claim): Promise<Outcome> {
+    // A call that changes nothing is answered without a lock.
+    const found = await find(request);
+    const refusal = JUDGES[verb](found, request.now);
+    if (refusal !== undefined) return byKey(refusal, found);
+    const known = found as Found;
+    const outcome = unchanged(verb, request, known);
+    if (outcome !== undefined) return outcome;
+    const entry = { ...request, verb, licenseId: known.license.id };
+    return lanes.has(entry.licenseId) ? waitFor(entry) : writeTogether(entry);
+  }
+
+  /** In performance.now() time; until then, batches first ask which rows are free. */
+  let askUntil = -Infinity;
+
+  /** Asking which rows are free costs three round trips: only for a while after a lock wait (docs/decisions, 0011). */
+  async function countFree(checks: Check[]): Promise<Set<number>> {
+    const ids = idsOf(checks);
+    if (performance.now() > askUntil)
+      try {
+        await recordChecks(db, checks);
+        return new Set(ids);
+      } catch (error) {
+        if (!isLockConflict(error)) throw error;
+        // Nobody here holds the row: asking would not show it.
+        if (!isCertificationConflict(error)) askUntil = performance.now() + ASK_FIRST_MS;
+      }
+    const counting = inTransaction(db, async (trx) => {
+      const free = await lockLicenses(trx, ids, { skipLocked: true });
+      await recordChecks(
+        trx,
+        checks.filter(({ licenseId }) => free.has(licenseId)),
+      );
+      return new Set(free.keys());
+    });
+    return counting.catch((error: unknown) => {
+      // Licences that another node of a cluster goes on changing are counted each in its lane.
+      if (isCertificationConflict(error)) return new Set();
+      throw error;
+    });
+  }
+
+  return {
+    activate: (request) => claim('activate', request),
+    deactivate: (request) => claim('deactivate', request),
+    hold: (request) => claim('hold', request),
+    override: (request) => claim('override', request),
+
+    async count(checks) {
+      const merged = mergeChecks(checks);
+      const waiting = merged.filter(({ licenseId }) => lanes.has(licenseId));
+      const together = merged.filter(({ licenseId }) => !lanes.has(licenseId));
+      const counted = await countFree(together);
+      waiting.push(...together.filter(({ licenseId }) => !counted.has(licenseId)));
+      return new Map(
+        waiting.map((check) => {
+          const counted = lanes.submit(check.licenseId, check);
+          // The callers get a failure; if their batch fails first, nobody awaits it, and that must not end the process.
+          counted.catch(() => undefined);
+          return [check.licenseId, counted];
+        }),
+      );
+    },
+  };
+}
+
+function isEntry(item: Entry | Check): item is Entry {
+  return 'verb' in item;
+}
+
+function isCheck(item: Entry | Check): item is Check {
+  return !isEntry(item);
+}
+
+function idsOf(items: { licenseId: number }[]): number[] {
+  return [...new Set(items.map(({ licenseId }) => licenseId))];
+}
+
+/** Merges checks to one for each licence: the sum of calls, and the latest time with its address. */
+function mergeChecks(checks: Check[]): Check[] {
+  const merged = new Map<number, Check>();
+  for (const check of checks) {
+    const earlier = merged.get(check.licenseId);
+    if (earlier === undefined) merged.set(check.licenseId, { ...check });
+    else {
+      earlier.calls += check.calls;
+      if (check.at >= earlier.at) Object.assign(earlier, { at: check.at, ip: check.ip });
+    }
+  }
+  return [...merged.values()];
+}
+
+/** @param trx holds the locks of all the licences */
+async function write(
+  trx: Transaction,
+  entries: Entry[],
+  recordChanges: RecordChanges,
+  now?: Date,
+): Promise<Map<unknown, Outcome>> {
+  if (entries.length === 0) return new Map();
+  const found = await lookUp(trx, entries, { details: true });
+  const claims = entries.map((entry, i) => ({ claim: now ? { ...entry, now } : entry, found: found[i] }));
+  const withStaging = claims.flatMap(({ found }) =>
+    found?.license.plan.freeStaging ? found.license.id : [],
+  );
+  const { outcomes, changes } = judgeClaims(claims, {
+    neighbours: await findActivationsOfSites(trx, concernedSites(claims)),
+    free: await countFree(trx, [...new Set(withStaging)]),
+  });
+  await store(trx, changes);
+  if (changes.events.length > 0) {
+    await recordChanges(trx, changes.events);
+    await announceEvents(trx, changes.events);
+  }
+  return new Map(entries.map((entry, i) => [entry, outcomes[i] as Outcome]));
+}
+
+/**
+ * Removes stored activations in the caller's own transaction, which holds the licence's lock.
+ * @param evenHeld the operator's: those too that are held
+ * @returns the outcomes, in the order of the identifiers
+ */
+export async function removeActivations(
+  trx: Transaction,
+  { id: licenseId, keyDigest }: { id: number; keyDigest: string },
+  identifiers: string[],
+  { actor, now, evenHeld }: { actor: string; now: Date; evenHeld: boolean },
+): Promise<Outcome[]> {
+  const entries = identifiers.map((identifier): Entry => ({
+    verb: 'deactivate',
+    licenseId,
+    keyDigest,
+    identifier,
+    isStored: true,
+    evenHeld,
+    actor,
+    now,
+  }));
+  const outcomes: Outcome[] = [];
+  for (let i = 0; i < entries.length; i += REMOVED_AT_ONCE)
+    outcomes.push(...(await write(trx, entries.slice(i, i + REMOVED_AT_ONCE), insertEvents)).values());
+  return outcomes;
+}
+
+async function store(
+  trx: Transaction,
+  { removed, added, renamed, freed, held, taken, moved, counts }: SlotChanges,
+): Promise<void> {
+  if (removed.length > 0) await deleteActivations(trx, removed);
+  await takeSlots(trx, taken, counts);
+  await moveSlots(trx, moved, counts);
+  if (added.length > 0) await insertActivations(trx, added);
+  for (const { licenseId, identifier, name } of renamed)
+    await setActivationName(trx, licenseId, identifier, name);
+  await setFree(trx, freed);
+  await setHeldUntil(trx, held);
+}

@@ -1,0 +1,55 @@
+import { findProduct, type Product } from '../../store/catalogue';
+import type { Db } from '../../store/database';
+import { createAccessLog, type AccessLog } from '../access-log';
+import { createClientHistory } from '../client-history';
+import { createReleaseFinder, type FindRelease } from '../download';
+import { createBatches } from './batches';
+import { createLedger, type Ledger } from './ledger';
+import { createSigner, NO_SIGNING, type Signer, type SigningSettings } from '../signer';
+import { lookUp, type Found, type Named } from './lookup';
+import { createLatestUpdate, rememberBriefly, type Update } from '../updates';
+import { createValidator, type ValidateRequest } from './validate';
+import type { Refusal, Validation } from './verdict';
+import { createRefusalAnnouncer } from '../webhook-events';
+
+/** The domain rules on one database. Simultaneous calls in this process share their statements. */
+export interface Licensing {
+  db: Db;
+  now: () => Date;
+  ledger: Ledger;
+  lookUp: (request: Named) => Promise<Found | undefined>;
+  /** answers and counts one validate call; simultaneous calls share their statements */
+  validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
+  findRelease: FindRelease;
+  latestUpdate: (productId: number) => Promise<Update | undefined>;
+  /** from a short memory, as `latestUpdate` */
+  findProduct: (productId: number) => Promise<Product | undefined>;
+  accessLog: AccessLog;
+  signer: Signer;
+}
+
+/**
+ * @param onAccessLogError called when access log entries could not be written, with the number lost
+ * @param signing by default, nothing is signed
+ */
+export function createLicensing(
+  db: Db,
+  now: () => Date,
+  onAccessLogError: (error: unknown, lost: number) => void,
+  signing: SigningSettings & { onFault?: (reason: string) => void } = NO_SIGNING,
+): Licensing {
+  const find = createBatches((requests: Named[]) => lookUp(db, requests));
+  const ledger = createLedger(db, find, createClientHistory(), now);
+  return {
+    db,
+    now,
+    ledger,
+    lookUp: find,
+    validate: createBatches(createValidator(db, ledger)),
+    findRelease: createReleaseFinder(db),
+    latestUpdate: createLatestUpdate(db),
+    findProduct: rememberBriefly((id) => findProduct(db, id)),
+    accessLog: createAccessLog(db, onAccessLogError, createRefusalAnnouncer(db)),
+    signer: createSigner(db, signing, now, signing.onFault),
+  };
+}

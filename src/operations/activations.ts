@@ -1,0 +1,73 @@
+import { Type } from '@sinclair/typebox';
+import { addActivation, findActivation, removeActivation } from '../licensing/core/activations';
+import { requireIdentifierText, requireLabel } from '../licensing/fields';
+import { listActivationPage } from '../licensing/lists';
+import { activationJson } from '../licensing/views';
+import { notFound } from './failures';
+import { list, post, remove, type Call } from './operation';
+import { pageOf, readId, requireLicense } from './reading';
+import { exactly, Paging, Text } from './schemas';
+import { Activation } from './things';
+
+/** The activation of the path, on its licence. */
+async function requireActivation(call: Pick<Call, 'db' | 'path' | 'caller'>) {
+  const license = await requireLicense(call);
+  const id = readId(call, 'activation_id', 'activation');
+  const activation = await findActivation(call.db, license.id, { id });
+  if (activation === undefined) throw notFound('activation');
+  return { license, activation };
+}
+
+export const activationOperations = [
+  list(
+    '/licenses/{id}/activations',
+    {
+      summary: 'List the activations of a licence',
+      forShops: true,
+      query: exactly(Paging),
+      data: Activation,
+    },
+    async (call) => {
+      const license = await requireLicense(call);
+      const { items, next } = await listActivationPage(call.db, license.id, pageOf(call.query));
+      return { data: items.map((one) => activationJson(one, license)), next };
+    },
+  ),
+  post(
+    '/licenses/{id}/activations',
+    {
+      summary: 'Activate an identifier, over the limit too, and in every state of the licence',
+      body: exactly({
+        identifier: Text,
+        name: Type.Optional(Type.String({ description: 'A label for people.' })),
+      }),
+      data: Activation,
+      status: 201,
+      otherStatus: { status: 200, when: 'it is activated already' },
+    },
+    async (call) => {
+      const { db, body, context } = call;
+      const license = await requireLicense(call);
+      const { identifier, repeated } = await addActivation(
+        db,
+        license,
+        {
+          identifier: requireIdentifierText(body.identifier, 'identifier'),
+          name: body.name === undefined ? undefined : requireLabel(body.name, 'name'),
+        },
+        context,
+      );
+      const activation = await findActivation(db, license.id, { identifier });
+      if (activation === undefined) throw notFound('activation');
+      return { status: repeated ? 200 : 201, data: activationJson(activation, license) };
+    },
+  ),
+  remove(
+    '/licenses/{id}/activations/{activation_id}',
+    { summary: 'Free the slot of an identifier' },
+    async (call) => {
+      const { license, activation } = await requireActivation(call);
+      return removeActivation(call.db, license, activation.identifier, call.context);
+    },
+  ),
+];

@@ -1,0 +1,131 @@
+import { Type, type TSchema } from '@sinclair/typebox';
+import { isCursorText, readCursor, toPage } from '../licensing/cursors';
+import { deleteCustomer, listCustomers, readCustomerJson } from '../privacy/customer-list';
+import type { Section } from '../privacy/stored-data';
+import { notFound } from './failures';
+import { get, list, remove, type Call } from './operation';
+import { pageOf } from './reading';
+import { exactly, Id, orNull, Paging, Text, TextOrNull, Time, TimeOrNull } from './schemas';
+import { Access, Activation, Key, LicenseEvent, licenseFields } from './things';
+
+const Summary = exactly(
+  {
+    id: Type.String({ description: 'Hex digits of a digest of the address, which names nobody in a log.' }),
+    customer: Text,
+    licenses: Type.Integer({ minimum: 1 }),
+    next_end: TimeOrNull,
+  },
+  { title: 'Customer' },
+);
+
+const Seat = exactly(
+  {
+    license_id: Id,
+    identifier: Text,
+    name: TextOrNull,
+    ip: TextOrNull,
+    key_id: orNull(Id),
+    free: Type.Boolean(),
+    site: TextOrNull,
+    activated_at: Time,
+    held_until: TimeOrNull,
+  },
+  { title: 'Seat' },
+);
+
+const record = Type.Object({}, { additionalProperties: true });
+const records = (description: string) => Type.Array(record, { description });
+
+/** As in an export: docs/customers.md says what each holds. */
+const sections: Record<Section, TSchema> = {
+  orders: records('Orders of shops that name the customer, or issued the licences, with lines and events.'),
+  messages: records('What receivers took about these orders, with what waits.'),
+  links: records("Shops' own ids of the customer."),
+  mails: records('Mails about the licences and to the address, without their texts.'),
+  webhooks: records('What receivers of webhooks were told, with the body.'),
+  receivers: records('Receivers of webhooks whose description names the address.'),
+  sessions: records('Pages that were opened with a key or by a link.'),
+  sign_in_links: records('Links that were mailed and not used.'),
+  link_requests: records('When a link was asked for.'),
+  operators: records('An operator with the same address.'),
+};
+
+const CustomerData = exactly(
+  {
+    id: Text,
+    customer: Text,
+    licenses: Type.Array(
+      exactly({
+        ...licenseFields,
+        keys: Type.Array(Key),
+        activations: Type.Array(Activation),
+        events: Type.Array(LicenseEvent, { description: 'The newest first.' }),
+      }),
+    ),
+    seats: Type.Array(Seat, { description: "Activations on others' licences that name the customer." }),
+    accesses: Type.Array(Access, { description: 'The newest first.' }),
+    ...sections,
+    mentions: Type.Record(Type.String(), Type.Array(record), {
+      description: 'Records elsewhere that contain the address, by type.',
+    }),
+    shortened: Type.Array(Text, {
+      description: 'Lists that are longer than shown; `licensing customer export` writes them whole.',
+    }),
+    next: orNull(Type.Integer({ description: 'The `after` of the next page of licences.' })),
+  },
+  { title: 'CustomerData' },
+);
+
+/** The id or the address in the path. */
+function customerOf({ path }: Pick<Call, 'path'>): string {
+  return path.customer ?? '';
+}
+
+export const customerOperations = [
+  list(
+    '/customers',
+    {
+      summary: 'List customers by their e-mail address',
+      query: exactly({
+        q: Type.Optional(Type.String({ description: 'The beginning of an address.' })),
+        ...Paging,
+      }),
+      data: Summary,
+    },
+    async ({ db, query, now }) => {
+      const { limit, after } = pageOf(query);
+      const [address] = readCursor<[string]>(after, [isCursorText]) ?? [];
+      const filter = { after: address, limit: limit + 1, beginning: query.q };
+      const { items, next } = toPage(await listCustomers(db, filter, now), limit, ({ customer }) => [
+        customer,
+      ]);
+      return { data: items, next };
+    },
+  ),
+  get(
+    '/customers/{customer}',
+    {
+      summary: 'Read all that is stored about a customer',
+      description:
+        '`customer` is the id, which keeps the address out of logs, or the address. Looks through whole tables. Later pages have further licences, with what belongs to them.',
+      hasDeadline: false,
+      query: exactly({ limit: Paging.limit, after: Type.Optional(Id) }),
+      data: CustomerData,
+    },
+    async (call) => {
+      const { limit = 50, after } = call.query;
+      return { data: await readCustomerJson(call.db, customerOf(call), { limit, after }, call.now) };
+    },
+  ),
+  remove(
+    '/customers/{customer}',
+    {
+      summary: "Erase a customer's address everywhere; licences and slots stay. There is no way back",
+      hasDeadline: false,
+    },
+    async (call) => {
+      if (customerOf(call) === '') throw notFound('customer');
+      await deleteCustomer(call.db, customerOf(call), call.context);
+    },
+  ),
+];

@@ -1,0 +1,109 @@
+import { EncodedBodyError, InvalidRequestError } from '../http/requests';
+import { SealError } from '../licensing/sealing';
+import { OperatorError, type OperatorErrorCode, type RefusalFacts } from '../licensing/operator-error';
+
+/** The operator's API's refusals: codes with their status (docs/operator-api.md). */
+
+const STATUSES = {
+  INVALID_REQUEST: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  SIGN_IN_AGAIN: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  CONFLICT: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  IDEMPOTENCY_MISMATCH: 422,
+  RATE_LIMITED: 429,
+  SERVICE_UNAVAILABLE: 503,
+  INSUFFICIENT_STORAGE: 507,
+} as const;
+
+export type ManageCode = keyof typeof STATUSES;
+
+/** A refusal, as it is answered. */
+export interface Failure {
+  status: number;
+  error: { code: ManageCode; message: string; field?: string };
+  /** seconds */
+  retryAfter?: number;
+  /** the domain's reason, which the API does not tell */
+  reason?: string;
+  /** what it is about */
+  facts?: RefusalFacts;
+}
+
+export class ManageError extends Error {
+  constructor(
+    readonly code: ManageCode,
+    message: string,
+    readonly options: { field?: string | undefined; retryAfter?: number } = {},
+  ) {
+    super(message);
+  }
+}
+
+export function notFound(what: string): ManageError {
+  return new ManageError('NOT_FOUND', `There is no such ${what}.`);
+}
+
+export function invalid(field: string, message: string): ManageError {
+  return new ManageError('INVALID_REQUEST', message, { field });
+}
+
+/** An installation that lacks something for this call, such as a secret, cannot do it now: a conflict. */
+const CODES: Record<OperatorErrorCode, ManageCode> = {
+  INVALID_REQUEST: 'INVALID_REQUEST',
+  NOT_FOUND: 'NOT_FOUND',
+  CONFLICT: 'CONFLICT',
+  INSUFFICIENT_STORAGE: 'INSUFFICIENT_STORAGE',
+  SERVICE_UNAVAILABLE: 'SERVICE_UNAVAILABLE',
+  REFUSED: 'CONFLICT',
+};
+
+/** The refusal that an error means; undefined: a fault. @param given the request's query and body, by field */
+export function toFailure(error: unknown, given: object): Failure | undefined {
+  if (error instanceof ManageError) return failure(error.code, error.message, error.options);
+  if (error instanceof EncodedBodyError) return failure('UNSUPPORTED_MEDIA_TYPE', error.message);
+  if (error instanceof InvalidRequestError) return failure('INVALID_REQUEST', error.message);
+  if (error instanceof SealError) return failure('CONFLICT', error.message);
+  if (!(error instanceof OperatorError)) return undefined;
+  const field = error.field ?? namedBy(error, given);
+  // What a field names and nothing has is a wrong field; 404 is for the address.
+  const code = error.code === 'NOT_FOUND' && field !== undefined ? 'INVALID_REQUEST' : CODES[error.code];
+  const { facts } = error;
+  const retryAfter = code === 'SERVICE_UNAVAILABLE' ? RETRY_AFTER_MENDED : undefined;
+  return {
+    ...failure(code, error.message, { field, ...(retryAfter && { retryAfter }) }),
+    ...(facts && { reason: facts.reason, facts }),
+  };
+}
+
+/** In seconds: somebody has to mend something first. */
+const RETRY_AFTER_MENDED = 60;
+
+function failure(
+  code: ManageCode,
+  message: string,
+  { field, retryAfter }: { field?: string | undefined; retryAfter?: number } = {},
+): Failure {
+  return {
+    status: STATUSES[code],
+    error: { code, message, ...(field === undefined ? {} : { field }) },
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  };
+}
+
+/** Fields that name a thing, by what is said when there is none. */
+const FIELDS: Record<string, string[]> = {
+  'no-product': ['covers', 'product_id'],
+  'no-plan': ['plan_id', 'test_plan_id'],
+  'no-key': ['key_id'],
+};
+
+/** The field that names a thing which there is not. */
+function namedBy({ facts }: OperatorError, given: object): string | undefined {
+  const fields = FIELDS[facts?.reason ?? ''] ?? [];
+  return fields.find((field) => Object.hasOwn(given, field));
+}

@@ -1,0 +1,22 @@
+import { followUpdateXml } from '../joomla/follow-xml';
+import type { AfterCommit } from './operation';
+import { UpdateXmlState } from './things';
+
+/**
+ * Joomla learns of a change by the product's update XML. It is written after the commit, so that it never offers what was
+ * rolled back; a repeated call writes it again.
+ * @param title of the answer with the XML's state @param product the field with the product's id
+ */
+export function follow(title: string, product: 'id' | 'product_id'): AfterCommit {
+  return {
+    title,
+    adds: { update_xml: UpdateXmlState },
+    async perform({ db, settings, body }, data) {
+      const id = (data as Record<typeof product, number>)[product];
+      // Only `withdraw` has it.
+      const { allow_downgrade: allowDowngrade } = body as { allow_downgrade?: boolean };
+      const { state, url } = await followUpdateXml(db, settings.updateXml, id, { allowDowngrade });
+      return { update_xml: { state, url } };
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { Type } from '@sinclair/typebox';
+import { listRequestPage, listEventPage } from '../licensing/lists';
+import { parseMoment } from '../licensing/timestamps';
+import { accessJson, eventJson } from '../licensing/views';
+import { list } from './operation';
+import { pageOf, requireLicense } from './reading';
+import { exactly, IdGiven, Paging, Text, TimeGiven } from './schemas';
+import { Access, LicenseEvent } from './things';
+
+const NEWEST_FIRST = 'The newest first.';
+
+export const historyOperations = [
+  list(
+    '/licenses/{id}/events',
+    {
+      summary: 'The history of a licence',
+      description: NEWEST_FIRST,
+      forShops: true,
+      query: exactly(Paging),
+      data: LicenseEvent,
+    },
+    async (call) => {
+      const { items, next } = await listEventPage(
+        call.db,
+        (await requireLicense(call)).id,
+        pageOf(call.query),
+      );
+      return { data: items.map(eventJson), next };
+    },
+  ),
+  list(
+    '/licenses/{id}/requests',
+    {
+      summary: "The access log's entries of a licence",
+      description: NEWEST_FIRST,
+      forShops: true,
+      query: exactly(Paging),
+      data: Access,
+    },
+    async (call) => {
+      const { id } = await requireLicense(call);
+      const { items, next } = await listRequestPage(call.db, { licenseId: id }, pageOf(call.query));
+      return { data: items.map(accessJson), next };
+    },
+  ),
+  list(
+    '/requests',
+    {
+      summary: "The access log's entries: downloads, and what was refused",
+      description: NEWEST_FIRST,
+      query: exactly({
+        outcome: Type.Optional(Type.String({ description: '`ok`, or the code of a refusal.' })),
+        product_id: Type.Optional(IdGiven),
+        hint: Type.Optional(Type.String({ description: 'The end of a key.' })),
+        ip: Type.Optional(Text),
+        since: Type.Optional(TimeGiven),
+        ...Paging,
+      }),
+      data: Access,
+    },
+    async ({ db, query: { limit, after, since, product_id: productId, ...filter } }) => {
+      const from = since === undefined ? undefined : parseMoment(since, 'first', 'refused', 'since');
+      const { items, next } = await listRequestPage(
+        db,
+        { ...filter, productId, since: from },
+        pageOf({ limit, after }),
+      );
+      return { data: items.map(accessJson), next };
+    },
+  ),
+];

@@ -1,0 +1,38 @@
+import { Type } from '@sinclair/typebox';
+import { makePlugin } from '../joomla/plugin';
+import { get } from './operation';
+import { readId } from './reading';
+import { exactly, Text } from './schemas';
+
+export const joomlaPluginOperations = [
+  get(
+    '/products/{id}/joomla-plugin',
+    {
+      summary: "Make the Joomla package for customers' sites",
+      description:
+        'When an update is refused it says why, and it keeps the Download Key. The same zip as `licensing joomla-plugin` writes. The address of the downloads is that of `LICENSING_PUBLIC_URL`, or else that of the update XML.',
+      query: exactly({
+        vendor: Type.String({
+          description: 'Letters and digits, such as Acme. It begins the names of the plugins.',
+        }),
+      }),
+      data: exactly(
+        {
+          file_name: Text,
+          element: Type.String({ description: "Joomla's name of the package." }),
+          version: Text,
+          address: Type.String({ description: 'The downloads that it acts for.' }),
+          zip: Type.String({ description: 'The package, in base64.' }),
+        },
+        { title: 'JoomlaPlugin' },
+      ),
+    },
+    async (call) => {
+      const { db, query, settings } = call;
+      const request = { productId: readId(call, 'id', 'product'), vendor: query.vendor };
+      const made = await makePlugin(db, request, settings.updateXml, settings.programFolder);
+      const { fileName, element, version, address, zip } = made;
+      return { data: { file_name: fileName, element, version, address, zip: zip.toString('base64') } };
+    },
+  ),
+];

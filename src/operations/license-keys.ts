@@ -1,0 +1,137 @@
+import { Type } from '@sinclair/typebox';
+import { revealKey } from '../licensing/amend';
+import { requireDuration } from '../licensing/durations';
+import { requireLabel } from '../licensing/fields';
+import { addKey, editKey, endKey, rekey } from '../licensing/license-keys';
+import { listKeyPage } from '../licensing/lists';
+import { OperatorError } from '../licensing/operator-error';
+import { addedKeyJson, keyJson } from '../licensing/views';
+import { MAX_UINT32 } from '../store/columns';
+import { notFound } from './failures';
+import { list, patch, post, remove } from './operation';
+import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './reading';
+import {
+  DurationGiven,
+  exactly,
+  Flag,
+  Id,
+  orNull,
+  Paging,
+  Reason,
+  Text,
+  TextOrNull,
+  TimeGiven,
+} from './schemas';
+import { AddedKey, Key } from './things';
+
+const Terms = exactly({
+  label: Type.Optional(TextOrNull),
+  activation_limit: Type.Optional(
+    orNull(Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: "null: the licence's." })),
+  ),
+  ends_at: Type.Optional(orNull(Type.String({ ...TimeGiven, description: 'null: with the licence.' }))),
+});
+
+function readTerms({ label, activation_limit, ends_at }: typeof Terms.static) {
+  return {
+    label: typeof label === 'string' ? requireLabel(label, 'label') : label,
+    activationLimit: activation_limit,
+    endsAt: readEnd(ends_at, 'ends_at'),
+  };
+}
+
+/** To DELETE, a key that has ended already is not there. */
+function endedBefore(error: unknown): never {
+  throw error instanceof OperatorError && error.facts?.reason === 'key-ended' ? notFound('key') : error;
+}
+
+const key_id = Type.Optional(Type.Integer({ ...Id, description: 'The main key unless given.' }));
+
+export const licenseKeyOperations = [
+  list(
+    '/licenses/{id}/keys',
+    { summary: "List a licence's keys, those that have ended too", query: exactly(Paging), data: Key },
+    async (call) => {
+      const { items, next } = await listKeyPage(call.db, (await requireLicense(call)).id, pageOf(call.query));
+      return { data: items.map(keyJson), next };
+    },
+  ),
+  post(
+    '/licenses/{id}/keys',
+    { summary: 'Add a key, which is shown only now', body: Terms, data: AddedKey, status: 201 },
+    async (call) => {
+      const { id } = await requireLicense(call);
+      const added = await addKey(call.db, id, readTerms(call.body), call.settings.keySecret, call.context);
+      return { data: addedKeyJson(added) };
+    },
+  ),
+  patch(
+    '/licenses/{id}/keys/{key_id}',
+    { summary: "Change a key's label, limit or end", body: Terms, data: Key },
+    async (call) => {
+      const { id } = await requireLicense(call);
+      const edited = await editKey(
+        call.db,
+        id,
+        readId(call, 'key_id', 'key'),
+        readTerms(call.body),
+        call.context,
+      );
+      return { data: keyJson(edited) };
+    },
+  ),
+  remove(
+    '/licenses/{id}/keys/{key_id}',
+    {
+      summary: 'End a key now; with `free` its sites lose their slots too',
+      query: exactly({
+        free: Type.Optional(Flag),
+      }),
+    },
+    async (call) => {
+      const { id } = await requireLicense(call);
+      const free = isSet(call.query.free);
+      const keyId = readId(call, 'key_id', 'key');
+      const { wasOpen, freed } = await endKey(call.db, id, keyId, { free }, call.context).catch(endedBefore);
+      if (!wasOpen && freed.length === 0) throw notFound('key');
+    },
+  ),
+  post(
+    '/licenses/{id}/rekey',
+    {
+      summary: 'Put a new key in the place of one; it is shown only now',
+      body: exactly({
+        key_id,
+        overlap: Type.Optional(
+          Type.String({ ...DurationGiven, description: 'How long the old key still works.' }),
+        ),
+        ...Reason,
+      }),
+      data: AddedKey,
+    },
+    async (call) => {
+      const { id } = await requireLicense(call);
+      const { key_id: keyId, overlap } = call.body;
+      const rekeying = {
+        keyId,
+        overlap: overlap === undefined ? undefined : requireDuration(overlap, 'overlap'),
+      };
+      return {
+        data: addedKeyJson(await rekey(call.db, id, rekeying, call.settings.keySecret, withReason(call))),
+      };
+    },
+  ),
+  post(
+    '/licenses/{id}/reveal',
+    {
+      summary: 'Show a kept key',
+      body: exactly({ key_id, ...Reason }),
+      data: exactly({ license_key: Text }, { title: 'RevealedKey' }),
+    },
+    async (call) => {
+      const { id } = await requireLicense(call);
+      const key = await revealKey(call.db, id, call.body.key_id, call.settings.keySecret, withReason(call));
+      return { data: { license_key: key } };
+    },
+  ),
+];

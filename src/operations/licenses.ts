@@ -1,0 +1,262 @@
+import { refuseForeignReference } from '../orders/whose';
+import { Type } from '@sinclair/typebox';
+import { changePlan, setCustomer, setLimit, setMetadata } from '../licensing/amend';
+import { requireDuration } from '../licensing/durations';
+import { requireLabel } from '../licensing/fields';
+import { requirePlan } from '../licensing/find-or-refuse';
+import { issueLicenses, MAX_ISSUED, type Issued, type IssueRequest } from '../licensing/issue';
+import { listLicensePage } from '../licensing/lists';
+import { changeState, moveEnd, renew, type Renewal } from '../licensing/lifecycle';
+import { issueAndSend } from '../mail/queue';
+import { readLicense, type License } from '../licensing/licenses';
+import { activationJson, keyJson, licenseJson } from '../licensing/views';
+import { inReadCommitted } from '../store/transaction';
+import { invalid } from './failures';
+import { get, list, patch, post, type Call } from './operation';
+import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './reading';
+import {
+  DurationGiven,
+  exactly,
+  IdGiven,
+  Limit,
+  oneOf,
+  orNull,
+  Paging,
+  Reason,
+  Text,
+  TextOrNull,
+  TimeGiven,
+} from './schemas';
+import { requireRecentSignIn } from './sign-in-again';
+import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './things';
+
+const Filters = {
+  product_id: Type.Optional(IdGiven),
+  covers: Type.Optional(
+    Type.Integer({ ...IdGiven, description: 'Licences that cover this product, by a bundle too.' }),
+  ),
+  plan_id: Type.Optional(IdGiven),
+  status: Type.Optional(oneOf(STATUSES)),
+  customer: Type.Optional(Type.String({ description: 'An e-mail address.' })),
+  reference: Type.Optional(Text),
+  hint: Type.Optional(Type.String({ description: 'The end of the key.' })),
+  expiring: Type.Optional(
+    Type.String({
+      ...DurationGiven,
+      description: 'Active ones whose end is within this time, such as 30d; soonest first.',
+    }),
+  ),
+  refused: Type.Optional(
+    Type.String({ ...DurationGiven, description: 'Those that were refused within this time, such as 7d.' }),
+  ),
+  q: Type.Optional(
+    Type.String({
+      description:
+        'The beginning of an e-mail address, an order, an id, the end of a key, or an activated identifier.',
+    }),
+  ),
+};
+
+const MetadataGiven = Type.Record(Type.String(), TextOrNull, {
+  description: 'Changes by name; null removes a name.',
+});
+
+const IssueBody = exactly({
+  plan_id: IdGiven,
+  customer: Type.Optional(Type.String({ description: 'An e-mail address.' })),
+  reference: Type.Optional(
+    Type.String({ description: "The shop's order; the same one again gives the same licence." }),
+  ),
+  expires_at: Type.Optional(TimeGiven),
+  lifetime: Type.Optional(Type.Boolean({ description: "No end, whatever the plan's duration is." })),
+  activation_limit: Type.Optional(Limit),
+  count: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_ISSUED, description: 'How many; `data` is an array then.' }),
+  ),
+  key: Type.Optional(Type.String({ description: 'A key of your own choice.' })),
+  metadata: Type.Optional(MetadataGiven),
+  send: Type.Optional(
+    Type.Boolean({ description: 'Mail the key to the customer; not again with a repeated `reference`.' }),
+  ),
+});
+
+async function issue({ db, body, caller, now, settings }: Call<unknown, typeof IssueBody.static>) {
+  const { count, reference, key, send = false, lifetime = false, expires_at } = body;
+  if (send && count !== undefined) throw invalid('send', 'It cannot go with "count".');
+  if (lifetime && expires_at !== undefined) throw invalid('lifetime', 'It cannot go with "expires_at".');
+  for (const [field, value] of Object.entries({ reference, key }))
+    if (count !== undefined && value !== undefined)
+      throw invalid(field, 'It names one licence, and cannot go with "count".');
+  const request: IssueRequest = {
+    planId: body.plan_id,
+    customer: body.customer,
+    reference: reference === undefined ? undefined : requireLabel(reference, 'reference'),
+    expiresAt: lifetime ? null : (readEnd(expires_at, 'expires_at') ?? undefined),
+    activationLimit: body.activation_limit,
+    metadata: readMetadataChanges(body.metadata),
+    key,
+    count: count ?? 1,
+    issuedBy: caller.tokenId === null ? undefined : caller.name,
+    ownOnly: caller.scope === 'issue',
+  };
+  if (request.ownOnly && request.reference !== undefined)
+    await refuseForeignReference(db, request.reference, caller.name);
+  const { keySecret: secret, mailing } = settings;
+  const issued = send
+    ? await issueAndSend(db, request, { actor: caller.actor, secret, mailing, now })
+    : await issueLicenses(db, request, caller.actor, secret, now);
+  const data = issued.map((one) => issuedView(one, now));
+  const isRepeated = issued.some(({ isNew }) => !isNew);
+  return { status: isRepeated ? 200 : 201, data: count === undefined ? (data[0] as (typeof data)[0]) : data };
+}
+
+function issuedView({ license, key }: Issued, now: Date) {
+  return { ...licenseJson(license, now), license_key: key ?? null };
+}
+
+const STATES = {
+  suspend: ['Stop a licence for a while', true],
+  reinstate: ['Make a suspended licence active again', true],
+  revoke: ['End a licence for good, for abuse or a charge-back', false],
+  cancel: ['End a licence for good, as after a refund', true],
+} as const;
+
+const stateOperations = (Object.keys(STATES) as (keyof typeof STATES)[]).map((transition) => {
+  const [summary, forShops] = STATES[transition];
+  return post(
+    `/licenses/{id}/${transition}`,
+    { summary, forShops, body: exactly(Reason), data: LicenseSchema },
+    async (call) => {
+      const { id } = await requireLicense(call);
+      const changed = await changeState(call.db, id, transition, withReason(call));
+      return { data: licenseJson(changed, call.now) };
+    },
+  );
+});
+
+const RenewBody = exactly({
+  for: Type.Optional(DurationGiven),
+  until: Type.Optional(TimeGiven),
+  lifetime: Type.Optional(Type.Boolean()),
+  ...Reason,
+});
+
+async function renewalOf(
+  { db, body }: Call<unknown, typeof RenewBody.static>,
+  { plan }: License,
+): Promise<Renewal> {
+  const { for: time, until, lifetime = false } = body;
+  const given = Object.entries({ for: time, until, lifetime: lifetime || undefined }).filter(
+    ([, value]) => value !== undefined,
+  );
+  if (given.length > 1) throw invalid(given[1]?.[0] ?? '', 'Give one of "for", "until" and "lifetime".');
+  if (lifetime) return { until: null };
+  if (until !== undefined) return { until: readEnd(until, 'until') as Date };
+  if (time !== undefined) return { for: requireDuration(time, 'for') };
+  const { duration } = await requirePlan(db, plan.id);
+  if (duration === null)
+    throw invalid('for', `Plan ${plan.id} has no duration: give "for", "until" or "lifetime".`);
+  return { for: duration };
+}
+
+export const licenseOperations = [
+  list(
+    '/licenses',
+    {
+      summary: 'List licences, the newest first',
+      description: 'A token of the scope `issue` sees those that it issued.',
+      forShops: true,
+      query: exactly({ ...Filters, ...Paging }),
+      data: LicenseSchema,
+    },
+    async ({ db, query, caller, now }) => {
+      const { limit, after, product_id, plan_id, ...filters } = query;
+      const filter = {
+        ...filters,
+        productId: product_id,
+        planId: plan_id,
+        issuedBy: caller.scope === 'issue' ? caller.name : undefined,
+      };
+      const { items, next } = await listLicensePage(db, filter, pageOf({ limit, after }), now);
+      return { data: items.map((one) => licenseJson(one, now)), next };
+    },
+  ),
+  post(
+    '/licenses',
+    {
+      summary: 'Issue a licence',
+      forShops: true,
+      body: IssueBody,
+      data: Type.Union([IssuedLicense, Type.Array(IssuedLicense)]),
+      status: 201,
+      otherStatus: { status: 200, when: 'the order has this licence already' },
+    },
+    issue,
+  ),
+  get(
+    '/licenses/{id}',
+    { summary: 'Read a licence with its keys and activations', forShops: true, data: LicenseDetails },
+    async (call) => {
+      const { id } = await requireLicense(call);
+      const { license, keys, activations } = await readLicense(call.db, id);
+      return {
+        data: {
+          ...licenseJson(license, call.now),
+          keys: keys.map(({ key }) => keyJson(key)),
+          activations: activations.map((one) => activationJson(one, license)),
+        },
+      };
+    },
+  ),
+  patch(
+    '/licenses/{id}',
+    {
+      summary: 'Change a licence',
+      body: exactly({
+        activation_limit: Type.Optional(Limit),
+        customer: Type.Optional(Text),
+        plan_id: Type.Optional(IdGiven),
+        expires_at: Type.Optional(orNull(Type.String({ ...TimeGiven, description: 'null: for life.' }))),
+        metadata: Type.Optional(MetadataGiven),
+      }),
+      data: LicenseSchema,
+    },
+    async (call) => {
+      const { body, context, now } = call;
+      const { plan_id, activation_limit, customer } = body;
+      if (Object.keys(body).some((field) => field !== 'metadata')) requireRecentSignIn(call);
+      const until = readEnd(body.expires_at, 'expires_at');
+      const metadata = readMetadataChanges(body.metadata);
+      const license = await requireLicense(call);
+      const { id } = license;
+      // All or nothing. The plan first, since it brings a limit.
+      const changed = await inReadCommitted(call.db, async (trx) => {
+        let latest = license;
+        if (plan_id !== undefined) latest = await changePlan(trx, id, plan_id, context);
+        if (activation_limit !== undefined) latest = await setLimit(trx, id, activation_limit, context);
+        if (customer !== undefined) latest = await setCustomer(trx, id, customer, context);
+        if (until !== undefined) latest = await moveEnd(trx, id, until, context);
+        if (metadata !== undefined) latest = await setMetadata(trx, id, metadata, context);
+        return latest;
+      });
+      return { data: licenseJson(changed, now) };
+    },
+  ),
+  ...stateOperations,
+  post(
+    '/licenses/{id}/renew',
+    {
+      summary: 'Prolong a licence, or set its end',
+      description:
+        "Without `for`, `until` or `lifetime` by the plan's duration, from the later of now and its end. A suspended licence becomes active again.",
+      forShops: true,
+      body: RenewBody,
+      data: LicenseSchema,
+    },
+    async (call) => {
+      const license = await requireLicense(call);
+      const changed = await renew(call.db, license.id, await renewalOf(call, license), withReason(call));
+      return { data: licenseJson(changed, call.now) };
+    },
+  ),
+];

@@ -1,0 +1,13 @@
+import { SCOPES } from '../access/caller';
+import { get } from './operation';
+import { exactly, oneOf, Text } from './schemas';
+
+const Me = exactly({ name: Text, scope: oneOf(SCOPES), actor: Text }, { title: 'Me' });
+
+export const meOperations = [
+  get(
+    '/me',
+    { summary: 'Who calls, and what they may do', forShops: true, data: Me },
+    ({ caller: { name, scope, actor } }) => Promise.resolve({ data: { name, scope, actor } }),
+  ),
+];

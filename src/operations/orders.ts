@@ -1,0 +1,329 @@
+import { Type, type Static } from '@sinclair/typebox';
+import { parseMoment } from '../licensing/timestamps';
+import { ORDER_EVENTS } from '../orders/fold';
+import { MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
+import { recordOrder } from '../orders/record';
+import { orderMailJson, readOrderMail, sendOrderKeys } from '../orders/key-mails';
+import { PLUGIN_KINDS } from '../orders/shop-kinds';
+import {
+  listOrderPage,
+  orderJson,
+  readOrder,
+  recordedJson,
+  shownOrderJson,
+  type OrderDetails,
+} from '../orders/views';
+import { notFound } from './failures';
+import { get, list, post, type Call } from './operation';
+import { bodyReader } from './read-input';
+import { pageOf, readId } from './reading';
+import {
+  exactly,
+  Id,
+  IdGiven,
+  oneOf,
+  orNull,
+  Paging,
+  Text,
+  TextOrNull,
+  Time,
+  TimeGiven,
+  TimeOrNull,
+  wordOf,
+} from './schemas';
+import { STATUSES } from './things';
+
+const LineGiven = exactly(
+  {
+    line: Type.String({ description: "The line's name within the order." }),
+    plan_id: Type.Optional(IdGiven),
+    sku: Type.Optional(Type.String({ description: "The shop's own article number, which its map has." })),
+    quantity: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_SLOTS_QUANTITY,
+        default: 1,
+        description: 'At most 100 licences. Above that, only of an article whose quantity are slots.',
+      }),
+    ),
+    paid_until: Type.Optional(TimeGiven),
+    renews: Type.Optional(
+      Type.Union([Id, Text], {
+        description:
+          'What the line renews: an earlier order or `order:line` of the same shop, or the id of a licence. With `upgraded`, what this order, which is a new one, changes.',
+      }),
+    ),
+  },
+  { title: 'OrderLineGiven' },
+);
+
+/** An order's event, as a shop or a receiver sends it. */
+const OrderGiven = exactly({
+  shop: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.', examples: ['hikashop'] }),
+  order: Type.String({ description: "The shop's number of the order.", examples: ['1001'] }),
+  event: oneOf(ORDER_EVENTS),
+  at: Type.String({
+    description: 'When it happened; at most five minutes ahead.',
+    examples: ['2026-11-23T10:00:00Z'],
+  }),
+  event_id: Type.Optional(
+    Type.String({ description: 'Unique within the order; without it, `event` and `at` tell events apart.' }),
+  ),
+  kind: Type.Optional(
+    oneOf(PLUGIN_KINDS, {
+      description:
+        'The plugin that posts, which mails the keys itself: the kind of a shop that nobody added.',
+    }),
+  ),
+  test: Type.Optional(Type.Boolean({ description: 'Issues nothing, unless the shop has a plan for tests.' })),
+  partial: Type.Optional(Type.Boolean({ description: 'Of `refunded`: a part of the money only.' })),
+  payment: Type.Optional(
+    Type.String({
+      description:
+        "The shop's name of the payment that the event is about. A refund of a payment takes back what that payment gave.",
+      examples: ['pay_77'],
+    }),
+  ),
+  renews_itself: Type.Optional(
+    Type.Boolean({ description: 'A subscription that pays on by itself, until `subscription_ended`.' }),
+  ),
+  customer: Type.Optional(
+    exactly({
+      email: Type.String({ description: 'An e-mail address.' }),
+      name: Type.Optional(Text),
+      language: Type.Optional(
+        Type.String({ description: '`en` or `de`. Another one counts as not given.', examples: ['de'] }),
+      ),
+    }),
+  ),
+  lines: Type.Optional(
+    Type.Array(LineGiven, {
+      minItems: 1,
+      maxItems: MAX_LINES,
+      description: "Required with `paid` and `upgraded`; else all of the order's when left out.",
+    }),
+  ),
+});
+
+const readOrderGiven = bodyReader(OrderGiven);
+
+/** An order's event in the form of this API, from elsewhere. @throws ManageError, OperatorError */
+export function readOrderBody(body: object): OrderMessage {
+  return readOrderMessage(readOrderGiven(body) as Static<typeof OrderGiven>);
+}
+
+/** @throws OperatorError that names the field of a wrong time */
+function readOrderMessage(body: Static<typeof OrderGiven>): OrderMessage {
+  const { event_id: eventId, renews_itself: renewsItself, at, lines, ...others } = body;
+  return {
+    ...others,
+    eventId,
+    renewsItself,
+    at: parseMoment(at, 'first', 'refused', 'at'),
+    lines: lines?.map(({ plan_id: planId, paid_until: until, ...line }, i) => ({
+      ...line,
+      planId,
+      paidUntil:
+        until === undefined ? undefined : parseMoment(until, 'last', 'refused', `lines.${i}.paid_until`),
+    })),
+  };
+}
+
+export const ORDER_ACTIONS = [
+  'issued',
+  'renewed',
+  'plan_changed',
+  'suspended',
+  'reinstated',
+  'cancelled',
+  'none',
+  'waiting',
+] as const;
+
+const state = wordOf(['done', 'waiting']);
+const outcome = {
+  line: Text,
+  action: wordOf(ORDER_ACTIONS),
+  reason: orNull(Type.String({ description: 'Why nothing was done, or why the line waits.' })),
+};
+const standing = { status: wordOf(STATUSES), expires_at: TimeOrNull };
+const orderFields = { id: Id, shop: Text, order: Text, state };
+
+const RecordedOrder = exactly(
+  {
+    ...orderFields,
+    lines: Type.Array(
+      exactly({
+        ...outcome,
+        licenses: Type.Array(
+          exactly({
+            id: Id,
+            license_key: orNull(Type.String({ description: 'Whole for `paid`, when it can be revealed.' })),
+            ...standing,
+          }),
+        ),
+      }),
+    ),
+  },
+  { title: 'RecordedOrder' },
+);
+
+const lineFields = {
+  line: Text,
+  sku: TextOrNull,
+  plan_id: orNull(Id),
+  quantity: Type.Integer({ minimum: 1 }),
+  renews: Type.Union([Id, TextOrNull]),
+  waits_for: orNull(Type.String({ description: 'Why the line waits; null: it does not.' })),
+  licenses: Type.Array(exactly({ id: Id, ...standing })),
+};
+
+const fields = {
+  ...orderFields,
+  test: Type.Boolean(),
+  customer: TextOrNull,
+  customer_name: TextOrNull,
+  language: orNull(Type.String({ description: "The customer's, as the shop told it." })),
+  created_at: Time,
+  lines: Type.Array(exactly(lineFields)),
+};
+
+const OrderMail = exactly(
+  {
+    state: wordOf(['queued', 'sent', 'failed', 'none']),
+    to: TextOrNull,
+    at: orNull(Type.String({ ...Time, description: 'When it was sent or given up, else queued.' })),
+    reason: orNull(
+      Type.String({
+        description:
+          'Why there is none (`test`, `nothing_issued`, `off`, `no_address`, `mail_off`, `not_sent`), or why it was refused, such as `ADDRESS_REFUSED 550`.',
+      }),
+    ),
+  },
+  { title: 'OrderMail', description: "The latest mail of the order's keys." },
+);
+
+const Details = exactly(
+  {
+    ...fields,
+    lines: Type.Array(
+      exactly({
+        ...lineFields,
+        paid_until: orNull(
+          Type.String({
+            ...Time,
+            description: 'The end that payments of the first licence gave; null: none, or for life.',
+          }),
+        ),
+        renews_itself: Type.Boolean({ description: 'A subscription pays on by itself.' }),
+      }),
+    ),
+    mail: OrderMail,
+    events: Type.Array(
+      exactly(
+        {
+          id: Id,
+          event: wordOf(ORDER_EVENTS),
+          event_id: TextOrNull,
+          at: Time,
+          received_at: Time,
+          actor: Text,
+          partial: Type.Boolean(),
+          payment: orNull(Type.String({ description: "The shop's name of the payment that it is about." })),
+          renews_itself: orNull(Type.Boolean({ description: 'null: the event does not say.' })),
+          test: Type.Boolean(),
+          lines: Type.Union([Type.Array(Type.Object({}, { additionalProperties: true })), Type.Null()], {
+            description: "As they came; null: all of the order's.",
+          }),
+          outcomes: Type.Array(exactly(outcome)),
+        },
+        { title: 'OrderEvent' },
+      ),
+    ),
+  },
+  { title: 'OrderDetails' },
+);
+
+/** @throws ManageError (404), also for another's order */
+async function requireOrder(call: Call): Promise<OrderDetails> {
+  const { db, caller } = call;
+  const found = await readOrder(db, readId(call, 'id', 'order'));
+  if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name))
+    throw notFound('order');
+  return found;
+}
+
+/** The name that orders belong to. */
+function ownerOf({ caller }: Pick<Call, 'caller'>) {
+  return { owner: caller.tokenId === null ? null : caller.name, ownOnly: caller.scope === 'issue' };
+}
+
+export const orderOperations = [
+  list(
+    '/orders',
+    {
+      summary: 'List orders, the newest first',
+      description: 'A token of the scope `issue` sees those that it posted.',
+      forShops: true,
+      query: exactly({
+        shop: Type.Optional(Text),
+        order: Type.Optional(Text),
+        state: Type.Optional(oneOf(['done', 'waiting'])),
+        ...Paging,
+      }),
+      data: exactly(fields, { title: 'Order' }),
+    },
+    async ({ db, query, caller, now }) => {
+      const { shop, order: number, state: wanted } = query;
+      const owner = caller.scope === 'issue' ? caller.name : undefined;
+      const { items, next } = await listOrderPage(db, { shop, number, state: wanted, owner }, pageOf(query));
+      return { data: items.map((one) => orderJson(one, now)), next };
+    },
+  ),
+  post(
+    '/orders',
+    {
+      summary: 'Tell what happened to an order of a shop',
+      description:
+        'Issues, renews, suspends and so on, by the rules of the shop. The same event again changes nothing and answers the same, with the licences as they stand now. To a token of the scope `issue`, orders of a receiver, or of a shop that tokens of another name post for, are 404.',
+      forShops: true,
+      body: OrderGiven,
+      data: RecordedOrder,
+    },
+    async (call) => {
+      const { db, body, caller, now, settings } = call;
+      const { keySecret: secret, mailing } = settings;
+      const context = { actor: caller.actor, now, secret, mailing };
+      return {
+        data: recordedJson(await recordOrder(db, readOrderMessage(body), ownerOf(call), context), now),
+      };
+    },
+  ),
+  get(
+    '/orders/{id}',
+    { summary: 'Read an order with its events', forShops: true, data: Details },
+    async (call) => {
+      const { db, now, settings } = call;
+      const found = await requireOrder(call);
+      const mail = await readOrderMail(db, found.order, settings.mailing !== undefined);
+      return { data: await shownOrderJson(db, found, mail, now) };
+    },
+  ),
+  post(
+    '/orders/{id}/mails',
+    {
+      summary: "Mail the order's keys to its customer, again too",
+      description:
+        '409 when mail is not set up, the order has no address or issued nothing, or a key cannot be revealed. The mail is queued, and tried for two days.',
+      body: exactly({}),
+      data: OrderMail,
+      status: 201,
+    },
+    async (call) => {
+      const { db, now, settings } = call;
+      const { order } = await requireOrder(call);
+      const { keySecret: secret, mailing } = settings;
+      return { data: orderMailJson(await sendOrderKeys(db, order, { secret, mailing, now })) };
+    },
+  ),
+];

@@ -1,0 +1,153 @@
+import type { Caller } from '../access/caller';
+import { isFresh } from '../access/sessions';
+import type { Db } from '../store/database';
+import type { Context } from '../http/context';
+import { ManageError, toFailure, type Failure } from './failures';
+import { performOnce, type Written } from './idempotency';
+import type { Call, Operation, UploadTerms } from './operation';
+import type { ManageSettings } from './settings';
+import { signInAgain } from './sign-in-again';
+import { receiveUpload, type Upload } from '../http/api/upload';
+
+/** Reads a request for an operation and performs it, for the API and for the forms of the pages. */
+
+export interface Request {
+  caller: Caller;
+  /** the parts of the path, by name */
+  path: Record<string, string>;
+  query: URLSearchParams;
+  /** reads the body, which is no upload; undefined: there is none */
+  readSent: ((operation: Operation) => object) | undefined;
+  /** an upload that was read already; by default the request's body is read */
+  received?: Upload<unknown> | undefined;
+  /** the fields of an upload's form, as the page wants them */
+  amend?: ((fields: Record<string, string>) => Record<string, string>) | undefined;
+  /** what tells the body from another, for a repeated request */
+  sentText: () => string;
+  /** undefined: may happen again */
+  once: { key: string; address: string } | undefined;
+  /** An upload takes its time, in which a caller may lose its right. @throws ManageError */
+  checkAgain: () => Promise<unknown>;
+  /** told of a refusal that is kept and returned instead of thrown */
+  onRefused?: (failure: Failure) => void;
+}
+
+/** What a request says; for refusals that name a field. */
+export interface Given {
+  query: object;
+  body: object;
+}
+
+export interface Performing {
+  db: Db;
+  now: () => Date;
+  settings: ManageSettings;
+}
+
+/** The caller's right is checked already. @param given is filled while the request is read @throws ManageError and what the domain throws (`toFailure`) */
+export async function perform(
+  ctx: Context,
+  operation: Operation,
+  request: Request,
+  given: Given,
+  { db, now, settings }: Performing,
+): Promise<Written> {
+  const { caller, path, once, readSent } = request;
+  const readInput = () => {
+    given.query = operation.readQuery(request.query);
+    if (readSent !== undefined) given.body = readSent(operation);
+  };
+  // With a key, this refusal is kept as well. An upload is not read before its query is known to be right.
+  const keepsRefusal = once !== undefined && readSent !== undefined;
+  if (!keepsRefusal) readInput();
+  const at = now();
+  const call = { caller, path, now: at, ctx, settings, context: { actor: caller.actor, now: at } };
+  const handle = (handleOn: Db) => {
+    if (keepsRefusal) readInput();
+    return run(operation, { ...call, ...given, db: handleOn });
+  };
+  const upload = operation.upload && receiver(ctx, operation, operation.upload, request, given, settings);
+  try {
+    let written: Written;
+    if (once === undefined) {
+      await upload?.receive();
+      written = await handle(db);
+    } else {
+      const body = {
+        readBody: () => upload?.receive() ?? Promise.resolve(request.sentText()),
+        isRead: upload === undefined,
+      };
+      const refusal = (error: unknown) => {
+        const failure = toFailure(error, { ...given.query, ...given.body });
+        if (failure !== undefined) request.onRefused?.(failure);
+        return failure && { status: failure.status, body: { error: failure.error } };
+      };
+      written = await performOnce(db, now, { credential: caller.credential, ...once }, body, handle, refusal);
+    }
+    return await withAfterCommit(operation, { ...call, ...given, db }, written);
+  } finally {
+    await upload?.discard();
+  }
+}
+
+/** @throws ManageError when the scope is too small, or a session must sign in again */
+export function requireRight(
+  { scope, session }: Caller,
+  { scope: needed, forShops, asksAgain }: Operation,
+  now: Date,
+): void {
+  const may = scope === 'write' || (scope === 'issue' ? forShops : needed === 'read');
+  if (!may)
+    throw new ManageError(
+      'FORBIDDEN',
+      scope === 'issue'
+        ? 'A token of the scope "issue" may not do this.'
+        : 'A token or session of the scope "read" may only read.',
+    );
+  if (asksAgain && session !== undefined && !isFresh(session, now)) throw signInAgain();
+}
+
+/** Reads an upload into the call. `receive` returns what tells it from another. */
+function receiver(
+  ctx: Context,
+  { readQuery }: Operation,
+  { types, rules: rulesOf }: UploadTerms,
+  { query: asked, received: read, amend = (fields) => fields, checkAgain }: Request,
+  given: Given,
+  settings: ManageSettings,
+) {
+  const rules = rulesOf(settings);
+  let received: Upload<unknown> | undefined;
+  return {
+    async receive(): Promise<string> {
+      received = read ?? (await receiveUpload(ctx, types, rules));
+      await checkAgain();
+      const query = new URLSearchParams(asked);
+      for (const [name, value] of Object.entries(amend(received.fields))) query.append(name, value);
+      given.query = readQuery(query);
+      given.body = { file: received.file };
+      return JSON.stringify([
+        received.fields,
+        received.file === undefined ? null : rules.digest(received.file),
+      ]);
+    },
+    async discard(): Promise<void> {
+      if (received?.file !== undefined) await rules.discard(received.file);
+    },
+  };
+}
+
+/** What has to follow the change, each time it is answered. */
+async function withAfterCommit({ afterCommit }: Operation, call: Call, written: Written): Promise<Written> {
+  const { body } = written;
+  if (afterCommit === undefined || body === undefined || !('data' in body)) return written;
+  const data = body.data as object;
+  return { ...written, body: { ...body, data: { ...data, ...(await afterCommit.perform(call, data)) } } };
+}
+
+async function run({ handle, status, isList }: Operation, call: Call): Promise<Written> {
+  const answer = await handle(call);
+  const { data, next = null } = answer;
+  const body = data === undefined ? undefined : isList ? { data, next } : { data };
+  return { status: answer.status ?? status, body };
+}

@@ -1,0 +1,112 @@
+import { Type } from '@sinclair/typebox';
+import { addPlan, editPlanAndLicenses, removePlan } from '../licensing/catalogue';
+import { requireDuration } from '../licensing/durations';
+import { requireLabel } from '../licensing/fields';
+import { requirePlan } from '../licensing/find-or-refuse';
+import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
+import { listPlanPage } from '../licensing/lists';
+import { planJson, readPlanOptions, type PlanOptionsJson } from '../licensing/views';
+import { get, list, patch, post, remove } from './operation';
+import { pageOf, readId } from './reading';
+import { DurationGiven, exactly, IdGiven, Limit, oneOf, orNull, Paging, planOptions, Text } from './schemas';
+import { Plan } from './things';
+
+const options = {
+  duration: Type.Optional(
+    orNull(Type.String({ ...DurationGiven, description: 'Such as 1y; null: for life.' })),
+  ),
+  ...Type.Partial(Type.Object(planOptions)).properties,
+};
+
+interface Options extends Partial<PlanOptionsJson> {
+  name?: string;
+  duration?: string | null;
+}
+
+function readOptions({ name, duration, ...others }: Options) {
+  return {
+    ...(name !== undefined && { name: requireLabel(name, 'name') }),
+    ...(duration !== undefined && { duration: duration === null ? null : requireDuration(duration) }),
+    ...readPlanOptions(others),
+  };
+}
+
+export const planOperations = [
+  list(
+    '/plans',
+    {
+      summary: 'List plans',
+      forShops: true,
+      query: exactly({ product_id: Type.Optional(IdGiven), ...Paging }),
+      data: Plan,
+    },
+    async ({ db, query }) => {
+      const { items, next } = await listPlanPage(db, query.product_id, pageOf(query));
+      return { data: items.map(planJson), next };
+    },
+  ),
+  post(
+    '/plans',
+    {
+      summary: 'Add a plan to a product',
+      body: exactly({
+        product_id: IdGiven,
+        name: Text,
+        activation_type: oneOf(ACTIVATION_TYPES, { description: 'What a slot is taken by.' }),
+        activation_limit: Limit,
+        ...options,
+      }),
+      data: Plan,
+      status: 201,
+    },
+    async ({ db, body, now }) => {
+      const plan = {
+        productId: body.product_id,
+        name: requireLabel(body.name, 'name'),
+        activationType: body.activation_type,
+        activationLimit: body.activation_limit,
+        duration: null,
+        ...readOptions(body),
+      };
+      return { data: planJson(await addPlan(db, plan, now)) };
+    },
+  ),
+  get('/plans/{id}', { summary: 'Read a plan', forShops: true, data: Plan }, async (call) => ({
+    data: planJson(await requirePlan(call.db, readId(call, 'id', 'plan'))),
+  })),
+  patch(
+    '/plans/{id}',
+    {
+      summary: 'Change a plan',
+      description:
+        'Licences keep their end. When licences have the old limit, `licenses` must say whether they follow the new one.',
+      body: exactly({
+        name: Type.Optional(Text),
+        activation_type: Type.Optional(oneOf(ACTIVATION_TYPES)),
+        activation_limit: Type.Optional(Limit),
+        ...options,
+        licenses: Type.Optional(oneOf(['follow', 'keep'])),
+      }),
+      data: Plan,
+      // One transaction for each licence that follows.
+      hasDeadline: false,
+    },
+    async (call) => {
+      const { db, body, context } = call;
+      const { activation_type: activationType, activation_limit: activationLimit, licenses } = body;
+      const changes = {
+        ...readOptions(body),
+        ...(activationType !== undefined && { activationType }),
+        ...(activationLimit !== undefined && { activationLimit }),
+      };
+      const decide = () => Promise.resolve(licenses);
+      const { plan } = await editPlanAndLicenses(db, readId(call, 'id', 'plan'), changes, decide, context);
+      return { data: planJson(plan) };
+    },
+  ),
+  remove(
+    '/plans/{id}',
+    { summary: 'Remove a plan that was added by mistake: one that no licence is on' },
+    (call) => removePlan(call.db, readId(call, 'id', 'plan')),
+  ),
+];

@@ -1,0 +1,105 @@
+import { Type } from '@sinclair/typebox';
+import {
+  addProduct,
+  editProduct,
+  readProduct,
+  removeProduct,
+  type ProductFields,
+} from '../licensing/catalogue';
+import { requireElement, requireHttpsUrl, requireLabel } from '../licensing/fields';
+import { listProductPage } from '../licensing/lists';
+import { productJson } from '../licensing/views';
+import { follow } from './follow';
+import { get, list, patch, post, remove } from './operation';
+import { pageOf, readId } from './reading';
+import { exactly, IdGiven, orNull, Paging, Text, TextOrNull } from './schemas';
+import { Product } from './things';
+
+const Includes = Type.Union([Type.Array(IdGiven), Type.Literal('all')], {
+  description: 'Ids of products that its licences cover too, or `all`.',
+});
+
+const fields = {
+  element: Type.Optional(
+    orNull(Type.String({ description: "Joomla's name of the extension, such as pkg_example." })),
+  ),
+  includes: Type.Optional(Includes),
+  renew_url: Type.Optional(TextOrNull),
+  support_url: Type.Optional(TextOrNull),
+  reminders: Type.Optional(
+    Type.Boolean({ description: 'Mails 30 and 7 days before the end and at it; off by default.' }),
+  ),
+};
+
+interface Given {
+  name?: string;
+  element?: string | null;
+  includes?: number[] | 'all';
+  renew_url?: string | null;
+  support_url?: string | null;
+  reminders?: boolean;
+}
+
+function readFields({ name, element, includes, renew_url, support_url, reminders }: Given): ProductFields {
+  return {
+    name: name === undefined ? undefined : requireLabel(name, 'name'),
+    element: element ? requireElement(element, 'element') : element,
+    includes,
+    renewUrl: renew_url ? requireHttpsUrl(renew_url, 'renew_url') : renew_url,
+    supportUrl: support_url ? requireHttpsUrl(support_url, 'support_url') : support_url,
+    reminders,
+  };
+}
+
+export const productOperations = [
+  list(
+    '/products',
+    { summary: 'List products', forShops: true, query: exactly(Paging), data: Product },
+    async ({ db, query }) => {
+      const { items, next } = await listProductPage(db, pageOf(query));
+      return { data: items.map(productJson), next };
+    },
+  ),
+  post(
+    '/products',
+    {
+      summary: 'Add a product',
+      body: exactly({
+        name: Text,
+        id: Type.Optional(
+          Type.Integer({ ...IdGiven, description: 'Of your choice; else the next free one.' }),
+        ),
+        ...fields,
+      }),
+      data: Product,
+      status: 201,
+    },
+    async ({ db, body, now }) => {
+      const { id, name } = body;
+      const added = await addProduct(db, { ...readFields(body), id, name: requireLabel(name, 'name') }, now);
+      return { data: productJson(added) };
+    },
+  ),
+  get('/products/{id}', { summary: 'Read a product', forShops: true, data: Product }, async (call) => {
+    const { product } = await readProduct(call.db, readId(call, 'id', 'product'));
+    return { data: productJson(product) };
+  }),
+  patch(
+    '/products/{id}',
+    {
+      summary: 'Change a product',
+      body: exactly({ name: Type.Optional(Text), ...fields }),
+      data: Product,
+      afterCommit: follow('ProductWithXml', 'id'),
+    },
+    async (call) => {
+      const edited = await editProduct(call.db, readId(call, 'id', 'product'), readFields(call.body));
+      return { data: productJson(edited) };
+    },
+  ),
+  remove(
+    '/products/{id}',
+    { summary: 'Remove a product that was added by mistake: one without plans and versions' },
+    (call) => removeProduct(call.db, readId(call, 'id', 'product')),
+  ),
+];

@@ -1,0 +1,228 @@
+import { createReadStream } from 'node:fs';
+import { Type, type Static } from '@sinclair/typebox';
+import { publish, versionOf } from '../joomla/publish';
+import { listReleasePage } from '../licensing/lists';
+import { OperatorError } from '../licensing/operator-error';
+import { releaseJson } from '../licensing/views';
+import {
+  packagePath,
+  pathOfStaged,
+  removeStaged,
+  stageBytes,
+  statPackage,
+  type StagedPackage,
+} from '../packages/package-files';
+import { editRelease, findReleaseById, withdrawRelease } from '../packages/releases';
+import { clientGone } from '../http/faults';
+import { invalid, notFound } from './failures';
+import { follow } from './follow';
+import { file, get, list, patch, post, type Call } from './operation';
+import { isSet, pageOf, readId } from './reading';
+import { exactly, Flag, Paging, Text } from './schemas';
+import { requireRecentSignIn } from './sign-in-again';
+import type { UploadRules } from '../http/api/upload';
+import { Release } from './things';
+
+const UploadFields = exactly({
+  version: Type.Optional(
+    Type.String({ description: "Such as 2.1.0; else the package's own. Both must agree." }),
+  ),
+  changelog: Type.Optional(Type.String({ description: 'What is new.' })),
+  draft: Type.Optional(Flag),
+  unchecked: Type.Optional(
+    Type.Unsafe<Static<typeof Flag>>({
+      ...Flag,
+      description:
+        'Publishes a package that lacks what its manifest names, or a first one without the lines for updates.',
+    }),
+  ),
+  new_update_server: Type.Optional(
+    Type.Unsafe<Static<typeof Flag>>({
+      ...Flag,
+      description:
+        'Allows another update-server address in the manifest than the version before had. Joomla up to 5.3.0 drops the Download Key then.',
+    }),
+  ),
+});
+
+/** The release of the path. */
+async function requireRelease(call: Pick<Call, 'db' | 'path'>) {
+  return (await findReleaseById(call.db, readId(call, 'id', 'release'))) ?? notThere();
+}
+
+function notThere(): never {
+  throw notFound('release');
+}
+
+const FOLLOW = follow('ReleaseWithXml', 'product_id');
+
+async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
+  const { db, path, query, body, settings, now } = call;
+  const { file } = body;
+  if (!isSet(query.draft)) requireRecentSignIn(call);
+  if (file === undefined) throw invalid('file', 'The package is missing: the part "file".');
+  const signal = clientGone(call.ctx);
+  // A form sends its empty fields too.
+  const version =
+    query.version?.trim() ||
+    (await versionOf(await pathOfStaged(settings.packagesDir, file), signal).catch(refuseThePackage));
+  if (version === undefined)
+    throw new OperatorError('The package does not say its version: give "version".', {
+      code: 'INVALID_REQUEST',
+      field: 'version',
+      facts: { reason: 'no-version-inside' },
+    });
+  const { release } = await publish(
+    db,
+    placesOf(settings),
+    {
+      productId: readId({ path }, 'id', 'product'),
+      version,
+      file,
+      changelog: query.changelog,
+      draft: isSet(query.draft),
+      date: undefined,
+      newUpdateServer: isSet(query.new_update_server),
+      unchecked: isSet(query.unchecked),
+      signal,
+    },
+    now,
+  ).catch(refuseThePackage);
+  return { data: releaseJson(release) };
+}
+
+function placesOf({ packagesDir, updateXml }: Call['settings']) {
+  return { packagesDir, home: updateXml };
+}
+
+/** What is refused for its content is wrong in the request, and no conflict. */
+function refuseThePackage(error: unknown): never {
+  throw error instanceof OperatorError && error.code === 'REFUSED'
+    ? new OperatorError(error.message, { code: 'INVALID_REQUEST', field: 'file', facts: error.facts })
+    : error;
+}
+
+interface Upload {
+  file: StagedPackage | undefined;
+}
+
+const PACKAGE_TYPES = ['application/zip', 'application/x-zip-compressed', 'application/octet-stream'];
+
+export const releaseOperations = [
+  list(
+    '/products/{id}/releases',
+    { summary: "List a product's versions, the newest first", query: exactly(Paging), data: Release },
+    async (call) => {
+      const { items, next } = await listReleasePage(
+        call.db,
+        readId(call, 'id', 'product'),
+        pageOf(call.query),
+      );
+      return { data: items.map(releaseJson), next };
+    },
+  ),
+  post(
+    '/products/{id}/releases',
+    {
+      summary: 'Publish a version by its package',
+      description:
+        'The body is the package, or a form with the part `file`. The other fields stand in the query or in the form. A published package never changes.',
+      query: UploadFields,
+      upload: {
+        types: PACKAGE_TYPES,
+        rules: ({ packagesDir, uploadLimit }): UploadRules<StagedPackage> => ({
+          limit: uploadLimit,
+          take: (bytes) => stageBytes(packagesDir, bytes),
+          digest: ({ sha256 }) => sha256,
+          discard: removeStaged,
+        }),
+      },
+      data: Release,
+      status: 201,
+      hasDeadline: false,
+      afterCommit: FOLLOW,
+    },
+    upload,
+  ),
+  get('/releases/{id}', { summary: 'Read a version', data: Release }, async (call) => ({
+    data: releaseJson(await requireRelease(call)),
+  })),
+  file(
+    '/releases/{id}/package',
+    'application/zip',
+    {
+      summary: "Download a version's package",
+      description: 'Also of a draft. `licensing packages fetch` uses it to copy packages to another host.',
+    },
+    async (call) => {
+      const { sha256, fileName, fileSize } = await requireRelease(call);
+      const { packagesDir } = call.settings;
+      if ((await statPackage(packagesDir, sha256))?.size !== fileSize) throw notFound('package');
+      // Not by X-Accel-Redirect: another host may ask the service without nginx.
+      call.ctx.set({
+        'Content-Type': 'application/zip',
+        'Content-Length': String(fileSize),
+        'Content-Disposition': `attachment; filename="${fileName}"`,
+        'Cache-Control': 'no-store',
+        'X-Content-Type-Options': 'nosniff',
+      });
+      call.ctx.body = createReadStream(packagePath(packagesDir, sha256));
+    },
+  ),
+  patch(
+    '/releases/{id}',
+    {
+      summary: "Change a version's changelog; its package never changes",
+      body: exactly({ changelog: Text }),
+      data: Release,
+      afterCommit: FOLLOW,
+    },
+    async (call) => {
+      const { productId, version, state } = await requireRelease(call);
+      if (state !== 'draft') requireRecentSignIn(call);
+      return { data: releaseJson(await editRelease(call.db, productId, version, call.body)) };
+    },
+  ),
+  post(
+    '/releases/{id}/publish',
+    {
+      summary: 'Publish a draft',
+      body: exactly({
+        new_update_server: Type.Optional(Type.Boolean()),
+        unchecked: Type.Optional(Type.Boolean()),
+      }),
+      data: Release,
+      hasDeadline: false,
+      afterCommit: FOLLOW,
+    },
+    async (call) => {
+      const { productId, version } = await requireRelease(call);
+      const request = {
+        ...{ productId, version, file: undefined, changelog: undefined, draft: false, date: undefined },
+        newUpdateServer: call.body.new_update_server ?? false,
+        unchecked: call.body.unchecked ?? false,
+      };
+      const { release } = await publish(call.db, placesOf(call.settings), request, call.now);
+      return { data: releaseJson(release) };
+    },
+  ),
+  post(
+    '/releases/{id}/withdraw',
+    {
+      summary: 'Take a version back, for good',
+      description:
+        'The update XML then offers no version below it, because a site that still lists it would install that one, and go back.',
+      body: exactly({
+        allow_downgrade: Type.Optional(
+          Type.Boolean({ description: 'The update XML may offer lower versions all the same.' }),
+        ),
+      }),
+      data: Release,
+      afterCommit: FOLLOW,
+    },
+    async (call) => {
+      const { productId, version } = await requireRelease(call);
+      return { data: releaseJson(await withdrawRelease(call.db, productId, version, call.now)) };
+    },
+  ),
+];

@@ -1,0 +1,39 @@
+import type { Mailing } from '../mail/queue';
+import type { XmlHome } from '../joomla/update-xml/place';
+import type { LanguageCode } from '../http/pages/texts/texts';
+
+/** A finding of the doctor, as the service can tell it, in every language of its pages. */
+export interface Examined extends Record<LanguageCode, ExaminedText> {
+  id: string;
+  state: 'ok' | 'warning' | 'problem';
+}
+
+export interface ExaminedText {
+  message: string;
+  /** what follows from it; null: nothing */
+  why: string | null;
+  /** what to do; null: nothing, or it is not known */
+  remedy: string | null;
+  /** what a server or a library said, in English; null: nothing, or the message has it */
+  said: string | null;
+}
+
+/** What the operator's API needs to know of the installation. */
+export interface ManageSettings {
+  packagesDir: string;
+  /** seals keys; undefined: keys are not kept */
+  keySecret: Buffer | undefined;
+  /** networks that webhooks may reach besides public ones */
+  webhookNetworks: readonly string[];
+  /** bytes of a package */
+  uploadLimit: number;
+  /** undefined: mail is not set up */
+  mailing: Mailing | undefined;
+  updateXml: XmlHome;
+  /** this program's own, with its folder php */
+  programFolder: string;
+  /** how long the access log is kept */
+  logDays: number;
+  /** examines the installation, as far as the service can look */
+  examine: () => Promise<Examined[]>;
+}

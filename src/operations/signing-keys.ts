@@ -1,0 +1,70 @@
+import { Type } from '@sinclair/typebox';
+import {
+  addSigningKey,
+  listSigningKeyPage,
+  retireSigningKey,
+  type SigningKeyInUse,
+} from '../licensing/signing-keys';
+import { signingKeyJson } from '../licensing/views';
+import { list, post } from './operation';
+import { pageOf } from './reading';
+import { exactly, Id, Paging, Time, TimeOrNull, wordOf } from './schemas';
+
+const SigningKey = exactly(
+  {
+    id: Id,
+    kid: Type.String({ description: 'Its name, in the header of what it signs.' }),
+    state: wordOf(['current', 'next', 'retired']),
+    x: Type.String({
+      description: 'The public key (Ed25519), as a JWK has it.',
+      pattern: '^[A-Za-z0-9_-]{43}$',
+    }),
+    created_at: Time,
+    retired_at: TimeOrNull,
+  },
+  { title: 'SigningKey' },
+);
+
+function toThing(key: SigningKeyInUse) {
+  return { id: key.id, ...signingKeyJson(key) };
+}
+
+export const signingKeyOperations = [
+  list(
+    '/signing-keys',
+    { summary: 'List the keys that sign answers, oldest first', query: exactly(Paging), data: SigningKey },
+    async ({ db, query }) => {
+      const { items, next } = await listSigningKeyPage(db, pageOf(query));
+      return { data: items.map(toThing), next };
+    },
+  ),
+  post(
+    '/signing-keys',
+    {
+      summary: 'Make a key; the first signs at once, a further one when the current one is retired',
+      body: exactly({}),
+      data: SigningKey,
+      status: 201,
+    },
+    async ({ db, settings, context }) => ({
+      data: toThing(await addSigningKey(db, settings.keySecret, context)),
+    }),
+  ),
+  post(
+    '/signing-keys/{kid}/retire',
+    {
+      summary: 'End the signing with a key',
+      description:
+        'What it has signed still counts, unless it is compromised. The last one cannot be retired.',
+      body: exactly({
+        compromised: Type.Optional(
+          Type.Boolean({ description: 'Somebody else may have it: it is out of keys.json at once.' }),
+        ),
+      }),
+      data: SigningKey,
+    },
+    async ({ db, path, body, context }) => ({
+      data: toThing(await retireSigningKey(db, path.kid ?? '', body, context)),
+    }),
+  ),
+];

@@ -1,0 +1,46 @@
+import { Type } from '@sinclair/typebox';
+import { readStatistics } from '../licensing/statistics';
+import { get } from './operation';
+import { exactly, IdGiven, Text } from './schemas';
+
+const Count = Type.Integer({ minimum: 0 });
+
+const Statistics = exactly(
+  {
+    licenses: Type.Record(Type.String(), Count, { description: 'By status.' }),
+    expiring: Type.Array(exactly({ month: Text, count: Count })),
+    days: Type.Array(
+      exactly({
+        day: Text,
+        issued: Count,
+        imported: Count,
+        renewed: Count,
+        activated: Count,
+        downloads: Type.Record(Type.String(), Count, { description: 'By version.' }),
+        refused: Type.Record(Type.String(), exactly({ requests: Count, licenses: Count }), {
+          description: 'By code.',
+        }),
+      }),
+    ),
+  },
+  { title: 'Statistics' },
+);
+
+const Day = Type.Optional(
+  Type.String({ description: 'A UTC day such as 2026-11-24.', examples: ['2026-11-24'] }),
+);
+
+export const statisticsOperations = [
+  get(
+    '/statistics',
+    {
+      summary: 'Licences by status and end, and what happened day by day',
+      description: 'At most a minute old. Without days: the last 30.',
+      query: exactly({ from: Day, to: Day, product_id: Type.Optional(IdGiven) }),
+      data: Statistics,
+    },
+    async ({ db, query: { from, to, product_id: productId }, now }) => ({
+      data: await readStatistics(db, { from, to, productId }, now),
+    }),
+  ),
+];

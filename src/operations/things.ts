@@ -1,0 +1,192 @@
+import { Type } from '@sinclair/typebox';
+import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
+import { MAIL_TYPES } from '../mail/queue';
+import { STORED_STATUSES } from '../licensing/core/states';
+import {
+  exactly,
+  Id,
+  Limit,
+  orNull,
+  planOptions,
+  Text,
+  TextOrNull,
+  Time,
+  TimeOrNull,
+  wordOf,
+} from './schemas';
+
+/** The things of the API as their views show them (licensing/views.ts). */
+
+export const Product = exactly(
+  {
+    id: Id,
+    name: Text,
+    element: TextOrNull,
+    includes: Type.Union([Type.Array(Id), Type.Literal('all')]),
+    renew_url: TextOrNull,
+    support_url: TextOrNull,
+    reminders: Type.Boolean({ description: 'Mails 30 and 7 days before the end and at it.' }),
+    created_at: Time,
+  },
+  { title: 'Product' },
+);
+
+export const Plan = exactly(
+  {
+    id: Id,
+    product_id: Id,
+    name: Text,
+    activation_type: wordOf(ACTIVATION_TYPES),
+    activation_limit: Limit,
+    duration: orNull(Type.String({ description: 'Such as 1y; null: for life.' })),
+    ...planOptions,
+    created_at: Time,
+  },
+  { title: 'Plan' },
+);
+
+export const STATUSES = [...STORED_STATUSES, 'expired'] as const;
+
+export const Metadata = Type.Record(Type.String(), Type.String(), { title: 'Metadata' });
+
+export const licenseFields = {
+  id: Id,
+  key_hint: orNull(Type.String({ description: 'The end of the key.' })),
+  status: wordOf(STATUSES),
+  product_id: Id,
+  product: Text,
+  plan_id: Id,
+  plan: Text,
+  activation_type: wordOf(ACTIVATION_TYPES),
+  activation_limit: Limit,
+  activations_used: Type.Integer({ minimum: 0 }),
+  customer: TextOrNull,
+  reference: TextOrNull,
+  metadata: Metadata,
+  expires_at: orNull(Type.String({ ...Time, description: 'null: never.' })),
+  last_check_at: TimeOrNull,
+  last_check_ip: TextOrNull,
+  check_count: Type.Integer({ minimum: 0 }),
+  created_at: Time,
+  revision: Type.Integer({ minimum: 0, description: 'Raised by every change.' }),
+};
+
+export const License = exactly(licenseFields, { title: 'License' });
+
+const keyFields = {
+  id: Id,
+  key_hint: TextOrNull,
+  label: TextOrNull,
+  activation_limit: orNull(Type.Integer({ minimum: 1, description: "null: the licence's." })),
+  ends_at: orNull(Type.String({ ...Time, description: 'null: with the licence.' })),
+  created_at: Time,
+};
+
+export const Key = exactly(keyFields, { title: 'Key' });
+
+export const Activation = exactly(
+  {
+    id: Id,
+    identifier: Text,
+    name: TextOrNull,
+    ip: TextOrNull,
+    key_id: Id,
+    free: Type.Boolean({ description: 'It takes no slot.' }),
+    activated_at: Time,
+    held_until: orNull(
+      Type.String({
+        ...Time,
+        description: 'A file for use without network counts until then. null: none was made.',
+      }),
+    ),
+  },
+  { title: 'Activation' },
+);
+
+export const LicenseDetails = exactly(
+  { ...licenseFields, keys: Type.Array(Key), activations: Type.Array(Activation) },
+  { title: 'LicenseDetails' },
+);
+
+/** The only answers with a whole key. */
+export const IssuedLicense = exactly(
+  {
+    ...licenseFields,
+    license_key: orNull(
+      Type.String({ description: 'Shown only now. null: the licence was there, and its key was not kept.' }),
+    ),
+  },
+  { title: 'IssuedLicense' },
+);
+
+export const AddedKey = exactly({ ...keyFields, license_key: Text }, { title: 'AddedKey' });
+
+export const Mail = exactly(
+  {
+    id: Id,
+    type: wordOf(MAIL_TYPES),
+    state: wordOf(['queued', 'sent', 'failed']),
+    created_at: Time,
+    sent_at: TimeOrNull,
+  },
+  { title: 'Mail' },
+);
+
+const anyRecord = orNull(Type.Object({}, { additionalProperties: true }));
+
+export const LicenseEvent = exactly(
+  {
+    id: Id,
+    at: Time,
+    actor: Text,
+    action: Text,
+    before: anyRecord,
+    after: anyRecord,
+    times: Type.Integer({ minimum: 1 }),
+    last_at: TimeOrNull,
+  },
+  { title: 'Event' },
+);
+
+export const Access = exactly(
+  {
+    id: Id,
+    at: Time,
+    times: Type.Integer({ minimum: 1, description: 'Equal requests share an entry.' }),
+    last_at: TimeOrNull,
+    license_id: orNull(Id),
+    endpoint: Text,
+    outcome: Type.String({ description: '`ok`, or the code of the refusal.' }),
+    product_id: orNull(Type.Integer()),
+    version: TextOrNull,
+    identifier: TextOrNull,
+    ip: TextOrNull,
+    user_agent: TextOrNull,
+    site: orNull(Type.String({ description: 'The site that it said it is for. Nothing proves it.' })),
+    installed_version: orNull(Type.String({ description: 'The version that this site said it has.' })),
+  },
+  { title: 'Request' },
+);
+
+export const UpdateXmlState = exactly(
+  { state: wordOf(['written', 'stale', 'not_set']), url: TextOrNull },
+  { title: 'UpdateXmlState' },
+);
+
+export const Release = exactly(
+  {
+    id: Id,
+    product_id: Id,
+    version: Text,
+    state: wordOf(['draft', 'published', 'withdrawn']),
+    changelog: Text,
+    published_at: TimeOrNull,
+    file_name: Text,
+    file_size: Type.Integer({ minimum: 0, description: 'bytes' }),
+    sha256: Text,
+    sha384: Text,
+    sha512: Text,
+    created_at: Time,
+  },
+  { title: 'Release' },
+);

@@ -1,0 +1,55 @@
+import { Type } from '@sinclair/typebox';
+import { SCOPES } from '../access/caller';
+import { addToken, listTokenPage, revokeToken } from '../access/tokens';
+import { tokenJson } from '../licensing/views';
+import { list, post, remove } from './operation';
+import { pageOf, readEnd, readId } from './reading';
+import { exactly, Id, oneOf, orNull, Paging, Text, Time, TimeGiven, TimeOrNull, wordOf } from './schemas';
+
+const fields = {
+  id: Id,
+  name: Text,
+  scope: wordOf(SCOPES),
+  created_at: Time,
+  expires_at: TimeOrNull,
+  last_used_at: TimeOrNull,
+};
+
+export const tokenOperations = [
+  list(
+    '/tokens',
+    {
+      summary: 'List tokens, never the tokens themselves',
+      scope: 'write',
+      query: exactly(Paging),
+      data: exactly(fields, { title: 'Token' }),
+    },
+    async ({ db, query }) => {
+      const { items, next } = await listTokenPage(db, pageOf(query));
+      return { data: items.map(tokenJson), next };
+    },
+  ),
+  post(
+    '/tokens',
+    {
+      summary: 'Make a token, which is shown only now',
+      body: exactly({
+        name: Text,
+        scope: oneOf(SCOPES),
+        expires_at: Type.Optional(orNull(TimeGiven)),
+      }),
+      data: exactly({ ...fields, token: Text }, { title: 'AddedToken' }),
+      status: 201,
+    },
+    async ({ db, body, caller, now }) => {
+      const { name, scope } = body;
+      const expiresAt = readEnd(body.expires_at, 'expires_at') ?? null;
+      const context = { actor: caller.actor, now, joomlaUserId: caller.joomlaUserId };
+      const { token, stored } = await addToken(db, { name, scope, expiresAt }, context);
+      return { data: { ...tokenJson(stored), token } };
+    },
+  ),
+  remove('/tokens/{id}', { summary: 'Revoke a token, at once' }, (call) =>
+    revokeToken(call.db, readId(call, 'id', 'token'), call.context),
+  ),
+];

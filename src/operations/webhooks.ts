@@ -1,0 +1,174 @@
+import { Type } from '@sinclair/typebox';
+import { WEBHOOK_TYPES } from '../licensing/webhook-events';
+import {
+  addWebhook,
+  deliveryJson,
+  editWebhook,
+  listDeliveryPage,
+  listWebhookPage,
+  queueTest,
+  removeWebhook,
+  replayDelivery,
+  requireWebhook,
+  rotateSecret,
+  webhookJson,
+} from '../webhooks/receivers';
+import { get, list, patch, post, remove } from './operation';
+import { pageOf, readId } from './reading';
+import { exactly, Id, oneOf, orNull, Paging, Text, TextOrNull, Time, TimeOrNull, wordOf } from './schemas';
+
+const fields = {
+  id: Id,
+  url: Text,
+  events: Type.Array(Text),
+  description: TextOrNull,
+  enabled: Type.Boolean(),
+  disabled_at: TimeOrNull,
+  disabled_reason: orNull(wordOf(['operator', 'failing', 'gone'])),
+  previous_secret_until: orNull(
+    Type.String({ ...Time, description: 'Until then the secret before signs too.' }),
+  ),
+  created_at: Time,
+};
+const Webhook = exactly(fields, { title: 'Webhook' });
+const WithSecret = exactly({ ...fields, secret: Text }, { title: 'WebhookWithSecret' });
+
+const Delivery = exactly(
+  {
+    id: Id,
+    webhook_id: Type.String({ description: 'The header of this name, the same at every attempt.' }),
+    type: Text,
+    license_id: orNull(Id),
+    state: wordOf(['waiting', 'delivered', 'failed']),
+    attempts: Type.Integer(),
+    error: orNull(Type.String({ description: 'Why the latest attempt failed, such as STATUS 500.' })),
+    status: orNull(Type.Integer({ description: 'Of the latest answer.' })),
+    answer: orNull(Type.String({ description: 'The beginning of its text.' })),
+    created_at: Time,
+    attempted_at: TimeOrNull,
+    next_attempt_at: TimeOrNull,
+    delivered_at: TimeOrNull,
+    body: Type.Record(Type.String(), Type.Unknown()),
+  },
+  { title: 'Delivery' },
+);
+
+const given = {
+  url: Type.String({ description: 'https:, and a public address.', examples: ['https://shop.example/hook'] }),
+  events: Type.Array(Text, {
+    description: `Types and patterns such as license.* or *. Types: ${WEBHOOK_TYPES.join(', ')}.`,
+    examples: [['license.*', 'release.published']],
+  }),
+  description: Type.Optional(TextOrNull),
+};
+
+export const webhookOperations = [
+  list(
+    '/webhooks',
+    {
+      summary: 'List receivers of webhooks, without their secrets',
+      scope: 'write',
+      query: exactly(Paging),
+      data: Webhook,
+    },
+    async ({ db, query }) => {
+      const { items, next } = await listWebhookPage(db, pageOf(query));
+      return { data: items.map(webhookJson), next };
+    },
+  ),
+  post(
+    '/webhooks',
+    {
+      summary: 'Add a receiver of webhooks; its secret is shown only now',
+      description: '409 without LICENSING_KEY_SECRET, which seals the secret.',
+      body: exactly(given),
+      data: WithSecret,
+      status: 201,
+    },
+    async ({ db, body, context, settings }) => {
+      const webhook = { ...body, description: body.description ?? null };
+      const added = await addWebhook(db, webhook, context, settings);
+      return { data: { ...webhookJson(added.webhook), secret: added.secret } };
+    },
+  ),
+  get('/webhooks/{id}', { summary: 'Read a receiver', scope: 'write', data: Webhook }, async (call) => ({
+    data: webhookJson(await requireWebhook(call.db, readId(call, 'id', 'webhook'))),
+  })),
+  patch(
+    '/webhooks/{id}',
+    {
+      summary: 'Change, disable or enable a receiver',
+      description:
+        'What waits for a disabled receiver, and what happens meanwhile, is kept and sent once it is enabled.',
+      body: exactly({
+        ...Type.Partial(Type.Object(given)).properties,
+        enabled: Type.Optional(Type.Boolean()),
+      }),
+      data: Webhook,
+    },
+    async (call) => {
+      const { db, body, now, settings } = call;
+      return { data: webhookJson(await editWebhook(db, readId(call, 'id', 'webhook'), body, now, settings)) };
+    },
+  ),
+  remove('/webhooks/{id}', { summary: 'Remove a receiver, and what waits for it' }, (call) =>
+    removeWebhook(call.db, readId(call, 'id', 'webhook')),
+  ),
+  post(
+    '/webhooks/{id}/test',
+    {
+      summary: 'Send webhook.test once, also to a disabled receiver',
+      description: 'Queued: the list of deliveries shows the answer.',
+      body: exactly({}),
+      data: Delivery,
+      status: 201,
+    },
+    async (call) => ({
+      data: deliveryJson(await queueTest(call.db, readId(call, 'id', 'webhook'), call.now)),
+    }),
+  ),
+  post(
+    '/webhooks/{id}/rotate',
+    {
+      summary: 'Make a new secret, which is shown only now',
+      description:
+        'The old one signs too for 24 hours. After a second rotation within that time, the oldest does not.',
+      body: exactly({}),
+      data: WithSecret,
+    },
+    async (call) => {
+      const id = readId(call, 'id', 'webhook');
+      const { webhook, secret } = await rotateSecret(call.db, id, call.now, call.settings);
+      return { data: { ...webhookJson(webhook), secret } };
+    },
+  ),
+  list(
+    '/webhooks/{id}/deliveries',
+    {
+      summary: 'List what was sent to a receiver, and what waits for it',
+      description: 'The newest first. With `state=waiting` what waits, the next first.',
+      scope: 'write',
+      query: exactly({ state: Type.Optional(oneOf(['waiting'])), ...Paging }),
+      data: Delivery,
+    },
+    async (call) => {
+      const page = { ...pageOf(call.query), waiting: call.query.state === 'waiting' };
+      const { items, next } = await listDeliveryPage(call.db, readId(call, 'id', 'webhook'), page);
+      return { data: items.map(deliveryJson), next };
+    },
+  ),
+  post(
+    '/webhooks/{id}/deliveries/{delivery_id}/replay',
+    {
+      summary: 'Send a delivery again, at once and with the same webhook-id',
+      description: 'Also to a disabled receiver, and before what waits.',
+      body: exactly({}),
+      data: Delivery,
+    },
+    async (call) => {
+      const id = readId(call, 'id', 'webhook');
+      const delivery = await replayDelivery(call.db, id, readId(call, 'delivery_id', 'delivery'), call.now);
+      return { data: deliveryJson(delivery) };
+    },
+  ),
+];

@@ -1,0 +1,70 @@
+import { Type } from '@sinclair/typebox';
+import { ACTION_TYPES } from '../support/findings';
+import { UNTRACED_CODES } from '../support/sentences';
+import { explain } from '../support/why';
+import { post } from './operation';
+import { exactly, Id, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './schemas';
+
+const Judged = exactly(
+  {
+    allowed: Type.Boolean(),
+    code: orNull(Type.String({ description: 'That of the refusal, as customers get it.' })),
+    sentence: Text,
+  },
+  { title: 'Judged' },
+);
+
+const Explained = exactly(
+  {
+    license_id: orNull(Id),
+    licenses: Type.Array(exactly({ license_id: Id, matched: Text }), {
+      description: 'Those to choose from, when several match.',
+    }),
+    now: Type.Unsafe<{ updates: typeof Judged.static; new_site: typeof Judged.static } | null>({
+      anyOf: [exactly({ updates: Judged, new_site: Judged }), { type: 'null' }],
+      description: 'What a request would be answered at this moment; null: no single licence is known.',
+    }),
+    findings: Type.Array(
+      exactly({
+        code: Text,
+        facts: Type.Object({}, { additionalProperties: true }),
+        sentence: Text,
+        since: TimeOrNull,
+        count: orNull(Type.Integer({ minimum: 1 })),
+        action: orNull(
+          Type.Object(
+            { type: wordOf(ACTION_TYPES) },
+            { additionalProperties: true, description: 'The call of this API that mends it.' },
+          ),
+        ),
+        advice: TextOrNull,
+      }),
+    ),
+    untraced: Type.Array(exactly({ code: wordOf(UNTRACED_CODES), sentence: Text }), {
+      description: 'Failures that leave no record here.',
+    }),
+  },
+  { title: 'Explained' },
+);
+
+/** Requests looked at. */
+const LATEST = 20;
+
+export const whyOperations = [
+  post(
+    '/why',
+    {
+      summary: 'Ask why a customer is refused',
+      description:
+        'About a key, the end of a key, an id, an order, an e-mail address, a site, or an IP address. Sentences are in English, or in German where `Accept-Language` prefers it.',
+      scope: 'read',
+      body: exactly({ about: Text }),
+      data: Explained,
+    },
+    async ({ db, body, settings, now, ctx }) => {
+      const { packagesDir, logDays } = settings;
+      const language = ctx.acceptsLanguages('en', 'de') === 'de' ? 'de' : 'en';
+      return { data: await explain(db, body.about, { language, packagesDir, logDays, now, limit: LATEST }) };
+    },
+  ),
+];

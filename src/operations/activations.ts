@@ -18,8 +18,8 @@ async function requireActivation(call: Pick<Call, 'db' | 'path' | 'caller'>) {
   return { license, activation };
 }
 
-export const activationOperations = [
-  list(
+export const activationOperations = {
+  listLicenseActivations: list(
     '/licenses/{id}/activations',
     {
       summary: 'List the activations of a licence',
@@ -33,9 +33,10 @@ export const activationOperations = [
       return { data: items.map((one) => activationJson(one, license)), next };
     },
   ),
-  post(
+  addLicenseActivation: post(
     '/licenses/{id}/activations',
     {
+      goesOn: true,
       summary: 'Activate an identifier, over the limit too, and in every state of the licence',
       body: exactly({
         identifier: Text,
@@ -62,12 +63,12 @@ export const activationOperations = [
       return { status: repeated ? 200 : 201, data: activationJson(activation, license) };
     },
   ),
-  remove(
+  removeLicenseActivation: remove(
     '/licenses/{id}/activations/{activation_id}',
-    { summary: 'Free the slot of an identifier' },
+    { goesOn: true, summary: 'Free the slot of an identifier' },
     async (call) => {
       const { license, activation } = await requireActivation(call);
       return removeActivation(call.db, license, activation.identifier, call.context);
     },
   ),
-];
+};

@@ -81,8 +81,8 @@ function customerOf({ path }: Pick<Call, 'path'>): string {
   return path.customer ?? '';
 }
 
-export const customerOperations = [
-  list(
+export const customerOperations = {
+  listCustomers: list(
     '/customers',
     {
       summary: 'List customers by their e-mail address',
@@ -102,7 +102,7 @@ export const customerOperations = [
       return { data: items, next };
     },
   ),
-  get(
+  getCustomer: get(
     '/customers/{customer}',
     {
       summary: 'Read all that is stored about a customer',
@@ -117,7 +117,7 @@ export const customerOperations = [
       return { data: await readCustomerJson(call.db, customerOf(call), { limit, after }, call.now) };
     },
   ),
-  remove(
+  removeCustomer: remove(
     '/customers/{customer}',
     {
       summary: "Erase a customer's address everywhere; licences and slots stay. There is no way back",
@@ -128,4 +128,4 @@ export const customerOperations = [
       await deleteCustomer(call.db, customerOf(call), call.context);
     },
   ),
-];
+};

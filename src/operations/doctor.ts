@@ -1,8 +1,8 @@
 import { list } from './operation';
 import { oneOf, exactly, Text } from './schemas';
 
-export const doctorOperations = [
-  list(
+export const doctorOperations = {
+  examine: list(
     '/doctor',
     {
       summary: 'Examine the installation, as far as the service can look',
@@ -17,4 +17,4 @@ export const doctorOperations = [
       return { data: findings.map(({ id, state, en }) => ({ id, state, message: en.message })), next: null };
     },
   ),
-];
+};

@@ -7,7 +7,10 @@ import { UpdateXmlState } from './things';
  * rolled back; a repeated call writes it again.
  * @param title of the answer with the XML's state @param product the field with the product's id
  */
-export function follow(title: string, product: 'id' | 'product_id'): AfterCommit {
+export function follow(
+  title: string,
+  product: 'id' | 'product_id',
+): AfterCommit<{ update_xml: typeof UpdateXmlState }> {
   return {
     title,
     adds: { update_xml: UpdateXmlState },

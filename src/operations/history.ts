@@ -9,8 +9,8 @@ import { Access, LicenseEvent } from './things';
 
 const NEWEST_FIRST = 'The newest first.';
 
-export const historyOperations = [
-  list(
+export const historyOperations = {
+  listLicenseEvents: list(
     '/licenses/{id}/events',
     {
       summary: 'The history of a licence',
@@ -28,7 +28,7 @@ export const historyOperations = [
       return { data: items.map(eventJson), next };
     },
   ),
-  list(
+  listLicenseRequests: list(
     '/licenses/{id}/requests',
     {
       summary: "The access log's entries of a licence",
@@ -43,7 +43,7 @@ export const historyOperations = [
       return { data: items.map(accessJson), next };
     },
   ),
-  list(
+  listRequests: list(
     '/requests',
     {
       summary: "The access log's entries: downloads, and what was refused",
@@ -68,4 +68,4 @@ export const historyOperations = [
       return { data: items.map(accessJson), next };
     },
   ),
-];
+};

@@ -9,7 +9,7 @@ import { post, type Call } from './operation';
 import { isSet } from './reading';
 import { exactly, Flag, Text, TextOrNull } from './schemas';
 import { requireRecentSignIn } from './sign-in-again';
-import type { UploadRules } from '../http/api/upload';
+import type { UploadRules } from './upload';
 
 export const MAX_ROWS = 10_000;
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -100,10 +100,11 @@ export const CSV_UPLOAD: UploadRules<Buffer> = {
   discard: () => Promise.resolve(),
 };
 
-export const importOperations = [
-  post(
+export const importOperations = {
+  importLicenses: post(
     '/imports',
     {
+      goesOnWith: 'a dry run',
       summary: 'Import licences from a CSV file',
       description: `At most ${MAX_ROWS} rows: all of them or none, but with \`skip_bad_rows\` those that fit. The body is the file, or a form with the part \`file\`; the other fields stand in the query or in the form.`,
       query: Fields,
@@ -116,4 +117,4 @@ export const importOperations = [
     },
     importFile,
   ),
-];
+};

@@ -4,8 +4,8 @@ import { get } from './operation';
 import { readId } from './reading';
 import { exactly, Text } from './schemas';
 
-export const joomlaPluginOperations = [
-  get(
+export const joomlaPluginOperations = {
+  getProductJoomlaPlugin: get(
     '/products/{id}/joomla-plugin',
     {
       summary: "Make the Joomla package for customers' sites",
@@ -35,4 +35,4 @@ export const joomlaPluginOperations = [
       return { data: { file_name: fileName, element, version, address, zip: zip.toString('base64') } };
     },
   ),
-];
+};

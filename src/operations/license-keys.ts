@@ -47,8 +47,8 @@ function endedBefore(error: unknown): never {
 
 const key_id = Type.Optional(Type.Integer({ ...Id, description: 'The main key unless given.' }));
 
-export const licenseKeyOperations = [
-  list(
+export const licenseKeyOperations = {
+  listLicenseKeys: list(
     '/licenses/{id}/keys',
     { summary: "List a licence's keys, those that have ended too", query: exactly(Paging), data: Key },
     async (call) => {
@@ -56,7 +56,7 @@ export const licenseKeyOperations = [
       return { data: items.map(keyJson), next };
     },
   ),
-  post(
+  addLicenseKey: post(
     '/licenses/{id}/keys',
     { summary: 'Add a key, which is shown only now', body: Terms, data: AddedKey, status: 201 },
     async (call) => {
@@ -65,7 +65,7 @@ export const licenseKeyOperations = [
       return { data: addedKeyJson(added) };
     },
   ),
-  patch(
+  updateLicenseKey: patch(
     '/licenses/{id}/keys/{key_id}',
     { summary: "Change a key's label, limit or end", body: Terms, data: Key },
     async (call) => {
@@ -80,7 +80,7 @@ export const licenseKeyOperations = [
       return { data: keyJson(edited) };
     },
   ),
-  remove(
+  removeLicenseKey: remove(
     '/licenses/{id}/keys/{key_id}',
     {
       summary: 'End a key now; with `free` its sites lose their slots too',
@@ -96,7 +96,7 @@ export const licenseKeyOperations = [
       if (!wasOpen && freed.length === 0) throw notFound('key');
     },
   ),
-  post(
+  rekeyLicense: post(
     '/licenses/{id}/rekey',
     {
       summary: 'Put a new key in the place of one; it is shown only now',
@@ -121,7 +121,7 @@ export const licenseKeyOperations = [
       };
     },
   ),
-  post(
+  revealLicense: post(
     '/licenses/{id}/reveal',
     {
       summary: 'Show a kept key',
@@ -134,4 +134,4 @@ export const licenseKeyOperations = [
       return { data: { license_key: key } };
     },
   ),
-];
+};

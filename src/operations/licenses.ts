@@ -7,6 +7,7 @@ import { requirePlan } from '../licensing/find-or-refuse';
 import { issueLicenses, MAX_ISSUED, type Issued, type IssueRequest } from '../licensing/issue';
 import { listLicensePage } from '../licensing/lists';
 import { changeState, moveEnd, renew, type Renewal } from '../licensing/lifecycle';
+import type { Transition } from '../licensing/core/states';
 import { issueAndSend } from '../mail/queue';
 import { readLicense, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
@@ -114,25 +115,20 @@ function issuedView({ license, key }: Issued, now: Date) {
   return { ...licenseJson(license, now), license_key: key ?? null };
 }
 
-const STATES = {
-  suspend: ['Stop a licence for a while', true],
-  reinstate: ['Make a suspended licence active again', true],
-  revoke: ['End a licence for good, for abuse or a charge-back', false],
-  cancel: ['End a licence for good, as after a refund', true],
-} as const;
-
-const stateOperations = (Object.keys(STATES) as (keyof typeof STATES)[]).map((transition) => {
-  const [summary, forShops] = STATES[transition];
-  return post(
+/** The operation that ends or stops a licence, or lets it go on. */
+const stateChange = (
+  transition: Exclude<Transition, 'renew'>,
+  terms: { summary: string; forShops?: true; goesOn?: true },
+) =>
+  post(
     `/licenses/{id}/${transition}`,
-    { summary, forShops, body: exactly(Reason), data: LicenseSchema },
+    { ...terms, body: exactly(Reason), data: LicenseSchema },
     async (call) => {
       const { id } = await requireLicense(call);
       const changed = await changeState(call.db, id, transition, withReason(call));
       return { data: licenseJson(changed, call.now) };
     },
   );
-});
 
 const RenewBody = exactly({
   for: Type.Optional(DurationGiven),
@@ -159,8 +155,8 @@ async function renewalOf(
   return { for: duration };
 }
 
-export const licenseOperations = [
-  list(
+export const licenseOperations = {
+  listLicenses: list(
     '/licenses',
     {
       summary: 'List licences, the newest first',
@@ -181,9 +177,10 @@ export const licenseOperations = [
       return { data: items.map((one) => licenseJson(one, now)), next };
     },
   ),
-  post(
+  issueLicense: post(
     '/licenses',
     {
+      goesOn: true,
       summary: 'Issue a licence',
       forShops: true,
       body: IssueBody,
@@ -193,7 +190,7 @@ export const licenseOperations = [
     },
     issue,
   ),
-  get(
+  getLicense: get(
     '/licenses/{id}',
     { summary: 'Read a licence with its keys and activations', forShops: true, data: LicenseDetails },
     async (call) => {
@@ -208,9 +205,10 @@ export const licenseOperations = [
       };
     },
   ),
-  patch(
+  updateLicense: patch(
     '/licenses/{id}',
     {
+      goesOnWith: 'nothing but `metadata`',
       summary: 'Change a licence',
       body: exactly({
         activation_limit: Type.Optional(Limit),
@@ -242,10 +240,25 @@ export const licenseOperations = [
       return { data: licenseJson(changed, now) };
     },
   ),
-  ...stateOperations,
-  post(
+  suspendLicense: stateChange('suspend', {
+    summary: 'Stop a licence for a while',
+    forShops: true,
+    goesOn: true,
+  }),
+  reinstateLicense: stateChange('reinstate', {
+    summary: 'Make a suspended licence active again',
+    forShops: true,
+    goesOn: true,
+  }),
+  revokeLicense: stateChange('revoke', { summary: 'End a licence for good, for abuse or a charge-back' }),
+  cancelLicense: stateChange('cancel', {
+    summary: 'End a licence for good, as after a refund',
+    forShops: true,
+  }),
+  renewLicense: post(
     '/licenses/{id}/renew',
     {
+      goesOn: true,
       summary: 'Prolong a licence, or set its end',
       description:
         "Without `for`, `until` or `lifetime` by the plan's duration, from the later of now and its end. A suspended licence becomes active again.",
@@ -259,4 +272,4 @@ export const licenseOperations = [
       return { data: licenseJson(changed, call.now) };
     },
   ),
-];
+};

@@ -4,8 +4,8 @@ import { pageOf, requireLicense } from './reading';
 import { exactly, Paging } from './schemas';
 import { Mail } from './things';
 
-export const mailOperations = [
-  list(
+export const mailOperations = {
+  listLicenseMails: list(
     '/licenses/{id}/mails',
     {
       summary: 'List the mails about a licence',
@@ -19,9 +19,10 @@ export const mailOperations = [
       return { data: items.map(mailJson), next };
     },
   ),
-  post(
+  sendLicenseMail: post(
     '/licenses/{id}/mails',
     {
+      goesOn: true,
       summary: 'Mail the key to the customer, again too',
       description:
         '409 when mail is not set up, there is no customer, the licence is revoked or cancelled, or the key cannot be revealed. The mail is queued, and tried for two days.',
@@ -35,4 +36,4 @@ export const mailOperations = [
       return { data: mailJson(await sendKey(call.db, license, { mailing, secret, now: call.now })) };
     },
   ),
-];
+};

@@ -4,10 +4,10 @@ import { exactly, oneOf, Text } from './schemas';
 
 const Me = exactly({ name: Text, scope: oneOf(SCOPES), actor: Text }, { title: 'Me' });
 
-export const meOperations = [
-  get(
+export const meOperations = {
+  getMe: get(
     '/me',
     { summary: 'Who calls, and what they may do', forShops: true, data: Me },
     ({ caller: { name, scope, actor } }) => Promise.resolve({ data: { name, scope, actor } }),
   ),
-];
+};

@@ -1,16 +1,16 @@
-import type { Static, TNever, TSchema } from '@sinclair/typebox';
+import type { Readable } from 'node:stream';
+import type { Static, TNever, TObject, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import type { Caller, Scope } from '../access/caller';
 import type { ChangeContext } from '../licensing/lifecycle';
+import type { LanguageCode } from '../licensing/dates';
 import type { Db } from '../store/database';
-import type { Context } from '../http/context';
 import { bodyReader, formReader, queryReader, type Reader } from './read-input';
 import type { ManageSettings } from './settings';
-import { OPERATIONS_GO_ON, OPERATIONS_GO_ON_WITH } from './sign-in-again';
-import type { UploadRules } from '../http/api/upload';
+import type { UploadRules } from './upload';
 
 /**
- * An operation of the operator's API is declared once: reading, types and `openapi.json` come from its schemas. Its
- * handler calls one function of the domain and maps the result.
+ * What a seller can do, each a value that is declared once: reading, types and `openapi.json` come from its schemas. The API
+ * mounts it, the pages and the command call it. It calls one function of the domain and maps the result.
  */
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -27,7 +27,10 @@ export interface Call<Query = unknown, Body = unknown> {
   query: Query;
   body: Body;
   settings: ManageSettings;
-  ctx: Context;
+  /** of who reads the answer */
+  language: LanguageCode;
+  /** aborted when nobody waits for the answer any more */
+  gone: AbortSignal;
 }
 
 export interface Answer<Data = unknown> {
@@ -38,16 +41,28 @@ export interface Answer<Data = unknown> {
   next?: string | null;
 }
 
-interface Terms {
+/** A file that an operation answers with; its type is declared. */
+export interface FileAnswer {
+  name: string;
+  /** bytes */
+  size: number;
+  bytes: Readable;
+}
+
+interface Terms<Adds extends TProperties> {
   summary: string;
   description?: string;
   /** `read` may not call an operation for `write`; by default GET is for `read`, the others for `write` */
   scope?: Exclude<Scope, 'issue'>;
   /** a shop's token (`issue`) may call it too */
   forShops?: boolean;
+  /** a session may call it although its sign-in is more than an hour ago */
+  goesOn?: true;
+  /** the same, but with this alone, as a part of a sentence; else it asks by itself (`requireRecentSignIn`) */
+  goesOnWith?: string;
   /** the body is a file, or a form with it; the fields of `query` may stand in the form too. The call's body is `{ file }` */
   upload?: UploadTerms;
-  /** the type of a file that the handler sends instead of data */
+  /** the type of a file that is its answer */
   sendsFile?: string;
   /** by default 200, or 204 without data */
   status?: number;
@@ -55,7 +70,7 @@ interface Terms {
   otherStatus?: { status: number; when: string };
   /** false: it may take longer than a request's deadline */
   hasDeadline?: boolean;
-  afterCommit?: AfterCommit;
+  afterCommit?: AfterCommit<Adds>;
 }
 
 export interface UploadTerms {
@@ -65,21 +80,26 @@ export interface UploadTerms {
 }
 
 /** What has to follow a change once it is committed, each time it is answered. */
-export interface AfterCommit {
+export interface AfterCommit<Adds extends TProperties = TProperties> {
   /** of the data with what it adds */
   title: string;
-  adds: Record<string, TSchema>;
-  perform: (call: Call, data: object) => Promise<object>;
+  adds: Adds;
+  perform: (call: Call, data: object) => Promise<Static<TObject<Adds>>>;
 }
 
-/** What is said of an operation besides its method, path and handler: the fields of its query, of its JSON body, and its data. */
-interface Declared<Q extends TSchema, B extends TSchema, D extends TSchema> extends Terms {
+/** What is said of an operation besides its method, path and work: the fields of its query, of its JSON body, and its data. */
+interface Declared<
+  Q extends TSchema,
+  B extends TSchema,
+  D extends TSchema,
+  Adds extends TProperties,
+> extends Terms<Adds> {
   query?: Q;
   body?: B;
   data?: D;
 }
 
-export interface Operation {
+export interface Operation<Query = unknown, Body = unknown, Data = unknown> {
   method: Method;
   /** below `P/manage`, such as `/licenses/{id}` */
   path: string;
@@ -87,9 +107,8 @@ export interface Operation {
   description: string | undefined;
   scope: Exclude<Scope, 'issue'>;
   forShops: boolean;
-  /** a browser must have signed in within the hour (`sign-in-again.ts`) */
+  /** a browser must have signed in within the hour */
   asksAgain: boolean;
-  /** it asks but with this, as a part of a sentence */
   goesOnWith: string | undefined;
   query: TSchema | undefined;
   body: TSchema | undefined;
@@ -99,26 +118,39 @@ export interface Operation {
   readBody: Reader;
   /** reads a form of the pages, whose fields are texts, as the same body */
   readForm: Reader;
-  upload: Terms['upload'];
-  sendsFile: Terms['sendsFile'];
+  upload: UploadTerms | undefined;
+  sendsFile: string | undefined;
   status: number;
-  otherStatus: Terms['otherStatus'];
+  otherStatus: { status: number; when: string } | undefined;
   hasDeadline: boolean;
-  afterCommit: Terms['afterCommit'];
+  afterCommit: AfterCommit | undefined;
   isList: boolean;
   /** of `data` in the answer, or of each of a list; undefined: no content */
   data: TSchema | undefined;
-  handle: (call: Call) => Promise<Answer>;
+  run(call: Call<Query, Body>): Promise<Answer<Data>>;
 }
+
+/** What an operation without a schema of its own answers, and takes. */
+type Nothing = TUndefined;
+
+/** Of the data and what follows the commit. */
+type Answered<D extends TSchema, Adds extends TProperties> = [Adds] extends [never]
+  ? Static<D>
+  : Static<D> & Static<TObject<Adds>>;
 
 const one =
   (method: Method) =>
-  <Q extends TSchema = TNever, B extends TSchema = TNever, D extends TSchema = TNever>(
+  <
+    Q extends TSchema = TNever,
+    B extends TSchema = TNever,
+    D extends TSchema = Nothing,
+    Adds extends TProperties = never,
+  >(
     path: string,
-    declared: Declared<Q, B, D>,
-    handle: (call: Call<Static<Q>, Static<B>>) => Promise<Answer<Static<D>>>,
-  ): Operation =>
-    declare(method, path, false, declared, handle);
+    declared: Declared<Q, B, D, Adds>,
+    run: (call: Call<Static<Q>, Static<B>>) => Promise<Answer<Static<D>>>,
+  ): Operation<Static<Q>, Static<B>, Answered<D, Adds>> =>
+    declare(method, path, declared, run as (call: Call) => Promise<Answer<never>>);
 
 export const get = one('get');
 export const post = one('post');
@@ -128,70 +160,66 @@ export const patch = one('patch');
 /** A DELETE, answered without content. */
 export function remove<Q extends TSchema = TNever>(
   path: string,
-  declared: Declared<Q, TNever, TNever>,
-  handle: (call: Call<Static<Q>>) => Promise<unknown>,
-): Operation {
-  return declare('delete', path, false, declared, async (call) => {
-    await handle(call);
+  declared: Declared<Q, TNever, Nothing, TProperties>,
+  run: (call: Call<Static<Q>>) => Promise<unknown>,
+): Operation<Static<Q>, never, undefined> {
+  return declare('delete', path, declared, async (call: Call<Static<Q>>) => {
+    await run(call);
     return { data: undefined };
   });
 }
 
-/** A GET whose answer is a file of this type, which the handler sends. */
+/** A GET whose answer is a file of this type. */
 export function file<Q extends TSchema = TNever>(
   path: string,
   type: string,
-  declared: Declared<Q, TNever, TNever>,
-  handle: (call: Call<Static<Q>>) => Promise<unknown>,
-): Operation {
+  declared: Declared<Q, TNever, Nothing, TProperties>,
+  run: (call: Call<Static<Q>>) => Promise<FileAnswer>,
+): Operation<Static<Q>, never, FileAnswer> {
   const terms = { ...declared, sendsFile: type, hasDeadline: false };
-  return declare('get', path, false, terms, async (call) => {
-    await handle(call);
-    return { data: undefined };
-  });
+  return declare('get', path, terms, async (call: Call<Static<Q>>) => ({ data: await run(call) }));
 }
 
 /** A GET whose answer is a list. */
 export function list<D extends TSchema, Q extends TSchema = TNever>(
   path: string,
-  declared: Declared<Q, TNever, D>,
-  handle: (call: Call<Static<Q>>) => Promise<{ data: Static<D>[]; next: string | null }>,
-): Operation {
-  return declare('get', path, true, declared, handle);
+  declared: Declared<Q, TNever, D, TProperties>,
+  run: (call: Call<Static<Q>>) => Promise<{ data: Static<D>[]; next: string | null }>,
+): Operation<Static<Q>, never, Static<D>[]> {
+  return declare('get', path, declared, run, true);
 }
 
-function declare(
+function declare<Query, Body, Data>(
   method: Method,
   path: string,
-  isList: boolean,
-  {
-    data,
+  { goesOn, goesOnWith, ...declared }: Declared<TSchema, TSchema, TSchema, TProperties>,
+  run: (call: Call<Query, Body>) => Promise<Answer<Data>>,
+  isList = false,
+): Operation<Query, Body, Data> {
+  const scope = declared.scope ?? (method === 'get' ? 'read' : 'write');
+  const { query, body, data } = declared;
+  return {
+    description: undefined,
+    forShops: false,
+    asksAgain: method !== 'get' && scope === 'write' && goesOnWith === undefined && goesOn !== true,
+    goesOnWith,
+    upload: undefined,
+    sendsFile: undefined,
+    status: data === undefined ? 204 : 200,
+    otherStatus: undefined,
+    hasDeadline: true,
+    afterCommit: undefined,
+    ...declared,
+    method,
+    path,
+    scope,
+    isList,
     query,
     body,
-    upload,
-    description,
-    sendsFile,
-    otherStatus,
-    afterCommit,
-    ...terms
-  }: Declared<TSchema, TSchema, TSchema>,
-  handle: Operation['handle'],
-): Operation {
-  const scope = terms.scope ?? (method === 'get' ? 'read' : 'write');
-  const name = `${method.toUpperCase()} ${path}`;
-  const goesOnWith = OPERATIONS_GO_ON_WITH.get(name);
-  return {
-    forShops: false,
-    asksAgain:
-      method !== 'get' && scope === 'write' && goesOnWith === undefined && !OPERATIONS_GO_ON.has(name),
-    goesOnWith,
-    status: data === undefined ? 204 : 200,
-    hasDeadline: true,
-    ...terms,
-    ...{ scope, method, path, isList, query, body, upload, data, description, sendsFile, otherStatus },
-    ...{ afterCommit, handle },
+    data,
     readQuery: queryReader(query),
     readBody: bodyReader(body),
     readForm: formReader(body),
+    run,
   };
 }

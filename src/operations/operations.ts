@@ -21,23 +21,25 @@ import { updateXmlOperations } from './update-xml';
 import { webhookOperations } from './webhooks';
 import { whyOperations } from './why';
 
-/** The operator's API by group, in the order of its document. */
-export const OPERATION_GROUPS: Record<string, Operation[]> = {
+/** All operations by group, in the order of the API's document, by their name in it. */
+export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   Licences: licenseOperations,
   Keys: licenseKeyOperations,
   Activations: activationOperations,
   Mails: mailOperations,
   History: historyOperations,
-  Products: [...productOperations, ...joomlaPluginOperations],
+  Products: { ...productOperations, ...joomlaPluginOperations },
   Plans: planOperations,
-  Releases: [...releaseOperations, ...updateXmlOperations],
+  Releases: { ...releaseOperations, ...updateXmlOperations },
   Support: whyOperations,
-  Orders: [...orderOperations, ...shopOperations],
+  Orders: { ...orderOperations, ...shopOperations },
   Customers: customerOperations,
   Imports: importOperations,
   Statistics: statisticsOperations,
   Webhooks: webhookOperations,
-  Installation: [...meOperations, ...tokenOperations, ...signingKeyOperations, ...doctorOperations],
+  Installation: { ...meOperations, ...tokenOperations, ...signingKeyOperations, ...doctorOperations },
 };
 
-export const OPERATIONS: Operation[] = Object.values(OPERATION_GROUPS).flat();
+export const OPERATIONS: Operation[] = Object.values(OPERATION_GROUPS).flatMap((group) =>
+  Object.values(group),
+);

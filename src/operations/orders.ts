@@ -258,8 +258,8 @@ function ownerOf({ caller }: Pick<Call, 'caller'>) {
   return { owner: caller.tokenId === null ? null : caller.name, ownOnly: caller.scope === 'issue' };
 }
 
-export const orderOperations = [
-  list(
+export const orderOperations = {
+  listOrders: list(
     '/orders',
     {
       summary: 'List orders, the newest first',
@@ -280,7 +280,7 @@ export const orderOperations = [
       return { data: items.map((one) => orderJson(one, now)), next };
     },
   ),
-  post(
+  recordOrder: post(
     '/orders',
     {
       summary: 'Tell what happened to an order of a shop',
@@ -299,7 +299,7 @@ export const orderOperations = [
       };
     },
   ),
-  get(
+  getOrder: get(
     '/orders/{id}',
     { summary: 'Read an order with its events', forShops: true, data: Details },
     async (call) => {
@@ -309,7 +309,7 @@ export const orderOperations = [
       return { data: await shownOrderJson(db, found, mail, now) };
     },
   ),
-  post(
+  addOrderMail: post(
     '/orders/{id}/mails',
     {
       summary: "Mail the order's keys to its customer, again too",
@@ -326,4 +326,4 @@ export const orderOperations = [
       return { data: orderMailJson(await sendOrderKeys(db, order, { secret, mailing, now })) };
     },
   ),
-];
+};

@@ -1,15 +1,14 @@
 import type { Caller } from '../access/caller';
 import { isFresh } from '../access/sessions';
 import type { Db } from '../store/database';
-import type { Context } from '../http/context';
 import { ManageError, toFailure, type Failure } from './failures';
 import { performOnce, type Written } from './idempotency';
-import type { Call, Operation, UploadTerms } from './operation';
+import type { Answer, Call, Operation, UploadTerms } from './operation';
 import type { ManageSettings } from './settings';
 import { signInAgain } from './sign-in-again';
-import { receiveUpload, type Upload } from '../http/api/upload';
+import type { Upload, UploadRules } from './upload';
 
-/** Reads a request for an operation and performs it, for the API and for the forms of the pages. */
+/** Reads a request for an operation and performs it, whichever door it came by. */
 
 export interface Request {
   caller: Caller;
@@ -18,10 +17,12 @@ export interface Request {
   query: URLSearchParams;
   /** reads the body, which is no upload; undefined: there is none */
   readSent: ((operation: Operation) => object) | undefined;
-  /** an upload that was read already; by default the request's body is read */
-  received?: Upload<unknown> | undefined;
-  /** the fields of an upload's form, as the page wants them */
-  amend?: ((fields: Record<string, string>) => Record<string, string>) | undefined;
+  /** reads an upload; nothing of it is left when it throws */
+  receive: <F>(types: string[], rules: UploadRules<F>) => Promise<Upload<F>>;
+  /** of who reads the answer */
+  language: Call['language'];
+  /** aborted when nobody waits for the answer any more */
+  gone: AbortSignal;
   /** what tells the body from another, for a repeated request */
   sentText: () => string;
   /** undefined: may happen again */
@@ -46,13 +47,12 @@ export interface Performing {
 
 /** The caller's right is checked already. @param given is filled while the request is read @throws ManageError and what the domain throws (`toFailure`) */
 export async function perform(
-  ctx: Context,
   operation: Operation,
   request: Request,
   given: Given,
   { db, now, settings }: Performing,
 ): Promise<Written> {
-  const { caller, path, once, readSent } = request;
+  const { caller, path, once, readSent, language, gone } = request;
   const readInput = () => {
     given.query = operation.readQuery(request.query);
     if (readSent !== undefined) given.body = readSent(operation);
@@ -61,12 +61,12 @@ export async function perform(
   const keepsRefusal = once !== undefined && readSent !== undefined;
   if (!keepsRefusal) readInput();
   const at = now();
-  const call = { caller, path, now: at, ctx, settings, context: { actor: caller.actor, now: at } };
+  const call = { caller, path, now: at, language, gone, settings, context: { actor: caller.actor, now: at } };
   const handle = (handleOn: Db) => {
     if (keepsRefusal) readInput();
-    return run(operation, { ...call, ...given, db: handleOn });
+    return answer(operation, { ...call, ...given, db: handleOn });
   };
-  const upload = operation.upload && receiver(ctx, operation, operation.upload, request, given, settings);
+  const upload = operation.upload && receiver(operation, operation.upload, request, given, settings);
   try {
     let written: Written;
     if (once === undefined) {
@@ -109,10 +109,9 @@ export function requireRight(
 
 /** Reads an upload into the call. `receive` returns what tells it from another. */
 function receiver(
-  ctx: Context,
   { readQuery }: Operation,
   { types, rules: rulesOf }: UploadTerms,
-  { query: asked, received: read, amend = (fields) => fields, checkAgain }: Request,
+  { query: asked, receive, checkAgain }: Request,
   given: Given,
   settings: ManageSettings,
 ) {
@@ -120,10 +119,10 @@ function receiver(
   let received: Upload<unknown> | undefined;
   return {
     async receive(): Promise<string> {
-      received = read ?? (await receiveUpload(ctx, types, rules));
+      received = await receive(types, rules);
       await checkAgain();
       const query = new URLSearchParams(asked);
-      for (const [name, value] of Object.entries(amend(received.fields))) query.append(name, value);
+      for (const [name, value] of Object.entries(received.fields)) query.append(name, value);
       given.query = readQuery(query);
       given.body = { file: received.file };
       return JSON.stringify([
@@ -145,9 +144,8 @@ async function withAfterCommit({ afterCommit }: Operation, call: Call, written: 
   return { ...written, body: { ...body, data: { ...data, ...(await afterCommit.perform(call, data)) } } };
 }
 
-async function run({ handle, status, isList }: Operation, call: Call): Promise<Written> {
-  const answer = await handle(call);
-  const { data, next = null } = answer;
-  const body = data === undefined ? undefined : isList ? { data, next } : { data };
-  return { status: answer.status ?? status, body };
+async function answer(operation: Operation, call: Call): Promise<Written> {
+  const { data, next = null, status = operation.status }: Answer = await operation.run(call);
+  if (data === undefined) return { status, body: undefined };
+  return { status, body: operation.isList ? { data, next } : { data } };
 }

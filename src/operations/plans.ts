@@ -31,8 +31,8 @@ function readOptions({ name, duration, ...others }: Options) {
   };
 }
 
-export const planOperations = [
-  list(
+export const planOperations = {
+  listPlans: list(
     '/plans',
     {
       summary: 'List plans',
@@ -45,7 +45,7 @@ export const planOperations = [
       return { data: items.map(planJson), next };
     },
   ),
-  post(
+  addPlan: post(
     '/plans',
     {
       summary: 'Add a plan to a product',
@@ -71,10 +71,10 @@ export const planOperations = [
       return { data: planJson(await addPlan(db, plan, now)) };
     },
   ),
-  get('/plans/{id}', { summary: 'Read a plan', forShops: true, data: Plan }, async (call) => ({
+  getPlan: get('/plans/{id}', { summary: 'Read a plan', forShops: true, data: Plan }, async (call) => ({
     data: planJson(await requirePlan(call.db, readId(call, 'id', 'plan'))),
   })),
-  patch(
+  updatePlan: patch(
     '/plans/{id}',
     {
       summary: 'Change a plan',
@@ -104,9 +104,9 @@ export const planOperations = [
       return { data: planJson(plan) };
     },
   ),
-  remove(
+  removePlan: remove(
     '/plans/{id}',
     { summary: 'Remove a plan that was added by mistake: one that no licence is on' },
     (call) => removePlan(call.db, readId(call, 'id', 'plan')),
   ),
-];
+};

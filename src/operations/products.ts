@@ -51,8 +51,8 @@ function readFields({ name, element, includes, renew_url, support_url, reminders
   };
 }
 
-export const productOperations = [
-  list(
+export const productOperations = {
+  listProducts: list(
     '/products',
     { summary: 'List products', forShops: true, query: exactly(Paging), data: Product },
     async ({ db, query }) => {
@@ -60,7 +60,7 @@ export const productOperations = [
       return { data: items.map(productJson), next };
     },
   ),
-  post(
+  addProduct: post(
     '/products',
     {
       summary: 'Add a product',
@@ -80,11 +80,15 @@ export const productOperations = [
       return { data: productJson(added) };
     },
   ),
-  get('/products/{id}', { summary: 'Read a product', forShops: true, data: Product }, async (call) => {
-    const { product } = await readProduct(call.db, readId(call, 'id', 'product'));
-    return { data: productJson(product) };
-  }),
-  patch(
+  getProduct: get(
+    '/products/{id}',
+    { summary: 'Read a product', forShops: true, data: Product },
+    async (call) => {
+      const { product } = await readProduct(call.db, readId(call, 'id', 'product'));
+      return { data: productJson(product) };
+    },
+  ),
+  updateProduct: patch(
     '/products/{id}',
     {
       summary: 'Change a product',
@@ -97,9 +101,9 @@ export const productOperations = [
       return { data: productJson(edited) };
     },
   ),
-  remove(
+  removeProduct: remove(
     '/products/{id}',
     { summary: 'Remove a product that was added by mistake: one without plans and versions' },
     (call) => removeProduct(call.db, readId(call, 'id', 'product')),
   ),
-];
+};

@@ -13,14 +13,13 @@ import {
   type StagedPackage,
 } from '../packages/package-files';
 import { editRelease, findReleaseById, withdrawRelease } from '../packages/releases';
-import { clientGone } from '../http/faults';
 import { invalid, notFound } from './failures';
 import { follow } from './follow';
 import { file, get, list, patch, post, type Call } from './operation';
 import { isSet, pageOf, readId } from './reading';
 import { exactly, Flag, Paging, Text } from './schemas';
 import { requireRecentSignIn } from './sign-in-again';
-import type { UploadRules } from '../http/api/upload';
+import type { UploadRules } from './upload';
 import { Release } from './things';
 
 const UploadFields = exactly({
@@ -57,11 +56,10 @@ function notThere(): never {
 const FOLLOW = follow('ReleaseWithXml', 'product_id');
 
 async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
-  const { db, path, query, body, settings, now } = call;
+  const { db, path, query, body, settings, now, gone: signal } = call;
   const { file } = body;
   if (!isSet(query.draft)) requireRecentSignIn(call);
   if (file === undefined) throw invalid('file', 'The package is missing: the part "file".');
-  const signal = clientGone(call.ctx);
   // A form sends its empty fields too.
   const version =
     query.version?.trim() ||
@@ -108,8 +106,8 @@ interface Upload {
 
 const PACKAGE_TYPES = ['application/zip', 'application/x-zip-compressed', 'application/octet-stream'];
 
-export const releaseOperations = [
-  list(
+export const releaseOperations = {
+  listProductReleases: list(
     '/products/{id}/releases',
     { summary: "List a product's versions, the newest first", query: exactly(Paging), data: Release },
     async (call) => {
@@ -121,9 +119,10 @@ export const releaseOperations = [
       return { data: items.map(releaseJson), next };
     },
   ),
-  post(
+  uploadRelease: post(
     '/products/{id}/releases',
     {
+      goesOnWith: 'a draft',
       summary: 'Publish a version by its package',
       description:
         'The body is the package, or a form with the part `file`. The other fields stand in the query or in the form. A published package never changes.',
@@ -144,10 +143,10 @@ export const releaseOperations = [
     },
     upload,
   ),
-  get('/releases/{id}', { summary: 'Read a version', data: Release }, async (call) => ({
+  getRelease: get('/releases/{id}', { summary: 'Read a version', data: Release }, async (call) => ({
     data: releaseJson(await requireRelease(call)),
   })),
-  file(
+  getReleasePackage: file(
     '/releases/{id}/package',
     'application/zip',
     {
@@ -158,20 +157,14 @@ export const releaseOperations = [
       const { sha256, fileName, fileSize } = await requireRelease(call);
       const { packagesDir } = call.settings;
       if ((await statPackage(packagesDir, sha256))?.size !== fileSize) throw notFound('package');
-      // Not by X-Accel-Redirect: another host may ask the service without nginx.
-      call.ctx.set({
-        'Content-Type': 'application/zip',
-        'Content-Length': String(fileSize),
-        'Content-Disposition': `attachment; filename="${fileName}"`,
-        'Cache-Control': 'no-store',
-        'X-Content-Type-Options': 'nosniff',
-      });
-      call.ctx.body = createReadStream(packagePath(packagesDir, sha256));
+      const bytes = createReadStream(packagePath(packagesDir, sha256));
+      return { name: fileName, size: fileSize, bytes };
     },
   ),
-  patch(
+  updateRelease: patch(
     '/releases/{id}',
     {
+      goesOnWith: 'a draft',
       summary: "Change a version's changelog; its package never changes",
       body: exactly({ changelog: Text }),
       data: Release,
@@ -183,7 +176,7 @@ export const releaseOperations = [
       return { data: releaseJson(await editRelease(call.db, productId, version, call.body)) };
     },
   ),
-  post(
+  publishRelease: post(
     '/releases/{id}/publish',
     {
       summary: 'Publish a draft',
@@ -206,7 +199,7 @@ export const releaseOperations = [
       return { data: releaseJson(release) };
     },
   ),
-  post(
+  withdrawRelease: post(
     '/releases/{id}/withdraw',
     {
       summary: 'Take a version back, for good',
@@ -225,4 +218,4 @@ export const releaseOperations = [
       return { data: releaseJson(await withdrawRelease(call.db, productId, version, call.now)) };
     },
   ),
-];
+};

@@ -164,8 +164,8 @@ function run(call: Call) {
   return runWaiting(db, nameOf(call), { ...context, secret: of.keySecret, mailing: of.mailing });
 }
 
-export const shopOperations = [
-  list(
+export const shopOperations = {
+  listShops: list(
     '/shops',
     { summary: 'List shops', scope: 'write', query: exactly(Paging), data: Shop },
     async ({ db, query }) => {
@@ -179,7 +179,7 @@ export const shopOperations = [
       return { data: items.map(shopJson), next };
     },
   ),
-  post(
+  addShop: post(
     '/shops',
     {
       summary: 'Add a shop',
@@ -192,10 +192,10 @@ export const shopOperations = [
       return { data: shopJson(await addShop(call.db, name, readSettings(others), contextOf(call))) };
     },
   ),
-  get('/shops/{name}', { summary: 'Read a shop', scope: 'write', data: Shop }, async (call) => ({
+  getShop: get('/shops/{name}', { summary: 'Read a shop', scope: 'write', data: Shop }, async (call) => ({
     data: shopJson(await requireShop(call.db, nameOf(call))),
   })),
-  patch(
+  updateShop: patch(
     '/shops/{name}',
     {
       summary: 'Change a shop or its rules',
@@ -206,14 +206,14 @@ export const shopOperations = [
       data: shopJson(await editShop(call.db, nameOf(call), readSettings(call.body), contextOf(call))),
     }),
   ),
-  remove(
+  removeShop: remove(
     '/shops/{name}',
     {
       summary: 'Remove a shop with its rules and map. Its orders and licences stay',
     },
     (call) => removeShop(call.db, nameOf(call)),
   ),
-  list(
+  listShopMap: list(
     '/shops/{name}/map',
     { summary: "List what a shop's articles mean", scope: 'write', query: exactly(Paging), data: Sku },
     async (call) => {
@@ -225,7 +225,7 @@ export const shopOperations = [
       return { data: items.map(skuJson), next };
     },
   ),
-  post(
+  mapShopSku: post(
     '/shops/{name}/map',
     {
       summary: 'Let an article mean a plan, besides those it means already',
@@ -256,10 +256,12 @@ export const shopOperations = [
       return { status: isNew ? 201 : 200, data: skuJson(entry) };
     },
   ),
-  remove('/shops/{name}/map/{sku}', { summary: 'Let an article mean nothing from now on' }, (call) =>
-    unmapSku(call.db, nameOf(call), call.path.sku ?? ''),
+  unmapShopSku: remove(
+    '/shops/{name}/map/{sku}',
+    { summary: 'Let an article mean nothing from now on' },
+    (call) => unmapSku(call.db, nameOf(call), call.path.sku ?? ''),
   ),
-  list(
+  listShopMessages: list(
     '/shops/{name}/messages',
     {
       summary: 'List the messages that a receiver took, the newest first',
@@ -278,7 +280,7 @@ export const shopOperations = [
       return { data: items.map(messageJson), next };
     },
   ),
-  list(
+  listUnmatched: list(
     '/unmatched',
     {
       summary: 'List what shops told of money that belongs to nothing known, the newest first',
@@ -297,9 +299,10 @@ export const shopOperations = [
       return { data: items.map(unmatchedJson), next };
     },
   ),
-  post(
+  runShop: post(
     '/shops/{name}/run',
     {
+      goesOn: true,
       summary: 'Run the orders that wait',
       data: exactly(ran, { title: 'Ran' }),
       hasDeadline: false,
@@ -309,4 +312,4 @@ export const shopOperations = [
       return { data: await run(call) };
     },
   ),
-];
+};

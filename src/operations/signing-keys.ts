@@ -29,8 +29,8 @@ function toThing(key: SigningKeyInUse) {
   return { id: key.id, ...signingKeyJson(key) };
 }
 
-export const signingKeyOperations = [
-  list(
+export const signingKeyOperations = {
+  listSigningKeys: list(
     '/signing-keys',
     { summary: 'List the keys that sign answers, oldest first', query: exactly(Paging), data: SigningKey },
     async ({ db, query }) => {
@@ -38,7 +38,7 @@ export const signingKeyOperations = [
       return { data: items.map(toThing), next };
     },
   ),
-  post(
+  addSigningKey: post(
     '/signing-keys',
     {
       summary: 'Make a key; the first signs at once, a further one when the current one is retired',
@@ -50,7 +50,7 @@ export const signingKeyOperations = [
       data: toThing(await addSigningKey(db, settings.keySecret, context)),
     }),
   ),
-  post(
+  retireSigningKey: post(
     '/signing-keys/{kid}/retire',
     {
       summary: 'End the signing with a key',
@@ -67,4 +67,4 @@ export const signingKeyOperations = [
       data: toThing(await retireSigningKey(db, path.kid ?? '', body, context)),
     }),
   ),
-];
+};

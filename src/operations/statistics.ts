@@ -30,8 +30,8 @@ const Day = Type.Optional(
   Type.String({ description: 'A UTC day such as 2026-11-24.', examples: ['2026-11-24'] }),
 );
 
-export const statisticsOperations = [
-  get(
+export const statisticsOperations = {
+  getStatistics: get(
     '/statistics',
     {
       summary: 'Licences by status and end, and what happened day by day',
@@ -43,4 +43,4 @@ export const statisticsOperations = [
       data: await readStatistics(db, { from, to, productId }, now),
     }),
   ),
-];
+};

@@ -15,8 +15,8 @@ const fields = {
   last_used_at: TimeOrNull,
 };
 
-export const tokenOperations = [
-  list(
+export const tokenOperations = {
+  listTokens: list(
     '/tokens',
     {
       summary: 'List tokens, never the tokens themselves',
@@ -29,7 +29,7 @@ export const tokenOperations = [
       return { data: items.map(tokenJson), next };
     },
   ),
-  post(
+  addToken: post(
     '/tokens',
     {
       summary: 'Make a token, which is shown only now',
@@ -49,7 +49,7 @@ export const tokenOperations = [
       return { data: { ...tokenJson(stored), token } };
     },
   ),
-  remove('/tokens/{id}', { summary: 'Revoke a token, at once' }, (call) =>
+  removeToken: remove('/tokens/{id}', { summary: 'Revoke a token, at once' }, (call) =>
     revokeToken(call.db, readId(call, 'id', 'token'), call.context),
   ),
-];
+};

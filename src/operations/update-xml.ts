@@ -43,8 +43,8 @@ async function read({ db, settings }: Call, id: number) {
   return { data: { state, url, xml, options: stored } };
 }
 
-export const updateXmlOperations = [
-  get(
+export const updateXmlOperations = {
+  getProductUpdateXml: get(
     '/products/{id}/update-xml',
     {
       summary: "Read a product's update XML, and whether Joomla is offered what is published",
@@ -52,7 +52,7 @@ export const updateXmlOperations = [
     },
     (call) => read(call, readId(call, 'id', 'product')),
   ),
-  put(
+  setProductUpdateXml: put(
     '/products/{id}/update-xml',
     {
       summary: 'Set options of the update XML, and write it',
@@ -67,4 +67,4 @@ export const updateXmlOperations = [
       return read(call, id);
     },
   ),
-];
+};

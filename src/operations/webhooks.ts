@@ -62,8 +62,8 @@ const given = {
   description: Type.Optional(TextOrNull),
 };
 
-export const webhookOperations = [
-  list(
+export const webhookOperations = {
+  listWebhooks: list(
     '/webhooks',
     {
       summary: 'List receivers of webhooks, without their secrets',
@@ -76,7 +76,7 @@ export const webhookOperations = [
       return { data: items.map(webhookJson), next };
     },
   ),
-  post(
+  addWebhook: post(
     '/webhooks',
     {
       summary: 'Add a receiver of webhooks; its secret is shown only now',
@@ -91,10 +91,14 @@ export const webhookOperations = [
       return { data: { ...webhookJson(added.webhook), secret: added.secret } };
     },
   ),
-  get('/webhooks/{id}', { summary: 'Read a receiver', scope: 'write', data: Webhook }, async (call) => ({
-    data: webhookJson(await requireWebhook(call.db, readId(call, 'id', 'webhook'))),
-  })),
-  patch(
+  getWebhook: get(
+    '/webhooks/{id}',
+    { summary: 'Read a receiver', scope: 'write', data: Webhook },
+    async (call) => ({
+      data: webhookJson(await requireWebhook(call.db, readId(call, 'id', 'webhook'))),
+    }),
+  ),
+  updateWebhook: patch(
     '/webhooks/{id}',
     {
       summary: 'Change, disable or enable a receiver',
@@ -111,10 +115,10 @@ export const webhookOperations = [
       return { data: webhookJson(await editWebhook(db, readId(call, 'id', 'webhook'), body, now, settings)) };
     },
   ),
-  remove('/webhooks/{id}', { summary: 'Remove a receiver, and what waits for it' }, (call) =>
+  removeWebhook: remove('/webhooks/{id}', { summary: 'Remove a receiver, and what waits for it' }, (call) =>
     removeWebhook(call.db, readId(call, 'id', 'webhook')),
   ),
-  post(
+  testWebhook: post(
     '/webhooks/{id}/test',
     {
       summary: 'Send webhook.test once, also to a disabled receiver',
@@ -127,7 +131,7 @@ export const webhookOperations = [
       data: deliveryJson(await queueTest(call.db, readId(call, 'id', 'webhook'), call.now)),
     }),
   ),
-  post(
+  rotateWebhook: post(
     '/webhooks/{id}/rotate',
     {
       summary: 'Make a new secret, which is shown only now',
@@ -142,7 +146,7 @@ export const webhookOperations = [
       return { data: { ...webhookJson(webhook), secret } };
     },
   ),
-  list(
+  listWebhookDeliveries: list(
     '/webhooks/{id}/deliveries',
     {
       summary: 'List what was sent to a receiver, and what waits for it',
@@ -157,7 +161,7 @@ export const webhookOperations = [
       return { data: items.map(deliveryJson), next };
     },
   ),
-  post(
+  replayWebhookDelivery: post(
     '/webhooks/{id}/deliveries/{delivery_id}/replay',
     {
       summary: 'Send a delivery again, at once and with the same webhook-id',
@@ -171,4 +175,4 @@ export const webhookOperations = [
       return { data: deliveryJson(delivery) };
     },
   ),
-];
+};

@@ -50,8 +50,8 @@ const Explained = exactly(
 /** Requests looked at. */
 const LATEST = 20;
 
-export const whyOperations = [
-  post(
+export const whyOperations = {
+  explain: post(
     '/why',
     {
       summary: 'Ask why a customer is refused',
@@ -61,10 +61,9 @@ export const whyOperations = [
       body: exactly({ about: Text }),
       data: Explained,
     },
-    async ({ db, body, settings, now, ctx }) => {
+    async ({ db, body, settings, now, language }) => {
       const { packagesDir, logDays } = settings;
-      const language = ctx.acceptsLanguages('en', 'de') === 'de' ? 'de' : 'en';
       return { data: await explain(db, body.about, { language, packagesDir, logDays, now, limit: LATEST }) };
     },
   ),
-];
+};

@@ -4,16 +4,17 @@ import { callerKey, type Caller } from '../../access/caller';
 import type { Db } from '../../store/database';
 import { sendJson } from '../answers';
 import type { Context, Middleware, State } from '../context';
-import { inTime } from '../faults';
+import { clientGone, inTime } from '../faults';
 import type { Limiter } from '../rate-limit';
 import { isSameOrigin } from '../same-origin';
 import { readSessionCookie } from '../session-cookies';
 import { readJsonBody } from './body';
+import { receiveUpload } from './upload';
 import { ManageError, toFailure, type Failure } from '../../operations/failures';
 import type { Written } from '../../operations/idempotency';
-import type { Operation } from '../../operations/operation';
+import type { FileAnswer, Operation } from '../../operations/operation';
 import { OPERATIONS } from '../../operations/operations';
-import { perform, requireRight, type Given } from '../../operations/perform';
+import { perform, requireRight, type Given, type Request } from '../../operations/perform';
 import type { ManageSettings } from '../../operations/settings';
 
 export interface ManageDependencies {
@@ -62,19 +63,30 @@ function endpoint(
         query: new URLSearchParams(ctx.querystring),
         readSent: sent && (() => operation.readBody(sent)),
         sentText: () => asText(sent),
+        ...requestOf(ctx),
         once: key === undefined ? undefined : { key, address: `${ctx.path}\n${ctx.querystring}` },
         checkAgain: async () => {
           if ('refused' in (await dependencies.authenticate(credentialsOf(ctx)))) throw unauthorized(ctx);
         },
       };
-      const work = perform(ctx, operation, request, given, dependencies);
+      const work = perform(operation, request, given, dependencies);
       const written = await (operation.hasDeadline ? inTime(work) : work);
       if (operation.sendsFile === undefined) send(ctx, written);
+      else sendFile(ctx, operation.sendsFile, (written.body as { data: FileAnswer }).data);
     } catch (error) {
       const failure = toFailure(error, { ...given.query, ...given.body });
       if (failure === undefined) throw error;
       sendFailure(ctx, failure);
     }
+  };
+}
+
+/** What an operation may know of the request besides its values. */
+export function requestOf(ctx: Context): Pick<Request, 'receive' | 'language' | 'gone'> {
+  return {
+    receive: (types, rules) => receiveUpload(ctx, types, rules),
+    language: ctx.acceptsLanguages('en', 'de') === 'de' ? 'de' : 'en',
+    gone: clientGone(ctx),
   };
 }
 
@@ -161,4 +173,16 @@ function send(ctx: Context, { status, body }: Written): void {
     ctx.state.code = (body as { error: { code: string } }).error.code;
   if (body === undefined) ctx.status = status;
   else sendJson(ctx, status, body);
+}
+
+/** Not by X-Accel-Redirect: another host may ask the service without nginx. */
+function sendFile(ctx: Context, type: string, { name, size, bytes }: FileAnswer): void {
+  ctx.set({
+    'Content-Type': type,
+    'Content-Length': String(size),
+    'Content-Disposition': `attachment; filename="${name}"`,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  ctx.body = bytes;
 }

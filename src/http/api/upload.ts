@@ -6,25 +6,9 @@ import { refuseEncoded } from '../read-body';
 import { allowSlowBody } from '../server';
 import { hasBody, unsupported } from './body';
 import { invalid, ManageError } from '../../operations/failures';
+import type { Upload, UploadRules } from '../../operations/upload';
 
 /** A body that is a file: alone, or as the part `file` of a form. */
-
-/** What an operation does with the bytes, while they arrive. */
-export interface UploadRules<F> {
-  /** bytes */
-  limit: number;
-  take(bytes: AsyncIterable<Buffer>): Promise<F>;
-  /** tells a file from others */
-  digest(file: F): string;
-  /** undoes `take` */
-  discard(file: F): Promise<unknown>;
-}
-
-export interface Upload<F> {
-  /** the form's other parts */
-  fields: Record<string, string>;
-  file: F | undefined;
-}
 
 const FORM = 'multipart/form-data';
 const MAX_FIELDS = 20;

@@ -26,9 +26,9 @@ export function buildDocument(version: string): Json {
   const components = createComponents();
   const paths: Record<string, Json> = { ...customerPaths(components), ...hookPaths(components) };
   for (const [tag, operations] of Object.entries(OPERATION_GROUPS))
-    for (const operation of operations) {
+    for (const [operationId, operation] of Object.entries(operations)) {
       const path = `/manage${operation.path}`;
-      paths[path] = { ...paths[path], [operation.method]: describe(operation, tag, components) };
+      paths[path] = { ...paths[path], [operation.method]: describe(operation, operationId, tag, components) };
     }
   const others = {
     ...otherAnswers(components),
@@ -77,7 +77,7 @@ export function buildDocument(version: string): Json {
   };
 }
 
-function describe(operation: Operation, tag: string, components: Components): Json {
+function describe(operation: Operation, operationId: string, tag: string, components: Components): Json {
   const { summary, description, method } = operation;
   const parameters = [
     ...pathParameters(operation.path),
@@ -87,7 +87,7 @@ function describe(operation: Operation, tag: string, components: Components): Js
   const requestBody = bodyOf(operation, components);
   return {
     tags: [tag],
-    operationId: operationIdOf(operation),
+    operationId,
     summary,
     description: [description, scopesOf(operation), againOf(operation)].filter(Boolean).join('\n\n'),
     security: [BEARER, JOOMLA, SESSION],
@@ -249,43 +249,3 @@ const STORES_PACKAGES = new Set(['post /products/{id}/releases']);
 
 /** Another token's order, or its reference, is not there, although the address is. */
 const BODY_NAMES_ORDERS = new Set(['post /orders', 'post /licenses']);
-
-/** What the rule below would name badly. */
-const IDS: Record<string, string> = {
-  'post /licenses': 'issueLicense',
-  'post /products/{id}/releases': 'uploadRelease',
-  'post /imports': 'importLicenses',
-  'post /licenses/{id}/mails': 'sendLicenseMail',
-  'post /why': 'explain',
-  'get /doctor': 'examine',
-  'post /orders': 'recordOrder',
-  'post /shops/{name}/map': 'mapShopSku',
-  'delete /shops/{name}/map/{sku}': 'unmapShopSku',
-};
-
-const VERBS = { get: 'get', post: 'add', put: 'set', patch: 'update', delete: 'remove' } as const;
-
-/** Such as `listLicenseKeys`, `suspendLicense`. */
-function operationIdOf({ method, path, isList }: Operation): string {
-  const known = IDS[`${method} ${path}`];
-  if (known !== undefined) return known;
-  const words = path.split('/').filter((word) => word !== '' && !word.startsWith('{'));
-  const last = words.at(-1) ?? '';
-  const isAction = method === 'post' && !last.endsWith('s');
-  if (isAction) words.pop();
-  const isOne = !isList && last !== 'statistics';
-  const things = words.map((word, at) => pascal(isOne || at < words.length - 1 ? singular(word) : word));
-  return (isAction ? camel(last) : isList ? 'list' : VERBS[method]) + things.join('');
-}
-
-function singular(word: string): string {
-  return word.replace(/ies$/, 'y').replace(/s$/, '');
-}
-
-function pascal(word: string): string {
-  return word.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
-
-function camel(word: string): string {
-  return word.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-}

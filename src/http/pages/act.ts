@@ -1,27 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ManageError, toFailure, type Failure } from '../../operations/failures';
-import { OPERATIONS } from '../../operations/operations';
 import type { Operation } from '../../operations/operation';
-import { perform, requireRight, type Given } from '../../operations/perform';
-import type { Upload } from '../api/upload';
+import { perform, requireRight, type Given, type Request } from '../../operations/perform';
+import type { Upload, UploadRules } from '../../operations/upload';
+import { requestOf } from '../api/endpoint';
 import { formState, toFormFailure, type FormState } from './form-state';
 import type { Answer, OperatorCall, PageCall } from './page';
 
-/** What the pages' forms do: the operations of the operator's API, with what was typed. */
+/** What the pages' forms do: operations, with what was typed. */
 
-const BY_NAME = new Map(OPERATIONS.map((one) => [`${one.method.toUpperCase()} ${one.path}`, one]));
+/** An operation's fields, as texts of the form or as values; undefined: not given. */
+export type Fields<Body> = { [Name in keyof Body]?: Body[Name] | string | undefined };
 
-/** Whether the API has an operation, such as `POST /licenses/{id}/mails`. */
-export function hasOperation(name: string): boolean {
-  return BY_NAME.has(name);
-}
+/** The body that an operation takes. */
+export type BodyOf<One> = One extends Operation<never, infer Body> ? Body : never;
 
-interface Wanted {
+/** What an operation answers. */
+export type DataOf<One> = One extends Operation<never, never, infer Data> ? Data : never;
+
+interface Wanted<Body> {
   /** the parts of the operation's path */
   path?: Record<string, string | number>;
   query?: URLSearchParams;
-  /** the operation's fields, as texts of the form or as values; undefined: not given */
-  body?: Record<string, unknown>;
+  body?: Fields<Body>;
   /** an upload that the page has read; undefined: the operation reads the request's body */
   received?: Upload<unknown>;
   /** changes what an upload's form says */
@@ -29,43 +30,46 @@ interface Wanted {
 }
 
 /**
- * Performs an operation of the API, such as `POST /licenses/{id}/renew`: once for each form that is shown, so that a double
- * click or a reload does not repeat it.
+ * Performs an operation: once for each form that is shown, so that a double click or a reload does not repeat it.
  * @returns `data` of its answer
  * @throws ManageError, and what the domain throws
  */
-export async function act(
+export async function act<Query, Body, Data>(
   call: OperatorCall,
   sent: URLSearchParams,
-  name: string,
-  wanted: Wanted = {},
-): Promise<Record<string, unknown>> {
-  return (await actWithStatus(call, sent, name, wanted)).data;
+  operation: Operation<Query, Body, Data>,
+  wanted: Wanted<Body> = {},
+): Promise<Data> {
+  return (await actWithStatus(call, sent, operation, wanted)).data;
 }
 
 /** The same, with the status of the answer: 200 instead of 201 where what is asked for was there already. */
-export async function actWithStatus(
+export async function actWithStatus<Query, Body, Data>(
   call: OperatorCall,
   sent: URLSearchParams,
-  name: string,
-  { path = {}, query = new URLSearchParams(), body, received, amend }: Wanted = {},
-): Promise<{ status: number; data: Record<string, unknown> }> {
-  const operation = BY_NAME.get(name) as Operation;
+  operation: Operation<Query, Body, Data>,
+  { path = {}, query = new URLSearchParams(), body, received, amend = (fields) => fields }: Wanted<Body> = {},
+): Promise<{ status: number; data: Data }> {
   const { ctx, caller } = call;
   requireRight(caller, operation, call.at);
   const once = onceOf(sent, call.query);
   const given: Given = { query: {}, body: {} };
   let refused: Failure | undefined;
   const fields = Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== undefined));
+  const name = `${operation.method.toUpperCase()} ${operation.path}`;
   const address = JSON.stringify([name, path, String(query)]);
-  const request = {
+  const { receive, ...about } = requestOf(ctx);
+  const request: Request = {
+    ...about,
     caller,
     path: Object.fromEntries(Object.entries(path).map(([part, value]) => [part, String(value)])),
     query,
     // A copy, because reading turns its texts into values.
     readSent: operation.upload ? undefined : () => operation.readForm({ ...fields }),
-    received,
-    amend,
+    async receive<F>(types: string[], rules: UploadRules<F>) {
+      const upload = (received as Upload<F> | undefined) ?? (await receive(types, rules));
+      return { ...upload, fields: amend(upload.fields) };
+    },
     sentText: () => JSON.stringify(fields),
     once:
       once === undefined || once === '' || operation.method !== 'post'
@@ -74,7 +78,7 @@ export async function actWithStatus(
     checkAgain: () => Promise.resolve(),
     onRefused: (failure: Failure) => void (refused = failure),
   };
-  const work = () => perform(ctx, operation, request, given, call);
+  const work = () => perform(operation, request, given, call);
   const { status, body: answer } = await afterTheFirst(work).finally(() => {
     // The operation has read an upload's form, which shows these again when it is refused.
     if (operation.upload)
@@ -85,7 +89,7 @@ export async function actWithStatus(
     const { code, message, field } = (answer as { error: Failure['error'] }).error;
     throw new ManageError(code, message, { field });
   }
-  return { status, data: (answer as { data: Record<string, unknown> } | undefined)?.data ?? {} };
+  return { status, data: (answer as { data: Data } | undefined)?.data as Data };
 }
 
 /** How long the second of two clicks waits for what the first one does: less than a request's deadline. */

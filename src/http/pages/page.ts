@@ -82,8 +82,10 @@ export interface Route<Call extends PageCall> {
   post?: (call: Call, sent: URLSearchParams) => Promise<Answer> | Answer;
   /** the scope that GET needs as well; POST always needs `write` unless this says `read` */
   scope?: 'read' | 'write';
-  /** it shows a secret or destroys: its GET needs a sign-in within the last hour as well (POST: `sign-in-again.ts`) */
+  /** it shows a secret or destroys: its GET needs a sign-in within the last hour as well */
   isSecret?: boolean;
+  /** its form needs no such sign-in, as its operation (`goesOn`), or leaves that to the operation (`goesOnWith`) */
+  goesOn?: true;
   /** its form has a file */
   upload?: boolean;
   /** false: it may take longer than a request's deadline */

@@ -36,8 +36,3 @@ export async function enterKeyOf({ db, view }: OperatorCall, productId: number):
   const entries = joomlaEntries(await readCatalogue(db), productId);
   return view.t.common.enterKey(namesOfEntries(entries), entries.length === 1);
 }
-
-/** The state of the update XML in an answer. */
-export function xmlStateOf(data: Record<string, unknown>): string {
-  return (data.update_xml as { state: string } | undefined)?.state ?? '';
-}

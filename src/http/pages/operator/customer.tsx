@@ -18,6 +18,7 @@ import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { LicenseTable } from './licenses';
 import { RequestTable, type ProductNames } from './request-table';
+import { customerOperations } from '../../../operations/customers';
 
 /** One customer: what is stored, as a page and as a file, and how to erase it. */
 
@@ -78,7 +79,7 @@ function erase(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
       const failure = { field: 'confirm', sentence: call.view.t.customers.erasePage.wrong };
       return { ...(await askToErase(call, formState(sent, failure))), status: 400 };
     }
-    await act(call, sent, 'DELETE /customers/{customer}', { path: { customer: call.path.id ?? '' } });
+    await act(call, sent, customerOperations.removeCustomer, { path: { customer: call.path.id ?? '' } });
     return done('/customers', 'customerErased');
   });
 }

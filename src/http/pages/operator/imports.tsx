@@ -6,12 +6,14 @@ import { formState, SIGN_IN_AGAIN, toFormFailure, type FormFailure } from '../fo
 import type { Answer, OperatorCall, Route } from '../page';
 import { digestOf, previewTable, queryOf, receiveTable, type Rejected, type SentTable } from './import-table';
 import { CheckPage, DonePage, UploadPage } from './import-pages';
+import { importOperations } from '../../../operations/imports';
 
 /** Licences of another system: the table is read, its columns are checked, and then it is imported. */
 
 export const importRoutes: Route<OperatorCall>[] = [
   {
     path: '/imports',
+    goesOn: true,
     scope: 'write',
     upload: true,
     get: () => ({ page: <UploadPage form={formState()} rows={MAX_ROWS} /> }),
@@ -33,7 +35,7 @@ async function receive(call: OperatorCall): Promise<Answer> {
   const isChecked = fields.get('checked') === digestOf(table);
   if (!fields.get('do')?.startsWith('import') || !isChecked) return check(call, table);
   try {
-    const data = await act(call, fields, 'POST /imports', {
+    const data = await act(call, fields, importOperations.importLicenses, {
       query: queryOf(table, fields.get('do') === 'import-others'),
       received: { fields: {}, file: table.bytes },
     });

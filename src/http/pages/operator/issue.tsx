@@ -1,6 +1,6 @@
 import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { listMails, type Mail } from '../../../mail/queue';
-import { actWithStatus, attempt, filled } from '../act';
+import { actWithStatus, attempt, filled, type DataOf } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
 import { CopyText } from '../kit/copy';
@@ -11,12 +11,14 @@ import type { Answer, OperatorCall, Route } from '../page';
 import type { Texts } from '../texts/texts';
 import { useView } from '../view';
 import { enterKeyOf } from './catalogue';
+import { licenseOperations } from '../../../operations/licenses';
 
 /** Selling by hand. The answer to the form shows the key; sending the form again gives the same licence. */
 
 export const issueRoutes: Route<OperatorCall>[] = [
   {
     path: '/licenses/new',
+    goesOn: true,
     scope: 'write',
     get: (call) => showForm(call, formState()),
     post: (call, sent) =>
@@ -29,15 +31,8 @@ export const issueRoutes: Route<OperatorCall>[] = [
   },
 ];
 
-interface Issued {
-  id: number;
-  license_key: string | null;
-  product_id: number;
-  product: string;
-  customer: string | null;
-  status: string;
-  expires_at: string | null;
-}
+/** A licence that was issued, as it is answered. */
+export type Issued = Exclude<DataOf<typeof licenseOperations.issueLicense>, readonly unknown[]>;
 
 async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const body = {
@@ -46,8 +41,8 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer>
     ...(sent.get('send') === '1' ? { send: true } : {}),
     ...(sent.get('count')?.trim() === '1' ? {} : filled(sent, 'count')),
   };
-  const { status, data } = await actWithStatus(call, sent, 'POST /licenses', { body });
-  const licenses = (Array.isArray(data) ? data : [data]) as unknown as Issued[];
+  const { status, data } = await actWithStatus(call, sent, licenseOperations.issueLicense, { body });
+  const licenses = [data].flat();
   const [first] = licenses;
   const mails = first === undefined ? [] : await listMails(call.db, first.id);
   return {

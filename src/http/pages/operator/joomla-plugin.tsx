@@ -7,6 +7,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { idOf } from './catalogue';
+import { joomlaPluginOperations } from '../../../operations/joomla-plugin';
 
 /** The Joomla package for customers' sites, as a file. */
 
@@ -29,11 +30,11 @@ export const joomlaPluginRoutes: Route<OperatorCall>[] = [
 async function give(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const query = new URLSearchParams({ vendor: sent.get('vendor') ?? '' });
   const wanted = { path: { id: idOf(call) }, query };
-  const { file_name, zip } = await act(call, sent, 'GET /products/{id}/joomla-plugin', wanted);
+  const { file_name, zip } = await act(call, sent, joomlaPluginOperations.getProductJoomlaPlugin, wanted);
   return {
-    file: file_name as string,
+    file: file_name,
     type: 'application/zip',
-    content: Buffer.from(zip as string, 'base64'),
+    content: Buffer.from(zip, 'base64'),
   };
 }
 

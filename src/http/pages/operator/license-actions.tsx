@@ -3,7 +3,7 @@ import type { License } from '../../../licensing/licenses';
 import { prolongedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
 import { invalid, notFound, type Failure } from '../../../operations/failures';
-import { act, filled } from '../act';
+import { act, filled, type BodyOf, type Fields } from '../act';
 import type { FormState } from '../form-state';
 import { Choices, Select, TextField, type Option } from '../kit/fields';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
@@ -11,11 +11,13 @@ import { useView } from '../view';
 import { grantsOf } from './issue';
 import { canSendKey, pathOf } from './license-call';
 import { FormPage, formRoute, Reason } from './license-form';
+import { licenseOperations } from '../../../operations/licenses';
+import { mailOperations } from '../../../operations/mails';
 
 /** What changes a licence and can be changed again. */
 
 export const licenseActionRoutes: Route<OperatorCall>[] = [
-  formRoute('/renew', showRenew, renew, explainRenewal),
+  { ...formRoute('/renew', showRenew, renew, explainRenewal), goesOn: true },
   formRoute('/plan', showPlan, changePlan),
   formRoute('/slots', showSlots, changeSlots),
   formRoute(
@@ -26,29 +28,45 @@ export const licenseActionRoutes: Route<OperatorCall>[] = [
       return done(pathOf(license), 'licenseCustomer', String(customer));
     },
   ),
-  formRoute('/note', (_call, license, form) => ({ page: <NotePage {...{ license, form }} /> }), saveNote),
-  formRoute(
-    '/suspend',
-    (_call, license, form) => ({ page: <StatePage {...{ license, form }} change="suspend" /> }),
-    (call, sent, license) => changeState(call, sent, license, 'suspend'),
-  ),
-  formRoute(
-    '/reinstate',
-    (_call, license, form) => ({ page: <StatePage {...{ license, form }} change="reinstate" /> }),
-    (call, sent, license) => changeState(call, sent, license, 'reinstate'),
-  ),
-  formRoute(
-    '/send-key',
-    (call, license, form) => {
-      if (!canSendKey(call, license)) throw notFound('mail');
-      return { page: <SendPage {...{ license, form }} /> };
-    },
-    async (call, sent, license) => {
-      if (!canSendKey(call, license)) throw notFound('mail');
-      await act(call, sent, 'POST /licenses/{id}/mails', { path: { id: license.id }, body: {} });
-      return done(pathOf(license), 'licenseKeySent', license.customer ?? '');
-    },
-  ),
+  {
+    ...formRoute(
+      '/note',
+      (_call, license, form) => ({ page: <NotePage {...{ license, form }} /> }),
+      saveNote,
+    ),
+    goesOn: true,
+  },
+  {
+    ...formRoute(
+      '/suspend',
+      (_call, license, form) => ({ page: <StatePage {...{ license, form }} change="suspend" /> }),
+      (call, sent, license) => changeState(call, sent, license, 'suspend'),
+    ),
+    goesOn: true,
+  },
+  {
+    ...formRoute(
+      '/reinstate',
+      (_call, license, form) => ({ page: <StatePage {...{ license, form }} change="reinstate" /> }),
+      (call, sent, license) => changeState(call, sent, license, 'reinstate'),
+    ),
+    goesOn: true,
+  },
+  {
+    ...formRoute(
+      '/send-key',
+      (call, license, form) => {
+        if (!canSendKey(call, license)) throw notFound('mail');
+        return { page: <SendPage {...{ license, form }} /> };
+      },
+      async (call, sent, license) => {
+        if (!canSendKey(call, license)) throw notFound('mail');
+        await act(call, sent, mailOperations.sendLicenseMail, { path: { id: license.id }, body: {} });
+        return done(pathOf(license), 'licenseKeySent', license.customer ?? '');
+      },
+    ),
+    goesOn: true,
+  },
 ];
 
 /** Changes fields of the licence. @returns the licence */
@@ -56,19 +74,23 @@ function amend(
   call: OperatorCall,
   sent: URLSearchParams,
   { id }: License,
-  body: Record<string, unknown>,
-): Promise<Record<string, unknown>> {
-  return act(call, sent, 'PATCH /licenses/{id}', { path: { id }, body });
+  body: Fields<BodyOf<typeof licenseOperations.updateLicense>>,
+) {
+  return act(call, sent, licenseOperations.updateLicense, { path: { id }, body });
 }
+
+const STATE_CHANGES = {
+  suspend: licenseOperations.suspendLicense,
+  reinstate: licenseOperations.reinstateLicense,
+} as const;
 
 async function changeState(
   call: OperatorCall,
   sent: URLSearchParams,
   license: License,
-  change: 'suspend' | 'reinstate',
+  change: keyof typeof STATE_CHANGES,
 ): Promise<Answer> {
-  const name = `POST /licenses/{id}/${change}`;
-  await act(call, sent, name, { path: { id: license.id }, body: filled(sent, 'reason') });
+  await act(call, sent, STATE_CHANGES[change], { path: { id: license.id }, body: filled(sent, 'reason') });
   return done(pathOf(license), change === 'suspend' ? 'licenseSuspended' : 'licenseReinstated');
 }
 
@@ -93,7 +115,7 @@ async function renew(call: OperatorCall, sent: URLSearchParams, license: License
     day: { until: sent.get('until')?.trim() ?? '' },
     life: { lifetime: true },
   };
-  const { expires_at } = await act(call, sent, 'POST /licenses/{id}/renew', {
+  const { expires_at } = await act(call, sent, licenseOperations.renewLicense, {
     path: { id: license.id },
     body: { ...how[chosen], ...filled(sent, 'reason') },
   });
@@ -164,7 +186,7 @@ async function showPlan({ db }: OperatorCall, license: License, form: FormState)
 
 async function changePlan(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
   const { plan, activation_limit } = await amend(call, sent, license, { plan_id: sent.get('plan_id') ?? '' });
-  return done(pathOf(license), 'licensePlan', String(plan), slotsInWords(call, Number(activation_limit)));
+  return done(pathOf(license), 'licensePlan', plan, slotsInWords(call, activation_limit));
 }
 
 function slotsInWords({ view: { t, format } }: OperatorCall, slots: number): string {
@@ -210,7 +232,7 @@ function showSlots({ query }: OperatorCall, license: License, form: FormState): 
 async function changeSlots(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
   const given = sent.get('activation_limit')?.trim() ?? '';
   const { activation_limit } = await amend(call, sent, license, { activation_limit: given });
-  return done(pathOf(license), 'licenseSlots', slotsInWords(call, Number(activation_limit)));
+  return done(pathOf(license), 'licenseSlots', slotsInWords(call, activation_limit));
 }
 
 function SlotsPage({ license, form, wanted }: { license: License; form: FormState; wanted: string }) {

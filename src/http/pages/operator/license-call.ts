@@ -2,7 +2,6 @@ import { findLicense, type License } from '../../../licensing/licenses';
 import { isFinal, type LiveStatus } from '../../../licensing/core/states';
 import { notFound } from '../../../operations/failures';
 import { readId } from '../../../operations/reading';
-import { hasOperation } from '../act';
 import type { OperatorCall } from '../page';
 import type { Texts } from '../texts/texts';
 
@@ -43,11 +42,5 @@ export function canSendKey({ settings }: OperatorCall, license: License): boolea
   const { customer, keySealed, status } = license;
   const hasMail = 'mailing' in settings && settings.mailing !== undefined;
   const isKept = keySealed !== null && settings.keySecret !== undefined;
-  return (
-    hasMail &&
-    isKept &&
-    customer !== null &&
-    !isFinal(status as LiveStatus) &&
-    hasOperation('POST /licenses/{id}/mails')
-  );
+  return hasMail && isKept && customer !== null && !isFinal(status as LiveStatus);
 }

@@ -2,6 +2,7 @@ import { asWritten } from '../../../licensing/core/identifiers';
 import { viewLicense, type LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { allowedTransitions, liveStatus } from '../../../licensing/core/states';
+import { licenseOperations } from '../../../operations/licenses';
 import { act, filled } from '../act';
 import type { FormState } from '../form-state';
 import { FinalAction } from '../kit/final-action';
@@ -36,8 +37,8 @@ async function end(
   license: License,
   change: Final,
 ): Promise<Answer> {
-  const name = `POST /licenses/{id}/${change}`;
-  await act(call, sent, name, { path: { id: license.id }, body: filled(sent, 'reason') });
+  const operation = change === 'revoke' ? licenseOperations.revokeLicense : licenseOperations.cancelLicense;
+  await act(call, sent, operation, { path: { id: license.id }, body: filled(sent, 'reason') });
   return done(pathOf(license), change === 'revoke' ? 'licenseRevoked' : 'licenseCancelled');
 }
 

@@ -10,6 +10,7 @@ import { enterKeyOf } from './catalogue';
 import { aboutOf, crumbsOf, pathOf } from './license-call';
 import { FormPage, formRoute, Reason } from './license-form';
 import { keyOf, KeyPage, useHint } from './license-keys';
+import { licenseKeyOperations } from '../../../operations/license-keys';
 
 /** Adding, changing, replacing and ending a licence's keys. */
 
@@ -49,11 +50,11 @@ function keyRoute(
 const hintOf = ({ view: { t } }: OperatorCall, { key }: KeyUse) => key.keyHint ?? t.license.keys.noHint;
 
 async function add(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
-  const { license_key } = await act(call, sent, 'POST /licenses/{id}/keys', {
+  const { license_key } = await act(call, sent, licenseKeyOperations.addLicenseKey, {
     path: { id: license.id },
     body: filled(sent, 'label', 'activation_limit', 'ends_at'),
   });
-  return keyMade(call, license, String(license_key), []);
+  return keyMade(call, license, license_key, []);
 }
 
 /** The page with a key that is shown for the first time. */
@@ -90,7 +91,7 @@ function showChange({ query }: OperatorCall, one: One, form: FormState): Answer 
 async function change(call: OperatorCall, sent: URLSearchParams, { license, use }: One): Promise<Answer> {
   const given = (name: string) => sent.get(name)?.trim() || null;
   const endsAt = given('ends_at');
-  await act(call, sent, 'PATCH /licenses/{id}/keys/{key_id}', {
+  await act(call, sent, licenseKeyOperations.updateLicenseKey, {
     path: { id: license.id, key_id: use.key.id },
     body: {
       label: given('label'),
@@ -108,7 +109,7 @@ const OVERLAP = '14d';
 async function replace(call: OperatorCall, sent: URLSearchParams, { license, use }: One): Promise<Answer> {
   const { keys } = call.view.t.license;
   const isOverlap = sent.get('overlap') === OVERLAP;
-  const { license_key } = await act(call, sent, 'POST /licenses/{id}/rekey', {
+  const { license_key } = await act(call, sent, licenseKeyOperations.rekeyLicense, {
     path: { id: license.id },
     body: {
       // Also of the main key: sent again, the same form must say the same, and by then another is the main key.
@@ -117,14 +118,14 @@ async function replace(call: OperatorCall, sent: URLSearchParams, { license, use
       ...filled(sent, 'reason'),
     },
   });
-  return keyMade(call, license, String(license_key), [isOverlap ? keys.oldWorks : keys.oldStopped]);
+  return keyMade(call, license, license_key, [isOverlap ? keys.oldWorks : keys.oldStopped]);
 }
 
 async function end(call: OperatorCall, sent: URLSearchParams, { license, use }: One): Promise<Answer> {
   const path = { id: license.id, key_id: use.key.id };
   const query = new URLSearchParams(sent.get('free') === '1' ? { free: '1' } : {});
   try {
-    await act(call, sent, 'DELETE /licenses/{id}/keys/{key_id}', { path, query });
+    await act(call, sent, licenseKeyOperations.removeLicenseKey, { path, query });
   } catch (error) {
     // The second of two clicks finds it ended.
     if (refusalOf(error, sent)?.status !== 404) throw error;

@@ -16,6 +16,7 @@ import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { crumbsOf, licenseOf, nameOf, pathOf } from './license-call';
 import { FormPage } from './license-form';
+import { licenseKeyOperations } from '../../../operations/license-keys';
 
 /** A licence's keys: the list, and showing one. */
 
@@ -80,13 +81,13 @@ async function askToShow(call: OperatorCall, form: FormState): Promise<Answer> {
 
 async function reveal(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const { license, use } = await keyOf(call);
-  const { license_key } = await act(call, sent, 'POST /licenses/{id}/reveal', {
+  const { license_key } = await act(call, sent, licenseKeyOperations.revealLicense, {
     path: { id: license.id },
     body: use.isMain ? {} : { key_id: use.key.id },
   });
   const { shownTitle, shown } = call.view.t.license.keys;
   return {
-    page: <KeyPage license={license} title={shownTitle} licenseKey={String(license_key)} notes={[shown]} />,
+    page: <KeyPage license={license} title={shownTitle} licenseKey={license_key} notes={[shown]} />,
   };
 }
 

@@ -16,6 +16,7 @@ import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { crumbsOf, licenseOf, nameOf, pathOf } from './license-call';
 import { FormPage, formRoute } from './license-form';
+import { activationOperations } from '../../../operations/activations';
 
 /** A licence's sites, devices, seats or instances: the newest on its page, all of them on one of their own. */
 
@@ -24,8 +25,11 @@ type Site = LicenseView['sites']['items'][number];
 export const licenseSiteRoutes: Route<OperatorCall>[] = [
   { path: '/licenses/:id/sites', get: showSites },
   { path: '/licenses/:id/sites.csv', get: downloadSites, hasDeadline: false },
-  formRoute('/sites/add', (_call, license, form) => ({ page: <AddPage {...{ license, form }} /> }), add),
-  { path: '/licenses/:id/sites/:site/remove', post: remove },
+  {
+    ...formRoute('/sites/add', (_call, license, form) => ({ page: <AddPage {...{ license, form }} /> }), add),
+    goesOn: true,
+  },
+  { path: '/licenses/:id/sites/:site/remove', goesOn: true, post: remove },
 ];
 
 const LIMIT = 50;
@@ -61,11 +65,14 @@ async function downloadSites(call: OperatorCall): Promise<Answer> {
 async function add(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
   const { format, t } = call.view;
   const body = { ...filled(sent, 'identifier', 'name') };
-  const added = await act(call, sent, 'POST /licenses/{id}/activations', { path: { id: license.id }, body });
+  const added = await act(call, sent, activationOperations.addLicenseActivation, {
+    path: { id: license.id },
+    body,
+  });
   const { activationsUsed, activationLimit } = await licenseOf(call);
   const limit = activationLimit === 0 ? t.common.unlimited : format.number(activationLimit);
   const used = t.license.facts.slotsOf(format.number(activationsUsed), limit);
-  return done(pathOf(license), 'licenseSiteAdded', asWritten(String(added.identifier)), used);
+  return done(pathOf(license), 'licenseSiteAdded', asWritten(added.identifier), used);
 }
 
 async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -75,7 +82,7 @@ async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer
     const site = await findActivation(call.db, license.id, { id });
     if (site === undefined) throw notFound('activation');
     const path = { id: license.id, activation_id: id };
-    await act(call, sent, 'DELETE /licenses/{id}/activations/{activation_id}', { path });
+    await act(call, sent, activationOperations.removeLicenseActivation, { path });
     return done(pathOf(license), 'licenseSiteRemoved', asWritten(site.identifier), site.free ? 'free' : '');
   });
 }

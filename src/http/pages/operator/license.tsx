@@ -6,7 +6,7 @@ import { allowedTransitions, liveStatus } from '../../../licensing/core/states';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
 import { listCustomers } from '../../../privacy/customer-list';
-import { act, hasOperation } from '../act';
+import { act, type DataOf } from '../act';
 import { formState } from '../form-state';
 import { Form } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
@@ -25,6 +25,7 @@ import { keyChangeRoutes } from './license-key-changes';
 import { licenseSiteRoutes, SitePanel } from './license-sites';
 import { MailFact } from './order-mail';
 import { readWhy, WhyPanel, type Why } from './license-why';
+import { mailOperations } from '../../../operations/mails';
 
 /** One licence: does it work, and if not, why? Then its facts, keys, sites and history. */
 
@@ -57,11 +58,7 @@ interface Extras {
   orderMail: { order: LicenseOrder; mail: OrderMail } | undefined;
 }
 
-interface SentMail {
-  type: string;
-  state: string;
-  created_at: string;
-}
+type SentMail = DataOf<typeof mailOperations.listLicenseMails>[number];
 
 async function showLicense(call: OperatorCall): Promise<Answer> {
   const { db, settings } = call;
@@ -97,12 +94,9 @@ async function mailOfOrder(
   return order && { order, mail: await readOrderMail(db, order, settings.mailing !== undefined, id) };
 }
 
-async function mailsOf(call: OperatorCall, id: number): Promise<SentMail[]> {
-  const name = 'GET /licenses/{id}/mails';
-  if (!hasOperation(name)) return [];
+function mailsOf(call: OperatorCall, id: number) {
   const query = new URLSearchParams({ limit: String(MAILS) });
-  const mails = await act(call, new URLSearchParams(), name, { path: { id }, query });
-  return mails as unknown as SentMail[];
+  return act(call, new URLSearchParams(), mailOperations.listLicenseMails, { path: { id }, query });
 }
 
 function LicensePage({

@@ -15,6 +15,7 @@ import { useView } from '../view';
 import { idOf } from './catalogue';
 import { MailFact } from './order-mail';
 import { State } from './orders';
+import { orderOperations } from '../../../operations/orders';
 
 /** One order: what it waits for, its lines with their licences, and its events with what each did. */
 
@@ -40,7 +41,7 @@ function backOf(text: string | null, id: string): string {
 
 async function sendKeys(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const id = String(idOf(call));
-  await act(call, sent, 'POST /orders/{id}/mails', { path: { id } });
+  await act(call, sent, orderOperations.addOrderMail, { path: { id } });
   return done(backOf(sent.get('back'), id), 'saved');
 }
 

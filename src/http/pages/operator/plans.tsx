@@ -2,7 +2,7 @@ import { countLicensesOnPlans, PLAN_DEFAULTS, readProduct, type Plan } from '../
 import { requirePlan } from '../../../licensing/find-or-refuse';
 import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
 import { invalid, type Failure } from '../../../operations/failures';
-import { act, attempt, filled, unlessGone } from '../act';
+import { act, attempt, filled, unlessGone, type BodyOf, type Fields } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Choices, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
 import { FinalAction } from '../kit/final-action';
@@ -11,6 +11,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { chosenProduct, idOf } from './catalogue';
+import { planOperations } from '../../../operations/plans';
 
 /** Adding, changing and deleting a plan of a product. */
 
@@ -47,7 +48,7 @@ function bodyOf(
   { view: { t } }: OperatorCall,
   sent: URLSearchParams,
   plan: Plan | undefined,
-): Record<string, unknown> {
+): Fields<BodyOf<typeof planOperations.addPlan>> {
   const duration = sent.get('duration') ?? '';
   const own = (sent.get('duration_own') ?? '').trim();
   // The plan's own time stands in the field when another one is chosen.
@@ -62,21 +63,21 @@ function bodyOf(
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const body = { ...filled(sent, 'product_id'), ...bodyOf(call, sent, undefined) };
-  const data = await act(call, sent, 'POST /plans', { body });
-  return done(`/products/${String(data.product_id)}`, 'planAdded', String(data.name));
+  const data = await act(call, sent, planOperations.addPlan, { body });
+  return done(`/products/${data.product_id}`, 'planAdded', data.name);
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const plan = await requirePlan(call.db, idOf(call));
   const body = { ...bodyOf(call, sent, plan), ...filled(sent, 'licenses') };
-  const data = await act(call, sent, 'PATCH /plans/{id}', { path: { id: plan.id }, body });
+  const data = await act(call, sent, planOperations.updatePlan, { path: { id: plan.id }, body });
   return done(`/products/${String(data.product_id)}`, 'saved');
 }
 
 function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   return unlessGone('/products', async () => {
     const { id, name, productId } = await requirePlan(call.db, idOf(call));
-    await act(call, sent, 'DELETE /plans/{id}', { path: { id } });
+    await act(call, sent, planOperations.removePlan, { path: { id } });
     return done(`/products/${productId}`, 'planRemoved', name);
   });
 }

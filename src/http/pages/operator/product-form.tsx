@@ -1,6 +1,6 @@
 import { listProducts, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
 import type { Failure } from '../../../operations/failures';
-import { act, attempt, unlessGone } from '../act';
+import { act, attempt, unlessGone, type BodyOf, type Fields } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Choices, Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { FinalAction } from '../kit/final-action';
@@ -9,6 +9,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { idOf } from './catalogue';
+import { productOperations } from '../../../operations/products';
 
 /** Adding, changing and deleting a product. */
 
@@ -54,7 +55,7 @@ export const productFormRoutes: Route<OperatorCall>[] = [
   },
 ];
 
-function bodyOf(sent: URLSearchParams): Record<string, unknown> {
+function bodyOf(sent: URLSearchParams): Fields<BodyOf<typeof productOperations.addProduct>> {
   const text = (name: string) => sent.get(name)?.trim() || null;
   const ticked = [...sent.keys()].flatMap((name) => /^include_(\d+)$/.exec(name)?.[1] ?? []).map(Number);
   const includes: Record<string, number[] | 'all'> = { own: ticked, all: 'all' };
@@ -69,13 +70,13 @@ function bodyOf(sent: URLSearchParams): Record<string, unknown> {
 }
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const { id, name } = await act(call, sent, 'POST /products', { body: bodyOf(sent) });
-  return done(`/products/${String(id)}`, 'productAdded', String(name));
+  const { id, name } = await act(call, sent, productOperations.addProduct, { body: bodyOf(sent) });
+  return done(`/products/${id}`, 'productAdded', name);
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const id = idOf(call);
-  await act(call, sent, 'PATCH /products/{id}', { path: { id }, body: bodyOf(sent) });
+  await act(call, sent, productOperations.updateProduct, { path: { id }, body: bodyOf(sent) });
   return done(`/products/${id}`, 'saved');
 }
 
@@ -83,7 +84,7 @@ function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   return unlessGone('/products', async () => {
     const id = idOf(call);
     const { product } = await readProduct(call.db, id);
-    await act(call, sent, 'DELETE /products/{id}', { path: { id } });
+    await act(call, sent, productOperations.removeProduct, { path: { id } });
     return done('/products', 'productRemoved', product.name);
   });
 }

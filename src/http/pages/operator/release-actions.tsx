@@ -10,8 +10,9 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { idOf, offeredVersion, xmlStateOf } from './catalogue';
+import { idOf, offeredVersion } from './catalogue';
 import { allowedIn, Allowances, explainPackage, published } from './release-new';
+import { releaseOperations } from '../../../operations/releases';
 
 /** One version: its changelog, publishing a draft, and taking it back. */
 
@@ -19,7 +20,10 @@ type Doing = (call: OperatorCall, release: Release, sent: URLSearchParams) => Pr
 type Showing = (call: OperatorCall, release: Release, form: FormState) => Promise<Answer> | Answer;
 
 export const releaseActionRoutes: Route<OperatorCall>[] = [
-  action('edit', edit, (_call, release, form) => ({ page: <EditPage {...{ release, form }} /> })),
+  {
+    ...action('edit', edit, (_call, release, form) => ({ page: <EditPage {...{ release, form }} /> })),
+    goesOn: true,
+  },
   action('publish', publish, async (call, release, form) => ({
     page: <PublishPage {...{ release, form, latest: await latestBeside(call, release) }} />,
   })),
@@ -65,21 +69,24 @@ async function latestBeside({ db }: OperatorCall, { id, productId }: Release): P
 
 async function edit(call: OperatorCall, release: Release, sent: URLSearchParams): Promise<Answer> {
   const body = { changelog: sent.get('changelog') ?? '' };
-  await act(call, sent, 'PATCH /releases/{id}', { path: { id: release.id }, body });
+  await act(call, sent, releaseOperations.updateRelease, { path: { id: release.id }, body });
   return done(listOf(release), 'saved');
 }
 
 async function publish(call: OperatorCall, release: Release, sent: URLSearchParams): Promise<Answer> {
   const body = allowedIn(sent);
-  const data = await act(call, sent, 'POST /releases/{id}/publish', { path: { id: release.id }, body });
+  const data = await act(call, sent, releaseOperations.publishRelease, { path: { id: release.id }, body });
   return published(call, release.productId, data);
 }
 
 async function withdraw(call: OperatorCall, release: Release, sent: URLSearchParams): Promise<Answer> {
   const body = sent.get('allow_downgrade') === 'true' ? { allow_downgrade: true } : {};
-  const data = await act(call, sent, 'POST /releases/{id}/withdraw', { path: { id: release.id }, body });
+  const { update_xml } = await act(call, sent, releaseOperations.withdrawRelease, {
+    path: { id: release.id },
+    body,
+  });
   const offered = await offeredVersion(call, release.productId);
-  return done(listOf(release), 'releaseWithdrawn', release.version, xmlStateOf(data), offered);
+  return done(listOf(release), 'releaseWithdrawn', release.version, update_xml.state, offered);
 }
 
 function EditPage({ release, form }: { release: Release; form: FormState }) {

@@ -2,7 +2,7 @@ import { isFresh } from '../../../access/sessions';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import { readProduct } from '../../../licensing/catalogue';
 import type { Failure } from '../../../operations/failures';
-import { act, attempt } from '../act';
+import { act, attempt, type DataOf } from '../act';
 import { formState, type FormState } from '../form-state';
 import {
   Checkbox,
@@ -20,7 +20,8 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { ManifestPanel, readOffer, type Offer } from './update-xml';
-import { chosenProduct, idOf, offeredVersion, xmlStateOf } from './catalogue';
+import { chosenProduct, idOf, offeredVersion } from './catalogue';
+import { releaseOperations } from '../../../operations/releases';
 
 /** A new version, by its package. */
 
@@ -35,6 +36,7 @@ export const releaseNewRoutes: Route<OperatorCall>[] = [
   },
   {
     path: '/products/:id/releases/new',
+    goesOn: true,
     scope: 'write',
     upload: true,
     get: (call) => showForm(call, formState()),
@@ -55,6 +57,8 @@ async function publish(call: OperatorCall, sent: URLSearchParams): Promise<Answe
   return isKept ? keptAsDraft(data) : published(call, id, data);
 }
 
+type Uploaded = DataOf<typeof releaseOperations.uploadRelease>;
+
 /**
  * Stores a package. A browser cannot send a file again by itself, so after an hour it is kept as a draft, which is published
  * once the operator has signed in again.
@@ -63,31 +67,30 @@ export async function uploadPackage(
   call: OperatorCall,
   sent: URLSearchParams,
   id: number,
-): Promise<{ data: Record<string, unknown>; isKept: boolean }> {
+): Promise<{ data: Uploaded; isKept: boolean }> {
   let isKept = false;
   const amend = (fields: Record<string, string>) => {
     isKept = fields.draft !== '1' && !isFresh(call.session, call.at);
     return isKept ? { ...fields, draft: '1' } : fields;
   };
-  const data = await act(call, sent, 'POST /products/{id}/releases', { path: { id }, amend });
+  const data = await act(call, sent, releaseOperations.uploadRelease, { path: { id }, amend });
   return { data, isKept };
 }
 
 /** Where such a draft is published. */
-export function keptAsDraft({ id, version }: Record<string, unknown>): Answer {
-  return done(`/releases/${String(id)}/publish`, 'draftInstead', String(version));
+export function keptAsDraft({ id, version }: Uploaded): Answer {
+  return done(`/releases/${id}/publish`, 'draftInstead', version);
 }
 
 /** Says what Joomla offers from then on. */
 export async function published(
   call: OperatorCall,
   productId: number,
-  data: Record<string, unknown>,
+  { version, state, update_xml }: Uploaded,
 ): Promise<Answer> {
   const to = `/releases?product_id=${productId}`;
-  const version = String(data.version);
-  if (data.state === 'draft') return done(to, 'draftKept', version);
-  return done(to, 'releasePublished', version, xmlStateOf(data), await offeredVersion(call, productId));
+  if (state === 'draft') return done(to, 'draftKept', version);
+  return done(to, 'releasePublished', version, update_xml.state, await offeredVersion(call, productId));
 }
 
 /** Why a package was refused, with both sides of what does not fit. */

@@ -7,6 +7,7 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import { shopOperations } from '../../../operations/shops';
 
 /** Says what an article of a shop means; the orders that waited for it run at once. */
 
@@ -57,17 +58,17 @@ export async function planOptions({ db }: Pick<OperatorCall, 'db'>): Promise<Opt
 async function map(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const shop = shopOf(call);
   const body = filled(sent, 'sku', 'plan_id', 'quantity');
-  const data = await act(call, sent, 'POST /shops/{name}/map', { path: { name: shop }, body });
+  const data = await act(call, sent, shopOperations.mapShopSku, { path: { name: shop }, body });
   const plan = (await planOptions(call)).find(({ value }) => value === data.plan_id)?.label ?? '';
-  const { done: ran } = data.ran as { done: number };
-  return done(backOf(sent.get('back'), shop), 'orderMapped', data.sku as string, plan, String(ran));
+  const { done: ran } = data.ran;
+  return done(backOf(sent.get('back'), shop), 'orderMapped', data.sku, plan, String(ran));
 }
 
 function unmap(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const name = shopOf(call);
   const sku = sent.get('sku') ?? '';
   return unlessGone(`/shops/${name}`, async () => {
-    await act(call, sent, 'DELETE /shops/{name}/map/{sku}', { path: { name, sku } });
+    await act(call, sent, shopOperations.unmapShopSku, { path: { name, sku } });
     return done(`/shops/${name}`, 'skuUnmapped', sku);
   });
 }

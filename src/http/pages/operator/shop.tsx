@@ -1,3 +1,4 @@
+import type { Effect } from '../../../orders/fold';
 import { plansOf } from '../../../licensing/catalogue';
 import { readRefused, type Refused } from '../../../orders/refused-messages';
 import { effectsOf, readRules, RULES } from '../../../orders/rules';
@@ -17,6 +18,7 @@ import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions, shopOf } from './shop-map';
 import { MailField, refusedText, TestFields, Tests, testsOf } from './shops';
+import { shopOperations } from '../../../operations/shops';
 
 /** One shop: what its articles mean, what its events do, its messages, and its tests. */
 
@@ -45,7 +47,7 @@ export const shopRoutes: Route<OperatorCall>[] = [
     get: (call) => showSecret(call, formState()),
     post: giveSecret,
   },
-  { path: '/shops/:name/run', post: run, hasDeadline: false },
+  { path: '/shops/:name/run', goesOn: true, post: run, hasDeadline: false },
   { path: '/shops/:name/remove', scope: 'write', isSecret: true, get: askRemove, post: remove },
 ];
 
@@ -87,8 +89,8 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   const name = shopOf(call);
   const rules = Object.fromEntries(
     RULES.flatMap((event) => (sent.has(event) ? [[event, sent.get(event)]] : [])),
-  );
-  await act(call, sent, 'PATCH /shops/{name}', {
+  ) as Record<string, Effect>;
+  await act(call, sent, shopOperations.updateShop, {
     path: { name },
     body: { ...filled(sent, 'secret', 'mail'), ...testsOf(sent), rules },
   });
@@ -108,7 +110,7 @@ async function giveSecret(call: OperatorCall, sent: URLSearchParams): Promise<An
     sent,
     async () => {
       const secret = sent.get('secret')?.trim() ?? '';
-      await act(call, sent, 'PATCH /shops/{name}', { path: { name }, body: { secret } });
+      await act(call, sent, shopOperations.updateShop, { path: { name }, body: { secret } });
       return done(`/shops/${name}`, 'saved');
     },
     (form) => showSecret(call, form),
@@ -118,7 +120,7 @@ async function giveSecret(call: OperatorCall, sent: URLSearchParams): Promise<An
 
 async function run(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const name = shopOf(call);
-  const ran = await act(call, sent, 'POST /shops/{name}/run', { path: { name } });
+  const ran = await act(call, sent, shopOperations.runShop, { path: { name } });
   return done(`/shops/${name}`, 'ordersRan', String(ran.done), String(ran.waiting));
 }
 
@@ -130,7 +132,7 @@ async function askRemove(call: OperatorCall): Promise<Answer> {
 function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   return unlessGone('/shops', async () => {
     const name = shopOf(call);
-    await act(call, sent, 'DELETE /shops/{name}', { path: { name } });
+    await act(call, sent, shopOperations.removeShop, { path: { name } });
     return done('/shops', 'shopRemoved', name);
   });
 }

@@ -11,6 +11,7 @@ import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions } from './shop-map';
+import { shopOperations } from '../../../operations/shops';
 
 /** Shops that tell of orders, and a new one. */
 
@@ -57,9 +58,9 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const body = { ...filled(sent, 'name', 'kind', 'secret', 'mail'), ...testsOf(sent) };
-  const { name, kind, verifies } = await act(call, sent, 'POST /shops', { body });
-  const lacksSecret = !isPosting(String(kind)) && verifies === false;
-  return done(`/shops/${String(name)}${lacksSecret ? '/secret' : ''}`, 'shopAdded', String(name));
+  const { name, kind, verifies } = await act(call, sent, shopOperations.addShop, { body });
+  const lacksSecret = !isPosting(kind) && !verifies;
+  return done(`/shops/${name}${lacksSecret ? '/secret' : ''}`, 'shopAdded', name);
 }
 
 /** The fields of a form about a shop's tests, as the API has them. */

@@ -9,6 +9,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import { signingKeyOperations } from '../../../operations/signing-keys';
 
 /** The keys that sign answers: which there are, a new one, and ending one. */
 
@@ -52,7 +53,7 @@ async function askAdd({ db }: OperatorCall, form: FormState): Promise<Answer> {
 }
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const { kid } = (await act(call, sent, 'POST /signing-keys', { body: {} })) as { kid: string };
+  const { kid } = await act(call, sent, signingKeyOperations.addSigningKey, { body: {} });
   return done('/signing-keys', 'signingKeyAdded', kid);
 }
 
@@ -67,7 +68,7 @@ async function askRetire({ db, path }: OperatorCall, form: FormState): Promise<A
 async function retire(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const kid = call.path.kid ?? '';
   const { compromised } = filled(sent, 'compromised');
-  await act(call, sent, 'POST /signing-keys/{kid}/retire', {
+  await act(call, sent, signingKeyOperations.retireSigningKey, {
     path: { kid },
     body: { compromised: compromised === '1' },
   });

@@ -1,6 +1,7 @@
 import { firstSteps, readGoods, type FirstSteps } from '../../../licensing/first-steps';
 import { readUpdateXmlState, type ReadUpdateXml } from '../../../joomla/follow-xml';
 import { act, attempt, filled } from '../act';
+import type { Issued } from './issue';
 import { formState, type FormState } from '../form-state';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
@@ -10,6 +11,9 @@ import { explainPackage, keptAsDraft, uploadPackage } from './release-new';
 import { useView } from '../view';
 import { LIFETIME, PlanForm, ProductForm, ReleaseForm, Step } from './start-steps';
 import { JoomlaPanel, LicencePanel } from './start-joomla';
+import { licenseOperations } from '../../../operations/licenses';
+import { planOperations } from '../../../operations/plans';
+import { productOperations } from '../../../operations/products';
 
 /** What comes before the first licence: a product, a plan and a version. Then a licence for the seller. */
 
@@ -17,8 +21,8 @@ export const startRoutes: Route<OperatorCall>[] = [
   { path: '/start', get: (call) => showStart(call) },
   step('product', addProduct),
   step('plan', addPlan),
-  { ...step('release', addRelease), upload: true },
-  step('license', issue),
+  { ...step('release', addRelease), upload: true, goesOn: true },
+  { ...step('license', issue), goesOn: true },
 ];
 
 export type StepName = 'product' | 'plan' | 'release' | 'license';
@@ -48,7 +52,7 @@ function step(
 }
 
 async function addProduct(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  await act(call, sent, 'POST /products', {
+  await act(call, sent, productOperations.addProduct, {
     body: { ...filled(sent, 'element'), name: sent.get('name') ?? '' },
   });
   return done('/start', 'saved');
@@ -58,7 +62,7 @@ async function addPlan(call: OperatorCall, sent: URLSearchParams): Promise<Answe
   const { product } = await stepsOf(call);
   const duration = sent.get('duration') ?? '';
   const isByDomain = sent.get('activation_type') === 'domain';
-  await act(call, sent, 'POST /plans', {
+  await act(call, sent, planOperations.addPlan, {
     body: {
       ...filled(sent, 'activation_type', 'activation_limit'),
       product_id: product?.id,
@@ -80,10 +84,11 @@ async function addRelease(call: OperatorCall, sent: URLSearchParams): Promise<An
 async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const { plan } = await stepsOf(call);
   if (plan === undefined) return { to: '/start' };
-  const data = await act(call, sent, 'POST /licenses', {
+  const data = await act(call, sent, licenseOperations.issueLicense, {
     body: { ...filled(sent, 'customer'), plan_id: plan.id },
   });
-  return { page: <KeyPage licence={data as unknown as Issued} /> };
+  const [licence] = [data].flat() as [Issued];
+  return { page: <KeyPage licence={licence} /> };
 }
 
 async function stepsOf({ db }: OperatorCall): Promise<FirstSteps> {
@@ -178,12 +183,6 @@ function Start({
       </div>
     </OperatorPage>
   );
-}
-
-interface Issued {
-  id: number;
-  license_key: string | null;
-  product: string;
 }
 
 function KeyPage({ licence: { id, license_key: key, product } }: { licence: Issued }) {

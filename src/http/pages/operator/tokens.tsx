@@ -12,6 +12,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import { tokenOperations } from '../../../operations/tokens';
 
 /** Tokens of the API: who has one, a new one, which is shown once, and ending one. */
 
@@ -55,8 +56,8 @@ function showForm({ caller }: OperatorCall, form: FormState): Answer {
 
 async function make(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const body = filled(sent, 'name', 'scope', 'expires_at');
-  const data = await act(call, sent, 'POST /tokens', { body });
-  const { name, token } = data as { name: string; token: string };
+  const data = await act(call, sent, tokenOperations.addToken, { body });
+  const { name, token } = data;
   return { page: <NewToken {...{ name, token, api: manageAddress(call) }} /> };
 }
 
@@ -74,7 +75,7 @@ function revoke(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   return unlessGone('/tokens', async () => {
     const token = await findToken(call);
     if (token === undefined) throw notFound('token');
-    await act(call, sent, 'DELETE /tokens/{id}', { path: { id: token.id } });
+    await act(call, sent, tokenOperations.removeToken, { path: { id: token.id } });
     if (call.caller.tokenId !== token.id) return done('/tokens', 'tokenRevoked', token.name);
     // The session ended with its token.
     clearSessionCookie(call.ctx, 'operator', call.isTrusted);

@@ -14,6 +14,7 @@ import { Inside, Panel } from '../kit/panel';
 import { done, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { idOf } from './catalogue';
+import { updateXmlOperations } from '../../../operations/update-xml';
 
 /** What sites are offered: the product's update XML, as it lies there and as it should be. */
 
@@ -32,7 +33,7 @@ export const updateXmlRoutes: Route<OperatorCall>[] = [
     path: '/products/:id/update-xml/write',
     async post(call, sent) {
       const id = idOf(call);
-      const { state } = await act(call, sent, 'PUT /products/{id}/update-xml', { path: { id } });
+      const { state } = await act(call, sent, updateXmlOperations.setProductUpdateXml, { path: { id } });
       return done(`/releases?product_id=${id}`, state === 'written' ? 'xmlWritten' : 'xmlNotWritten');
     },
   },

@@ -19,14 +19,8 @@ import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import {
-  eventsOf,
-  stateOf,
-  WaitingCount,
-  WebhookFields,
-  WebhookSecret,
-  type SecretOfWebhook,
-} from './webhooks';
+import { eventsOf, stateOf, WaitingCount, WebhookFields, WebhookSecret } from './webhooks';
+import { webhookOperations } from '../../../operations/webhooks';
 
 /** One receiver of webhooks: how it stands, what was sent to it, and what is done about that. */
 
@@ -92,24 +86,24 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
     events: eventsOf(sent),
     description: sent.get('description') ?? '',
   };
-  await act(call, sent, 'PATCH /webhooks/{id}', { path: { id: (await read(call)).id }, body });
+  await act(call, sent, webhookOperations.updateWebhook, { path: { id: (await read(call)).id }, body });
   return done(pathOf(call), 'saved');
 }
 
 async function rotate(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const { id } = await read(call);
-  const data = await act(call, sent, 'POST /webhooks/{id}/rotate', { path: { id }, body: {} });
-  return { page: <WebhookSecret webhook={data as unknown as SecretOfWebhook} /> };
+  const data = await act(call, sent, webhookOperations.rotateWebhook, { path: { id }, body: {} });
+  return { page: <WebhookSecret webhook={data} /> };
 }
 
 async function change(call: OperatorCall, sent: URLSearchParams, enabled: boolean): Promise<Answer> {
   const { id } = await read(call);
-  await act(call, sent, 'PATCH /webhooks/{id}', { path: { id }, body: { enabled } });
+  await act(call, sent, webhookOperations.updateWebhook, { path: { id }, body: { enabled } });
   return done(pathOf(call), enabled ? 'webhookEnabled' : 'webhookDisabled');
 }
 
 async function test(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  await act(call, sent, 'POST /webhooks/{id}/test', { path: { id: (await read(call)).id }, body: {} });
+  await act(call, sent, webhookOperations.testWebhook, { path: { id: (await read(call)).id }, body: {} });
   return done(pathOf(call), 'webhookTested');
 }
 
@@ -117,7 +111,7 @@ async function replay(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   const { id } = await read(call);
   const { delivery = '' } = call.path;
   const path = { id, delivery_id: delivery };
-  await act(call, sent, 'POST /webhooks/{id}/deliveries/{delivery_id}/replay', { path, body: {} });
+  await act(call, sent, webhookOperations.replayWebhookDelivery, { path, body: {} });
   return done(pathOf(call), 'webhookReplayed', delivery);
 }
 
@@ -129,7 +123,7 @@ async function askRemove(call: OperatorCall): Promise<Answer> {
 function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   return unlessGone('/webhooks', async () => {
     const webhook = await read(call);
-    await act(call, sent, 'DELETE /webhooks/{id}', { path: { id: webhook.id } });
+    await act(call, sent, webhookOperations.removeWebhook, { path: { id: webhook.id } });
     return done('/webhooks', 'webhookRemoved', nameOf(webhook));
   });
 }

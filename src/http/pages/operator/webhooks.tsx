@@ -6,7 +6,7 @@ import {
   type WebhookRow,
 } from '../../../webhooks/receivers';
 import { WEBHOOK_TYPES } from '../../../licensing/webhook-events';
-import { act, attempt, filled } from '../act';
+import { act, attempt, filled, type DataOf } from '../act';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
@@ -15,6 +15,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
+import { webhookOperations } from '../../../operations/webhooks';
 
 /** Receivers of webhooks: which there are, and a new one, whose secret is shown once. */
 
@@ -53,7 +54,7 @@ async function showWebhooks({ db, query }: OperatorCall): Promise<Answer> {
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const body = { ...filled(sent, 'url', 'description'), events: eventsOf(sent) };
-  const added = (await act(call, sent, 'POST /webhooks', { body })) as unknown as SecretOfWebhook;
+  const added = await act(call, sent, webhookOperations.addWebhook, { body });
   return { page: <WebhookSecret webhook={added} /> };
 }
 
@@ -185,17 +186,7 @@ function NewWebhook({ form }: { form: FormState }) {
   );
 }
 
-/** What the API answers with a new secret. */
-export interface SecretOfWebhook {
-  id: number;
-  url: string;
-  description: string | null;
-  previous_secret_until: string | null;
-  secret: string;
-}
-
-/** Shows a new secret, this once. */
-export function WebhookSecret({ webhook }: { webhook: SecretOfWebhook }) {
+export function WebhookSecret({ webhook }: { webhook: DataOf<typeof webhookOperations.addWebhook> }) {
   const { t, to, format } = useView();
   const { secret: texts, title } = t.webhooks;
   const heading = texts.title(nameOf(webhook));

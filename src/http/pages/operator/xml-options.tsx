@@ -11,6 +11,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { idOf } from './catalogue';
+import { updateXmlOperations } from '../../../operations/update-xml';
 
 /** The options of a product's update XML. */
 
@@ -44,7 +45,7 @@ async function save(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
     ...Object.fromEntries([...TEXTS, ...Object.keys(WORDS)].map((name) => [name, text(name)])),
     supported_databases: least.length === 0 ? null : Object.fromEntries(least),
   };
-  const { state } = await act(call, sent, 'PUT /products/{id}/update-xml', { path: { id }, body });
+  const { state } = await act(call, sent, updateXmlOperations.setProductUpdateXml, { path: { id }, body });
   return done(`/products/${id}`, state === 'stale' ? 'xmlNotWritten' : 'saved');
 }
 

@@ -1,7 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { isFresh } from '../../../access/sessions';
 import { ManageError } from '../../../operations/failures';
-import { FORMS_GO_ON } from '../../../operations/sign-in-again';
 import { setSessionCookie } from '../../session-cookies';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit } from '../kit/fields';
@@ -30,7 +29,7 @@ export async function signedInLately(
   sent.delete(TOKEN);
   if (isFresh(call.session, call.at)) return call;
   if (!token) {
-    const goesOn = scopeOf(route, 'POST') === 'read' || FORMS_GO_ON.has(route.path);
+    const goesOn = route.goesOn === true || scopeOf(route, 'POST') === 'read';
     // Sent from the page that asks, without a token: the operator has not signed in elsewhere yet.
     if (goesOn && token === undefined) return call;
     // Nothing was typed: the page that has the form is shown again afterwards.

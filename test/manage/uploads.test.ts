@@ -308,7 +308,8 @@ it(`takes a package of ${MEGABYTES} MB in little memory`, async () => {
     const answer = await upload(bytes, '2.0.0');
     clearInterval(timer);
     expect([answer.status, answer.body.data.file_size]).toEqual([201, bytes.length]);
-    expect(most - before).toBeLessThan(40);
+    // A package that was held whole would show as its own size.
+    expect(most - before).toBeLessThan(0.8 * MEGABYTES);
   } finally {
     await service.stop();
     await db.destroy();

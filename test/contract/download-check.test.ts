@@ -9,7 +9,7 @@ import { table } from '../../src/store/database';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
 import {
-  BACKENDS,
+  ONE_BACKEND,
   countTimes,
   giveLicense,
   givePlan,
@@ -25,7 +25,7 @@ import {
 const NOW = new Date('2026-07-15T12:00:00Z');
 const END = '2026-06-30T23:59:59Z';
 
-describe.each(BACKENDS)('on %s', (_name, settings) => {
+describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   let service: TestService;
   const licenses = new Map<string, TestLicense>();
   const keyOf = (name: string) => licenses.get(name)?.key ?? name;

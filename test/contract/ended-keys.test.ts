@@ -4,7 +4,7 @@ import { addKey, editKey, endKey, rekey } from '../../src/licensing/license-keys
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
 import {
-  BACKENDS,
+  ONE_BACKEND,
   giveLicense,
   givePlan,
   PREFIX,
@@ -39,7 +39,7 @@ interface ActivationRow {
   key_id: number | null;
 }
 
-describe.each(BACKENDS)('on %s', (_name, settings) => {
+describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   let service: TestService;
   let plan: number;
   const context = () => ({ actor: 'operator:test', now: service.clock.now });

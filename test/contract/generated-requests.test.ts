@@ -16,7 +16,7 @@ import {
 } from '../support/generated-requests';
 import { makePackage } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';
-import { DATABASE_KINDS, newPlace, PREFIX, startTestService, type TestService } from '../support/service';
+import { ONE_KIND, newPlace, PREFIX, startTestService, type TestService } from '../support/service';
 import { signDigistore24 } from '../support/shop-senders';
 
 /**
@@ -81,7 +81,7 @@ interface Answered {
   body: { data: Json };
 }
 
-describe.each(DATABASE_KINDS)('on %s', (kind) => {
+describe.each(ONE_KIND)('on %s', (kind) => {
   let service: TestService;
   let token: string;
   let zip: Buffer;

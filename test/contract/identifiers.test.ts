@@ -10,7 +10,7 @@ import {
 } from '../../src/licensing/core/identifiers';
 import { MAX_IDENTIFIER_LENGTH } from '../../src/store/columns';
 import {
-  BACKENDS,
+  ONE_BACKEND,
   giveLicense,
   givePlan,
   PREFIX,
@@ -209,7 +209,7 @@ function pieces(): string[] {
   ];
 }
 
-describe.each(BACKENDS)('over HTTP, on %s', (_name, settings) => {
+describe.each(ONE_BACKEND)('over HTTP, on %s', (_name, settings) => {
   let service: TestService;
   const licenses = new Map<ActivationType, TestLicense>();
 

@@ -4,7 +4,7 @@ import { withdrawRelease } from '../../src/packages/releases';
 import { table } from '../../src/store/database';
 import { giveRelease } from '../support/packages';
 import {
-  BACKENDS,
+  ONE_BACKEND,
   giveLicense,
   givePlan,
   PREFIX,
@@ -20,7 +20,7 @@ const AFTER = new Date('2026-07-15T12:00:00Z');
 const EXPIRED = 'License has expired';
 const NONE = 'No download is available for this product';
 
-describe.each(BACKENDS)('on %s', (_name, settings) => {
+describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   let service: TestService;
   let license: TestLicense;
   let plan: number;

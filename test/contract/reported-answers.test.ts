@@ -9,7 +9,7 @@ import { giveRelease, makePackage } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';
 import { sendRaw } from '../support/raw-http';
 import {
-  BACKENDS,
+  ONE_BACKEND,
   giveLicense,
   givePlan,
   PREFIX,
@@ -252,7 +252,7 @@ describe('an address with a host before it', () => {
   });
 });
 
-describe.each(BACKENDS)('a fault of the database, on %s', (name, backend) => {
+describe.each(ONE_BACKEND)('a fault of the database, on %s', (name, backend) => {
   let service: TestService;
   beforeAll(async () => {
     service = await startTestService(await backend());

@@ -21,7 +21,7 @@ import { table } from '../../src/store/database';
 import { findLicense, type License } from '../../src/store/licenses';
 import { eventually, temporaryFolder } from '../support/processes';
 import {
-  BACKENDS,
+  ONE_BACKEND,
   giveLicense,
   givePlan,
   PREFIX,
@@ -107,7 +107,7 @@ async function startShop(settings: Settings): Promise<Shop> {
   };
 }
 
-describe.each(BACKENDS)('Signed answers on %s', (_name, backend) => {
+describe.each(ONE_BACKEND)('Signed answers on %s', (_name, backend) => {
   let shop: Shop;
   beforeAll(async () => {
     shop = await startShop({
@@ -494,7 +494,7 @@ describe.each(BACKENDS)('Signed answers on %s', (_name, backend) => {
   });
 });
 
-describe.each(BACKENDS)('The life of signing keys on %s', (_name, backend) => {
+describe.each(ONE_BACKEND)('The life of signing keys on %s', (_name, backend) => {
   test('added, rotated, compromised; running services follow', async () => {
     const shop = await startShop(await backend());
     const { db } = shop;

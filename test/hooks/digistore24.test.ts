@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { linkDigest, messageDigest } from '../../src/orders/names';
 import { keepLink, keepMessage } from '../../src/store/shop-messages';
 import { startManaged, type Managed, type Thing } from '../support/manage';
-import { BACKENDS } from '../support/service';
+import { ONE_BACKEND } from '../support/service';
 import { fixture, sendHook, signDigistore24 } from '../support/shop-senders';
 
 /** Messages of Digistore24: what each does to licences, and the answer that its mail shows. */
@@ -14,7 +14,7 @@ const KEY = '[0-9A-F]{8}(?:-[0-9A-F]{8}){3}';
 
 type Fields = Record<string, string>;
 
-describe.each(BACKENDS)('messages of Digistore24, on %s', (_, settings) => {
+describe.each(ONE_BACKEND)('messages of Digistore24, on %s', (_, settings) => {
   let service: Managed;
   let order: string;
   let transaction: number;

@@ -6,7 +6,7 @@ import { expectNoSecrets, startManaged, type Managed } from '../support/manage';
 import { sealKey } from '../../src/licensing/sealing';
 import { table } from '../../src/store/database';
 import { listRefusedDays } from '../../src/store/shop-refusals';
-import { BACKENDS, PREFIX, rows, startTestService } from '../support/service';
+import { ONE_BACKEND, PREFIX, rows, startTestService } from '../support/service';
 import { sendHook, signDigistore24, signStandard, signStripe } from '../support/shop-senders';
 
 /** What all receivers have in common: who is let in, how much, and that nothing is told of the secret. */
@@ -15,7 +15,7 @@ const SECRET = 'whsec_everything_is_signed_with_this';
 const NOW = new Date('2026-11-24T12:00:00Z');
 const UNUSED = { id: 'evt_1', type: 'ping', created: NOW.getTime() / 1000 };
 
-describe.each(BACKENDS)('receivers, on %s', (_, settings) => {
+describe.each(ONE_BACKEND)('receivers, on %s', (_, settings) => {
   let service: Managed;
   let given: Record<string, string>;
   beforeAll(async () => {

@@ -3,7 +3,7 @@ import { table } from '../../src/store/database';
 import { startMailServer, type MailServer } from '../support/mail-server';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { eventually } from '../support/processes';
-import { BACKENDS } from '../support/service';
+import { ONE_BACKEND } from '../support/service';
 import { formOf, pagesClient, textOf } from '../pages/support/session';
 import { fixture, sendHook, signPaddle, signStripe } from '../support/shop-senders';
 
@@ -13,7 +13,7 @@ const SECRET = 'whsec_stripe_signs_with_this';
 const PADDLE_SECRET = 'pdl_ntfset_01_paddle_signs_with_this';
 const NOW = new Date('2026-11-24T12:00:00Z');
 
-describe.each(BACKENDS)("an order's keys by mail, on %s", (_, settings) => {
+describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
   let server: MailServer;
   let service: Managed;
   let plan: number;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startManaged, type Managed, type Thing } from '../support/manage';
-import { BACKENDS, rows } from '../support/service';
+import { ONE_BACKEND, rows } from '../support/service';
 import { fixture, sendHook, signPaddle } from '../support/shop-senders';
 
 /** Messages of Paddle Billing: what each does to licences, in which order and how often they come. */
@@ -16,7 +16,7 @@ interface Message {
   data: Thing;
 }
 
-describe.each(BACKENDS)('messages of Paddle, on %s', (_, settings) => {
+describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
   let service: Managed;
   let plan: number;
   let id: string;

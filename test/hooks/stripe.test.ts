@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startManaged, type Managed, type Thing } from '../support/manage';
-import { BACKENDS } from '../support/service';
+import { ONE_BACKEND } from '../support/service';
 import { fixture, sendHook, signStripe } from '../support/shop-senders';
 
 /** Messages of Stripe: what each does to licences, in which order and how often they come. */
@@ -17,7 +17,7 @@ interface Event {
   data: { object: Thing };
 }
 
-describe.each(BACKENDS)('messages of Stripe, on %s', (_, settings) => {
+describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
   let service: Managed;
   let plan: number;
   let payment: string;

@@ -11,14 +11,14 @@ import { OperatorError } from '../../src/licensing/operator-error';
 import { withdrawRelease } from '../../src/packages/releases';
 import { giveRelease, makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
-import { BACKENDS, startTestService, type TestService } from '../support/service';
+import { ONE_BACKEND, startTestService, type TestService } from '../support/service';
 
 /** The update XML follows every change, and the guard of its address. */
 
 const SITE = 'https://shop.example';
 const SERVER = `${SITE}/licensing-updates/pkg_example.xml`;
 
-describe.each(BACKENDS)('on %s', (_name, settings) => {
+describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   let service: TestService;
   let home: XmlHome;
   let nextId = 100;

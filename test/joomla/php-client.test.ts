@@ -16,7 +16,7 @@ import { php72Faults, phpFaults } from '../support/php-files';
 import { startPhp, type PhpProcess } from '../support/php-process';
 import { eventually, temporaryFolder } from '../support/processes';
 import {
-  DATABASE_KINDS,
+  ONE_KIND,
   type DatabaseKind,
   giveLicense,
   givePlan,
@@ -344,7 +344,7 @@ it('has sodium in this PHP, so that these tests mean something', () => {
 });
 
 // What the client does by itself is the same on both databases.
-describe.each(DATABASE_KINDS)('of a service with %s', (kind) => {
+describe.each(ONE_KIND)('of a service with %s', (kind) => {
   beforeAll(() => startShop(kind), 60_000);
   afterAll(() => service.stop());
 

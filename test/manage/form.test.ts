@@ -4,7 +4,7 @@ import type { Operation } from '../../src/operations/operation';
 import { OPERATIONS } from '../../src/operations/operations';
 import { expectNoSecrets, expectRefusal, MANAGE, startManaged, type Managed } from '../support/manage';
 import { sendRaw } from '../support/raw-http';
-import { BACKENDS, giveLicense, givePlan, rows } from '../support/service';
+import { ONE_BACKEND, giveLicense, givePlan, rows } from '../support/service';
 
 /** The form of requests and answers (docs/operator-api.md). */
 
@@ -24,7 +24,7 @@ const LISTS = OPERATIONS.filter(({ isList, path }) => isList && path !== '/docto
 const WITH_BODY = OPERATIONS.filter(({ method, upload }) => !['get', 'delete'].includes(method) && !upload);
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
-describe.each(BACKENDS)('the form of the operator’s API, on %s', (_, settings) => {
+describe.each(ONE_BACKEND)('the form of the operator’s API, on %s', (_, settings) => {
   let service: Managed;
   let planId: number;
   let license: { id: number; key: string };

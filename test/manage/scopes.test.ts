@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateToken } from '../../src/access/token-text';
 import { OPERATIONS } from '../../src/operations/operations';
 import { expectNoSecrets, expectRefusal, manageClient, startManaged, type Managed } from '../support/manage';
-import { BACKENDS, giveLicense, givePlan, rows, storedLicense, startTestService } from '../support/service';
+import {
+  ONE_BACKEND,
+  giveLicense,
+  givePlan,
+  rows,
+  storedLicense,
+  startTestService,
+} from '../support/service';
 
 /** What a shop's token may do (docs/tokens.md). */
 const FOR_SHOPS = new Set([
@@ -44,7 +51,7 @@ const CALLS = OPERATIONS.map(({ method, path }) => `${method.toUpperCase()} ${pa
 /** With an id that nothing has. */
 const callNothing = (call: string) => call.replace(/\{\w+\}/g, '999999');
 
-describe.each(BACKENDS)('the scopes of tokens, on %s', (_, settings) => {
+describe.each(ONE_BACKEND)('the scopes of tokens, on %s', (_, settings) => {
   let service: Managed;
   beforeAll(async () => {
     service = await startManaged(await settings());
@@ -194,7 +201,7 @@ describe.each(BACKENDS)('the scopes of tokens, on %s', (_, settings) => {
   });
 });
 
-describe.each(BACKENDS)('limits and revocation, on %s', (_, settings) => {
+describe.each(ONE_BACKEND)('limits and revocation, on %s', (_, settings) => {
   it('counts the calls of each token apart', async () => {
     const service = await startManaged({ ...(await settings()), LICENSING_MANAGE_RATE_LIMIT: '5' });
     try {

@@ -15,7 +15,7 @@ import {
   type Sent,
 } from '../support/manage';
 import { giveRelease, makePackage } from '../support/packages';
-import { BACKENDS, givePlan } from '../support/service';
+import { ONE_BACKEND, givePlan } from '../support/service';
 
 /** The operator's API by a browser's session (docs/tokens.md). */
 
@@ -46,7 +46,7 @@ const BODIES: Record<string, object> = {
   'PATCH /releases/{id}': { changelog: 'Another' },
 };
 
-describe.each(BACKENDS)('the operator’s API by session, on %s', (_, settings) => {
+describe.each(ONE_BACKEND)('the operator’s API by session, on %s', (_, settings) => {
   let service: Managed;
   let license: { id: number; key: string };
   beforeAll(async () => {

@@ -17,7 +17,7 @@ import {
 } from '../support/manage';
 import { makePackage } from '../support/packages';
 import { eventually, residentMemory, temporaryFolder } from '../support/processes';
-import { BACKENDS, createMariaDbDatabase, givePlan, rows } from '../support/service';
+import { ONE_BACKEND, createMariaDbDatabase, givePlan, rows } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
 /** Packages that arrive over the operator's API (docs/operator-api.md). */
@@ -29,7 +29,7 @@ async function packageOf(version: string, server = SERVER): Promise<Buffer> {
   return (await makePackage({ 'pkg_example.xml': manifest })).bytes;
 }
 
-describe.each(BACKENDS)('uploads, on %s', (_, settings) => {
+describe.each(ONE_BACKEND)('uploads, on %s', (_, settings) => {
   let service: Managed;
   let write: Managed['write'];
   beforeAll(async () => {

@@ -9,7 +9,7 @@ import { addPlan, operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';
 import {
-  DATABASE_KINDS,
+  ONE_KIND,
   giveLicense,
   newPlace,
   PREFIX,
@@ -31,7 +31,7 @@ interface Report {
   conflicts: { line: number; message: string }[];
 }
 
-describe.each(DATABASE_KINDS)('in %s', (kind) => {
+describe.each(ONE_KIND)('in %s', (kind) => {
   const open: Db[] = [];
   let settings: Settings;
   let service: TestService;

@@ -15,9 +15,9 @@ import { addPlan, operator, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { startProcess, temporaryFolder } from '../support/processes';
 import {
-  BACKENDS,
+  ONE_BACKEND,
   createMariaDbDatabase,
-  DATABASE_KINDS,
+  ONE_KIND,
   newPlace,
   PREFIX,
   rows,
@@ -306,7 +306,7 @@ interface EventRow {
   after_json: string | null;
 }
 
-describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
+describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
   let settings: Settings;
   let shop: Operator;
   let service: TestService;
@@ -1537,7 +1537,7 @@ describe('a database that cannot be used', () => {
   });
 });
 
-describe.each(DATABASE_KINDS)('a shop of its own, in %s', (kind) => {
+describe.each(ONE_KIND)('a shop of its own, in %s', (kind) => {
   let settings: Settings;
   let shop: Operator;
   beforeAll(async () => {

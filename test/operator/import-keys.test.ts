@@ -11,6 +11,7 @@ import { operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import {
   DATABASE_KINDS,
+  ONE_KIND,
   giveLicense,
   givePlan,
   newPlace,
@@ -52,7 +53,7 @@ async function newShop(kind: (typeof DATABASE_KINDS)[number]): Promise<Place> {
   return place;
 }
 
-describe.each(DATABASE_KINDS)('keys of licences that come again into %s', (kind) => {
+describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
   let from: Place;
   let to: Place;
   let first: TestLicense;

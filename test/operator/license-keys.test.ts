@@ -7,7 +7,7 @@ import { migrate } from '../../src/store/migrate';
 import { operator, type Operator } from '../support/operator';
 import { eventually, temporaryFolder } from '../support/processes';
 import {
-  BACKENDS,
+  ONE_BACKEND,
   countTimes,
   createMariaDbDatabase,
   PREFIX,
@@ -37,7 +37,7 @@ interface Told {
 const OWN_KEY = /^[0-9A-F]{8}(-[0-9A-F]{8}){3}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
-describe.each(BACKENDS)('on %s', (_name, backend) => {
+describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
   let service: TestService;
   let shop: Operator;
 

@@ -12,6 +12,7 @@ import { addPlan, operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import {
   DATABASE_KINDS,
+  ONE_KIND,
   giveLicense,
   newPlace,
   PREFIX,
@@ -50,7 +51,7 @@ async function startPlace(kind: (typeof DATABASE_KINDS)[number]): Promise<Place>
   return { settings, service, db: service.db, shop };
 }
 
-describe.each(DATABASE_KINDS)('on %s', (kind) => {
+describe.each(ONE_KIND)('on %s', (kind) => {
   let place: Place;
   let db: Db;
   let shop: Operator;

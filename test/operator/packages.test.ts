@@ -7,14 +7,7 @@ import { giveToken, startManaged, type Managed } from '../support/manage';
 import { operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
-import {
-  DATABASE_KINDS,
-  giveLicense,
-  givePlan,
-  newPlace,
-  PREFIX,
-  startTestService,
-} from '../support/service';
+import { ONE_KIND, giveLicense, givePlan, newPlace, PREFIX, startTestService } from '../support/service';
 
 /** Another host with a folder of its own and the same database: `licensing packages` looks and fetches. */
 
@@ -27,7 +20,7 @@ interface Fetched {
   failed: { version: string; fault: string }[];
 }
 
-describe.each(DATABASE_KINDS)('licensing packages, on %s', (kind) => {
+describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
   let first: Managed;
   let second: Operator;
   let folder: string;

@@ -28,7 +28,7 @@ import { operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
 import {
-  DATABASE_KINDS,
+  ONE_KIND,
   givePlan,
   newPlace,
   PREFIX,
@@ -47,7 +47,7 @@ const SECRET = Buffer.alloc(32, 7);
 const STUDIO = 'studio@example.net';
 const OTHER = 'other@example.net';
 
-describe.each(DATABASE_KINDS)('on %s', (kind) => {
+describe.each(ONE_KIND)('on %s', (kind) => {
   let service: TestService;
   let plan: number;
   const byOperator = { actor: 'operator:test', now: NOW };

@@ -26,7 +26,7 @@ import { readConfig, type Settings } from '../../src/config';
 import { setCustomer } from '../../src/licensing/amend';
 import { rekey } from '../../src/licensing/license-keys';
 import { openDatabase, table, type Db } from '../../src/store/database';
-import { DATABASE_KINDS, giveLicense, givePlan, migrateNew, newPlace, rows } from '../support/service';
+import { ONE_KIND, giveLicense, givePlan, migrateNew, newPlace, rows } from '../support/service';
 
 /** Signing in by one-time links and tokens, without the pages. */
 
@@ -43,7 +43,7 @@ const ROOT: OperatorCode = {
   operatorId: null,
 };
 
-describe.each(DATABASE_KINDS)('on %s', (kind) => {
+describe.each(ONE_KIND)('on %s', (kind) => {
   let db: Db;
   let settings: Settings;
   let shop: Operator;

@@ -9,7 +9,7 @@ import { listSigningKeys } from '../../src/licensing/signing-keys';
 import { table, type Db } from '../../src/store/database';
 import { startManaged, type Managed } from '../support/manage';
 import { operator } from '../support/operator';
-import { DATABASE_KINDS, givePlan, newPlace, PREFIX } from '../support/service';
+import { ONE_KIND, givePlan, newPlace, PREFIX } from '../support/service';
 import { openMigrated } from '../support/service-process';
 import { customerClient, pagesClient } from '../pages/support/session';
 
@@ -25,7 +25,7 @@ interface Listed {
   retired_at: string | null;
 }
 
-describe.each(DATABASE_KINDS)('licensing signing-key on %s', (kind) => {
+describe.each(ONE_KIND)('licensing signing-key on %s', (kind) => {
   let settings: Settings;
   let db: Db;
   beforeAll(async () => {

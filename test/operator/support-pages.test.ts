@@ -31,7 +31,7 @@ import { findProduct, setPlan } from '../../src/store/catalogue';
 import { giveRelease } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';
 import {
-  BACKENDS,
+  ONE_BACKEND,
   countTimes,
   giveLicense,
   givePlan,
@@ -82,7 +82,7 @@ function expectPlain(text: string): void {
   expect(text).not.toBe('');
 }
 
-describe.each(BACKENDS)('on %s', (_name, backend) => {
+describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
   let service: TestService;
   let sent = 0;
   let clients = 0;

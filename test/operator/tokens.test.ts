@@ -20,7 +20,7 @@ import { OperatorError } from '../../src/licensing/operator-error';
 import { openDatabase, table, type Db } from '../../src/store/database';
 import { operator, type Operator } from '../support/operator';
 import { eventually, temporaryFolder } from '../support/processes';
-import { DATABASE_KINDS, migrateNew, newPlace, rows } from '../support/service';
+import { ONE_KIND, migrateNew, newPlace, rows } from '../support/service';
 import { startLicensing } from '../support/service-process';
 
 /** Tokens of the operator's API: the command, and who is let in by them. */
@@ -35,7 +35,7 @@ interface Added {
   token: string;
 }
 
-describe.each(DATABASE_KINDS)('on %s', (kind) => {
+describe.each(ONE_KIND)('on %s', (kind) => {
   let settings: Settings;
   let db: Db;
   let shop: Operator;

@@ -19,7 +19,7 @@ import { giveRelease } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';
 import { SHOWN } from '../support/why-findings';
 import {
-  BACKENDS,
+  ONE_BACKEND,
   giveLicense,
   givePlan,
   PREFIX,
@@ -69,7 +69,7 @@ const shown = (value: unknown): unknown =>
       .replaceAll(/(?<![\w./#-])\d+(?![\w-]|\.\d)/g, '0'),
   );
 
-describe.each(BACKENDS)('on %s', (_name, backend) => {
+describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
   let service: TestService;
   let shop: Operator;
   let sent = 0;

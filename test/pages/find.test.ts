@@ -5,7 +5,7 @@ import { recordOrder } from '../../src/orders/record';
 import { customerDigest } from '../../src/store/customer-digest';
 import { table } from '../../src/store/database';
 import {
-  BACKENDS,
+  ONE_BACKEND,
   giveLicense,
   givePlan,
   PREFIX,
@@ -22,7 +22,7 @@ const JOOMLA = 'Mozilla/5.0 Joomla!/5.3.0 Joomla';
 const JANE = 'jane@example.com';
 const JANES = `/customers/${customerDigest(JANE)}`;
 
-describe.each(BACKENDS)('finding, on %s', (_, settings) => {
+describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
   let service: TestService;
   let write: PagesClient;
   let read: PagesClient;

@@ -5,14 +5,14 @@ import { addRefused } from '../../src/store/shop-refusals';
 import { receive } from '../../src/orders/receive';
 import { recordOrder } from '../../src/orders/record';
 import { giveRelease } from '../support/packages';
-import { BACKENDS, givePlan, startTestService, type TestService } from '../support/service';
+import { ONE_BACKEND, givePlan, startTestService, type TestService } from '../support/service';
 import { pagesClient, textOf, type PagesClient } from './support/session';
 
 /** The pages of orders and shops: what waits is seen, mapped and run; rules and tests are set. */
 
 const NOW = new Date('2026-11-24T12:00:00Z');
 
-describe.each(BACKENDS)('the pages of orders, on %s', (_name, settings) => {
+describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
   let service: TestService;
   let planId: number;
   let seller: PagesClient;

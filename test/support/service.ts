@@ -21,6 +21,7 @@ import {
 import { migrate } from '../../src/store/migrate';
 import type { MysqlSettings } from '../../src/store/mysql';
 import type { SqliteSettings } from '../../src/store/sqlite';
+import { ON_BOTH } from './extent';
 import { freePort, temporaryFolder } from './processes';
 import { REDIS_DATABASES } from './servers';
 
@@ -39,7 +40,10 @@ export async function createMariaDbDatabase(): Promise<string> {
 }
 
 export type DatabaseKind = 'SQLite' | 'MariaDB';
+/** For what differs by SQL: locks, lists, transfers, sums. */
 export const DATABASE_KINDS: DatabaseKind[] = ['SQLite', 'MariaDB'];
+/** For the rest; the other database in `npm run test:databases`. */
+export const ONE_KIND = ON_BOTH ? DATABASE_KINDS : DATABASE_KINDS.slice(1);
 
 /** A new database and packages folder, shared by a service and the operator's command. */
 export async function newPlace(
@@ -65,6 +69,8 @@ export const BACKENDS: [string, () => Promise<Settings>][] = [
     }),
   ],
 ];
+
+export const ONE_BACKEND = ON_BOTH ? BACKENDS : BACKENDS.slice(1);
 
 export interface TestService {
   url: string;

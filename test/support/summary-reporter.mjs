@@ -27,6 +27,8 @@ export default class SummaryReporter {
       process.stdout.write(
         `\nLeft to "npm run test:faults": ${namesOf(left)}; and most runs of ${namesOf(shortened)}.\n`,
       );
+      if (process.env.TEST_DATABASES !== 'both')
+        process.stdout.write('Left to "npm run test:databases": on SQLite, what differs by no SQL.\n');
     }
     this.compareAnswers();
     const failed = numFailedTests + numRuntimeErrorTestSuites;

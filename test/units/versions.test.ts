@@ -10,7 +10,7 @@ import {
   type ReleaseState,
 } from '../../src/store/releases';
 import type { Db } from '../../src/store/database';
-import { BACKENDS, givePlan, PREFIX, startTestService, type TestService } from '../support/service';
+import { ONE_BACKEND, givePlan, PREFIX, startTestService, type TestService } from '../support/service';
 
 /** Words PHP knows, words it knows by their beginning alone, and words it does not know. */
 const WORDS = [
@@ -204,7 +204,7 @@ describe('a version', () => {
   });
 });
 
-describe.each(BACKENDS)('the latest version, on %s', (_name, settings) => {
+describe.each(ONE_BACKEND)('the latest version, on %s', (_name, settings) => {
   let service: TestService;
   let productId = 42;
   beforeAll(async () => {

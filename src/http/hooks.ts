@@ -28,6 +28,9 @@ export interface HookDependencies {
   mailing: Mailing | undefined;
 }
 
+/** A message that was taken and means nothing. */
+const NOTHING = { result: 'noted', reason: null, order_id: null, state: null };
+
 const MAX_BODY_BYTES = 1024 * 1024;
 /** Messages of one network that wait to be verified. */
 const MOST_WAITING = 100;
@@ -50,24 +53,46 @@ export function mountHooks(
       throw refused(ctx, new ManageError('METHOD_NOT_ALLOWED', 'This address takes POST alone.'));
     }
     await requireFewFailures(ctx, known);
+    const { receiver } = known;
     const delivery = await readDelivery(ctx, known);
-    await verify(ctx, delivery, known, name);
+    if (delivery === undefined || !(await verify(ctx, delivery, known, name))) {
+      sendJson(ctx, 200, { data: NOTHING });
+      return;
+    }
     const { allowed, retryAfter } = await limiter('hooks', name);
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many messages.', { retryAfter });
-    const { receiver } = known;
-    const told = await read(delivery, known, name);
-    const received = await inTime(receive(db, name, told, { now: now(), secret: keySecret, mailing }));
+    const [first, ...others] = receiver.split?.(delivery) ?? [delivery];
+    if (first === undefined) return;
+    const received = await takeOne(first, known, name, others.length > 0);
+    for (const other of others) await takeOne(other, known, name, true);
     if (receiver.answer === undefined) sendJson(ctx, 200, { data: toJson(received) });
     else sendText(ctx, 200, receiver.answer(delivery, keysOf(received)));
   }
 
-  /** @throws ManageError; the body is not parsed, and the database is not asked */
+  /** @param isOfMany one that cannot be read is kept, and holds up no other */
+  async function takeOne(
+    delivery: Delivery,
+    known: KnownReceiver,
+    name: string,
+    isOfMany: boolean,
+  ): Promise<Received> {
+    try {
+      const told = await read(delivery, known, name);
+      return await inTime(receive(db, name, told, { now: now(), secret: keySecret, mailing }));
+    } catch (error) {
+      const failure = failureOf(error);
+      if (!isOfMany || failure === undefined) throw error;
+      return { result: 'refused', reason: failure.error.message, recorded: undefined };
+    }
+  }
+
+  /** @returns whether the message acts @throws ManageError; the body is not parsed, and the database is not asked */
   async function verify(
     ctx: Context,
     delivery: Delivery,
     { receiver, secret }: KnownReceiver,
     name: string,
-  ): Promise<void> {
+  ): Promise<boolean> {
     // The sender tries again, until the operator has mended it.
     if (secret === undefined) throw new SealError('The secret of a receiver cannot be opened.');
     // One after another: many at once would all be verified before the first failure is counted.
@@ -85,7 +110,8 @@ export function mountHooks(
     } finally {
       endTurn();
     }
-    if (verdict === 'right') return;
+    if (verdict === 'right') return true;
+    if (secret === null && receiver.takesBeforeSecret) return false;
     throw new ManageError(
       'UNAUTHORIZED',
       secret === null
@@ -147,16 +173,20 @@ async function refuseOver(allowance: Promise<Allowance>): Promise<void> {
   if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many wrong signatures.', { retryAfter });
 }
 
+/** @returns undefined: the sender tries the address, and says nothing @throws ManageError */
 async function readDelivery(
   ctx: Context,
-  { receiver: { contentType, maxBody = MAX_BODY_BYTES } }: KnownReceiver,
-): Promise<Delivery> {
-  if (!ctx.is(contentType)) throw unsupported(ctx, [contentType]);
+  { receiver: { contentType, maxBody = MAX_BODY_BYTES, ping } }: KnownReceiver,
+): Promise<Delivery | undefined> {
+  const isPing = ping !== undefined && Boolean(ctx.is(ping.contentType));
+  if (!isPing && !ctx.is(contentType)) throw unsupported(ctx, [contentType]);
   const body = await readBytes(ctx, maxBody).catch((error: unknown) => {
     if (!(error instanceof LargeBodyError)) throw error;
     const most = maxBody === MAX_BODY_BYTES ? '1 MiB' : `${maxBody / 1024} KiB`;
     throw new ManageError('PAYLOAD_TOO_LARGE', `The body must not be larger than ${most}.`);
   });
+  if (isPing && ping.body.test(body.toString('latin1'))) return undefined;
+  if (isPing) throw unsupported(ctx, [contentType]);
   return { body, header: (name) => ctx.get(name) || undefined };
 }
 

@@ -39,6 +39,8 @@ export interface LineEvent {
   changes: boolean;
   /** of an upgrade: what happens to licences that it takes away */
   reduced: Effect | null;
+  /** of an upgrade: it says until when the payment before it pays, so it is given back with that one */
+  confirms: boolean;
 }
 
 /** What the line was sold as, or an upgrade of it. */
@@ -219,14 +221,14 @@ function isReturn(identity: string, returns: ReadonlyMap<string, string>): boole
  * @param sorted by time @returns identities of payments' events, with those of the refunds
  */
 export function findReturned(sorted: LineEvent[]): Map<string, string> {
-  const payments = sorted.filter(isPayment);
-  const named = new Set(payments.flatMap(({ payment }) => payment ?? []));
+  const named = new Set(sorted.filter(isPayment).flatMap(({ payment }) => payment ?? []));
   const returns = new Map<string, string>();
-  const before: LineEvent[] = [];
+  const before: { identity: string; payment: string | null }[] = [];
   for (const one of sorted) {
-    const { event, identity, payment, effect } = one;
+    const { event, identity, effect } = one;
+    const payment = one.payment ?? (one.confirms ? (before.at(-1)?.payment ?? null) : null);
     if (isPayment(one)) {
-      before.push(one);
+      before.push({ identity, payment });
       if (payment !== null)
         for (const other of before) if (other.payment === payment) returns.delete(other.identity);
     } else if (effect !== 'none' && (event === 'refunded' || event === 'refund_failed')) {

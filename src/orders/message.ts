@@ -50,12 +50,13 @@ export interface LineMessage {
    */
   renews?: string | number | undefined;
   /** of a receiver: the sender's ids of the item, the surest first, by which it is the same line in a later message */
-
   ids?: string[] | undefined;
   /** of a receiver: the sender's id of the item's price, which is the article where `sku` is from before a change */
   price?: string | undefined;
   /** of a receiver: it is paid once, so no later message is about it */
   once?: true | undefined;
+  /** of a receiver's `upgraded`: it says until when the payment before it pays, and is none itself */
+  confirms?: true | undefined;
   /** of a receiver: where no id tells, an order's only line is this one */
   first?: true | undefined;
 }

@@ -38,7 +38,7 @@ export interface Received {
 
 /** What is to be done once a link is there. */
 type Pending =
-  | { event: StoredEvent; of: string; refunded?: number | undefined }
+  | { event: StoredEvent; also?: StoredEvent[]; of: string; refunded?: number | undefined }
   /** the order needs the address of this customer */
   | { order: string; customerId: string };
 
@@ -57,7 +57,7 @@ export async function receive(
 ): Promise<Received> {
   const context = { ...given, actor: `shop:${shop}` };
   const event = told && { ...told, at: earlier(told.at, context.now) };
-  const waiting = event && toPending(event);
+  const waiting = event && toPending(event, also);
   const message = await keepMessage(db, {
     ...{ shop, digest: messageDigest(shop, id), type: type.slice(0, MAX_TYPE), receivedAt: context.now },
     result: event === undefined && !unmatched ? 'noted' : event && !waiting ? 'order' : 'unmatched',
@@ -99,11 +99,7 @@ export async function receive(
     const customer = others.customer ?? (address === undefined ? undefined : { email: address });
     const recorded = await record(db, { ...others, at, customer, shop, order }, context);
     for (const { order: _, mayRepeat: __, customerId: ___, ...change } of also)
-      await record(
-        db,
-        { ...change, at, eventId: `${others.eventId ?? id}:${change.event}`, shop, order },
-        context,
-      );
+      await record(db, { ...change, at, eventId: beside(others, change, id), shop, order }, context);
     const result: MessageResult = unmatched ? 'unmatched' : 'order';
     await setMessage(db, message.id, {
       ...{ result, reason: unmatched ? (note ?? null) : null, orderId: recorded.order.id },
@@ -152,13 +148,44 @@ function refuse(db: Db, { id }: ShopMessage, { message, field }: OperatorError):
 const MAX_TYPE = 100;
 const MAX_REASON = 190;
 
-function toPending({ order, ...event }: ToldEvent): Extract<Pending, { of: string }> | undefined {
+/** The name of what a message tells besides its own event. */
+function beside(
+  { eventId }: Pick<OrderMessage, 'eventId'>,
+  { event }: Pick<OrderMessage, 'event'>,
+  id: string,
+): string {
+  return `${eventId ?? id}:${event}`;
+}
+
+function toPending(
+  { order, ...event }: ToldEvent,
+  also: ToldEvent[],
+): Extract<Pending, { of: string }> | undefined {
   if (!('of' in order)) return undefined;
+  return {
+    event: toStoredEvent(event),
+    ...(also.length > 0 && { also: also.map(({ order: _, ...other }) => toStoredEvent(other)) }),
+    ...order,
+  };
+}
+
+function toStoredEvent(event: Omit<ToldEvent, 'order'>): StoredEvent {
   const lines = event.lines?.map(({ paidUntil, ...line }) => ({
     ...line,
     ...(paidUntil !== undefined && { paidUntil: formatTimestamp(paidUntil) }),
   }));
-  return { event: { ...event, lines, at: formatTimestamp(event.at) }, ...order };
+  return { ...event, lines, at: formatTimestamp(event.at) };
+}
+
+function fromStoredEvent({ lines, at, ...event }: StoredEvent): Omit<ToldEvent, 'order'> {
+  return {
+    ...event,
+    at: new Date(at),
+    lines: lines?.map(({ paidUntil, ...line }) => ({
+      ...line,
+      ...(paidUntil !== undefined && { paidUntil: new Date(paidUntil) }),
+    })),
+  };
 }
 
 /** @throws OperatorError when it leads to what cannot be stored */
@@ -208,16 +235,16 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
   const found = await resolve(db, message, pending.of);
   if (found === undefined) return asBefore;
   const { link, key } = found;
-  const { lines: stored, at, ...event } = pending.event;
-  const lines = stored?.map(({ paidUntil, ...line }) => ({
-    ...line,
-    ...(paidUntil !== undefined && { paidUntil: new Date(paidUntil) }),
-  }));
+  const event = fromStoredEvent(pending.event);
+  const order = link.target ?? '';
   // The payment's name is that which its order was paid by: an invoice, where it has one.
-  const payment = event.payment ?? key;
-  const told = { ...event, payment, lines, at: new Date(at), shop, order: link.target ?? '' };
+  const told = { ...event, payment: event.payment ?? key, shop, order };
   const partial = isPart(pending.refunded, link.paid) || undefined;
   const recorded = await record(db, { ...told, partial: told.partial ?? partial }, context);
+  for (const stored of pending.also ?? []) {
+    const change = fromStoredEvent(stored);
+    await record(db, { ...change, eventId: beside(event, change, message.digest), shop, order }, context);
+  }
   await followMessage(db, message, false);
   await setMessage(db, message.id, {
     ...{ result: 'order', orderId: recorded.order.id },

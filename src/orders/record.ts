@@ -248,7 +248,7 @@ function toEvent(
 }
 
 function storedLine(message: LineMessage): StoredLine {
-  const { line, planId, sku, quantity, paidUntil, renews, ids, price, first, once } = message;
+  const { line, planId, sku, quantity, paidUntil, renews, ids, price, first, once, confirms } = message;
   return {
     line,
     ...(planId !== undefined && { plan_id: planId }),
@@ -260,6 +260,7 @@ function storedLine(message: LineMessage): StoredLine {
     ...(price !== undefined && { price }),
     ...(first !== undefined && { first }),
     ...(once !== undefined && { once }),
+    ...(confirms !== undefined && { confirms }),
   };
 }
 

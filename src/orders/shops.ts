@@ -35,7 +35,17 @@ import { isPosting, mailOf, PLUGIN_KINDS, type ShopMail } from './shop-kinds';
 export { findShop, listShops, listSkus, type Shop, type ShopSku };
 
 /** `api` and the plugins post orders with a token. The others are receivers of signed messages. */
-export const SHOP_KINDS = ['api', 'stripe', 'paddle', 'digistore24', 'standard', ...PLUGIN_KINDS] as const;
+export const SHOP_KINDS = [
+  'api',
+  'stripe',
+  'paddle',
+  'digistore24',
+  'lemonsqueezy',
+  'fastspring',
+  'woocommerce',
+  'standard',
+  ...PLUGIN_KINDS,
+] as const;
 export type ShopKind = (typeof SHOP_KINDS)[number];
 
 /** Whether a quantity of three is three licences, or one with the slots of three. */

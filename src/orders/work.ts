@@ -35,6 +35,7 @@ export interface StoredLine {
   price?: string;
   first?: true;
   once?: true;
+  confirms?: true;
 }
 
 /** An order under its lock, in its transaction. */
@@ -92,6 +93,7 @@ export function concerning(
       effect: effect as Effect,
       changes: [own?.plan_id, own?.sku, own?.quantity].some((one) => one !== undefined),
       reduced: reduced as Effect | null,
+      confirms: own?.confirms ?? false,
     },
   ];
 }

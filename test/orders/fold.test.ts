@@ -21,7 +21,7 @@ function events(given: Given[]): LineEvent[] {
   return given.map(([event, at, payment = null, more = {}], i) => ({
     ...{ event, identity: `${i}`, at: day(at), payment },
     effect: effectOf(event, DEFAULT_RULES),
-    ...{ paidUntil: null, changes: false, reduced: null },
+    ...{ paidUntil: null, changes: false, reduced: null, confirms: false },
     ...more,
   }));
 }
@@ -74,6 +74,26 @@ test.each<[string, Given[], [string, number]]>([
       ['refunded', 25, 'b'],
     ],
     ['active', 30],
+  ],
+  [
+    'cycle 2, whose end another message tells, refunded after cycle 1',
+    [
+      ['paid', 0, 'a', until(30)],
+      ['renewed', 30, 'b'],
+      ['upgraded', 31, null, { ...until(62), confirms: true }],
+      ['refunded', 35, 'b'],
+    ],
+    ['suspended', 30],
+  ],
+  [
+    'cycle 2, whose end another message tells',
+    [
+      ['paid', 0, 'a', until(30)],
+      ['renewed', 30, 'b'],
+      ['upgraded', 31, null, { ...until(62), confirms: true }],
+      ['refunded', 35, 'a'],
+    ],
+    ['active', 62],
   ],
   [
     'cycle 2 refunded after cycle 1',

@@ -41,6 +41,26 @@ export function signStandard(message: object, secret: string, at: Date, id = 'ms
   return { body, headers: { ...JSON_TYPE, ...headers } };
 }
 
+const base64 = (text: string, secret: string) => createHmac('sha256', secret).update(text).digest('base64');
+
+export function signLemonSqueezy(message: object, secret: string): Signed {
+  const body = JSON.stringify(message);
+  return { body, headers: { ...JSON_TYPE, 'X-Signature': hex(body, secret) } };
+}
+
+/** @param events of one message */
+export function signFastSpring(events: object[], secret: string): Signed {
+  const body = JSON.stringify({ events });
+  return { body, headers: { ...JSON_TYPE, 'X-FS-Signature': base64(body, secret) } };
+}
+
+/** @param topic such as `order.updated` */
+export function signWooCommerce(object: object, topic: string, secret: string): Signed {
+  const body = JSON.stringify(object);
+  const headers = { 'X-WC-Webhook-Topic': topic, 'X-WC-Webhook-Signature': base64(body, secret) };
+  return { body, headers: { ...JSON_TYPE, ...headers } };
+}
+
 /** @param signed the values that the signature is made of; those that are sent by default */
 export function signDigistore24(
   fields: Record<string, string>,

@@ -32,7 +32,7 @@ export function hookPaths(components: Components): Record<string, Json> {
       post: {
         tags: [TAG],
         operationId: 'receiveMessage',
-        summary: 'Take a message of Stripe, Paddle, Digistore24, or by Standard Webhooks',
+        summary: 'Take a signed message of a shop or payment service',
         description:
           'Signed by the sender, in the form of its kind. The same message again changes nothing. Digistore24 gets a text.',
         security: [],

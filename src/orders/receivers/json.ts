@@ -69,3 +69,23 @@ export function timeAt(value: unknown, ...path: (string | number)[]): Date | und
   const time = new Date(found ?? NaN);
   return isStorable(time) ? time : undefined;
 }
+
+/** An id, which some messages have as a number and others as a text. */
+export function idAt(value: unknown, ...path: (string | number)[]): string | undefined {
+  const found = valueAt(value, ...path);
+  return typeof found === 'number' && Number.isSafeInteger(found) && found > 0
+    ? String(found)
+    : textAt(value, ...path);
+}
+
+/** @throws MessageError */
+export function requireId(value: unknown, ...path: (string | number)[]): string {
+  const found = idAt(value, ...path);
+  if (found === undefined) throw new MessageError(`"${path.join('.')}" is missing.`);
+  return found;
+}
+
+/** An id, or that of the whole object in its place. */
+export function referenceAt(value: unknown, ...path: (string | number)[]): string | undefined {
+  return textAt(value, ...path) ?? textAt(value, ...path, 'id');
+}

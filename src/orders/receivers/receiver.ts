@@ -12,7 +12,13 @@ export interface Receiver {
   maxBody?: number;
   /** Verifying takes far longer than an HMAC over the raw bytes: nothing is read of a client with too many failures. */
   verifiesSlowly?: true;
+  /** An unsigned message that says nothing, by which the sender tries an address. */
+  ping?: { contentType: string; body: RegExp };
+  /** Messages are taken, without effect, until the secret is known: the sender would give up. */
+  takesBeforeSecret?: true;
   verify(delivery: Delivery, secret: string, now: Date): Verdict;
+  /** The messages of a body that has several. @throws MessageError when it has none */
+  split?(delivery: Delivery): Delivery[];
   /** Called with a verified body. @throws MessageError when it is not what this sender sends */
   read(delivery: Delivery, context: ReadContext): Told;
   /** The secret in what was copied from the sender's settings. */

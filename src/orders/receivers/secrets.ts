@@ -7,7 +7,7 @@ export const SECRET_LOOKS = ['api_key', 'public_key', 'id', 'hex', 'other_sender
 export type SecretLook = (typeof SECRET_LOOKS)[number];
 
 const LOOKS: [RegExp, SecretLook][] = [
-  [/^(?:sk|rk)_(?:live|test)_|^pdl_(?:live|sdbx)_apikey_/, 'api_key'],
+  [/^(?:sk|rk)_(?:live|test)_|^pdl_(?:live|sdbx)_apikey_|^c[ks]_[0-9a-f]{40}$|^eyJ/, 'api_key'],
   [/^pk_(?:live|test)_|^(?:live|test)_[0-9a-f]{27}$|^whpk_/, 'public_key'],
   [/^(?:we|ed|ep|evt|ntfset|ntf)_/, 'id'],
   [/^[0-9a-f]{32,}$/i, 'hex'],
@@ -25,6 +25,25 @@ const IN_WORDS: Record<SecretLook, string> = {
 
 const QUOTED = /^(?:"(.*)"|'(.*)'|`(.*)`|“(.*)”|„(.*)[“”])$/;
 
+/** Some settings show it with the version of the signature, and files of settings with quotes. */
+function clean(copied: string): string {
+  const quoted = QUOTED.exec(copied)?.slice(1).find(Boolean);
+  return (quoted ?? copied).trim().replace(/^v1,/, '');
+}
+
+type Secrets = Required<Pick<Receiver, 'cleanSecret' | 'secretLook' | 'secretFault'>>;
+
+function judgedBy(secretLook: Secrets['secretLook'], needs: string): Secrets {
+  return {
+    cleanSecret: clean,
+    secretLook,
+    secretFault: (secret) => {
+      const look = secretLook(secret);
+      return look === undefined ? undefined : `${IN_WORDS[look]} ${needs}`;
+    },
+  };
+}
+
 /**
  * The secrets of a sender that begin all alike.
  * @param needs says what they look like, as a sentence @param isRest whether they may go on so; by default without spaces
@@ -33,23 +52,15 @@ export function secretsLike(
   prefix: string,
   needs: string,
   isRest: (rest: string) => boolean = (rest) => /^\S+$/.test(rest),
-): Required<Pick<Receiver, 'cleanSecret' | 'secretLook' | 'secretFault'>> {
-  const secretLook = (secret: string): SecretLook | undefined =>
-    secret.startsWith(prefix)
-      ? isRest(secret.slice(prefix.length))
-        ? undefined
-        : 'other'
-      : (LOOKS.find(([look]) => look.test(secret))?.[1] ?? 'other');
-  return {
-    // Some settings show it with the version of the signature, and files of settings with quotes.
-    cleanSecret: (copied) => {
-      const quoted = QUOTED.exec(copied)?.slice(1).find(Boolean);
-      return (quoted ?? copied).trim().replace(/^v1,/, '');
-    },
-    secretLook,
-    secretFault: (secret) => {
-      const look = secretLook(secret);
-      return look === undefined ? undefined : `${IN_WORDS[look]} ${needs}`;
-    },
-  };
+): Secrets {
+  return judgedBy((secret) => {
+    if (secret.startsWith(prefix)) return isRest(secret.slice(prefix.length)) ? undefined : 'other';
+    return LOOKS.find(([look]) => look.test(secret))?.[1] ?? 'other';
+  }, needs);
+}
+
+/** The secrets of a sender whose user makes them up, or may: any text but one that is known for something else. */
+export function secretsOfChoice(needs: string): Secrets {
+  const known = LOOKS.filter(([, look]) => look !== 'hex');
+  return judgedBy((secret) => known.find(([look]) => look.test(secret))?.[1], needs);
 }

@@ -1,6 +1,15 @@
 import { isStorable } from '../../licensing/timestamps';
 import { customerOf } from './customer';
-import { listAt, numberAt, parseObject, requireSeconds, requireText, textAt, valueAt } from './json';
+import {
+  listAt,
+  numberAt,
+  parseObject,
+  referenceAt,
+  requireSeconds,
+  requireText,
+  textAt,
+  valueAt,
+} from './json';
 import type { Link, Receiver, Told, ToldEvent } from './receiver';
 import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh, partsOf } from './signature';
@@ -71,11 +80,11 @@ const UNNAMED = 'checkout';
 function readSession({ object, event }: About): Read {
   if (textAt(object, 'mode') === 'setup') return { note: 'unused' };
   if (textAt(object, 'payment_status') === 'unpaid') return { note: 'unpaid' };
-  const payment = idAt(object, 'payment_intent');
-  const invoice = idAt(object, 'invoice');
-  const subscription = idAt(object, 'subscription');
+  const payment = referenceAt(object, 'payment_intent');
+  const invoice = referenceAt(object, 'invoice');
+  const subscription = referenceAt(object, 'subscription');
   const number = subscription ?? invoice ?? payment ?? requireText(object, 'id');
-  const sku = textAt(object, 'metadata', 'sku') ?? idAt(object, 'payment_link') ?? UNNAMED;
+  const sku = textAt(object, 'metadata', 'sku') ?? referenceAt(object, 'payment_link') ?? UNNAMED;
   const details = valueAt(object, 'customer_details');
   return {
     links: linksOf(number, invoice, [payment]),
@@ -106,8 +115,10 @@ function readInvoice({ object, event }: About): Read {
   const invoice = requireText(object, 'id');
   const { subscription, details } = subscriptionOf(object);
   const number = subscription ?? invoice;
-  const payments = listAt(object, 'payments', 'data').map((one) => idAt(one, 'payment', 'payment_intent'));
-  const links = linksOf(number, invoice, [idAt(object, 'payment_intent'), ...payments]);
+  const payments = listAt(object, 'payments', 'data').map((one) =>
+    referenceAt(one, 'payment', 'payment_intent'),
+  );
+  const links = linksOf(number, invoice, [referenceAt(object, 'payment_intent'), ...payments]);
   const customer = customerOf(textAt(object, 'customer_email'), textAt(object, 'customer_name'));
   const shared = { ...event, order: { number }, payment: invoice, customer };
   const paid = { ...shared, event: 'paid', mayRepeat: true } as const;
@@ -155,7 +166,10 @@ function readInvoice({ object, event }: About): Read {
 function subscriptionOf(invoice: unknown): { subscription: string | undefined; details: unknown } {
   const details =
     valueAt(invoice, 'parent', 'subscription_details') ?? valueAt(invoice, 'subscription_details');
-  return { subscription: idAt(details, 'subscription') ?? idAt(invoice, 'subscription'), details };
+  return {
+    subscription: referenceAt(details, 'subscription') ?? referenceAt(invoice, 'subscription'),
+    details,
+  };
 }
 
 function isMoney(invoice: unknown): boolean {
@@ -166,7 +180,7 @@ function isMoney(invoice: unknown): boolean {
 function ownLines(invoice: unknown, subscription: string): unknown[] {
   const made = numberAt(invoice, 'created') ?? numberAt(invoice, 'period_end');
   return listAt(invoice, 'lines', 'data').filter((line) => {
-    const of = idAt(parentOf(line), 'subscription') ?? idAt(line, 'subscription');
+    const of = referenceAt(parentOf(line), 'subscription') ?? referenceAt(line, 'subscription');
     if (of !== undefined && of !== subscription) return false;
     // Something added to the invoice besides; a proration is an item of the invoice too.
     const isAdded =
@@ -212,7 +226,7 @@ interface Item {
 function itemsOf(lines: unknown[]): Item[] {
   const read = lines.map((line): Item => {
     const price = priceOf(line);
-    const item = idAt(parentOf(line), 'subscription_item') ?? idAt(line, 'subscription_item');
+    const item = referenceAt(parentOf(line), 'subscription_item') ?? referenceAt(line, 'subscription_item');
     const end = numberAt(line, 'period', 'end');
     const paidUntil = end === undefined ? undefined : new Date(end * 1000);
     const sku =
@@ -274,13 +288,17 @@ function articlesOf(invoice: unknown): ToldEvent['lines'] {
 }
 
 function priceOf(line: unknown): string | undefined {
-  return idAt(line, 'pricing', 'price_details', 'price') ?? idAt(line, 'price') ?? idAt(line, 'plan');
+  return (
+    referenceAt(line, 'pricing', 'price_details', 'price') ??
+    referenceAt(line, 'price') ??
+    referenceAt(line, 'plan')
+  );
 }
 
 /** Tells which payment paid an invoice; the invoice tells its subscription. */
 function readInvoicePayment({ object }: About): Read {
-  const key = idAt(object, 'payment', 'payment_intent');
-  const other = idAt(object, 'invoice');
+  const key = referenceAt(object, 'payment', 'payment_intent');
+  const other = referenceAt(object, 'invoice');
   return key === undefined || other === undefined
     ? { note: 'unused' }
     : { note: 'links', links: [{ key, other }] };
@@ -296,7 +314,7 @@ function readFailedRefund({ object, event }: About): Read {
   if (!['failed', 'canceled'].includes(textAt(object, 'status') ?? '')) return { note: 'not_final' };
   // Two messages tell of it.
   const eventId = `refund_failed:${requireText(object, 'id')}`;
-  const of = idAt(object, 'payment_intent') ?? idAt(object, 'charge');
+  const of = referenceAt(object, 'payment_intent') ?? referenceAt(object, 'charge');
   if (of === undefined) return { note: 'unused' };
   return { event: { ...event, eventId, event: 'refund_failed', order: { of } } };
 }
@@ -312,12 +330,14 @@ function readFailedPayment({ object, event }: About): Read {
 
 /** A charge of before payment intents has its invoice alone. */
 function paymentOf(charge: unknown): string {
-  return idAt(charge, 'payment_intent') ?? idAt(charge, 'invoice') ?? requireText(charge, 'id');
+  return referenceAt(charge, 'payment_intent') ?? referenceAt(charge, 'invoice') ?? requireText(charge, 'id');
 }
 
 function readDispute({ object, event }: About): Read {
   const status = textAt(object, 'status') ?? '';
-  const order = { of: idAt(object, 'payment_intent') ?? idAt(object, 'charge') ?? requireText(object, 'id') };
+  const order = {
+    of: referenceAt(object, 'payment_intent') ?? referenceAt(object, 'charge') ?? requireText(object, 'id'),
+  };
   // An inquiry: no money has moved.
   if (status.startsWith('warning_')) return { note: 'not_final' };
   return { event: { ...event, event: status === 'won' ? 'chargeback_reversed' : 'charged_back', order } };
@@ -330,9 +350,4 @@ function readEnd({ object, event }: About): Read {
 function quantityOf(value: unknown): number | undefined {
   const quantity = textAt(value, 'metadata', 'quantity') ?? numberAt(value, 'metadata', 'quantity');
   return /^\d+$/.test(String(quantity)) ? Number(quantity) : undefined;
-}
-
-/** An id, or that of the object in its place, which Stripe sends where an account expands it. */
-function idAt(value: unknown, ...path: string[]): string | undefined {
-  return textAt(value, ...path) ?? textAt(value, ...path, 'id');
 }

@@ -159,7 +159,7 @@ export function settingsForPrefixes(prefixes: string[]): string {
  * Processes take turns. Instances of the earlier version go on meanwhile.
  *
  * @returns the migrations that this call ran
- * @throws SchemaError when the database is newer
+ * @throws SchemaError when this code cannot bring the tables up to date
  */
 export async function migrate(db: Db, settings: DatabaseSettings): Promise<string[]> {
   const unlock = await lockMigrations(settings, tablePrefix(db));

@@ -180,6 +180,11 @@ export default ts.config(
     '^\\.',
     'A leaf imports nothing of src/.',
   ),
+  refuseImports(
+    ['migrations/**/*.ts'],
+    '^(?:\\.\\./)+src/(?!store/transaction$)',
+    'A migration must not change with the rules of src/ (decision 6).',
+  ),
   {
     files: ['test/**/*.ts', 'bench/**/*.ts', 'jest.config.ts'],
     rules: {

@@ -157,7 +157,6 @@ export function buildConfig(
   if (logoFault !== undefined) warnings.push(`LICENSING_SHOP_LOGO: ${logoFault} Pages show no picture.`);
   const mail = readMail(get('LICENSING_MAIL_URL'), base, site?.mail);
   const rateLimit = integer(get, 'LICENSING_RATE_LIMIT', 60);
-  refuseWorkers(get('LICENSING_WORKERS'));
   return {
     database,
     databaseSource:
@@ -298,15 +297,6 @@ function parseRedisUrls(text: string): string[] {
       );
   }
   return urls;
-}
-
-/** Earlier versions had this setting. An upgrade must not silently run fewer processes than before. */
-function refuseWorkers(text: string | undefined): void {
-  if (text === undefined || text === '1') return;
-  throw new ConfigError(
-    `LICENSING_WORKERS reads "${text}", and a process is one instance now. Remove the setting, and run several instances ` +
-      'instead: systemctl enable --now licensing@1 licensing@2 (docs/production.md, "Several instances").',
-  );
 }
 
 function parseListen(name: Variable, text: string, base: string): Listen {

@@ -15,7 +15,7 @@ import { createLog } from './process/log';
 import { startService } from './service';
 import { isMeantForUs } from './settings';
 import { openDatabase, type Db } from './store/database';
-import { migrate } from './store/migrate';
+import { migrate, SchemaError } from './store/migrate';
 
 /**
  * `npm run demo` runs the service on its own SQLite file with sample data; `npm run demo:licensing -- ...` the command.
@@ -254,5 +254,8 @@ const [first, ...args] = process.argv.slice(2);
 if (first === 'licensing') runLicensing(args);
 else
   main().catch((error: unknown) =>
-    fail(`The demo cannot start: ${error instanceof Error ? error.message : String(error)}`),
+    fail(
+      `The demo cannot start: ${error instanceof Error ? error.message : String(error)}` +
+        (error instanceof SchemaError ? ` Remove ${FOLDER} to begin again.` : ''),
+    ),
   );

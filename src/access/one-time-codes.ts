@@ -78,9 +78,7 @@ export async function useCode<Kind extends CodeFor['kind']>(
 async function toCodeFor(db: Db, stored: StoredCode): Promise<CodeFor | undefined> {
   if (stored.kind === 'customer') {
     const email = await findCustomerByDigest(db, stored.customerDigest as string);
-    // A changed address may still be found by the digest that an earlier version left.
-    const isTheirs = email !== undefined && customerDigest(email) === stored.customerDigest;
-    return isTheirs ? { kind: 'customer', email } : undefined;
+    return email === undefined ? undefined : { kind: 'customer', email };
   }
   const { actor, name, scope, operatorId } = stored as StoredCode & OperatorCode;
   return { kind: 'operator', actor, name, scope, operatorId };

@@ -230,7 +230,7 @@ function isOpenerThere(session: StoredSession & SessionOpener, now: Date): boole
   if (operatorId !== null && presentOperatorId === null) return false;
   const { keyDigest, presentKeyId, keyEndsAt } = session;
   if (keyDigest !== null && (presentKeyId === null || hasPassed(keyEndsAt, now))) return false;
-  // A changed address may still be found by the digest that an earlier version left.
+  // Null once no licence has the address any more.
   return session.customerDigest === customerDigest(session.customer);
 }
 

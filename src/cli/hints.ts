@@ -103,6 +103,8 @@ export function withHint({ message, facts }: OperatorError): string {
 
 const SCHEMA_HINTS = {
   pending: ' Run "licensing migrate", then start again.',
+  'other-schema':
+    ' To carry the data over: "licensing export" with the version that made them, then "licensing migrate" and "licensing import" with this one on a new database (docs/upgrade.md, "Tables of another version").',
   'no-file': ' Correct LICENSING_DATABASE_URL, or make a new database there: "licensing migrate".',
 };
 

@@ -25,7 +25,7 @@ import { listSigningKeys } from '../store/signing-keys';
 import {
   migrate,
   readSchemaState,
-  refuseNewerSchema,
+  refuseOtherSchema,
   refuseOtherPrefix,
   type SchemaState,
 } from '../store/migrate';
@@ -40,7 +40,6 @@ import { describeDatabase } from '../store/error-messages';
 import { fileName, folderName } from './arguments';
 import { createOutput, type Output } from './command';
 import { databaseFiles, withDatabase, type Db } from './database';
-import { noteUnfinished } from './migrate';
 import { changeFile } from './output-file';
 
 interface Place {
@@ -93,7 +92,7 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
   let signingKey: string | undefined;
   await withDatabase(config, async (db) => {
     const state = await readSchemaState(db);
-    refuseNewerSchema(state);
+    refuseOtherSchema(state);
     if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
     if (additions.LICENSING_KEY_SECRET !== undefined) await refuseSecondSecret(db, state, file);
     output.note(describePlan(config, file, additions, state.pending));
@@ -102,7 +101,6 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
       await mkdir(config.packagesDir, { recursive: true, mode: 0o750 });
       await mkdir(config.xmlDir, { recursive: true, mode: 0o755 });
       await migrate(db, config.database);
-      noteUnfinished(output, (await readSchemaState(db)).contracting);
       await addToEnvFile(file, additions);
       if (config.keySecret !== undefined) {
         const context = { actor: `operator:${loginName()}`, now: new Date() };
@@ -181,12 +179,9 @@ function describeDifferences(kept: Settings, fromEnvironment: Settings, file: st
 }
 
 /** A new secret could not open the keys already sealed, and would hide that the old secret is missing. */
-async function refuseSecondSecret(db: Db, { pending }: SchemaState, file: string): Promise<void> {
-  if (pending.includes('003_licenses')) return;
-  const isSealed =
-    (await hasSealedKeys(db, pending.includes('015_main_keys') ? 'licenses' : 'license_keys')) ||
-    (!pending.includes('042_signing_keys') && (await listSigningKeys(db)).length > 0);
-  if (!isSealed) return;
+async function refuseSecondSecret(db: Db, { completed }: SchemaState, file: string): Promise<void> {
+  if (completed.length === 0) return;
+  if (!(await hasSealedKeys(db)) && (await listSigningKeys(db)).length === 0) return;
   throw new OperatorError(
     `The database has keys sealed with a secret that ${file} does not have. Put the LICENSING_KEY_SECRET line back into it, ` +
       'from its backup. If that is lost for good, write a line with a new one (openssl rand -base64 32 makes it). Nothing was changed.',
@@ -197,7 +192,7 @@ function describePlan(config: Config, file: string, additions: Settings, pending
   const added = Object.keys(additions);
   return [
     `Database: ${describeDatabase(config.database)}, tables named ${config.tablePrefix}licensing_...`,
-    `Tables: ${pending.length === 0 ? 'up to date' : `${pending.length} changes to be made, none to tables of anybody else`}.`,
+    `Tables: ${pending.length === 0 ? 'up to date' : `to be made or changed (${pending.join(', ')}), none of anybody else`}.`,
     `Settings: ${added.length === 0 ? `nothing to add to ${file}` : `${added.join(', ')} to be added to ${file}`}.`,
     `Packages: ${config.packagesDir}`,
     `Update XMLs: ${config.xmlDir}`,

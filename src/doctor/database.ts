@@ -107,18 +107,36 @@ async function checkFile(database: DatabaseSettings): Promise<Finding[]> {
 }
 
 export const checkSchema: Check = async ({ db }) => {
-  const { pending, contracting, completed, unknown } = await readSchemaState(db);
-  if (unknown.length > 0)
+  const { pending, completed, other, newer } = await readSchemaState(db);
+  if (other !== undefined)
+    return [
+      problem(
+        'SCHEMA_OTHER',
+        `The tables are those of another version before 1.0.0 (${other}).`,
+        {
+          why: 'This version neither starts on them nor can change them.',
+          remedy:
+            'Export with the version that made them, and import here into a new database (docs/upgrade.md, "Tables of another version").',
+        },
+        {
+          what: `Die Tabellen sind die einer anderen Version vor 1.0.0 (${other}).`,
+          why: 'Diese Version startet damit nicht und kann sie nicht ändern.',
+          remedy:
+            'Exportieren Sie mit der Version, die sie angelegt hat, und importieren Sie hier in eine neue Datenbank (docs/upgrade.md, „Tables of another version“).',
+        },
+      ),
+    ];
+  if (newer.length > 0)
     return [
       problem(
         'SCHEMA_NEWER',
-        `The tables were made by a newer version of this program (${unknown.join(', ')}).`,
+        `The tables were made by a newer version of this program (${newer.join(', ')}).`,
         {
           why: 'This version does not start on them.',
           remedy: 'Install that version again, or restore the backup made before the upgrade.',
         },
         {
-          what: `Die Tabellen stammen von einer neueren Version dieses Programms (${unknown.join(', ')}).`,
+          what: `Die Tabellen stammen von einer neueren Version dieses Programms (${newer.join(', ')}).`,
           why: 'Diese Version startet damit nicht.',
           remedy:
             'Installieren Sie jene Version wieder, oder spielen Sie die Sicherung von vor dem Upgrade zurück.',
@@ -162,26 +180,7 @@ export const checkSchema: Check = async ({ db }) => {
         },
       ),
     ];
-  return [
-    ok('SCHEMA', 'The tables are those of this version.', 'Die Tabellen sind die dieser Version.'),
-    ...(contracting.length === 0
-      ? []
-      : [
-          warning(
-            'SCHEMA_UNFINISHED',
-            `The tables still have what only the earlier version reads (${contracting.join(', ')}).`,
-            {
-              why: 'Licences that a process of the earlier version adds are unknown to this version until the upgrade is finished.',
-              remedy: 'Restart every instance, then: licensing migrate --finish',
-            },
-            {
-              what: `Die Tabellen haben noch, was nur die frühere Version liest (${contracting.join(', ')}).`,
-              why: 'Lizenzen, die ein Prozess der früheren Version hinzufügt, kennt diese Version nicht, bis das Upgrade abgeschlossen ist.',
-              remedy: 'Starten Sie jede Instanz neu, dann: licensing migrate --finish',
-            },
-          ),
-        ]),
-  ];
+  return [ok('SCHEMA', 'The tables are those of this version.', 'Die Tabellen sind die dieser Version.')];
 };
 
 function otherPrefix(own: string, hasTables: boolean, others: string[]): Finding {

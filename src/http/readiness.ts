@@ -17,8 +17,9 @@ export async function readReadiness(
 ): Promise<Readiness> {
   const [database, packages] = await Promise.all([
     check(async () => {
-      const { pending, unknown } = await readSchemaState(db);
-      if (unknown.length > 0) return 'its schema is newer than this version';
+      const { pending, other, newer } = await readSchemaState(db);
+      if (other !== undefined) return 'its tables are those of another version';
+      if (newer.length > 0) return 'its schema is newer than this version';
       return pending.length > 0 ? 'its schema is not up to date: run "licensing migrate"' : 'ok';
     }),
     check(async () => {

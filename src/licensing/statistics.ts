@@ -1,5 +1,4 @@
 import { listPlans, listProducts } from '../store/catalogue';
-import { fillCustomerDigests, findLicensesNamedBy } from '../store/customers';
 import type { Db, Transaction } from '../store/database';
 import { lockLease, type Lease } from '../store/leases';
 import {
@@ -152,8 +151,6 @@ export async function sumUp(
       for (let after = 0; ;) {
         const ids = await findUnsummed(db, name, which, after, ROWS_AT_ONCE);
         if (ids.length > 0) {
-          // Before the events count as summed: an earlier version, which may still run, writes no digests.
-          if (name === 'events') await fillCustomerDigests(db, await findLicensesNamedBy(db, ids));
           const isHeld = await inTransaction(db, async (trx) => {
             if (!(await lockLease(trx, lease, now()))) return false;
             await sumRows(trx, name, ids);

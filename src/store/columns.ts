@@ -1,4 +1,4 @@
-/** The limits of columns, as the migrations define them. Lengths are in characters (code points). */
+/** The limits of columns, as `migrations/schema` defines them. Lengths are in characters (code points). */
 
 /** The highest product or plan id, limit or slot count. */
 export const MAX_UINT32 = 0xffff_ffff;

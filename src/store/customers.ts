@@ -1,10 +1,7 @@
 import { customerDigest } from './customer-digest';
 import { table, type Db } from './database';
-import { updateRows } from './import';
-import { lockLicenses } from './licenses';
-import { forceIndex, orderedJoin, placeholders, rawRows, tableBy } from './statements';
+import { forceIndex, orderedJoin, rawRows, tableBy } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
-import { inTransaction } from './transaction';
 
 export interface CustomerSum {
   customer: string;
@@ -67,46 +64,6 @@ export async function findLicenseIdsOf(db: Db, address: string): Promise<number[
     .where({ customer_digest: customerDigest(address) })
     .orderBy('id')
     .pluck<number[]>('id');
-}
-
-/** Sets the missing and outdated digests of licences, which an earlier version wrote. */
-export async function fillCustomerDigests(db: Db, ids: number[]): Promise<void> {
-  const isOutdated = (row: Pick<DigestRow, 'customer' | 'customer_digest'>) =>
-    row.customer_digest !== customerDigest(row.customer);
-  if (ids.length === 0) return;
-  const found = await rawRows<DigestRow>(
-    db,
-    `SELECT id, customer, customer_digest FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses')}
-      WHERE id IN (${placeholders(ids.length)})`,
-    ids,
-  );
-  const outdated = found.filter(isOutdated).map(({ id }) => id);
-  if (outdated.length === 0) return;
-  await inTransaction(db, async (trx) => {
-    const locked = [...(await lockLicenses(trx, outdated)).values()];
-    await updateRows(
-      trx,
-      'licenses',
-      locked.map(({ id, customer }) => [id, { customer_digest: customerDigest(customer) }]),
-    );
-  });
-}
-
-interface DigestRow {
-  id: number;
-  customer: string | null;
-  customer_digest: string | null;
-}
-
-const NAMING = ['issue', 'import', 'set-customer', 'erase-customer'];
-
-/** The licences whose customer was set or erased by these events. */
-export async function findLicensesNamedBy(db: Db, eventIds: number[]): Promise<number[]> {
-  return db(tableBy(db, 'events'))
-    .whereIn('id', eventIds)
-    .whereIn('action', NAMING)
-    .distinct()
-    .pluck<number[]>('license_id');
 }
 
 /** The seats that an address has on licences of other customers, by licence id, with the licences' main keys. */

@@ -230,7 +230,6 @@ export async function sampleSealedKeys(db: Db, fromEachEnd: number): Promise<Sea
   return [...new Map(sample.map((one) => [one.keyDigest, one])).values()];
 }
 
-/** @param name before 015_main_keys, keys were in the table of licences */
-export async function hasSealedKeys(db: Db, name: 'licenses' | 'license_keys'): Promise<boolean> {
-  return (await db(table(db, name)).whereNotNull('key_sealed').first('key_sealed')) !== undefined;
+export async function hasSealedKeys(db: Db): Promise<boolean> {
+  return (await db(table(db, 'license_keys')).whereNotNull('key_sealed').first('key_sealed')) !== undefined;
 }

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Knex } from 'knex';
-import { isContracting, migrationNames, migrationSource } from '../../migrations/index';
+import { isOtherSchema, migrationNames, migrationSource } from '../../migrations/index';
 import {
   isSqlite,
   openDatabase,
@@ -18,17 +18,18 @@ import { explainRefusedLock } from './error-messages';
 const LOCK_WAIT_SECONDS = 120;
 
 export interface SchemaState {
-  /** migrations in this code but not in the database, without the `contracting` ones */
+  /** migrations in this code but not in the database */
   pending: string[];
-  /** pending ones that remove what only earlier versions read */
-  contracting: string[];
   completed: string[];
-  /** migrations in the database that this code does not know: a newer version ran them */
-  unknown: string[];
+  /** the first migration of a version before 1.0.0 that had other tables */
+  other: string | undefined;
+  /** other migrations in the database that this code does not know: a newer version ran them */
+  newer: string[];
 }
 
-/** What has to be mended by a command, which the caller names. */
-export type SchemaFacts = { reason: 'pending'; missing: string[] } | { reason: 'no-file'; file: string };
+/** What has to be mended by commands, which the caller names. */
+export type SchemaFacts =
+  { reason: 'pending'; missing: string[] } | { reason: 'no-file'; file: string } | { reason: 'other-schema' };
 
 /** The schema does not fit this code. */
 export class SchemaError extends Error {
@@ -51,21 +52,23 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
   const completed = (await db.schema.hasTable(book))
     ? await db(book).orderBy('id').pluck<string[]>('name')
     : [];
-  const missing = migrationNames.filter((name) => !completed.includes(name));
+  const known = migrationNames();
+  const unknown = completed.filter((name) => !known.includes(name));
+  const other = unknown.find(isOtherSchema);
   return {
-    pending: missing.filter((name) => !isContracting(name)),
-    contracting: missing.filter(isContracting),
+    pending: known.filter((name) => !completed.includes(name)),
     completed,
-    unknown: completed.filter((name) => !migrationNames.includes(name)),
+    other,
+    newer: other === undefined ? unknown : [],
   };
 }
 
-/** @throws SchemaError when the schema is older or newer than this code, or the server too old */
+/** @throws SchemaError when the schema is not that of this code, or the server too old */
 export async function requireCurrentSchema(db: Db): Promise<void> {
   refuseMissingFile(db);
   await refuseOldServer(db);
   const state = await readSchemaState(db);
-  refuseNewerSchema(state);
+  refuseOtherSchema(state);
   if (state.pending.length > 0)
     throw new SchemaError(`The database's schema is not up to date (missing: ${state.pending.join(', ')}).`, {
       reason: 'pending',
@@ -90,10 +93,16 @@ function refuseMissingFile(db: Db): void {
     throw new SchemaError(`There is no database ${file}.`, { reason: 'no-file', file });
 }
 
-export function refuseNewerSchema(state: SchemaState): void {
-  if (state.unknown.length > 0)
+/** @throws SchemaError when this code cannot bring the tables up to date */
+export function refuseOtherSchema({ other, newer }: SchemaState): void {
+  if (other !== undefined)
     throw new SchemaError(
-      `The database was migrated by a newer version of this program (it has ${state.unknown.join(', ')}). ` +
+      `The database has the tables of another version before 1.0.0 (${other}). This version cannot change them; nothing was changed.`,
+      { reason: 'other-schema' },
+    );
+  if (newer.length > 0)
+    throw new SchemaError(
+      `The database was migrated by a newer version of this program (it has ${newer.join(', ')}). ` +
         'Install that version, or restore the backup made before the upgrade; nothing was changed.',
     );
 }
@@ -147,33 +156,24 @@ export function settingsForPrefixes(prefixes: string[]): string {
 }
 
 /**
- * Processes take turns. Instances of the earlier version can go on meanwhile and afterwards: what only they read is
- * removed by a call with `finish`, at once on an empty database, and on SQLite, which has a single process.
+ * Processes take turns. Instances of the earlier version go on meanwhile.
  *
  * @returns the migrations that this call ran
- * @throws SchemaError when the database is newer
+ * @throws SchemaError when this code cannot bring the tables up to date
  */
-export async function migrate(
-  db: Db,
-  settings: DatabaseSettings,
-  { finish = false } = {},
-): Promise<string[]> {
+export async function migrate(db: Db, settings: DatabaseSettings): Promise<string[]> {
   const unlock = await lockMigrations(settings, tablePrefix(db));
   try {
-    const { pending, contracting, completed } = await prepareMigration(db);
-    const isNew = completed.length === 0;
-    const all = finish || isNew || isSqlite(db);
-    const run = migrationNames.filter(
-      (name) => pending.includes(name) || (all && contracting.includes(name)),
-    );
+    const { pending, completed } = await prepareMigration(db);
     // On SQLite a service of the earlier version would answer 500 from then on.
-    const release = run.length > 0 && !isNew ? await claimDatabase(settings, servedMeanwhile) : undefined;
+    const isUsed = pending.length > 0 && completed.length > 0;
+    const release = isUsed ? await claimDatabase(settings, servedMeanwhile) : undefined;
     try {
-      for (const name of run) await db.migrate.up({ ...migrationConfig(tablePrefix(db)), name });
+      for (const name of pending) await db.migrate.up({ ...migrationConfig(tablePrefix(db)), name });
     } finally {
       await release?.();
     }
-    return run;
+    return pending;
   } finally {
     await unlock();
   }
@@ -183,7 +183,7 @@ export async function migrate(
 export async function prepareMigration(db: Db): Promise<SchemaState> {
   await refuseOldServer(db);
   const state = await readSchemaState(db);
-  refuseNewerSchema(state);
+  refuseOtherSchema(state);
   if (await db.schema.hasTable(`${table(db, 'migrations')}_lock`))
     await db.migrate.forceFreeMigrationsLock(migrationConfig(tablePrefix(db)));
   return state;

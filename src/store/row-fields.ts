@@ -3,7 +3,7 @@ import { fromSqlTime, toSqlTime } from './time';
 
 /**
  * Rows as fields and back: the column `expires_at` is the field `expiresAt`, and columns named `at`, `..._at` or
- * `..._until` hold times. Those of FLAGS hold 0 or 1. A new column is thus named in its migration and in the interface of its row.
+ * `..._until` hold times. Those of FLAGS hold 0 or 1. A new column is thus named in its table and in the interface of its row.
  */
 
 interface Column {

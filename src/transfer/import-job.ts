@@ -66,8 +66,6 @@ export interface Job {
   otherKeys: Map<number, { licenseId: number; key: number | null }>;
   /** the id here of each order by its id in the file; NOT_WRITTEN as for licences */
   orders: Map<number, number>;
-  /** licences in the file that count domains */
-  byDomain: Set<number>;
   /** licences here that a record was matched with */
   matched: Set<number>;
   /** the licences that this import has added */
@@ -121,7 +119,6 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
     keys: new Map(),
     otherKeys: new Map(),
     orders: new Map(),
-    byDomain: new Set(),
     matched: new Set(),
     added: new Set(),
     last: [],

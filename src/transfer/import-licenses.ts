@@ -1,7 +1,6 @@
 import { findEmail } from '../licensing/customer-email';
 import { metadataDifference, storedMetadata } from '../licensing/metadata';
 import { isSealedWith } from '../licensing/sealing';
-import { siteOf } from '../licensing/staging-sites';
 import { isFinal } from '../licensing/core/states';
 import { formatTimestamp } from '../licensing/timestamps';
 import {
@@ -69,7 +68,6 @@ export async function importLicenses(job: Job, records: Numbered<'license'>[]): 
       else tally(job, 'license', 'same');
     }
     if (match !== undefined) job.matched.add(match.id);
-    if (planOf(job, value).activationType === 'domain') job.byDomain.add(value.id);
     job.licenses.set(value.id, match?.id ?? NOT_WRITTEN);
     const idsHere = new Map(match?.keys.map(({ key_digest, id }) => [key_digest, id]));
     rememberKeys(job, value, merge, (digest) => idsHere.get(digest) ?? NOT_WRITTEN);
@@ -173,7 +171,7 @@ function licenseConflict(
 
 /**
  * The operator's decisions come from the file. Of two counts the greater stays, so that no use is lost. A file without
- * metadata removes none, because an older one has none.
+ * metadata removes none.
  */
 function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'license'>): Row {
   const row = toRow('license', there);
@@ -328,12 +326,10 @@ async function insertActivationsOf(job: Job, added: ActivationEntry[]): Promise<
     // New ids follow the order of activation.
     [...ids.keys()].sort((a, b) => a.value.id - b.value.id),
     (record) => {
-      const { license_id, identifier, key_id, site } = record.value;
+      const { key_id } = record.value;
       return {
         license_id: ids.get(record) as number,
         key_id: key_id === null ? null : (job.otherKeys.get(key_id)?.key ?? null),
-        // Earlier versions of the format had no registrable domains.
-        site: site ?? (job.byDomain.has(license_id) ? siteOf('domain', identifier) : null),
       };
     },
   );

@@ -1,13 +1,10 @@
 import { OperatorError, type RefusalFacts } from '../licensing/operator-error';
 import {
-  ADDED_TYPES,
   FORMAT,
   FORMAT_VERSION,
-  OLDEST_VERSION,
   RECORD_TYPES,
   RECORDS,
   recordFault,
-  upgradeRecord,
   type RecordOf,
   type RecordType,
 } from './records';
@@ -38,23 +35,21 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
   let state: 'header' | 'records' | 'footer' = 'header';
   let batch: { type: RecordType; records: Numbered<RecordType>[]; bytes: number } | undefined;
   let last = 0;
-  let version = FORMAT_VERSION;
   for await (const { line, text } of readLines(source)) {
     last = line;
-    let value = parseLine(line, text, state);
+    const value = parseLine(line, text, state);
     if (state === 'footer') throw atLine(line, 'there is more after the footer');
     if (state === 'header') {
-      version = readHeader(line, value);
+      checkHeader(line, value);
       state = 'records';
       continue;
     }
     if (value.type === 'footer') {
-      checkFooter(line, value, counts, version);
+      checkFooter(line, value, counts);
       state = 'footer';
       continue;
     }
     const type = readType(line, value, batch?.type);
-    value = upgradeRecord(type, value, version);
     const fault = recordFault(type, value);
     if (fault !== undefined) throw atLine(line, fault);
     const record = { line, value: value as unknown as RecordOf<RecordType> };
@@ -98,28 +93,24 @@ function parseLine(line: number, text: string, state: string): Record<string, un
     : atLine(line, 'this is not one whole JSON object: the file is damaged or cut off here');
 }
 
-function readHeader(line: number, { type, format, version }: Record<string, unknown>): number {
+function checkHeader(line: number, { type, format, version }: Record<string, unknown>): void {
   if (type !== 'header' || format !== FORMAT)
     throw atLine(line, 'this is not the header of a file that an export wrote');
-  if (typeof version === 'number' && version > FORMAT_VERSION)
-    throw atLine(
-      line,
-      `the file has format version ${version}, and this program knows ${FORMAT_VERSION} at the most. Install a version of it as new as the one that wrote the file`,
-    );
-  if (!Number.isInteger(version) || (version as number) < OLDEST_VERSION)
-    throw atLine(line, `"version" must be a number from ${OLDEST_VERSION} to ${FORMAT_VERSION}`);
-  return version as number;
+  if (typeof version !== 'number') throw atLine(line, '"version" must be a number');
+  const said = `the file has format version ${version}, and this program reads ${FORMAT_VERSION}`;
+  if (version > FORMAT_VERSION)
+    throw atLine(line, `${said}. Install a version of it as new as the one that wrote the file`);
+  if (version < FORMAT_VERSION) throw atLine(line, `${said}. Export again with a version that writes that`);
 }
 
 function checkFooter(
   line: number,
   { records }: Record<string, unknown>,
   counts: Record<RecordType, number>,
-  version: number,
 ): void {
   const said = (typeof records === 'object' && records !== null ? records : {}) as Record<string, unknown>;
   for (const type of RECORD_TYPES)
-    if ((version < (ADDED_TYPES[type] ?? 0) ? 0 : said[type]) !== counts[type])
+    if (said[type] !== counts[type])
       throw atLine(
         line,
         `the footer does not agree with the file, which has ${counts[type]} ${type} records: lines are missing or were added`,

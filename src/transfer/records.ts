@@ -20,32 +20,8 @@ import { RELEASE_STATES } from '../store/releases';
 /** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
 export const FORMAT = 'licensing-gateway export';
+/** A change of the fields is a new version. */
 export const FORMAT_VERSION = 7;
-/** The oldest version that is still read. */
-export const OLDEST_VERSION = 1;
-/** What records of earlier versions lack: by the version that brought the fields, and the record's type. */
-const ADDED_FIELDS: Record<number, Partial<Record<string, Record<string, unknown>>>> = {
-  2: { event: { times: 1, last_at: null }, access: { times: 1, last_at: null } },
-  3: {
-    plan: { after_expiry: 'nothing', free_staging: false },
-    product: { includes: [], renew_url: null, support_url: null, reminders: false },
-    license: { metadata: {}, revision: 0, issued_by: null },
-    activation: { key_id: null, free: false, site: null },
-    access: { key_id: null },
-  },
-  4: { plan: { self_service_moves: 3 } },
-  5: { activation: { held_until: null }, access: { site: null, installed_version: null } },
-  7: { order: { language: null, mail: null }, shop: { owner: null, mail: null } },
-};
-
-/** Types that files of earlier versions do not count: by the version that brought them. */
-export const ADDED_TYPES: Partial<Record<RecordType, number>> = {
-  shop: 5,
-  sku: 5,
-  order: 5,
-  signing_key: 5,
-  shop_link: 6,
-};
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -373,59 +349,6 @@ export function fromRow<T extends RowType>(type: T, row: WholeRow): RecordOf<T> 
   return Object.fromEntries(
     columnsOf(type).map(([name, column, field]) => [name, field.fromSql(row[column] as SqlValue)]),
   ) as RecordOf<T>;
-}
-
-/** Converts a record of an earlier format version to the current one. */
-export function upgradeRecord(
-  type: RecordType,
-  record: Record<string, unknown>,
-  version: number,
-): Record<string, unknown> {
-  const value =
-    type === 'license'
-      ? withKeyStarts(version < 3 ? withOneKey(record) : record)
-      : type === 'order' && version < 7
-        ? withPayments(record)
-        : record;
-  const missing = Object.entries(ADDED_FIELDS).flatMap(([since, added]) =>
-    version < Number(since) ? Object.entries(added[type] ?? {}) : [],
-  );
-  return missing.length === 0 ? value : { ...value, ...Object.fromEntries(missing) };
-}
-
-/** Keys that were exported before their beginnings were stored are not found by them. */
-function withKeyStarts(license: Record<string, unknown>): Record<string, unknown> {
-  const { keys } = license;
-  if (!Array.isArray(keys)) return license;
-  return {
-    ...license,
-    keys: keys.map((key: unknown) =>
-      typeof key === 'object' && key !== null ? { key_start: null, ...key } : key,
-    ),
-  };
-}
-
-/** A licence had one key, in fields of its own. Licences' ids are unique, so they can be their keys' ids too. */
-function withOneKey({ key_digest, key_hint, key_sealed, ...license }: Record<string, unknown>) {
-  const { id, created_at } = license;
-  const terms = { label: null, activation_limit: null, ends_at: null, replaced_by: null };
-  return {
-    ...license,
-    main_key_id: id,
-    keys: [{ id, key_digest, key_hint, key_sealed, ...terms, created_at }],
-  };
-}
-
-/** Events told nothing of their payment. */
-function withPayments({ events, ...order }: Record<string, unknown>) {
-  const added = { payment: null, renews_itself: null, reduced: null };
-  const isObject = (one: unknown): one is object => typeof one === 'object' && one !== null;
-  return {
-    ...order,
-    events: Array.isArray(events)
-      ? events.map((one: unknown) => (isObject(one) ? { ...one, ...added } : one))
-      : events,
-  };
 }
 
 /** The fault that keeps a line from being a record of this type, without repeating values; undefined: none */

@@ -172,12 +172,6 @@ test('an address that is taken stops the start, and the setting is named', async
   await new Promise((resolve) => taken.close(resolve));
 });
 
-test('several workers stop the start in one line, which says what to do instead', async () => {
-  await expect(start({ LICENSING_WORKERS: '2' })).rejects.toThrow(
-    /^The service ended with exit code 1\.\nlicensing-gateway cannot start: LICENSING_WORKERS reads "2", .*systemctl enable --now licensing@1 licensing@2 \(docs\/production\.md, "Several instances"\)\.$/,
-  );
-});
-
 test('a database that is not there stops the start in one line', async () => {
   const url = `mysql://shop:S3cret@${await unusedAddress()}/licences`;
   const failed = await start({ LICENSING_DATABASE_URL: url }).catch(

@@ -4,6 +4,7 @@ import type { RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
 import { canonicalKey, generateKey } from '../../src/licensing/core/keys';
 import type { Db } from '../../src/store/database';
+import { NEXT_MIGRATION, NEXT_VERSION } from '../support/next-version';
 import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { startMariaDb, type MariaDb } from '../support/servers';
@@ -307,17 +308,14 @@ describe('a service process and the operator command on one SQLite file', () => 
     const settings = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'shared.sqlite')}` };
     const db = await openMigrated(settings);
     const service = await startServiceProcess(settings);
-    const shop = operator(settings);
-    expect(await shop.json(['migrate'])).toEqual({ run: [] });
-    // As an upgrade of the program leaves it.
-    await db('licensing_migrations').where({ name: '017_free_staging' }).delete();
-    const refused = await shop.run(['migrate']);
+    const next = operator(settings);
+    const refused = await next.run(['migrate'], { env: NEXT_VERSION });
     expect([refused.code, refused.stderr]).toEqual([
       1,
       expect.stringContaining('Stop it, migrate, and start it again.'),
     ]);
     await service.stop();
-    expect(await shop.json(['migrate'])).toEqual({ run: ['017_free_staging'] });
+    expect(await next.json(['migrate'], { env: NEXT_VERSION })).toEqual({ run: [NEXT_MIGRATION] });
     await db.destroy();
   });
 

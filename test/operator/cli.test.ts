@@ -319,14 +319,12 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       ...(await backend()),
     };
     shop = operator(settings);
-    const pending = await shop.json<{ pending: string[]; contracting: string[]; completed: string[] }>([
+    const { pending, completed } = await shop.json<Record<'pending' | 'completed', string[]>>([
       ...['migrate', '--status'],
     ]);
-    expect(pending.completed).toEqual([]);
-    expect(pending.pending.length).toBeGreaterThanOrEqual(7);
-    expect(await shop.json(['migrate'])).toEqual({
-      run: [...pending.pending, ...pending.contracting].sort(),
-    });
+    expect(completed).toEqual([]);
+    expect(pending.length).toBeGreaterThan(0);
+    expect(await shop.json(['migrate'])).toEqual({ run: pending });
     expect(await shop.run(['migrate'])).toEqual({
       code: 0,
       stdout: 'The database was up to date already.\n',

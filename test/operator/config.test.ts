@@ -155,10 +155,6 @@ describe('a good value', () => {
     expect(config.warnings).toEqual([]);
   });
 
-  it('of LICENSING_WORKERS, an earlier setting, may stay when it is 1', () => {
-    expect(read({ LICENSING_WORKERS: '1' }).warnings).toEqual([]);
-  });
-
   it('is not needed where there is a default', () => {
     const { envFile, ...config } = read({});
     expect(envFile).toBe('/dev/null');
@@ -505,8 +501,6 @@ describe('a bad value stops the start, with the name of the variable and what is
     ),
     ['LICENSING_DATABASE_CONNECTIONS', '1', 'from 2 to 1000'],
     ['LICENSING_DATABASE_CONNECTIONS', '1001', 'from 2 to 1000'],
-    ['LICENSING_WORKERS', '2', 'systemctl enable --now licensing@1 licensing@2'],
-    ['LICENSING_WORKERS', 'many', 'a process is one instance'],
     ['LICENSING_RATE_WINDOW', '86401', 'from 1 to 86400'],
     ['LICENSING_LOG_DAYS', '36501', 'from 1 to 36500'],
     ['LICENSING_LOG_LEVEL', 'verbose', 'trace, debug, info, warn, error, fatal, silent'],
@@ -607,7 +601,7 @@ describe('the file of settings', () => {
 
   it('makes nobody guess about a misspelled name, here or in the environment', () => {
     const path = file(
-      'LICENSING_DATABASE_URL=sqlite:/x\nLICENSING_RATELIMIT=S3cret\nOTHER=1\nLISENCING_WORKERS=S3cret\nlicensing_log_days=S3cret\n',
+      'LICENSING_DATABASE_URL=sqlite:/x\nLICENSING_RATELIMIT=S3cret\nOTHER=1\nLISENCING_LISTEN=S3cret\nlicensing_log_days=S3cret\n',
     );
     const { warnings } = readConfig({
       LICENSING_ENV_FILE: path,
@@ -618,7 +612,7 @@ describe('the file of settings', () => {
     for (const [name, meant] of [
       ['LICENSING_RATELIMIT', 'LICENSING_RATE_LIMIT'],
       ['LICENSING_KEY_SECERT', 'LICENSING_KEY_SECRET'],
-      ['LISENCING_WORKERS', 'LICENSING_WORKERS'],
+      ['LISENCING_LISTEN', 'LICENSING_LISTEN'],
       ['licensing_log_days', 'LICENSING_LOG_DAYS'],
     ])
       expect(warnings).toContainEqual(
@@ -629,7 +623,7 @@ describe('the file of settings', () => {
 
   it('says which lines of the file set nothing, or are set aside by another', () => {
     const path = file(
-      `# LICENSING_WORKERS 3
+      `# LICENSING_LISTEN 3
 LICENSING_DATABASE_URL=sqlite:/x
 LICENSING_RATE_LIMIT 100
   export LICENSING RATE_WINDOW=30

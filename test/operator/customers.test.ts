@@ -7,7 +7,6 @@ import type { Settings } from '../../src/config';
 import { queueMail } from '../../src/mail/queue';
 import { table, type Db, type TableName } from '../../src/store/database';
 import { TEXT_COLUMNS } from '../../src/store/personal-data';
-import { sumUp } from '../../src/licensing/statistics';
 import {
   deleteCustomer,
   listCustomers,
@@ -18,7 +17,6 @@ import { eraseCustomer } from '../../src/privacy/erase-customer';
 import type { OrderMessage } from '../../src/orders/message';
 import { recordOrder } from '../../src/orders/record';
 import { customerDigest } from '../../src/store/customer-digest';
-import { holdLease } from '../../src/store/leases';
 import { operator, type Operator } from '../support/operator';
 import { eventually, startProcess, temporaryFolder } from '../support/processes';
 import {
@@ -665,27 +663,5 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     await expect(resolveCustomer(db, customerDigest('csv@example.com'))).rejects.toMatchObject({
       code: 'NOT_FOUND',
     });
-
-    const licenses = () => db(table(db, 'licenses'));
-    await licenses().where({ id: own.id }).update({ customer: 'old@example.com' });
-    await licenses().where({ id: team.id }).update({ customer: null });
-    await licenses().where({ id: marys.id }).update({ customer_digest: null });
-    for (const [license_id, action] of [
-      [own.id, 'set-customer'],
-      [team.id, 'erase-customer'],
-      [marys.id, 'issue'],
-    ])
-      await db(table(db, 'events')).insert({
-        license_id,
-        action,
-        at: '2026-11-20 10:00:00',
-        actor: 'operator:old',
-      });
-    const lease = { name: 'test', holder: 'test' };
-    await holdLease(db, lease, new Date());
-    await sumUp(db, lease, () => new Date());
-    await expectFound('old@example.com');
-    await expectFound('mary.jane@example.com');
-    expect(await licenses().where({ id: team.id }).pluck('customer_digest')).toEqual([null]);
   });
 });

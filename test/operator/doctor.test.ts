@@ -410,7 +410,7 @@ describe('the database', () => {
   test('an older and a newer schema', async () => {
     const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
     const empty = await doctor(settings);
-    expectFinding(empty, 'SCHEMA_OLD', 'problem', '001_products');
+    expectFinding(empty, 'SCHEMA_OLD', 'problem', '001_schema');
     expectUnchecked(empty, 'PACKAGES', 'KEY_SECRET', 'COUNTERS');
     const db = await open(settings);
     await db(table(db, 'migrations')).insert({

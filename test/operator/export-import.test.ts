@@ -195,20 +195,6 @@ function lines(file: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-const LATER_FIELDS = {
-  ...{ times: 1, last_at: 1, after_expiry: 1, free_staging: 1, self_service_moves: 1 },
-  ...{ key_id: 1, free: 1, site: 1, keys: 1, main_key_id: 1, held_until: 1 },
-  ...{ includes: 1, renew_url: 1, support_url: 1, reminders: 1, metadata: 1, revision: 1, issued_by: 1 },
-};
-
-/** A record as the first version of the format had it. */
-function asFirst(one: Record<string, unknown>): Record<string, unknown> {
-  const fields = Object.entries(one).filter(([name]) => !(name in LATER_FIELDS));
-  if (one.type !== 'license') return Object.fromEntries(fields);
-  const { key_digest, key_hint, key_sealed } = keysOf(one).find(({ id }) => id === one.main_key_id)!;
-  return { ...Object.fromEntries(fields), key_digest, key_hint, key_sealed };
-}
-
 const keysOf = (license: Record<string, unknown>) => license.keys as KeyRecord[];
 
 /** Whether an event names a key. */
@@ -506,45 +492,6 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       {},
       {},
     ]);
-  });
-
-  it('of an earlier version of the format is read: each event and access was one, no plan gave more', async () => {
-    const to = await place(kind);
-    const old = lines(file)
-      .filter(
-        ({ type }) =>
-          !['header', 'footer', 'shop', 'sku', 'order', 'shop_link', 'signing_key'].includes(type as string),
-      )
-      .filter((one) => !namesKey(one))
-      .map(asFirst);
-    const counts: Record<string, number> = {};
-    for (const { type } of old) counts[type as string] = (counts[type as string] ?? 0) + 1;
-    const text = [{ ...HEADER, version: 1 }, ...old, { type: 'footer', records: counts }]
-      .map((one) => JSON.stringify(one))
-      .join('\n');
-    expect((await importJson(to, writeText(text))).records.event).toMatchObject({ new: counts.event });
-    const imported = await rows<{ times: number; last_at: string | null }>(to.db, 'events');
-    expect(new Set(imported.map(({ times, last_at }) => `${times} ${last_at}`))).toEqual(new Set(['1 null']));
-    const plans = await rows<{ after_expiry: string; free_staging: number; self_service_moves: number }>(
-      to.db,
-      'plans',
-    );
-    expect(plans.map(({ after_expiry }) => after_expiry)).toEqual(['nothing', 'nothing', 'nothing']);
-    expect(plans.map(({ free_staging }) => free_staging)).toEqual([0, 0, 0]);
-    expect(plans.map(({ self_service_moves }) => self_service_moves)).toEqual([3, 3, 3]);
-    const activations = await rows<{ identifier: string; site: string | null }>(to.db, 'activations');
-    expect(activations.find(({ identifier }) => identifier === 'dev.client.co.uk')).toMatchObject({
-      ...{ key_id: null, free: 0, site: 'client.co.uk' },
-    });
-    await expectCountersExact(to.db);
-    // What was counted on the same rows since is the same event. Keys, metadata and revisions are new.
-    const again = await importJson(to, file);
-    const events = lines(file).filter((one) => one.type === 'event');
-    expect(again.records.event).toMatchObject({ new: events.filter(namesKey).length });
-    expect(again.records.license).toMatchObject({ new: 0, changed: 4, conflicting: 0 });
-    expect((await contents(to.db)).key).toHaveLength((await contents(source.db)).key.length);
-    await expectCountersExact(to.db);
-    expect(totals(await importJson(to, file))).toMatchObject({ new: 0, changed: 0, conflicting: 0 });
   });
 
   it('brings the one of two equal events that is missing', async () => {
@@ -922,7 +869,12 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 8.*Install a version/,
+      /^error: Line 1: the file has format version 8, and this program reads 7\. Install a version/,
+    ],
+    [
+      'an older format',
+      (l) => [JSON.stringify({ ...HEADER, version: HEADER.version - 1 }), ...l.slice(1)].join('\n'),
+      /^error: Line 1: the file has format version 6, and this program reads 7\. Export again with a version/,
     ],
     [
       'another kind of file',

@@ -15,10 +15,6 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
-import { migrationNames } from '../../migrations';
-import { readConfig } from '../../src/config';
-import { openDatabase } from '../../src/store/database';
-import { migrationConfig } from '../../src/store/migrate';
 import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase, PREFIX } from '../support/service';
@@ -352,36 +348,6 @@ describe('licensing init --joomla-root', () => {
     }
     writeFileSync(envFile, before);
     expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
-  });
-
-  test('brings tables of an earlier version up to date, and says how to finish that', async () => {
-    expect(await licensing('init', '--joomla-root', site)).toMatchObject({ code: 0 });
-    const plan = '--product 1 --name One --activation-type domain --activation-limit 1';
-    for (const command of ['product add --name Example --id 1', `plan add ${plan}`, 'license issue --plan 1'])
-      expect(await licensing(...command.split(' '))).toMatchObject({ code: 0 });
-    const { stdout: key } = await licensing('license', 'reveal', '1');
-    const settings = readConfig({ LICENSING_ENV_FILE: envFile }, {});
-    const db = openDatabase(settings.database, settings.tablePrefix);
-    try {
-      const later = migrationNames.slice(migrationNames.indexOf('013_license_keys'));
-      for (const name of later.reverse())
-        await db.migrate.down({ ...migrationConfig(settings.tablePrefix), name });
-    } finally {
-      await db.destroy();
-    }
-    const before = readFileSync(envFile, 'utf8');
-    writeFileSync(envFile, '');
-    const refused = await licensing('init', '--joomla-root', site);
-    expect(refused.stderr).toMatch(/sealed.*Put the LICENSING_KEY_SECRET line back into/s);
-    writeFileSync(envFile, before);
-    const { code, stderr } = await licensing('init');
-    expect({ code, stderr }).toEqual({
-      code: 0,
-      stderr: expect.stringMatching(/Restart every instance now\. Then run "licensing migrate --finish"/),
-    });
-    expect(await licensing('migrate', '--finish')).toMatchObject({ code: 0, stderr: '' });
-    expect(await licensing('license', 'reveal', '1')).toMatchObject({ code: 0, stdout: key });
-    expect((await licensing('init')).stderr).not.toContain('Restart every instance');
   });
 
   test('--dry-run tells what it would do and does nothing', async () => {

@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import { migrationNames } from '../../migrations';
-import { readConfig } from '../../src/config';
-import { openDatabase, table } from '../../src/store/database';
-import { migrate } from '../../src/store/migrate';
+import { table } from '../../src/store/database';
 import { operator, type Operator } from '../support/operator';
 import { eventually, temporaryFolder } from '../support/processes';
 import {
   ONE_BACKEND,
   countTimes,
-  createMariaDbDatabase,
   PREFIX,
-  rows,
   startTestService,
   storedLicense,
   type TestService,
@@ -601,53 +596,4 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       });
     });
   });
-});
-
-it('finishes an upgrade when it is told to, and says until then what is left', async () => {
-  const url = await createMariaDbDatabase();
-  const settings = { LICENSING_DATABASE_URL: url, LICENSING_PACKAGES_DIR: temporaryFolder() };
-  const shop = operator(settings);
-  const status = () => shop.json<{ pending: string[]; contracting: string[] }>(['migrate', '--status']);
-  const none = await status();
-  expect(none.pending).toContain('013_license_keys');
-  expect(none.contracting).toEqual(['019_drop_license_keys']);
-  expect((await shop.run(['migrate', '--status'])).stderr).toBe('');
-  // An empty database has nobody to wait for.
-  expect(await shop.json(['migrate'])).toEqual({ run: migrationNames });
-  expect(await status()).toMatchObject({ pending: [], contracting: [] });
-
-  const { database } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
-  const db = openDatabase(database, '');
-  try {
-    const left = '019_drop_license_keys';
-    await db.schema.alterTable(table(db, 'licenses'), (licenses) => {
-      licenses.string('key_digest', 64).nullable();
-      licenses.string('key_hint', 16).nullable();
-      licenses.string('key_sealed', 512).nullable();
-    });
-    await db(table(db, 'migrations')).where({ name: left }).delete();
-    expect(await migrate(db, database)).toEqual([]);
-    const warned =
-      /^Restart every instance now\. Then run "licensing migrate --finish".*019_drop_license_keys/;
-    for (const args of [['migrate', '--status'], ['migrate']])
-      expect(await shop.run(args)).toMatchObject({ code: 0, stderr: expect.stringMatching(warned) });
-    expect(await status()).toMatchObject({ pending: [], contracting: [left] });
-    const { findings } = JSON.parse((await shop.run(['doctor', '--json'])).stdout) as {
-      findings: { code: string; level: string; remedy: string }[];
-    };
-    expect(findings.find(({ code }) => code === 'SCHEMA_UNFINISHED')).toMatchObject({
-      level: 'warning',
-      remedy: 'Restart every instance, then: licensing migrate --finish',
-    });
-    expect(await shop.run(['migrate', '--finish', '--json'])).toEqual({
-      code: 0,
-      stdout: `${JSON.stringify({ run: [left] })}\n`,
-      stderr: '',
-    });
-    expect(await db.schema.hasColumn(table(db, 'licenses'), 'key_digest')).toBe(false);
-    expect(await shop.json(['migrate', '--finish'])).toEqual({ run: [] });
-    expect(await rows(db, 'licenses')).toEqual([]);
-  } finally {
-    await db.destroy();
-  }
 });

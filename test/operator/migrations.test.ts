@@ -11,6 +11,7 @@ import { startService } from '../../src/service';
 import { openDatabase, type Db } from '../../src/store/database';
 import { lockMigrations } from '../../src/store/migrate';
 import { DatabaseUnusable } from '../../src/store/error-messages';
+import { NEXT_MIGRATION, NEXT_VERSION } from '../support/next-version';
 import { operator } from '../support/operator';
 import { endProcess, eventually, temporaryFolder } from '../support/processes';
 import { startRefusingServer } from '../support/refusing-server';
@@ -26,6 +27,7 @@ import {
 
 jest.setTimeout(120_000);
 
+const [SCHEMA] = migrationNames() as [string];
 const CLI = join(__dirname, '../../dist/src/cli.js');
 
 const startKnex = (args: string[], settings: Settings): Running =>
@@ -106,11 +108,9 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
     const settings = await createSettings();
     const ended = await Promise.all(starts.map((start) => start(settings).ended));
     expectSuccess(ended);
-    expect(await recorded(open(settings))).toEqual(migrationNames);
+    expect(await recorded(open(settings))).toEqual([SCHEMA]);
     // One of them did all of it.
-    const ran = ended.filter(
-      ({ stdout }) => stdout.includes('001_products') || stdout.includes('Batch 1 run'),
-    );
+    const ran = ended.filter(({ stdout }) => stdout.includes(SCHEMA) || stdout.includes('Batch 1 run'));
     expect(ran).toHaveLength(1);
     await expectToServe(settings);
   });
@@ -126,7 +126,7 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
     expectSuccess([await startKnexLatest(second).ended]);
     expect(JSON.parse((await migrate(second)).stdout)).toEqual({ run: [] });
     const status = await operator(second).run(['migrate', '--status', '--json']);
-    expect(JSON.parse(status.stdout)).toEqual({ pending: [], contracting: [], completed: migrationNames });
+    expect(JSON.parse(status.stdout)).toEqual({ pending: [], completed: [SCHEMA] });
   });
 
   test('a database that is newer than the code is refused in words by everything, and not changed', async () => {
@@ -134,7 +134,6 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
     expectSuccess([await migrate(settings)]);
     const db = open(settings);
     await db('licensing_migrations').insert({ name: '999_from_the_future', batch: 2 });
-    await db('licensing_migrations').where({ name: '007_events' }).delete();
     const before = await recorded(db);
 
     const refused = [
@@ -156,36 +155,51 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
   test('a database that is older than the code is refused at the start, which names the remedy', async () => {
     const settings = await createSettings();
     await expect(startServiceProcess(settings)).rejects.toThrow(
-      /cannot start: .*(?:001_products.*Run|There is no database .* make a new database there:) "licensing migrate"/,
+      /cannot start: .*(?:001_schema.*Run|There is no database .* make a new database there:) "licensing migrate"/,
     );
     expectSuccess([await migrate(settings)]);
-    const db = open(settings);
-    await db.schema.dropTable('licensing_events');
-    const gone = ['007_events', '009_repeats', '010_unknown_key_hints'];
-    await db('licensing_migrations').whereIn('name', gone).delete();
-    const logged = { at: '2026-03-20 10:00:00', endpoint: 'download', outcome: 'LICENSE_NOT_FOUND' };
-    for (const [license_id, key_hint] of [
-      [null, 'pass'],
-      [null, 'A3B4C5D6'],
-      [7, 'of-7'],
-    ])
-      await db('licensing_access_log').insert({ ...logged, license_id, key_hint });
-    await expect(startServiceProcess(settings)).rejects.toThrow(
-      /cannot start: .*\(missing: 007_events, 009_repeats, 010_unknown_key_hints\)\. Run "licensing migrate"/,
+    await expect(startServiceProcess(settings, NEXT_VERSION)).rejects.toThrow(
+      /cannot start: .*\(missing: 002_notes\)\. Run "licensing migrate"/,
     );
-    const command = await operator(settings).run(['product', 'list']);
+    const next = (...args: string[]) => operator(settings).run(args, { env: NEXT_VERSION });
+    const command = await next('product', 'list');
     expect(command).toMatchObject({ code: 1, stdout: '' });
     expect(command.stderr).toContain('Run "licensing migrate"');
-    expect(JSON.parse((await migrate(settings)).stdout)).toEqual({ run: gone });
-    // What of an unknown key was kept that is not one of ours may be the end of a password.
-    const accesses = await rows<{ key_hint: string | null; times: number }>(db, 'access_log');
-    expect(accesses.map(({ key_hint, times }) => [key_hint, times])).toEqual([
-      [null, 1],
-      ['A3B4C5D6', 1],
-      ['of-7', 1],
-    ]);
-    await expectToServe(settings);
+    const status = await next('migrate', '--status', '--json');
+    expect(JSON.parse(status.stdout)).toEqual({ pending: [NEXT_MIGRATION], completed: [SCHEMA] });
+    const { stdout } = await next('migrate', '--json');
+    expect(JSON.parse(stdout)).toEqual({ run: [NEXT_MIGRATION] });
+    expect(await recorded(open(settings))).toEqual([SCHEMA, NEXT_MIGRATION]);
   });
+
+  test.each(['001_products', '001_schema_0'])(
+    'tables of another version before 1.0.0 (%s) are refused in words by everything, and not changed',
+    async (first) => {
+      const settings = await createSettings();
+      expectSuccess([await migrate(settings)]);
+      const db = open(settings);
+      await db('licensing_migrations').update({ name: first });
+      await db('licensing_migrations').insert({ name: '002_plans', batch: 1 });
+      const words = new RegExp(`tables of another version before 1\\.0\\.0 \\(${first}\\)`);
+      const remedy =
+        /"licensing export" with the version that made them, .*"licensing import" .* on a new database \(docs\/upgrade\.md, "Tables of another version"\)/;
+      for (const args of [['migrate'], ['migrate', '--status'], ['product', 'list'], ['init']]) {
+        const { code, stderr } = await operator(settings).run(args);
+        expect(code).toBe(1);
+        expect(stderr).toMatch(words);
+        expect(stderr).toMatch(remedy);
+      }
+      const knex = await startKnexLatest(settings).ended;
+      expect([knex.code, knex.stdout + knex.stderr]).toEqual([1, expect.stringMatching(words)]);
+      const start = startServiceProcess(settings);
+      await expect(start).rejects.toThrow(words);
+      await expect(start).rejects.toThrow(remedy);
+      const { stdout } = await operator(settings).run(['doctor', '--json']);
+      const { findings } = JSON.parse(stdout) as { findings: Record<string, string>[] };
+      expect(findings.find(({ code }) => code === 'SCHEMA_OTHER')).toMatchObject({ level: 'problem' });
+      expect(await recorded(db)).toEqual([first, '002_plans']);
+    },
+  );
 
   test('a table prefix of 15 characters works, beside other tables of the same names', async () => {
     const settings = await createSettings();
@@ -217,7 +231,7 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
 
     const second = { ...settings, LICENSING_TABLE_PREFIX: 'second_' };
     const made = await migrate(second);
-    expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('001_products') });
+    expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(SCHEMA) });
     // It may be a mistyped one as well.
     expect(made.stderr).toMatch(/^note: .*\(jos_licensing_\.\.\.\)\. If those are meant, correct LICENSING/);
     expectSuccess([await migrate(second)]);
@@ -226,9 +240,6 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
 });
 
 describe('a migration that was killed half-way', () => {
-  /** Half-way lasts as long as the test needs: recording the fourth migration takes its time. */
-  const SLOW = '004_activations';
-
   test.each([
     ['"licensing migrate"', startMigrate],
     ['"knex migrate:latest"', startKnexLatest],
@@ -238,7 +249,7 @@ describe('a migration that was killed half-way', () => {
     expectSuccess([await startKnex(['migrate:list'], settings).ended]);
     await connection.query(
       `CREATE TRIGGER slow BEFORE INSERT ON licensing_migrations FOR EACH ROW
-       IF NEW.name = '${SLOW}' THEN DO SLEEP(60); END IF`,
+       IF NEW.name = '${SCHEMA}' THEN DO SLEEP(60); END IF`,
     );
     const killed = startMigrate(settings);
     const sleeper = await eventually(async () => {
@@ -254,15 +265,16 @@ describe('a migration that was killed half-way', () => {
     await eventually(() => connection.query('SET STATEMENT lock_wait_timeout = 1 FOR DROP TRIGGER slow'));
 
     const db = open(settings);
-    expect(await recorded(db)).toEqual(migrationNames.slice(0, migrationNames.indexOf(SLOW)));
+    expect(await recorded(db)).toEqual([]);
     expect(await db('licensing_migrations_lock').pluck('is_locked')).toEqual([1]);
     expect(await db.schema.hasTable('licensing_activations')).toBe(true);
+    // As if it had been killed some tables earlier.
+    for (const last of ['idempotency', 'leases', 'order_licenses'])
+      await db.schema.dropTable(`licensing_${last}`);
 
     expect(await next(settings).ended).toMatchObject({ code: 0 });
-    // Tables that were not made in one go may be in use.
-    expectSuccess([await startLicensing(['migrate', '--finish'], settings).ended]);
-    // The contracting one ran last.
-    expect((await recorded(db)).sort()).toEqual(migrationNames);
+    expect(await recorded(db)).toEqual([SCHEMA]);
+    expect(await db.schema.hasTable('licensing_idempotency')).toBe(true);
     expect(await db('licensing_migrations_lock').pluck('is_locked')).toEqual([0]);
     await expectToServe(settings);
   });
@@ -272,7 +284,7 @@ describe('a migration that was killed half-way', () => {
     expectSuccess([await startKnex(['migrate:list'], settings).ended]);
     const db = open(settings);
     await db.raw(
-      `CREATE TRIGGER slow BEFORE INSERT ON licensing_migrations WHEN NEW.name = '${SLOW}' BEGIN
+      `CREATE TRIGGER slow BEFORE INSERT ON licensing_migrations WHEN NEW.name = '${SCHEMA}' BEGIN
          SELECT max(i) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 1e12);
        END`,
     );
@@ -294,10 +306,10 @@ describe('a migration that was killed half-way', () => {
     await endProcess(killed.process, 'SIGKILL');
     await db.raw('PRAGMA busy_timeout = 5000');
     await db.raw('DROP TRIGGER slow');
-    expect(await recorded(db)).not.toContain(SLOW);
+    expect(await recorded(db)).not.toContain(SCHEMA);
 
     expectSuccess([await migrate(settings)]);
-    expect(await recorded(db)).toEqual(migrationNames);
+    expect(await recorded(db)).toEqual([SCHEMA]);
     expect(await db('licensing_migrations_lock').pluck('is_locked')).toEqual([0]);
     await expectToServe(settings);
   });

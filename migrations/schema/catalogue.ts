@@ -1,0 +1,44 @@
+import type { Tables } from '../tables';
+
+export const catalogue: Tables = (t) => ({
+  products: {
+    columns: {
+      id: t.smallId,
+      name: `${t.text(190)} NOT NULL`,
+      element: `${t.text(100)} NULL`,
+      created_at: `${t.time} NOT NULL`,
+      // The operator's latest options, as JSON, so that the next write of the file needs none.
+      update_xml: `${t.longText} NULL`,
+      includes_all: `${t.count} NOT NULL DEFAULT 0`,
+      renew_url: `${t.text(500)} NULL`,
+      support_url: `${t.text(500)} NULL`,
+      // Whether customers are reminded by mail before their licence ends.
+      reminders: `${t.flag} NOT NULL DEFAULT 0`,
+    },
+  },
+  product_includes: {
+    columns: { product_id: `${t.smallRef} NOT NULL`, included_id: `${t.smallRef} NOT NULL` },
+    primary: ['product_id', 'included_id'],
+    indexes: [['included_id']],
+    references: { product_id: 'products', included_id: 'products' },
+  },
+  plans: {
+    columns: {
+      id: t.smallId,
+      product_id: `${t.smallRef} NOT NULL`,
+      name: `${t.text(190)} NOT NULL`,
+      activation_type: `${t.ascii(16)} NOT NULL`,
+      activation_limit: `${t.count} NOT NULL`,
+      duration: `${t.ascii(16)} NULL`,
+      created_at: `${t.time} NOT NULL`,
+      // What an expired licence may still do.
+      after_expiry: `${t.ascii(16)} NOT NULL DEFAULT 'nothing'`,
+      // Whether staging and local sites take no slot.
+      free_staging: `${t.flag} NOT NULL DEFAULT 0`,
+      // How many sites a customer may remove on the customer's page within 30 days.
+      self_service_moves: `${t.count} NOT NULL DEFAULT 3`,
+    },
+    indexes: [['product_id']],
+    references: { product_id: 'products' },
+  },
+});

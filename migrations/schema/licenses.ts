@@ -1,0 +1,43 @@
+import type { Tables } from '../tables';
+
+export const licenses: Tables = (t) => ({
+  licenses: {
+    columns: {
+      id: t.id,
+      plan_id: `${t.smallRef} NOT NULL`,
+      status: `${t.ascii(16)} NOT NULL`,
+      activation_limit: `${t.count} NOT NULL`,
+      activations_used: `${t.count} NOT NULL DEFAULT 0`,
+      customer: `${t.text(190)} NULL`,
+      reference: `${t.text(190)} NULL`,
+      expires_at: `${t.time} NULL`,
+      last_check_at: `${t.time} NULL`,
+      last_check_ip: `${t.ascii(45)} NULL`,
+      check_count: `${t.bigCount} NOT NULL DEFAULT 0`,
+      created_at: `${t.time} NOT NULL`,
+      // The shop's own names and texts, as a JSON object.
+      metadata: 'TEXT NULL',
+      // The number of the latest change.
+      revision: `${t.bigCount} NOT NULL DEFAULT 0`,
+      main_key_id: `${t.ref} NULL`,
+      // The name of the token that issued it: such a token sees only its own licences.
+      issued_by: `${t.text(190)} NULL`,
+      // By which a customer is found without naming the address.
+      customer_digest: `${t.ascii(32)} NULL`,
+    },
+    unique: [['reference']],
+    // Lists are filtered and paged by those with `status`, where `id` is the page's order.
+    indexes: [
+      ['customer'],
+      ['expires_at'],
+      ['plan_id'],
+      ['issued_by'],
+      ['status', 'id', 'expires_at'],
+      ['status', 'expires_at'],
+      ['plan_id', 'status', 'id', 'expires_at'],
+      ['plan_id', 'status', 'expires_at'],
+      ['customer_digest'],
+    ],
+    references: { plan_id: 'plans' },
+  },
+});

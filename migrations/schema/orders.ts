@@ -1,0 +1,92 @@
+import type { Tables } from '../tables';
+
+/**
+ * Orders, their events as they came, and what each line did to licences. Digests tell orders and events apart to the
+ * byte: MySQL compares texts without the spaces at their end.
+ */
+export const orders: Tables = (t) => ({
+  orders: {
+    columns: {
+      id: t.id,
+      shop: `${t.ascii(40)} NOT NULL`,
+      number: `${t.text(100)} NOT NULL`,
+      digest: `${t.digest} NOT NULL`,
+      // The name of the token that posted it first.
+      owner: `${t.text(190)} NULL`,
+      own_only: `${t.flag} NOT NULL DEFAULT 0`,
+      customer: `${t.text(190)} NULL`,
+      customer_name: `${t.text(190)} NULL`,
+      customer_digest: `${t.ascii(32)} NULL`,
+      is_test: `${t.flag} NOT NULL DEFAULT 0`,
+      state: `${t.ascii(16)} NOT NULL`,
+      created_at: `${t.time} NOT NULL`,
+      // The customer's, as the shop told it.
+      language: `${t.ascii(8)} NULL`,
+      // What the shop's `mail` was when the order issued.
+      mail: `${t.ascii(8)} NULL`,
+    },
+    unique: [['digest']],
+    indexes: [
+      ['shop'],
+      ['shop', 'state'],
+      ['state'],
+      ['owner'],
+      ['owner', 'state'],
+      ['number'],
+      ['customer_digest'],
+      ['customer_name'],
+    ],
+  },
+  order_events: {
+    columns: {
+      id: t.id,
+      order_id: `${t.ref} NOT NULL`,
+      event: `${t.ascii(32)} NOT NULL`,
+      event_id: `${t.text(190)} NULL`,
+      identity: `${t.digest} NOT NULL`,
+      at: `${t.time} NOT NULL`,
+      received_at: `${t.time} NOT NULL`,
+      actor: `${t.text(190)} NOT NULL`,
+      partial: `${t.flag} NOT NULL DEFAULT 0`,
+      is_test: `${t.flag} NOT NULL DEFAULT 0`,
+      effect: `${t.ascii(16)} NOT NULL`,
+      lines_json: `${t.longText} NULL`,
+      outcome_json: `${t.longText} NOT NULL`,
+      payment: `${t.text(190)} NULL`,
+      renews_itself: `${t.flag} NULL`,
+      // What the shop's rules do with licences that an upgrade takes away.
+      reduced: `${t.ascii(16)} NULL`,
+    },
+    unique: [['order_id', 'identity']],
+  },
+  // `awaited` is set while a line waits, to the digest of the article or order that it waits for, so that whatever
+  // arrives finds the lines that wait for it.
+  order_lines: {
+    columns: {
+      id: t.id,
+      order_id: `${t.ref} NOT NULL`,
+      line: `${t.text(100)} NOT NULL`,
+      sku: `${t.text(190)} NULL`,
+      plan_id: `${t.smallRef} NULL`,
+      quantity: `${t.smallRef} NOT NULL`,
+      renews_json: `${t.longText} NULL`,
+      waits_for: `${t.ascii(32)} NULL`,
+      awaited: `${t.digest} NULL`,
+    },
+    indexes: [['order_id'], ['awaited']],
+  },
+  order_licenses: {
+    columns: {
+      id: t.id,
+      order_id: `${t.ref} NOT NULL`,
+      line_id: `${t.ref} NOT NULL`,
+      license_id: `${t.ref} NOT NULL`,
+      role: `${t.ascii(16)} NOT NULL`,
+      state: `${t.ascii(16)} NOT NULL`,
+      base_ends_at: `${t.time} NULL`,
+      // What the line's article meant when it ran.
+      plans_json: `${t.longText} NOT NULL`,
+    },
+    indexes: [['order_id'], ['license_id']],
+  },
+});

@@ -1,0 +1,38 @@
+import type { Tables } from '../tables';
+
+/** Statistics, and what they are counted by. */
+export const sums: Tables = (t) => ({
+  // What happened on each UTC day, of each product, and of all of them together: product 0.
+  daily_sums: {
+    columns: {
+      product_id: `${t.ref} NOT NULL`,
+      day: `${t.ascii(10)} NOT NULL`,
+      kind: `${t.ascii(16)} NOT NULL`,
+      name: `${t.text(64)} NOT NULL`,
+      times: `${t.bigCount} NOT NULL`,
+      licenses: `${t.count} NOT NULL`,
+    },
+    primary: ['product_id', 'day', 'kind', 'name'],
+  },
+  // The licences that `daily_sums` has counted as refused, so that it counts each once a day; pruned with the access log.
+  refused_licenses: {
+    columns: {
+      day: `${t.ascii(10)} NOT NULL`,
+      product_id: `${t.ref} NOT NULL`,
+      code: `${t.ascii(32)} NOT NULL`,
+      license_id: `${t.ref} NOT NULL`,
+    },
+    primary: ['day', 'product_id', 'code', 'license_id'],
+  },
+  // Licences by live status; active ones also by the month of their end.
+  license_counts: {
+    columns: {
+      product_id: `${t.ref} NOT NULL`,
+      plan_id: `${t.ref} NOT NULL DEFAULT 0`,
+      status: `${t.ascii(16)} NOT NULL`,
+      month: `${t.ascii(7)} NOT NULL`,
+      licenses: `${t.bigCount} NOT NULL`,
+    },
+    primary: ['product_id', 'plan_id', 'status', 'month'],
+  },
+});

@@ -1,0 +1,45 @@
+import type { Knex } from 'knex';
+import { inTransaction } from '../src/store/transaction';
+import { indexName, isSqlite, tableName } from './tables';
+
+/**
+ * What a migration of tables in use is made of (decision 6). Each step skips what is there, because MySQL cannot roll
+ * back a migration that was killed. A migration that fills rows needs `config = { transaction: false }`.
+ */
+
+/** Rows in a transaction: few enough for a cluster, and calls wait for their locks for some ms only. */
+const PIECE = 1_000;
+
+export async function addColumns(knex: Knex, name: string, columns: Record<string, string>): Promise<void> {
+  const full = tableName(knex, name);
+  for (const [column, type] of Object.entries(columns))
+    if (!(await knex.schema.hasColumn(full, column)))
+      await knex.raw(`ALTER TABLE ${full} ADD COLUMN ${column} ${type}`);
+}
+
+export async function addIndex(knex: Knex, name: string, columns: string[]): Promise<void> {
+  const full = tableName(knex, name);
+  const index = indexName(full, columns);
+  const there = isSqlite(knex)
+    ? ((await knex.raw(`SELECT 1 FROM sqlite_master WHERE name = ?`, [index])) as unknown[])
+    : ((await knex.raw(`SHOW INDEX FROM ${full} WHERE Key_name = ?`, [index])) as [unknown[]])[0];
+  if (there.length === 0) await knex.raw(`CREATE INDEX ${index} ON ${full} (${columns.join(', ')})`);
+}
+
+/** Calls `fill` for the rows with ids above the first and up to the second number. It skips those it has filled. */
+export async function fillInPieces(
+  knex: Knex,
+  name: string,
+  fill: (trx: Knex.Transaction, ids: [after: number, upTo: number]) => Promise<unknown>,
+): Promise<void> {
+  const full = tableName(knex, name);
+  const [{ last }] = (await knex(full).max({ last: 'id' })) as [{ last: number | null }];
+  for (let after = 0; after < (last ?? 0); after += PIECE) {
+    const upTo = after + PIECE;
+    await inTransaction(knex, async (trx) => {
+      // INSERT ... SELECT would lock them only against writers: an UPDATE after it could meet a call's in a deadlock.
+      await trx(full).where('id', '>', after).where('id', '<=', upTo).orderBy('id').forUpdate().pluck('id');
+      await fill(trx, [after, upTo]);
+    });
+  }
+}

@@ -1,0 +1,12 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { migrationNames } from '../../migrations';
+import { schema } from '../../migrations/schema';
+import { typesFor } from '../../migrations/tables';
+
+/** A database with other tables has to be refused, and is known by the number. */
+test('a change of the tables raises the number of the schema', () => {
+  const tables = JSON.stringify([false, true].map((sqlite) => schema(typesFor(sqlite))));
+  const digest = createHash('sha256').update(tables).digest('hex').slice(0, 16);
+  expect([migrationNames()[0], digest]).toEqual(['001_schema_1', '0dceb9fb691af96c']);
+});

@@ -22,13 +22,13 @@ export type PostFailure =
   | 'SECRET'
   | 'UNKNOWN';
 
-export interface Posted {
+export interface PostResult {
   /** undefined: there was no answer */
   status: number | undefined;
   /** the beginning of the answer's text */
   answer: string;
-  /** whether the receiver sent more than that */
-  isCut?: boolean;
+  /** whether the receiver sent more than is stored */
+  isLong?: boolean;
   /** undefined: taken (2xx) */
   failure: PostFailure | undefined;
   /** what the receiver asks to wait, in milliseconds */
@@ -41,7 +41,7 @@ export type Post = (
   body: string,
   /** ends the attempt: the process stops */
   cut: AbortSignal,
-) => Promise<Posted>;
+) => Promise<PostResult>;
 
 /** For one attempt in all (docs/webhooks.md). */
 export const ATTEMPT_LIMIT_MS = 15_000;
@@ -88,7 +88,7 @@ export function createPost(rules: AddressRules, ca?: string): Post {
       cut.removeEventListener('abort', end);
     }
 
-    async function send(to: URL, options: RequestOptions): Promise<Posted> {
+    async function send(to: URL, options: RequestOptions): Promise<PostResult> {
       const sending = (protocol === 'https:' ? httpsRequest : httpRequest)(to, options);
       try {
         const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -110,14 +110,14 @@ export function createPost(rules: AddressRules, ca?: string): Post {
   };
 }
 
-function readBeginning(response: IncomingMessage): Promise<Pick<Posted, 'answer' | 'isCut'>> {
+function readBeginning(response: IncomingMessage): Promise<Pick<PostResult, 'answer' | 'isLong'>> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];
     let bytes = 0;
     const done = () => {
       clearTimeout(timer);
       const answer = readable(Buffer.concat(parts).subarray(0, READ_BYTES).toString('utf8'));
-      resolve({ answer, isCut: bytes > READ_BYTES });
+      resolve({ answer, isLong: bytes > READ_BYTES });
     };
     const timer = setTimeout(done, READ_LIMIT_MS);
     response

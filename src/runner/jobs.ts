@@ -55,7 +55,7 @@ export function startJobs(
   const loop = createLoop(log, failure);
   const isHeld = async () => !loop.stopping.aborted && (await holdLease(db, lease, now()));
   const pause = async (ms: number) => {
-    await sleep(ms, undefined, { signal: loop.stopping }).catch(() => undefined);
+    if (ms > 0) await sleep(ms, undefined, { signal: loop.stopping }).catch(() => undefined);
     return !loop.stopping.aborted;
   };
   const turn: Turn = {

@@ -11,7 +11,7 @@ export type Loop = ReturnType<typeof createLoop>;
  * The life of work that is done later: it is begun from time to time, and the stop waits for it.
  * @param failure what the log says when work fails, once until other work succeeds
  */
-export function createLoop(log: Logger, failure: string) {
+export function createLoop(log: Logger, failure: string, stopLimitMs = STOP_LIMIT_MS) {
   const stopping = new AbortController();
   const running = new Set<Promise<unknown>>();
   const cuts = new Set<AbortController>();
@@ -64,7 +64,7 @@ export function createLoop(log: Logger, failure: string) {
     const done = async () => {
       while (running.size > 0) await Promise.all(running);
     };
-    await Promise.race([done(), sleep(STOP_LIMIT_MS, undefined, { ref: false })]);
+    await Promise.race([done(), sleep(stopLimitMs, undefined, { ref: false })]);
     isCut = true;
     for (const cut of cuts) cut.abort();
     await done();

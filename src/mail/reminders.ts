@@ -12,7 +12,7 @@ const AT_ONCE = 100;
 /** A thousand that fall due at once keep no customer waiting for a link, and look like no spam to the mail server. */
 const APART_MS = 1_000;
 
-interface Reminding {
+interface ReminderContext {
   lease: Lease;
   mailing: Mailing;
   now: Date;
@@ -25,20 +25,20 @@ interface Reminding {
  * active, have a customer, and existed before the step, of products whose reminders are on.
  * @returns how many were queued
  */
-export async function queueReminders(db: Db, reminding: Reminding): Promise<number> {
+export async function queueReminders(db: Db, context: ReminderContext): Promise<number> {
   const planIds = await listPlansToRemind(db);
   if (planIds.length === 0) return 0;
   let queued = 0;
   for (const daysBefore of REMINDER_DAYS) {
-    const upTo = new Date(reminding.now.getTime() + daysBefore * DAY_MS);
+    const upTo = new Date(context.now.getTime() + daysBefore * DAY_MS);
     const window = { after: new Date(upTo.getTime() - WINDOW_MS), upTo };
     for (let ends: End[] = []; ;) {
       ends = await listEnds(db, planIds, window, ends.at(-1), AT_ONCE);
-      const queuedNow = await queuePortion(db, ends, daysBefore, queued, reminding);
+      const queuedNow = await queuePortion(db, ends, daysBefore, queued, context);
       if (queuedNow === undefined) return queued;
       queued += queuedNow;
       if (ends.length < AT_ONCE) break;
-      if (!(await reminding.goesOn())) return queued;
+      if (!(await context.goesOn())) return queued;
     }
   }
   return queued;
@@ -50,7 +50,7 @@ async function queuePortion(
   ends: End[],
   daysBefore: DaysBefore,
   earlier: number,
-  { lease, mailing: { language }, now }: Reminding,
+  { lease, mailing: { language }, now }: ReminderContext,
 ): Promise<number | undefined> {
   const known = ends.filter(({ expiresAt, createdAt }) => +createdAt < +expiresAt - daysBefore * DAY_MS);
   const done = await findQueuedOnce(

@@ -87,7 +87,12 @@ function toMessage(
   from: { address: string; name: string },
 ) {
   return {
-    ...{ from, to: { name: '', address: to }, subject, text, html, messageId },
+    from,
+    to: { name: '', address: to },
+    subject,
+    text,
+    html,
+    messageId,
     // RFC 3834: no out-of-office notice in answer.
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
@@ -122,7 +127,9 @@ function sendmailTransport(path: string, gainsNoRights: boolean): MailTransport 
       const [program, ...before] =
         gainsNoRights && (await has(SETPRIV)) ? [SETPRIV, '--no-new-privs', path] : [path];
       const child = spawn(program, [...before, ...args], {
-        ...({ signal, killSignal: 'SIGKILL', stdio: ['pipe', 'ignore', 'pipe'] } as const),
+        signal,
+        killSignal: 'SIGKILL',
+        stdio: ['pipe', 'ignore', 'pipe'],
       });
       let said = '';
       child.stderr

@@ -38,7 +38,7 @@ import { version } from './version';
 import { createAddressRules } from './webhooks/addresses';
 import { startEndsWatch } from './webhooks/ends';
 import { createPost } from './webhooks/post';
-import { readWebhookStanding } from './webhooks/standing';
+import { readWebhookBacklog } from './webhooks/backlog';
 import { startWebhookSender, type WebhookSender } from './webhooks/sender';
 
 export interface Addresses {
@@ -106,7 +106,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       redisIsAway: redis && (() => redis.isAway()),
       accessLogDropped: () => licensing.accessLog.dropped(),
       tableSizes: () => readTableSizes(db),
-      webhooks: webhooks && { counts: webhooks.counts, standing: () => readWebhookStanding(db, now()) },
+      webhooks: webhooks && { counts: webhooks.counts, backlog: () => readWebhookBacklog(db, now()) },
     });
     const admin = createMonitoringListener({
       readiness: () =>

@@ -9,7 +9,6 @@ import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps'
 import type { Db, Transaction } from '../store/database';
 import { findLicensesOfCustomers } from '../store/licenses';
 import {
-  countOutboxFor,
   countUndelivered,
   insertOutboxRow,
   listOutbox,
@@ -71,7 +70,7 @@ export interface QueueContext {
   dueAt?: Date;
 }
 
-/** That mail is set up, and what queueing needs of the settings. */
+/** Present if mail is set up: the settings that queueing needs. */
 export interface Mailing {
   language: MailLanguage;
 }
@@ -153,12 +152,6 @@ export function reminderName(
 function reminderOf(license: License, daysBefore: DaysBefore): Pick<NewOutboxRow, 'details' | 'once'> {
   const details: MailDetails = { days_before: daysBefore, end: formatTimestampOrNull(license.expiresAt) };
   return { details, once: reminderName(license, daysBefore) };
-}
-
-/** How many links were asked for with this address within the last hour, whether or not it is somebody's. */
-export function countLinks(db: Db, email: string, now: Date): Promise<number> {
-  const since = new Date(now.getTime() - LINK_LIFETIME_MS);
-  return countOutboxFor(db, 'customer_link', requireEmail(email), since);
 }
 
 export function mailIsOff(): OperatorError {
@@ -253,7 +246,7 @@ export async function countFailedMails(db: Db, since: Date): Promise<number> {
   return (await countUndelivered(db, 'mail', since)).failed;
 }
 
-/** A mail with what only the operator of the machine needs to know. */
+/** A mail with details for the operator of the machine alone. */
 export interface MailReport {
   mail: Mail;
   licenseId: number | null;

@@ -6,10 +6,10 @@ import { inTransaction } from '../store/transaction';
 import { queueMail, REMINDER_DAYS, reminderName, type DaysBefore, type Mailing } from './queue';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long after its time a reminder is still queued: no longer, so that switching reminders on is not a flood. */
+/** A reminder is queued within this time, or not at all, so that switching reminders on causes no flood. */
 const WINDOW_MS = DAY_MS;
 const AT_ONCE = 100;
-/** A thousand that fall due at once keep no customer waiting for a link, and look like no spam to the mail server. */
+/** A thousand reminders at once would delay customers' links, and look like spam to the mail server. */
 const APART_MS = 1_000;
 
 interface ReminderContext {
@@ -44,7 +44,7 @@ export async function queueReminders(db: Db, context: ReminderContext): Promise<
   return queued;
 }
 
-/** @param earlier how many were queued before them @returns how many; undefined: another instance does it by now */
+/** @param earlier how many were queued before @returns how many; undefined: another instance has the lease by now */
 async function queuePortion(
   db: Db,
   ends: End[],

@@ -96,7 +96,7 @@ function readCa(file: string): string {
   }
 }
 
-/** A mail server on the same machine mostly has a certificate for no name, and nobody listens in between. */
+/** A mail server on the same machine rarely has a valid certificate, and nobody can listen in between. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -299,15 +299,6 @@ export async function countUndelivered(
   };
 }
 
-/** How many rows of a type were queued for an address since a time, whether or not it is somebody's. */
-export async function countOutboxFor(db: Db, type: string, address: string, since: Date): Promise<number> {
-  const [row] = await db<object>(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
-    .where({ recipient_digest: customerDigest(address), type })
-    .where('created_at', '>', toSqlTime(since))
-    .count<{ rows: number }[]>({ rows: '*' });
-  return Number(row?.rows);
-}
-
 /** Those of these unique names that are queued, or were sent. */
 export async function findQueuedOnce(db: Db, names: string[]): Promise<Set<string>> {
   if (names.length === 0) return new Set();

@@ -48,7 +48,7 @@ export function startEndsWatch(db: Db, log: Logger, now: () => Date): () => Prom
   return startJobs(db, { lease: 'webhook-ends', everyMs: EVERY_MS, jobs: [ends], failure }, log, now);
 }
 
-/** Queues what is due for a receiver, once for a licence, its end and step. Interrupted, it begins where it last ended. */
+/** Queues what is due for a receiver, once for a licence, its end and step. After an interruption it begins where it last ended. */
 async function announceEnds(
   db: Db,
   webhook: WebhookRow,
@@ -69,7 +69,7 @@ async function announceEnds(
   }
   await setWebhook(db, webhook.id, { sweptAt: at }, { sweptAt: webhook.sweptAt });
 
-  /** @returns false: another instance does it by now */
+  /** @returns false: another instance has the lease by now */
   async function queue(ends: LicenseEnd[], type: WebhookType, daysBefore: number): Promise<boolean> {
     const nameOf = ({ id, expiresAt }: LicenseEnd) =>
       `end:${webhook.id}:${id}:${daysBefore}:${expiresAt.getTime() / 1000}`;
@@ -79,7 +79,7 @@ async function announceEnds(
     return inTransaction(db, async (trx) => {
       if (!(await lockLease(trx, lease, now()))) return false;
       const ids = open.map(({ id }) => id);
-      // Or a change of this moment could be told of first, with a later revision.
+      // Otherwise a change at this moment could be told of first, with a later revision.
       await lockLicenses(trx, ids);
       const licenses = new Map((await findLicensesByIds(trx, ids)).map((one) => [one.id, one]));
       for (const end of open) {

@@ -29,9 +29,9 @@ export interface PostResult {
   answer: string;
   /** whether the receiver sent more than is stored */
   isLong?: boolean;
-  /** undefined: taken (2xx) */
+  /** undefined: the receiver took it (2xx) */
   failure: PostFailure | undefined;
-  /** what the receiver asks to wait, in milliseconds */
+  /** how long the receiver asks to wait, in milliseconds */
   retryAfter: number | undefined;
 }
 
@@ -43,15 +43,15 @@ export type Post = (
   cut: AbortSignal,
 ) => Promise<PostResult>;
 
-/** For one attempt in all (docs/webhooks.md). */
+/** The longest time for an attempt (docs/webhooks.md). */
 export const ATTEMPT_LIMIT_MS = 15_000;
-/** The status decides. Of the text only the beginning is of use, and a receiver may send without an end. */
+/** The status decides. Only the beginning of the answer is read, because a receiver may send without an end. */
 const READ_BYTES = 1_024;
 const READ_LIMIT_MS = 1_000;
 
 /** @param ca authorities besides the system's, in PEM @throws only when it is cut */
 export function createPost(rules: AddressRules, ca?: string): Post {
-  // A connection for each attempt: one that the receiver closes meanwhile would be a failure.
+  // A new connection for each attempt: a kept one that the receiver closes would make an attempt fail.
   const agents = {
     'https:': new HttpsAgent({ keepAlive: false, ...(ca !== undefined && { ca }) }),
     'http:': new HttpAgent({ keepAlive: false }),

@@ -76,7 +76,7 @@ export function startWebhookSender(
       const webhook = webhooks.get(row.webhookId);
       if (webhook === undefined) await deleteOutboxRow(db, row.id);
       else if (webhook.disabledAt !== null && row.kind === 'webhook') {
-        // Or its pool would claim again and again what is put back here.
+        // Otherwise its pool would claim again and again what is put back here.
         receivers.delete(row.webhookId);
         await changeClaimed(db, row, { nextAttemptAt: now() });
       } else claims.push({ row, webhook });
@@ -154,7 +154,7 @@ export function startWebhookSender(
     const reason = status === undefined ? failure : `${failure} ${status}`;
     const { outcome, disabled } = afterFailure(webhook, row, result, now());
     log.warn({ ...about, reason, attempts: row.attempts }, 'webhook not delivered');
-    // First, or the row would be due for a receiver that is still enabled.
+    // First, because otherwise the row would be due for a receiver that is still enabled.
     if (disabled !== undefined && (await disable(db, webhook, disabled, mailing, now())))
       log.error({ webhook: webhook.id, reason: disabled }, 'webhook disabled');
     return record(row, { ...answered, ...outcome, lastError: reason });

@@ -9,7 +9,7 @@ import {
   deleteOutboxRow,
   noteOnDueRows,
   onQueued,
-  settleClaimed,
+  untilRecorded,
   type OutboxRow,
 } from '../store/outbox';
 import { composeMail, type ComposerSettings } from './compose';
@@ -79,7 +79,7 @@ export function startMailSender(
     async work(row) {
       const outcome = await attempt(row);
       if (outcome === 'obsolete') await deleteOutboxRow(db, row.id);
-      else if (!(await settleClaimed(db, row, outcome, { now, stopping })))
+      else if (!(await untilRecorded(() => changeClaimed(db, row, outcome), row, { now, stopping })))
         log.warn({ mail: row.id }, 'another instance has taken this mail over, or it was erased meanwhile');
       return undefined;
     },

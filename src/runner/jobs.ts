@@ -33,26 +33,22 @@ export interface Turn {
   goesOn: (pauseMs?: number) => Promise<boolean>;
 }
 
-export interface JobList {
-  /** the name of the lease */
-  lease: string;
-  everyMs: number;
-  jobs: Job[];
-  /** logged when a round fails, once until one succeeds */
-  failure: string;
-}
-
 const PAUSE_MS = 20;
 
-/** Runs the jobs that are due, one after the other, now and every so often. @returns call it to stop */
+/**
+ * Runs the jobs that are due in a round, one after the other, now and every `everyMs`.
+ * @param list.lease its name
+ * @param list.failure logged when a round fails, once until one succeeds
+ * @returns call it to stop
+ */
 export function startJobs(
   db: Db,
-  { lease: name, everyMs, jobs, failure }: JobList,
+  list: { lease: string; everyMs: number; jobs: Job[]; failure: string },
   log: Logger,
   now: () => Date,
 ): () => Promise<void> {
-  const lease: Lease = { name, holder: randomBytes(16).toString('hex') };
-  const loop = createLoop(log, failure);
+  const lease: Lease = { name: list.lease, holder: randomBytes(16).toString('hex') };
+  const loop = createLoop(log, list.failure);
   const isHeld = async () => !loop.stopping.aborted && (await holdLease(db, lease, now()));
   const pause = async (ms: number) => {
     if (ms > 0) await sleep(ms, undefined, { signal: loop.stopping }).catch(() => undefined);
@@ -67,7 +63,7 @@ export function startJobs(
   const running = new Set<Job>();
 
   async function round(): Promise<void> {
-    for (const job of jobs) {
+    for (const job of list.jobs) {
       if (performance.now() < (next.get(job) ?? 0) || (await job.isDue?.()) === false) continue;
       if (!(await isHeld())) return;
       next.set(job, performance.now() + (job.everyMs ?? 0));
@@ -92,7 +88,7 @@ export function startJobs(
   }
 
   let isUnderWay = false;
-  loop.start(everyMs, () => {
+  loop.start(list.everyMs, () => {
     if (isUnderWay) return;
     isUnderWay = true;
     loop.track(round().finally(() => (isUnderWay = false)));

@@ -12,13 +12,6 @@ export interface Claim {
   webhook: WebhookRow;
 }
 
-export interface RecorderSettings {
-  now: () => Date;
-  stopping: AbortSignal;
-  /** Reads the receivers of claimed rows. */
-  withReceivers: (rows: Delivery[]) => Promise<Claim[]>;
-}
-
 interface Attempt {
   row: Delivery;
   outcome: Partial<Delivery>;
@@ -27,11 +20,13 @@ interface Attempt {
 /**
  * Records what became of claimed rows. What arrives together is recorded in one commit, and what waited behind it in the
  * licences' lanes is claimed in another.
+ * @param withReceivers reads the receivers of claimed rows
  * @returns the next row of the same lane, if this one was delivered
  */
 export function createRecorder(
   db: Db,
-  { now, stopping, withReceivers }: RecorderSettings,
+  { now, stopping }: { now: () => Date; stopping: AbortSignal },
+  withReceivers: (rows: Delivery[]) => Promise<Claim[]>,
   log: Logger,
 ): (row: Delivery, outcome: Partial<Delivery>) => Promise<Claim | undefined> {
   const record = createBatches(async (attempts: Attempt[]) => {

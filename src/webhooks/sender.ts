@@ -64,7 +64,7 @@ export function startWebhookSender(
   const receivers = new Map<number, () => void>();
   /** receivers with COSTLY_AT_ONCE */
   const costly = new Set<number>();
-  const record = createRecorder(db, { now, stopping, withReceivers }, log);
+  const record = createRecorder(db, { now, stopping }, withReceivers, log);
 
   /** Leaves out rows whose receiver is gone or disabled. */
   async function withReceivers(rows: Delivery[]): Promise<Claim[]> {
@@ -86,28 +86,14 @@ export function startWebhookSender(
 
   const wakeNow = createPool(loop, {
     limit: () => NOW_AT_ONCE,
-    async claim(most) {
-      const rows: Delivery[] = [];
-      while (rows.length < most) {
-        const row = await claimDeliveryNow(db, now());
-        if (row === undefined) break;
-        rows.push(row);
-      }
-      return withReceivers(rows);
+    claimMost: 1,
+    async claim() {
+      const row = await claimDeliveryNow(db, now());
+      return row === undefined ? [] : withReceivers([row]);
     },
     work: deliver,
     inTurn,
   });
-
-  function createReceiverPool(id: number): () => void {
-    return createPool(loop, {
-      limit: () => (costly.has(id) ? COSTLY_AT_ONCE : ATTEMPTS_AT_ONCE),
-      claim: async (limit) =>
-        receivers.has(id) ? withReceivers(await claimDeliveries(db, id, { now: now(), limit })) : [],
-      work: deliver,
-      inTurn,
-    });
-  }
 
   let readAt = -Infinity;
   async function wakeReceivers(): Promise<void> {
@@ -118,7 +104,15 @@ export function startWebhookSender(
     for (const known of [receivers, costly])
       for (const id of known.keys()) if (!enabled.includes(id)) known.delete(id);
     for (const id of enabled) {
-      const wake = receivers.get(id) ?? createReceiverPool(id);
+      const wake =
+        receivers.get(id) ??
+        createPool(loop, {
+          limit: () => (costly.has(id) ? COSTLY_AT_ONCE : ATTEMPTS_AT_ONCE),
+          claim: async (limit) =>
+            receivers.has(id) ? withReceivers(await claimDeliveries(db, id, { now: now(), limit })) : [],
+          work: deliver,
+          inTurn,
+        });
       receivers.set(id, wake);
       wake();
     }

@@ -4,11 +4,12 @@ import ts from 'typescript-eslint';
 /** The arrows of the architecture, main -> http | cli -> operations -> subjects -> licensing -> store: what of src/ each of its folders may import. */
 const LAYERS = {
   store: ['../migrations'],
-  process: ['licensing', 'store'],
+  process: [],
+  runner: ['licensing', 'store'],
   licensing: ['store'],
   packages: ['licensing', 'process', 'store'],
-  mail: ['joomla', 'licensing', 'store'],
-  webhooks: ['access', 'licensing', 'mail', 'store'],
+  mail: ['joomla', 'licensing', 'runner', 'store'],
+  webhooks: ['access', 'licensing', 'mail', 'runner', 'store'],
   access: ['joomla', 'licensing', 'store'],
   operations: [
     'access',

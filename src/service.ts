@@ -23,14 +23,14 @@ import { startMailSender } from './mail/sender';
 import { createMailTransport } from './mail/transport';
 import { runReady } from './orders/record';
 import { describeFailure, remedyOf, toMailFailure } from './mail/failures';
-import { startHousekeeping } from './process/housekeeping';
 import { gainsNoRights } from './process/units';
+import { startHousekeeping } from './runner/housekeeping';
+import type { Job } from './runner/jobs';
 import type { ChangeMail } from './selfservice/changes';
 import { createLicensing } from './licensing/core/licensing';
 import { readReadiness } from './http/readiness';
 import { conflictsOf, openServiceDatabase, poolState, standingOfNodes, type Db } from './store/database';
 import { reasonCode } from './store/errors';
-import type { Lease } from './store/leases';
 import { claimDatabase, requireCurrentSchema } from './store/migrate';
 import { readTableSizes } from './store/server';
 import { toDatabaseUnusable } from './store/error-messages';
@@ -38,7 +38,7 @@ import { version } from './version';
 import { createAddressRules } from './webhooks/addresses';
 import { startEndsWatch } from './webhooks/ends';
 import { createPost } from './webhooks/post';
-import { readWebhookStanding } from './webhooks/standing';
+import { readWebhookBacklog } from './webhooks/backlog';
 import { startWebhookSender, type WebhookSender } from './webhooks/sender';
 
 export interface Addresses {
@@ -52,6 +52,8 @@ export interface Running extends Addresses {
   /** Stops the parts in reverse order of their start; work under way is finished. */
   stop(): Promise<void>;
 }
+
+const MINUTE_MS = 60_000;
 
 export type Clock = () => Date;
 const systemClock: Clock = () => new Date();
@@ -88,17 +90,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     );
     onStop(() => licensing.accessLog.flush());
     const mailing = mailingOf(config);
-    const remind =
-      mailing &&
-      ((lease: Lease, goesOn: () => Promise<boolean>) =>
-        queueReminders(db, { lease, mailing, now: now(), goesOn }));
-    const runOrders = (goesOn: () => Promise<boolean>) =>
-      runReady(
-        db,
-        { actor: 'orders', now: now(), secret: config.keySecret, mailing: mailingOf(config) },
-        goesOn,
-      );
-    onStop(startHousekeeping(db, config.logDays, log, now, { remind, runOrders }));
+    onStop(startHousekeeping(db, config.logDays, log, now, jobsOf(config, db, now)));
     onStop(startMail(config, db, log, now));
     const webhooks = startWebhooks(config, db, log, now);
     onStop(() => webhooks?.stop());
@@ -114,7 +106,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       redisIsAway: redis && (() => redis.isAway()),
       accessLogDropped: () => licensing.accessLog.dropped(),
       tableSizes: () => readTableSizes(db),
-      webhooks: webhooks && { counts: webhooks.counts, standing: () => readWebhookStanding(db, now()) },
+      webhooks: webhooks && { counts: webhooks.counts, backlog: () => readWebhookBacklog(db, now()) },
     });
     const admin = createMonitoringListener({
       readiness: () =>
@@ -192,6 +184,27 @@ async function preparePackagesFolder({ packagesDir }: Config, log: Logger): Prom
       throw new Error(`LICENSING_PACKAGES_DIR: ${packagesDir} is not a folder.`, { cause: error });
     log.warn({ folder: packagesDir, code }, 'the packages folder cannot be made');
   }
+}
+
+/** What is done from time to time by one instance, besides sums and pruning. */
+function jobsOf({ keySecret, ...config }: Config, db: Db, now: Clock): Job[] {
+  const mailing = mailingOf(config);
+  const reminders: Job | undefined = mailing && {
+    name: 'reminders',
+    everyMs: 10 * MINUTE_MS,
+    run: ({ lease, goesOn }) => queueReminders(db, { lease, mailing, now: now(), goesOn }),
+    failure: 'reminders could not be queued; it is tried again in ten minutes',
+  };
+  return [
+    ...(reminders === undefined ? [] : [reminders]),
+    {
+      name: 'orders',
+      everyMs: MINUTE_MS,
+      inBackground: true,
+      run: ({ goesOn }) => runReady(db, { actor: 'orders', now: now(), secret: keySecret, mailing }, goesOn),
+      failure: 'orders that waited could not be run; it is tried again in a minute',
+    },
+  ];
 }
 
 /** Starts to send what is queued, if mail is set up. */

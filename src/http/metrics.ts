@@ -18,7 +18,7 @@ export interface MetricSources {
   webhooks:
     | {
         counts: () => { delivered: number; failed: number };
-        standing: () => Promise<{ lag: number; stopped: number }>;
+        backlog: () => Promise<{ lag: number; stopped: number }>;
       }
     | undefined;
 }
@@ -192,7 +192,7 @@ function addNodeMetrics(standing: () => NodesStanding, registry: Registry): void
 }
 
 function addWebhookMetrics(
-  { counts, standing }: NonNullable<MetricSources['webhooks']>,
+  { counts, backlog }: NonNullable<MetricSources['webhooks']>,
   registry: Registry,
 ): void {
   const registers = [registry];
@@ -210,7 +210,7 @@ function addWebhookMetrics(
   let reading: Promise<void> | undefined;
   const refresh = () => {
     // Not awaited: a database that does not answer must not block the metrics.
-    reading ??= standing()
+    reading ??= backlog()
       .then((now) => void (read = now))
       .catch(() => undefined)
       .finally(() => (reading = undefined));

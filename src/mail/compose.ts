@@ -16,7 +16,7 @@ import { findLicensesByIds } from '../store/licenses';
 import type { OutboxRow } from '../store/outbox';
 import { findWebhook } from '../store/webhooks';
 import type { MailDetails, MailRequest, MailType } from './queue';
-import { renderMail, type KeyLine, type Rendered, type Values } from './render';
+import { renderMail, type KeyLine, type MailContent, type Values } from './render';
 import type { MailLanguage, MailSettings } from './settings';
 import { readMailText, type TextFolders, type TextName } from './texts';
 
@@ -66,17 +66,17 @@ export type CreateCode = (
   now: Date,
 ) => Promise<string | undefined>;
 
-export interface ComposedMail extends Rendered {
+export interface ComposedMail extends MailContent {
   to: string;
   /** with its angle brackets */
   messageId: string;
 }
 
-/** `obsolete`: nobody needs it any more. `failed`: it can never be sent, with the reason's code. */
-export type Composed = { mail: ComposedMail } | { obsolete: true } | { failed: ComposeFailure };
+/** `obsolete`: nobody needs the mail any more. `failed`: it can never be sent, with the reason's code. */
+export type ComposeResult = { mail: ComposedMail } | { obsolete: true } | { failed: ComposeFailure };
 export type ComposeFailure = 'NO_CUSTOMER' | 'KEY_UNKNOWN';
 
-/** A link that could not be sent this long is of no use any more. */
+/** A link that could not be sent for so long is of no use any more. */
 const LINK_LIFETIME_MS = 60 * 60 * 1000;
 
 /** Composes a queued mail from what is true now. */
@@ -85,7 +85,7 @@ export async function composeMail(
   row: OutboxRow,
   settings: ComposerSettings,
   now: Date,
-): Promise<Composed> {
+): Promise<ComposeResult> {
   const details = (row.detailsJson === null ? {} : JSON.parse(row.detailsJson)) as MailDetails;
   const type = row.type as MailType;
   if (type === 'customer_link' || type === 'operator_link') return composeLink(row, type, settings, now);
@@ -112,7 +112,7 @@ async function composeLink(
   type: 'customer_link' | 'operator_link',
   settings: ComposerSettings,
   now: Date,
-): Promise<Composed> {
+): Promise<ComposeResult> {
   const { recipient: to } = row;
   if (to === null || now.getTime() - row.createdAt.getTime() >= LINK_LIFETIME_MS) return { obsolete: true };
   const { publicUrl, operatorUrl } = settings;
@@ -131,7 +131,7 @@ async function composeDisabled(
   row: OutboxRow,
   { webhook_id: id = 0 }: MailDetails,
   settings: ComposerSettings,
-): Promise<Composed> {
+): Promise<ComposeResult> {
   const webhook = await findWebhook(db, id);
   if (row.recipient === null || webhook === undefined || webhook.disabledAt === null)
     return { obsolete: true };
@@ -145,13 +145,13 @@ async function composeDisabled(
 const STOPPED: readonly string[] = ['suspended', 'cancelled', 'revoked'];
 const VALID_UNTIL = { en: 'valid until', de: 'gültig bis' } as const satisfies Record<MailLanguage, string>;
 
-/** The keys of what an order issued, but not of what was stopped since. */
+/** The keys of an order's licences, but not of those stopped since. */
 async function composeKeys(
   db: Db,
   row: OutboxRow,
   { license_ids: ids = [] }: MailDetails,
   settings: ComposerSettings,
-): Promise<Composed> {
+): Promise<ComposeResult> {
   const { recipient } = row;
   const language = row.language as MailLanguage;
   const licenses = (await findLicensesByIds(db, ids))
@@ -161,7 +161,7 @@ async function composeKeys(
   if (first === undefined || recipient === null) return { obsolete: true };
   const keys: KeyLine[] = [];
   for (const license of licenses) {
-    const key = revealed(license, settings.keySecret);
+    const key = revealKey(license, settings.keySecret);
     if (key === undefined) return { failed: 'KEY_UNKNOWN' };
     const { product, plan, expiresAt } = license;
     const end = expiresAt === null ? '' : `, ${VALID_UNTIL[language]} ${formatDay(expiresAt, language)}`;
@@ -188,7 +188,7 @@ async function contentOf(
 ): Promise<{ text: TextName | undefined; values?: Values }> {
   switch (type) {
     case 'license_key': {
-      const key = revealed(license, secret);
+      const key = revealKey(license, secret);
       if (key === undefined) return { text: undefined };
       const entries = joomlaEntries(await readCatalogue(db), license.product.id);
       const names = namesOfEntries(entries);
@@ -231,12 +231,12 @@ function isAhead(at: Date | null, now: Date): boolean {
   return at !== null && at > now;
 }
 
-/** Not those of the step: the mail may have waited for the mail server. */
+/** Counted now, because the mail may have waited for the mail server. */
 function daysLeft({ expiresAt }: License, now: Date): number {
   return Math.ceil(((expiresAt as Date).getTime() - now.getTime()) / (24 * 60 * 60 * 1000));
 }
 
-function revealed(license: License, secret: Buffer | undefined): string | undefined {
+function revealKey(license: License, secret: Buffer | undefined): string | undefined {
   try {
     return openKey(license.id, license, secret);
   } catch (error) {
@@ -270,8 +270,8 @@ function finish(
   { texts, shopName, publicUrl }: Pick<ComposerSettings, 'texts' | 'shopName' | 'publicUrl'>,
   keys: KeyLine[] = [],
 ): { mail: ComposedMail } {
-  const said = { ...values, shop: shopName };
-  const rendered = renderMail(readMailText(texts, text, language as MailLanguage), said, keys);
+  const allValues = { ...values, shop: shopName };
+  const rendered = renderMail(readMailText(texts, text, language as MailLanguage), allValues, keys);
   return { mail: { ...rendered, to, messageId: `<${messageId}@${new URL(publicUrl).hostname}>` } };
 }
 

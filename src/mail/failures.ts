@@ -30,12 +30,12 @@ export class MailFailure extends Error {
     super(code);
   }
 
-  /** Trying again would be refused again. All else may be mended: a password, a full mailbox, the server. */
+  /** Another attempt would be refused again. Other failures may end: a wrong password, a full mailbox, a stopped server. */
   get isFinal(): boolean {
     return this.code === 'ADDRESS_REFUSED' || this.code === 'MAIL_REFUSED';
   }
 
-  /** No mail gets out for now, whomever it is for. */
+  /** Any mail would fail now, whoever it is for. */
   get isOfServer(): boolean {
     return ['PASSWORD_REFUSED', 'TLS', 'NOT_CONNECTED', 'SENDMAIL', 'SENDMAIL_RIGHTS', 'FOLDER'].includes(
       this.code,
@@ -83,12 +83,13 @@ function codeOf({
 }
 
 /**
- * Servers also refuse at RCPT what they hold against the sender: Postfix does by default (`smtpd_delay_reject`). Such a mail
- * is not given up, because the seller can mend that. By the enhanced status (RFC 3463), else by the reply and its words.
+ * Whether a refusal of RCPT is about the address. Servers also refuse the sender there: Postfix does by default
+ * (`smtpd_delay_reject`). Such a mail is not given up, because the seller can correct the cause. Judged by the enhanced
+ * status (RFC 3463), otherwise by the reply's number and words.
  */
 function isAboutAddress(status: number, response: string): boolean {
   const [, enhanced] = /^\d{3}[ -](5\.\d{1,3}\.\d{1,3})\b/.exec(response) ?? [];
-  // Exchange Online says 5.4.1 of an address that it does not know; 5.1.7 and 5.1.8 are about the sender's.
+  // Exchange Online answers 5.4.1 for an unknown address; 5.1.7 and 5.1.8 are about the sender's.
   if (enhanced !== undefined) return /^5\.[124]\./.test(enhanced) && !/^5\.1\.[78]$/.test(enhanced);
   return [501, 550, 551, 553, 556].includes(status) && !/relay|authenticat|block|black/i.test(response);
 }

@@ -9,7 +9,6 @@ import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps'
 import type { Db, Transaction } from '../store/database';
 import { findLicensesOfCustomers } from '../store/licenses';
 import {
-  countOutboxFor,
   countUndelivered,
   insertOutboxRow,
   listOutbox,
@@ -71,7 +70,7 @@ export interface QueueContext {
   dueAt?: Date;
 }
 
-/** That mail is set up, and what queueing needs of the settings. */
+/** Present if mail is set up: the settings that queueing needs. */
 export interface Mailing {
   language: MailLanguage;
 }
@@ -98,9 +97,17 @@ async function draft(
   request: MailRequest,
   { now, language, dueAt = now }: QueueContext,
 ): Promise<NewOutboxRow> {
-  const row = {
-    ...({ kind: 'mail', type: request.type, language, createdAt: now, nextAttemptAt: dueAt } as const),
-    ...{ licenseId: null, recipient: null, address: null, details: null, once: null },
+  const row: NewOutboxRow = {
+    kind: 'mail',
+    type: request.type,
+    language,
+    createdAt: now,
+    nextAttemptAt: dueAt,
+    licenseId: null,
+    recipient: null,
+    address: null,
+    details: null,
+    once: null,
   };
   switch (request.type) {
     case 'customer_link':
@@ -109,10 +116,9 @@ async function draft(
       if (request.type === 'operator_link') return { ...row, recipient: address, address };
       // The same statements for any address, so that the time they take does not tell whose it is.
       const isCustomer = (await findLicensesOfCustomers(db, { among: [address] }, 1)).length > 0;
-      return {
-        ...{ ...row, address, recipient: isCustomer ? address : null },
-        nextAttemptAt: isCustomer ? now : new Date(now.getTime() + LINK_LIFETIME_MS),
-      };
+      return isCustomer
+        ? { ...row, address, recipient: address, nextAttemptAt: now }
+        : { ...row, address, nextAttemptAt: new Date(now.getTime() + LINK_LIFETIME_MS) };
     }
     case 'webhook_disabled': {
       const address = requireEmail(request.email);
@@ -146,12 +152,6 @@ export function reminderName(
 function reminderOf(license: License, daysBefore: DaysBefore): Pick<NewOutboxRow, 'details' | 'once'> {
   const details: MailDetails = { days_before: daysBefore, end: formatTimestampOrNull(license.expiresAt) };
   return { details, once: reminderName(license, daysBefore) };
-}
-
-/** How many links were asked for with this address within the last hour, whether or not it is somebody's. */
-export function countLinks(db: Db, email: string, now: Date): Promise<number> {
-  const since = new Date(now.getTime() - LINK_LIFETIME_MS);
-  return countOutboxFor(db, 'customer_link', requireEmail(email), since);
 }
 
 export function mailIsOff(): OperatorError {
@@ -246,7 +246,7 @@ export async function countFailedMails(db: Db, since: Date): Promise<number> {
   return (await countUndelivered(db, 'mail', since)).failed;
 }
 
-/** A mail with what only the operator of the machine needs to know. */
+/** A mail with details for the operator of the machine alone. */
 export interface MailReport {
   mail: Mail;
   licenseId: number | null;
@@ -262,8 +262,11 @@ export interface MailReport {
 /** The latest mails of all licences, or those that were given up or failed and are tried again; the newest first. */
 export async function listAllMails(db: Db, which: { failed: boolean; limit: number }): Promise<MailReport[]> {
   return (await listOutbox(db, 'mail', which)).map((row) => ({
-    ...{ mail: toMail(row), licenseId: row.licenseId, orderId: row.orderId },
-    ...{ attempts: row.attempts, error: row.lastError },
+    mail: toMail(row),
+    licenseId: row.licenseId,
+    orderId: row.orderId,
+    attempts: row.attempts,
+    error: row.lastError,
     isNobodys: row.type === 'customer_link' && row.recipient === null,
   }));
 }

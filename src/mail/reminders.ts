@@ -6,13 +6,13 @@ import { inTransaction } from '../store/transaction';
 import { queueMail, REMINDER_DAYS, reminderName, type DaysBefore, type Mailing } from './queue';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long after its time a reminder is still queued: no longer, so that switching reminders on is not a flood. */
+/** A reminder is queued within this time, or not at all, so that switching reminders on causes no flood. */
 const WINDOW_MS = DAY_MS;
 const AT_ONCE = 100;
-/** A thousand that fall due at once keep no customer waiting for a link, and look like no spam to the mail server. */
+/** A thousand reminders at once would delay customers' links, and look like spam to the mail server. */
 const APART_MS = 1_000;
 
-interface Reminding {
+interface ReminderContext {
   lease: Lease;
   mailing: Mailing;
   now: Date;
@@ -25,32 +25,32 @@ interface Reminding {
  * active, have a customer, and existed before the step, of products whose reminders are on.
  * @returns how many were queued
  */
-export async function queueReminders(db: Db, reminding: Reminding): Promise<number> {
+export async function queueReminders(db: Db, context: ReminderContext): Promise<number> {
   const planIds = await listPlansToRemind(db);
   if (planIds.length === 0) return 0;
   let queued = 0;
   for (const daysBefore of REMINDER_DAYS) {
-    const upTo = new Date(reminding.now.getTime() + daysBefore * DAY_MS);
+    const upTo = new Date(context.now.getTime() + daysBefore * DAY_MS);
     const window = { after: new Date(upTo.getTime() - WINDOW_MS), upTo };
     for (let ends: End[] = []; ;) {
       ends = await listEnds(db, planIds, window, ends.at(-1), AT_ONCE);
-      const queuedNow = await queuePortion(db, ends, daysBefore, queued, reminding);
+      const queuedNow = await queuePortion(db, ends, daysBefore, queued, context);
       if (queuedNow === undefined) return queued;
       queued += queuedNow;
       if (ends.length < AT_ONCE) break;
-      if (!(await reminding.goesOn())) return queued;
+      if (!(await context.goesOn())) return queued;
     }
   }
   return queued;
 }
 
-/** @param earlier how many were queued before them @returns how many; undefined: another instance does it by now */
+/** @param earlier how many were queued before @returns how many; undefined: another instance has the lease by now */
 async function queuePortion(
   db: Db,
   ends: End[],
   daysBefore: DaysBefore,
   earlier: number,
-  { lease, mailing: { language }, now }: Reminding,
+  { lease, mailing: { language }, now }: ReminderContext,
 ): Promise<number | undefined> {
   const known = ends.filter(({ expiresAt, createdAt }) => +createdAt < +expiresAt - daysBefore * DAY_MS);
   const done = await findQueuedOnce(

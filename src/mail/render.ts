@@ -1,22 +1,22 @@
 import { PLACEHOLDER, type MailText } from './texts';
 
-/** What goes in place of the placeholders; undefined: there is none, and the line with it is left out. */
+/** The placeholders' values; undefined: the line with the placeholder is left out. */
 export type Values = Partial<Record<string, string>>;
 
-export interface Rendered {
+export interface MailContent {
   subject: string;
   text: string;
   html: string;
 }
 
-/** What `{keys}` becomes: a key below what it is for. */
+/** A part of `{keys}`: a key, below the name of its product. */
 export interface KeyLine {
   what: string;
   key: string;
 }
 
-/** Fills in a text, and makes plain HTML of it: paragraphs, links, and the key in type of equal width. */
-export function renderMail({ subject, body }: MailText, values: Values, keys: KeyLine[] = []): Rendered {
+/** Fills in a text, and makes plain HTML of it: paragraphs, links, and the key in a monospace font. */
+export function renderMail({ subject, body }: MailText, values: Values, keys: KeyLine[] = []): MailContent {
   const keysText = keys.map(({ what, key }) => `${oneLine(what)}:\n${oneLine(key)}`).join('\n\n');
   const lines = body
     .split('\n')
@@ -42,7 +42,7 @@ function fill(text: string, valueOf: (name: string) => string): string {
   return text.replace(PLACEHOLDER, (_whole, name: string) => valueOf(name));
 }
 
-/** A value with a line break could look like a text of the seller's. */
+/** A value with a line break could look like the seller's own text. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
 }

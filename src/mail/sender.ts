@@ -1,5 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { createLoop } from '../runner/loop';
+import { createPool } from '../runner/pool';
 import type { Db } from '../store/database';
 import { reasonCode } from '../store/errors';
 import {
@@ -8,37 +9,35 @@ import {
   deleteOutboxRow,
   noteOnDueRows,
   onQueued,
-  settleClaimed,
+  untilRecorded,
   type OutboxRow,
 } from '../store/outbox';
-import { composeMail, type ComposedMail, type ComposerSettings } from './compose';
+import { composeMail, type ComposerSettings } from './compose';
 import { toMailFailure, type MailFailure } from './failures';
 import type { MailTransport } from './transport';
 
-/** At the most so many mails of this process are on their way at once. */
+/** The most mails that this process sends at once. */
 const CONNECTIONS = 4;
-/** What other processes queue is found within this time. */
+/** How soon a mail is found that another process has queued. */
 const POLL_MS = 2_000;
 /**
- * For one mail in all; a server that sends a byte now and then is not silent. RFC 5321, 4.5.3.2.6: a server may look at a mail
- * for ten minutes before its 250, and whoever leaves earlier sends it twice.
+ * The longest time for a mail, also when the server sends a byte now and then. RFC 5321, 4.5.3.2.6: a server may look at a mail
+ * for ten minutes before its 250, and a client that leaves earlier sends it twice.
  */
 const SEND_LIMIT_MS = 10 * 60_000;
-/** Prolonged while the mail is on its way, so that no other instance sends it; a killed one's mails wait this long. */
+/** Prolonged while the mail is sent, so that no other instance sends it. A killed instance's mails wait this long. */
 const CLAIM_MS = 2 * 60_000;
-/** At the stop, for the server's answer. */
-const STOP_LIMIT_MS = 5_000;
 
 const MINUTE_MS = 60_000;
 /** After each failed attempt; the last one repeats, until a mail is two days old. */
 const PAUSES_MS = [0.5, 3, 10, 30, 60, 120, 240].map((minutes) => minutes * MINUTE_MS);
 const GIVE_UP_AFTER_MS = 2 * 24 * 60 * MINUTE_MS;
 /**
- * After mails that the server took from nobody, before it is asked again: a thousand refused logins in a row would have the
- * machine banned. Mails that wait for this do not use up their attempts.
+ * Pauses after the server has refused every mail, such as at the login: a thousand refused logins in a row would have the
+ * machine banned. Mails that wait for the end of a pause do not use up their attempts.
  */
 const RESTS_MS = [0.5, 3, 10].map((minutes) => minutes * MINUTE_MS);
-/** Mails that wait for a rest's end get its reason. */
+/** So many of the mails that wait get the reason of the rest. */
 const NOTED = 1_000;
 
 export interface SenderSettings extends ComposerSettings {
@@ -57,63 +56,46 @@ export function startMailSender(
   log: Logger,
   now: () => Date,
 ): () => Promise<void> {
-  const stopping = new AbortController();
-  const lanes = new Set<Promise<void>>();
-
+  const loop = createLoop(log, 'mails wait: the outbox cannot be read');
+  const { stopping } = loop;
+  /** what is on its way to the server */
+  const sending = new Set<OutboxRow>();
   let rests = 0;
   let restsUntil = 0;
   const isResting = () => now().getTime() < restsUntil;
 
-  async function restAfter({ isOfServer, stored }: MailFailure): Promise<void> {
-    if (!isOfServer) rests = 0;
-    // Mails that were on their way together fail together.
-    if (!isOfServer || isResting()) return;
-    restsUntil = now().getTime() + (RESTS_MS[Math.min(rests++, RESTS_MS.length - 1)] as number);
-    // For `why` and the licence's page.
-    await noteOnDueRows(db, 'mail', now(), stored, NOTED).catch(() => undefined);
-  }
-
-  async function lane(): Promise<void> {
-    while (!stopping.signal.aborted && !isResting()) {
+  const wake = createPool<OutboxRow>(loop, {
+    limit() {
+      if (isResting()) return 0;
+      // After a rest, one mail tries.
+      return rests === 0 ? CONNECTIONS : 1;
+    },
+    claimMost: 1,
+    async claim() {
       const at = now();
       const row = await claimOutboxRow(db, 'mail', at, new Date(at.getTime() + CLAIM_MS));
-      if (row === undefined) return;
-      // There may be more.
-      startLane();
-      await deliver(row);
-    }
-  }
-
-  let failures = 0;
-  function startLane(): void {
-    // After a rest, one mail tries.
-    if (lanes.size >= (rests === 0 ? CONNECTIONS : 1) || stopping.signal.aborted) return;
-    const running: Promise<void> = lane()
-      .then(
-        () => void (failures = 0),
-        (error: unknown) => {
-          if (failures++ === 0)
-            log.warn({ reason: reasonCode(error) }, 'mails wait: the outbox cannot be read');
-        },
-      )
-      .finally(() => lanes.delete(running));
-    lanes.add(running);
-  }
-
-  async function deliver(row: OutboxRow): Promise<void> {
-    const outcome = await attempt(row);
-    if (outcome === 'obsolete') await deleteOutboxRow(db, row.id);
-    else if (!(await settleClaimed(db, row, outcome, { now, stopping: stopping.signal })))
-      log.warn({ mail: row.id }, 'another instance has taken this mail over, or it was erased meanwhile');
-  }
+      return row === undefined ? [] : [row];
+    },
+    async work(row) {
+      const outcome = await attempt(row);
+      if (outcome === 'obsolete') await deleteOutboxRow(db, row.id);
+      else if (!(await untilRecorded(() => changeClaimed(db, row, outcome), row, { now, stopping })))
+        log.warn({ mail: row.id }, 'another instance has taken this mail over, or it was erased meanwhile');
+      return undefined;
+    },
+  });
 
   async function attempt(row: OutboxRow): Promise<'obsolete' | Partial<OutboxRow>> {
     const { id, type } = row;
     try {
       const composed = await composeMail(db, row, settings, now());
       if ('obsolete' in composed) return 'obsolete';
-      if ('failed' in composed) return givenUp(composed.failed);
-      await sendInTime(row, composed.mail);
+      if ('failed' in composed) return giveUp(composed.failed);
+      const { mail } = composed;
+      sending.add(row);
+      await loop
+        .cuttable((cut) => settings.transport.send(mail, settings.from, cut), SEND_LIMIT_MS)
+        .finally(() => sending.delete(row));
       rests = 0;
       log.info({ mail: id, type }, 'mail sent');
       return { sentAt: now(), nextAttemptAt: null, lastError: null };
@@ -128,53 +110,39 @@ export function startMailSender(
         { mail: id, type, reason, attempts: row.attempts },
         isOver ? 'mail given up' : 'mail not sent yet',
       );
-      return isOver ? givenUp(stored) : { lastError: stored, nextAttemptAt: next };
+      return isOver ? giveUp(stored) : { lastError: stored, nextAttemptAt: next };
     }
   }
 
-  const givenUp = (lastError: string) => ({ lastError, failedAt: now(), nextAttemptAt: null });
+  const giveUp = (lastError: string) => ({ lastError, failedAt: now(), nextAttemptAt: null });
 
-  /** What is on its way. At the stop it is cut, and tried again later. */
-  const sending = new Map<AbortController, OutboxRow>();
-  let isCut = false;
-  async function sendInTime(row: OutboxRow, mail: ComposedMail): Promise<void> {
-    const cut = new AbortController();
-    const timer = setTimeout(() => cut.abort(), SEND_LIMIT_MS).unref();
-    sending.set(cut, row);
-    if (isCut) cut.abort();
-    try {
-      await settings.transport.send(mail, settings.from, cut.signal);
-    } finally {
-      clearTimeout(timer);
-      sending.delete(cut);
-    }
+  async function restAfter({ isOfServer, stored }: MailFailure): Promise<void> {
+    if (!isOfServer) rests = 0;
+    // Mails that were on their way together fail together.
+    if (!isOfServer || isResting()) return;
+    restsUntil = now().getTime() + (RESTS_MS[Math.min(rests++, RESTS_MS.length - 1)] as number);
+    // For `why` and the licence's page.
+    await noteOnDueRows(db, 'mail', now(), stored, NOTED).catch(() => undefined);
   }
 
   /** A claim that the database cannot prolong ends; then the mail may arrive twice. */
   function prolongClaims(): void {
     const end = now().getTime() + CLAIM_MS;
-    for (const row of sending.values()) {
+    for (const row of sending) {
       if (end - (row.nextAttemptAt as Date).getTime() < CLAIM_MS / 2) continue;
       row.nextAttemptAt = new Date(end);
       changeClaimed(db, row, { nextAttemptAt: row.nextAttemptAt }).catch(() => undefined);
     }
   }
 
-  startLane();
-  const timer = setInterval(() => {
+  loop.start(POLL_MS, () => {
     prolongClaims();
-    startLane();
-  }, POLL_MS).unref();
-  const forget = onQueued(db, 'mail', startLane);
-  return async () => {
-    stopping.abort();
-    clearInterval(timer);
+    wake();
+  });
+  const forget = onQueued(db, 'mail', wake);
+  return () => {
     forget();
-    const done = Promise.all(lanes);
-    await Promise.race([done, sleep(STOP_LIMIT_MS, undefined, { ref: false })]);
-    isCut = true;
-    for (const cut of sending.keys()) cut.abort();
-    await done;
+    return loop.stop();
   };
 }
 

@@ -49,8 +49,8 @@ export function parseMailUrl(text: string, base: string, site: SiteMail | undefi
     if (!PARAMETERS.includes(name)) throw new MailSettingsError(`${EXPECTED} It has an unknown parameter.`);
   const route = readRoute(address, parameters.get('ca'), base);
   const login = route.kind === 'smtp' ? findEmail(route.login?.user ?? '') : undefined;
-  const given = parameters.get('from');
-  const from = given === null ? (site?.from ?? login) : findEmail(given);
+  const sender = parameters.get('from');
+  const from = sender === null ? (site?.from ?? login) : findEmail(sender);
   if (from === undefined)
     throw new MailSettingsError(
       `LICENSING_MAIL_URL does not say who sends. End it with ?from= and the shop's e-mail address. ${EXPECTED}`,
@@ -69,7 +69,10 @@ function readRoute(address: string, ca: string | null, base: string): MailRoute 
   const login = readLogin(url);
   const tls = isImplicit ? 'implicit' : login && !isLoopback(host) ? 'required' : 'offered';
   return {
-    ...{ kind: 'smtp', host, tls, login },
+    kind: 'smtp',
+    host,
+    tls,
+    login,
     port: Number(url.port || (isImplicit ? 465 : login ? 587 : 25)),
     ca: ca === null ? undefined : readCa(resolve(base, ca)),
   };
@@ -93,7 +96,7 @@ function readCa(file: string): string {
   }
 }
 
-/** A mail server on the same machine mostly has a certificate for no name, and nobody listens in between. */
+/** A mail server on the same machine rarely has a valid certificate, and nobody can listen in between. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -36,7 +36,7 @@ export interface MailText {
   body: string;
 }
 
-/** The seller's text where there is a usable one, else ours. Read for each mail, so that a change needs no restart. */
+/** The seller's text if it is usable, otherwise ours. Read for each mail, so that a change needs no restart. */
 export function readMailText(folders: TextFolders, name: TextName, language: MailLanguage): MailText {
   const file = fileName(name, language);
   const own = folders.own === undefined ? undefined : join(folders.own, file);
@@ -93,7 +93,7 @@ function readText(path: string, name: TextName): MailText | string {
     return 'it needs a subject in its first line, and a text below it.';
   const known: readonly string[] = ['shop', ...PLACEHOLDERS[name]];
   const isKnown = (whole: string) => known.some((word) => whole === `{${word}}`);
-  // A customer would get it as it stands there.
+  // A customer would get it unchanged.
   const wrong = content.match(BRACED)?.find((whole) => !isKnown(whole));
   if (wrong !== undefined)
     return `it has ${wrong}; it may have ${known.map((word) => `{${word}}`).join(', ')}.`;
@@ -104,10 +104,10 @@ function readText(path: string, name: TextName): MailText | string {
 }
 
 export const PLACEHOLDER = /\{([a-z_]*)\}/g;
-/** What was meant as a placeholder, such as "{Key}", "{ key }" and "{key". */
+/** Text that was meant as a placeholder, such as "{Key}", "{ key }" and "{key". */
 const BRACED = /\{[^{}\r\n]*\}?|\}/g;
 
-/** Without it the mail would be of no use. */
+/** The placeholder without which the mail would be of no use. */
 const NEEDED: Partial<Record<TextName, string>> = {
   license_key: 'key',
   order_keys: 'keys',

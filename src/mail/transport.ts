@@ -15,10 +15,10 @@ export interface MailTransport {
   verify(): Promise<void>;
 }
 
-/** ms; each for a step that a server may hang in */
+/** in ms, for each step in which a server may hang */
 export interface MailTimeouts {
   connect: number;
-  /** of silence after that */
+  /** without a byte after that */
   silence: number;
 }
 
@@ -27,7 +27,7 @@ const TIMEOUTS: MailTimeouts = { connect: 10_000, silence: 5 * 60_000 };
 
 export interface TransportOptions {
   timeouts?: MailTimeouts;
-  /** As in the service: a program that is started takes no rights of another user or group. */
+  /** As in the service: a program that is started cannot take the rights of another user or group. */
   gainsNoRights: boolean;
 }
 
@@ -87,7 +87,12 @@ function toMessage(
   from: { address: string; name: string },
 ) {
   return {
-    ...{ from, to: { name: '', address: to }, subject, text, html, messageId },
+    from,
+    to: { name: '', address: to },
+    subject,
+    text,
+    html,
+    messageId,
     // RFC 3834: no out-of-office notice in answer.
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
@@ -104,7 +109,7 @@ async function writeMessage(mail: ComposedMail, from: { address: string; name: s
 /** As much of what the program wrote as a person reads. */
 const MAX_SAID = 1_000;
 
-/** The program takes the recipient as an argument. Nodemailer's own transport could not end one that hangs. */
+/** The program takes the recipient as an argument. Nodemailer's own transport cannot end a program that hangs. */
 function sendmailTransport(path: string, gainsNoRights: boolean): MailTransport {
   const verify = async () => {
     await access(path, constants.X_OK).catch(() => {
@@ -122,7 +127,9 @@ function sendmailTransport(path: string, gainsNoRights: boolean): MailTransport 
       const [program, ...before] =
         gainsNoRights && (await has(SETPRIV)) ? [SETPRIV, '--no-new-privs', path] : [path];
       const child = spawn(program, [...before, ...args], {
-        ...({ signal, killSignal: 'SIGKILL', stdio: ['pipe', 'ignore', 'pipe'] } as const),
+        signal,
+        killSignal: 'SIGKILL',
+        stdio: ['pipe', 'ignore', 'pipe'],
       });
       let said = '';
       child.stderr
@@ -153,13 +160,13 @@ function has(path: string): Promise<boolean> {
 
 const SETUID = 0o4000;
 const SETGID = 0o2000;
-/** What Postfix's and nullmailer's programs hand a mail to, which then take the rights. */
+/** Postfix's and nullmailer's programs hand the mail to these, which take the rights. */
 const HELPERS = ['postdrop', 'nullmailer-queue'];
 
-/** Whether a mail program works only with the rights of another user or group, as those of Exim, Postfix and Sendmail. */
+/** Whether a mail program needs the rights of another user or group, such as those of Exim, Postfix and Sendmail. */
 async function needsRights(path: string): Promise<boolean> {
   const program = await realpath(path);
-  // Where msmtp has the bit, it is for reading a file with a password, which may also be the service's own.
+  // msmtp may have the bit to read a file with a password, but the file may also be the service's own.
   if (basename(program) === 'msmtp') return false;
   const helpers = HELPERS.map((name) => join(dirname(program), name));
   const modes = await Promise.all([program, ...helpers].map((one) => stat(one).catch(() => undefined)));
@@ -181,7 +188,7 @@ function folderTransport(folder: string): MailTransport {
       await isWritable()
         // Mails hold keys.
         .then(() => rm(`${path}.part`, { force: true }))
-        // Anew, so that a link that lies there is not followed.
+        // A new file, so that an existing link is not followed.
         .then(() => writeFile(`${path}.part`, bytes, { mode: 0o600, flag: 'wx' }))
         .then(() => rename(`${path}.part`, path))
         .catch(orFailure);

@@ -150,24 +150,6 @@ async function claimRow(db: Db, row: OutboxRow, now: Date, until: Date): Promise
 const RECORD_PAUSE_MS = 1_000;
 
 /**
- * Records what becomes of a claimed row (`untilRecorded`).
- * @returns false when another instance has taken it over, or it was erased meanwhile
- */
-export function settleClaimed<Row extends OutboxRow>(
-  db: Db,
-  row: Row,
-  outcome: Partial<Row>,
-  patience: Patience,
-): Promise<boolean> {
-  return untilRecorded(() => changeClaimed(db, row, outcome), row, patience);
-}
-
-export interface Patience {
-  now: () => Date;
-  stopping: AbortSignal;
-}
-
-/**
  * Records something about a claimed row. Tries until the claim ends when the database is away, because a row that is not
  * recorded is sent again.
  * @throws the database's error
@@ -175,7 +157,7 @@ export interface Patience {
 export async function untilRecorded<T>(
   record: () => Promise<T>,
   { nextAttemptAt }: Pick<OutboxRow, 'nextAttemptAt'>,
-  { now, stopping }: Patience,
+  { now, stopping }: { now: () => Date; stopping: AbortSignal },
 ): Promise<T> {
   for (;;)
     try {
@@ -297,15 +279,6 @@ export async function countUndelivered(
     failed: await count(rows().where('failed_at', '>=', toSqlTime(since))),
     waiting: await count(rows().whereNotNull('next_attempt_at').whereNotNull('last_error')),
   };
-}
-
-/** How many rows of a type were queued for an address since a time, whether or not it is somebody's. */
-export async function countOutboxFor(db: Db, type: string, address: string, since: Date): Promise<number> {
-  const [row] = await db<object>(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
-    .where({ recipient_digest: customerDigest(address), type })
-    .where('created_at', '>', toSqlTime(since))
-    .count<{ rows: number }[]>({ rows: '*' });
-  return Number(row?.rows);
 }
 
 /** Those of these unique names that are queued, or were sent. */

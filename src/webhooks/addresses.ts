@@ -6,8 +6,8 @@ import { OperatorError } from '../licensing/operator-error';
 import { MAX_URL_LENGTH } from '../store/columns';
 
 /**
- * Where webhooks may go: to public addresses, and to the networks of LICENSING_WEBHOOK_NETWORKS. Whoever may add a receiver
- * must not reach this machine's neighbours. Names are judged by what they resolve to, at each connection.
+ * Where webhooks may go: to public addresses, and to the networks of LICENSING_WEBHOOK_NETWORKS. A person who may add a
+ * receiver must not reach this machine's neighbours. Names are judged by what they resolve to, at each connection.
  */
 
 /** An address that webhooks may not reach. */
@@ -22,7 +22,7 @@ export interface AddressRules {
   allows: (address: string, protocol: string) => boolean;
   /** The addresses of a host, as a URL spells it. @throws AddressRefused, or the resolver's error */
   resolve: (hostname: string, protocol: string) => Promise<LookupAddress[]>;
-  /** For `https.request`, which asks it for names but not for literal addresses. */
+  /** For `https.request`, which looks up names but not literal addresses. */
   lookup: (protocol: string) => LookupFunction;
 }
 
@@ -57,7 +57,7 @@ export function createAddressRules(networks: readonly string[]): AddressRules {
     const literal = hostname.replace(/^\[(.*)\]$/, '$1');
     const family = isIP(literal);
     const addresses = family === 0 ? await lookUp(hostname) : [{ address: literal, family }];
-    // One forbidden address is enough: which of them is connected to is not ours to choose.
+    // One forbidden address is enough, because we do not choose which of them is connected to.
     const refused = addresses.find(({ address }) => !allows(address, protocol));
     if (refused !== undefined) throw new AddressRefused(refused.address);
     return addresses;
@@ -82,7 +82,7 @@ export function createAddressRules(networks: readonly string[]): AddressRules {
 function isPublic(address: string): boolean {
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== 'unicast' || METADATA.has(address)) return false;
-  // The rest of IPv6 is not given to anybody; `::7f00:1` is an old spelling of 127.0.0.1.
+  // The rest of IPv6 is assigned to nobody; `::7f00:1` is an old spelling of 127.0.0.1.
   return parsed.kind() === 'ipv4' || (parsed as ipaddr.IPv6).match(GLOBAL_UNICAST);
 }
 
@@ -90,7 +90,7 @@ function isLoopback(address: string): boolean {
   return ipaddr.parse(address).range() === 'loopback';
 }
 
-/** A slow resolver must not hold a request for longer. */
+/** A slow resolver holds a request no longer. */
 const RESOLVE_LIMIT_MS = 5_000;
 
 /** The URL of a receiver, in its usual spelling. @throws OperatorError (field `url`) when webhooks may not go there */

@@ -1,14 +1,19 @@
-import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { isSubscribed, licenseData, webhookRow, type WebhookType } from '../licensing/webhook-events';
+import { startJobs, type Job, type Turn } from '../runner/jobs';
 import type { Db } from '../store/database';
-import { reasonCode } from '../store/errors';
-import { holdLease, lockLease, releaseLease, type Lease } from '../store/leases';
+import { lockLease } from '../store/leases';
 import { listLicenseEnds, type LicenseEnd } from '../store/license-ends';
 import { findLicensesByIds, lockLicenses } from '../store/licenses';
 import { findQueuedOnce, insertOutboxRowOnce } from '../store/outbox';
 import { inTransaction } from '../store/transaction';
-import { listSubscribers, setWebhook, findWebhook, type WebhookRow } from '../store/webhooks';
+import {
+  findWebhook,
+  listSubscribers,
+  setWebhook,
+  type Subscriber,
+  type WebhookRow,
+} from '../store/webhooks';
 
 /** With the lease's 25 s, within a minute (docs/webhooks.md), also when the holder was killed. */
 const EVERY_MS = 10_000;
@@ -17,9 +22,9 @@ const STEPS = [
   { type: 'license.expired', daysBefore: 0 },
   { type: 'license.expiring', daysBefore: 14 },
 ] as const satisfies { type: WebhookType; daysBefore: number }[];
-/** A change may set an end within seconds, commit after that end was looked for, or come from a clock that is slow. */
+/** A change may set an end in a few seconds, commit after the search for that end, or come from a slow clock. */
 const OVERLAP_MS = 2 * 60 * 1000;
-/** What ended while every instance was down is told of for so long. */
+/** Ends are told of for so long after a time in which every instance was down. */
 const BACKLOG_MS = 7 * DAY_MS;
 const AT_ONCE = 100;
 
@@ -28,54 +33,27 @@ const AT_ONCE = 100;
  * @returns call it to stop
  */
 export function startEndsWatch(db: Db, log: Logger, now: () => Date): () => Promise<void> {
-  const lease: Lease = { name: 'webhook-ends', holder: randomBytes(16).toString('hex') };
-  let isStopping = false;
-  let failures = 0;
-  let running: Promise<void> | undefined;
-
-  async function watch(): Promise<void> {
-    const subscribers = (await listSubscribers(db)).filter((one) =>
-      STEPS.some(({ type }) => isSubscribed(one, type)),
-    );
-    if (subscribers.length === 0 || isStopping || !(await holdLease(db, lease, now()))) return;
-    for (const { id } of subscribers) {
-      const webhook = await findWebhook(db, id);
-      if (webhook !== undefined) await announceEnds(db, webhook, { lease, now, goesOn: () => !isStopping });
-    }
-  }
-
-  function run(): void {
-    running ??= watch()
-      .then(
-        () => void (failures = 0),
-        (error: unknown) => {
-          if (failures++ === 0)
-            log.warn({ reason: reasonCode(error) }, 'webhooks about licences that end are late');
-        },
-      )
-      .finally(() => (running = undefined));
-  }
-  run();
-  const timer = setInterval(run, EVERY_MS).unref();
-  return async () => {
-    isStopping = true;
-    clearInterval(timer);
-    await running;
-    await releaseLease(db, lease).catch(() => undefined);
+  const isListening = (one: Subscriber) => STEPS.some(({ type }) => isSubscribed(one, type));
+  const ends: Job = {
+    name: 'ends',
+    isDue: async () => (await listSubscribers(db)).some(isListening),
+    async run(turn) {
+      for (const { id } of (await listSubscribers(db)).filter(isListening)) {
+        const webhook = await findWebhook(db, id);
+        if (webhook !== undefined) await announceEnds(db, webhook, turn, now);
+      }
+    },
   };
+  const failure = 'webhooks about licences that end are late';
+  return startJobs(db, { lease: 'webhook-ends', everyMs: EVERY_MS, jobs: [ends], failure }, log, now);
 }
 
-interface Watch {
-  lease: Lease;
-  now: () => Date;
-  goesOn: () => boolean;
-}
-
-/** Queues what is due for a receiver, once for a licence, its end and step. Interrupted, it begins where it last ended. */
-export async function announceEnds(
+/** Queues what is due for a receiver, once for a licence, its end and step. After an interruption it begins where it last ended. */
+async function announceEnds(
   db: Db,
   webhook: WebhookRow,
-  { lease, now, goesOn }: Watch,
+  { lease, pause }: Turn,
+  now: () => Date,
 ): Promise<void> {
   const at = now();
   const since = Math.max(webhook.sweptAt.getTime() - OVERLAP_MS, at.getTime() - BACKLOG_MS);
@@ -85,13 +63,13 @@ export async function announceEnds(
     const within = { after: new Date(since + shift), upTo: new Date(at.getTime() + shift) };
     for (let ends: LicenseEnd[] = []; ;) {
       ends = await listLicenseEnds(db, within, ends.at(-1), AT_ONCE);
-      if (!goesOn() || !(await queue(ends, type, daysBefore))) return;
+      if (!(await pause(0)) || !(await queue(ends, type, daysBefore))) return;
       if (ends.length < AT_ONCE) break;
     }
   }
   await setWebhook(db, webhook.id, { sweptAt: at }, { sweptAt: webhook.sweptAt });
 
-  /** @returns false: another instance does it by now */
+  /** @returns false: another instance has the lease by now */
   async function queue(ends: LicenseEnd[], type: WebhookType, daysBefore: number): Promise<boolean> {
     const nameOf = ({ id, expiresAt }: LicenseEnd) =>
       `end:${webhook.id}:${id}:${daysBefore}:${expiresAt.getTime() / 1000}`;
@@ -101,7 +79,7 @@ export async function announceEnds(
     return inTransaction(db, async (trx) => {
       if (!(await lockLease(trx, lease, now()))) return false;
       const ids = open.map(({ id }) => id);
-      // Or a change of this moment could be told of first, with a later revision.
+      // Otherwise a change at this moment could be told of first, with a later revision.
       await lockLicenses(trx, ids);
       const licenses = new Map((await findLicensesByIds(trx, ids)).map((one) => [one.id, one]));
       for (const end of open) {

@@ -22,16 +22,16 @@ export type PostFailure =
   | 'SECRET'
   | 'UNKNOWN';
 
-export interface Posted {
+export interface PostResult {
   /** undefined: there was no answer */
   status: number | undefined;
   /** the beginning of the answer's text */
   answer: string;
-  /** whether the receiver sent more than that */
-  isCut?: boolean;
-  /** undefined: taken (2xx) */
+  /** whether the receiver sent more than is stored */
+  isLong?: boolean;
+  /** undefined: the receiver took it (2xx) */
   failure: PostFailure | undefined;
-  /** what the receiver asks to wait, in milliseconds */
+  /** how long the receiver asks to wait, in milliseconds */
   retryAfter: number | undefined;
 }
 
@@ -41,17 +41,17 @@ export type Post = (
   body: string,
   /** ends the attempt: the process stops */
   cut: AbortSignal,
-) => Promise<Posted>;
+) => Promise<PostResult>;
 
-/** For one attempt in all (docs/webhooks.md). */
+/** The longest time for an attempt (docs/webhooks.md). */
 export const ATTEMPT_LIMIT_MS = 15_000;
-/** The status decides. Of the text only the beginning is of use, and a receiver may send without an end. */
+/** The status decides. Only the beginning of the answer is read, because a receiver may send without an end. */
 const READ_BYTES = 1_024;
 const READ_LIMIT_MS = 1_000;
 
 /** @param ca authorities besides the system's, in PEM @throws only when it is cut */
 export function createPost(rules: AddressRules, ca?: string): Post {
-  // A connection for each attempt: one that the receiver closes meanwhile would be a failure.
+  // A new connection for each attempt: a kept one that the receiver closes would make an attempt fail.
   const agents = {
     'https:': new HttpsAgent({ keepAlive: false, ...(ca !== undefined && { ca }) }),
     'http:': new HttpAgent({ keepAlive: false }),
@@ -88,7 +88,7 @@ export function createPost(rules: AddressRules, ca?: string): Post {
       cut.removeEventListener('abort', end);
     }
 
-    async function send(to: URL, options: RequestOptions): Promise<Posted> {
+    async function send(to: URL, options: RequestOptions): Promise<PostResult> {
       const sending = (protocol === 'https:' ? httpsRequest : httpRequest)(to, options);
       try {
         const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -110,14 +110,14 @@ export function createPost(rules: AddressRules, ca?: string): Post {
   };
 }
 
-function readBeginning(response: IncomingMessage): Promise<Pick<Posted, 'answer' | 'isCut'>> {
+function readBeginning(response: IncomingMessage): Promise<Pick<PostResult, 'answer' | 'isLong'>> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];
     let bytes = 0;
     const done = () => {
       clearTimeout(timer);
       const answer = readable(Buffer.concat(parts).subarray(0, READ_BYTES).toString('utf8'));
-      resolve({ answer, isCut: bytes > READ_BYTES });
+      resolve({ answer, isLong: bytes > READ_BYTES });
     };
     const timer = setTimeout(done, READ_LIMIT_MS);
     response

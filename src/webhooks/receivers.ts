@@ -76,9 +76,18 @@ export async function addWebhook(
   const url = await requireWebhookUrl(fields.url, createAddressRules(settings.webhookNetworks));
   const secret = generateSecret();
   const row: Omit<WebhookRow, 'id'> = {
-    ...{ url, events, description, secretSealed: sealSecret(secret, keySecret) },
-    ...{ previousSealed: null, previousEndsAt: null, disabledAt: null, disabledReason: null },
-    ...{ enabledAt: now, sweptAt: now, createdBy: actor, createdAt: now },
+    url,
+    events,
+    description,
+    secretSealed: sealSecret(secret, keySecret),
+    previousSealed: null,
+    previousEndsAt: null,
+    enabledAt: now,
+    disabledAt: null,
+    disabledReason: null,
+    sweptAt: now,
+    createdBy: actor,
+    createdAt: now,
   };
   return { webhook: { ...row, id: await insertWebhook(db, row) }, secret };
 }
@@ -103,7 +112,7 @@ export async function editWebhook(
 ): Promise<WebhookRow> {
   const webhook = await requireWebhook(db, id);
   const changes: Partial<WebhookRow> = {
-    // Ends from before it subscribed to them are not told of.
+    // It is not told of ends before its subscription.
     ...(events !== undefined && { events: requireEvents(events), sweptAt: now }),
     ...(description !== undefined && { description: requireDescription(description) }),
     ...(url !== undefined && {
@@ -136,7 +145,7 @@ export async function rotateSecret(
   const webhook = await requireWebhook(db, id);
   const { secretSealed } = webhook;
   const secret = generateSecret();
-  // One that cannot be opened any more signs nothing.
+  // A secret that cannot be opened any more signs nothing.
   const isOpen = opensSecrets({ ...webhook, previousSealed: null }, keySecret, now);
   const changes = {
     secretSealed: sealSecret(secret, keySecret),
@@ -232,14 +241,14 @@ export function countWaitingFor(db: Db, webhookId: number): Promise<number> {
   return countWaiting(db, webhookId, MOST_COUNTED);
 }
 
-/** Whether a receiver is disabled, and not by an operator. */
+/** Whether a receiver was disabled because it failed. */
 export function isStopped({ disabledAt, disabledReason }: WebhookRow): boolean {
   return disabledAt !== null && disabledReason !== 'operator';
 }
 
 /** @returns as stored @throws OperatorError (field `events`) */
-function requireEvents(given: string[]): string {
-  const events = [...new Set(given.map((one) => one.trim()).filter(Boolean))];
+function requireEvents(names: string[]): string {
+  const events = [...new Set(names.map((one) => one.trim()).filter(Boolean))];
   if (events.length === 0 || events.length > MAX_EVENTS)
     throw refused('events', `Name 1 to ${MAX_EVENTS} events, such as license.* or release.published.`);
   const unknown = events.find((one) => !WEBHOOK_TYPES.some((type) => isSubscribed({ events: [one] }, type)));
@@ -268,7 +277,7 @@ function refused(field: string, message: string): OperatorError {
   return new OperatorError(message, { code: 'INVALID_REQUEST', field });
 }
 
-/** The name or address of a receiver for people: its description, else its host, since a path may be a secret. */
+/** A receiver's name for people: its description, otherwise its host, because the path may be a secret. */
 export function nameOf({ url, description }: Pick<WebhookRow, 'url' | 'description'>): string {
   return description ?? new URL(url).host;
 }

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
-import { startHousekeeping } from '../../src/process/housekeeping';
+import { startHousekeeping } from '../../src/runner/housekeeping';
 import { createAccessLog, type AccessEntry } from '../../src/licensing/access-log';
 import { insertAccesses } from '../../src/store/access-log';
 import type { Pool } from '../../src/store/connections';

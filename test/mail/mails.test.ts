@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { packageRoot } from '../../src/config';
 import { changeState, renew } from '../../src/licensing/lifecycle';
-import { composeMail, type Composed, type ComposerSettings } from '../../src/mail/compose';
+import { composeMail, type ComposeResult, type ComposerSettings } from '../../src/mail/compose';
 import { queueMail, type MailRequest } from '../../src/mail/queue';
 import { queueReminders } from '../../src/mail/reminders';
 import { MAIL_LANGUAGES, type MailLanguage } from '../../src/mail/settings';
@@ -108,11 +108,15 @@ describe('what mails say', () => {
     createCode: ({ kind }) => Promise.resolve(`${kind}-code`),
   };
 
-  async function compose(request: MailRequest, language: MailLanguage = 'en', more = {}): Promise<Composed> {
+  async function compose(
+    request: MailRequest,
+    language: MailLanguage = 'en',
+    more = {},
+  ): Promise<ComposeResult> {
     const { db, clock } = service;
     const now = clock.now;
     // Rolled back, so that the sender does not see it.
-    let composed: Composed | undefined;
+    let composed: ComposeResult | undefined;
     const undo = new Error('undone');
     const composing = db.transaction(async (trx) => {
       const id = await queueMail(trx, request, { now, language });

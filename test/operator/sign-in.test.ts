@@ -18,7 +18,7 @@ import {
 } from '../../src/access/sessions';
 import { requestCustomerLink, requestOperatorLink } from '../../src/access/link-requests';
 import { addOperator, operatorCodeFor } from '../../src/access/operators';
-import { startHousekeeping } from '../../src/process/housekeeping';
+import { startHousekeeping } from '../../src/runner/housekeeping';
 import { operator, type Operator } from '../support/operator';
 import { eventually } from '../support/processes';
 import { addToken, revokeToken } from '../../src/access/tokens';

@@ -16,7 +16,7 @@ import {
   sumUp,
   type DayStatistics,
 } from '../../src/licensing/statistics';
-import { startHousekeeping } from '../../src/process/housekeeping';
+import { startHousekeeping } from '../../src/runner/housekeeping';
 import { openDatabase, table, type Db } from '../../src/store/database';
 import { findLicense, type License } from '../../src/store/licenses';
 import { holdLease, releaseLease, type Lease } from '../../src/store/leases';

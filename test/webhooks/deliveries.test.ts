@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createAddressRules } from '../../src/webhooks/addresses';
-import { createPost, type Posted } from '../../src/webhooks/post';
-import { afterFailure, PAUSES_MS } from '../../src/webhooks/sender';
+import { createPost, type PostResult } from '../../src/webhooks/post';
+import { afterFailure, PAUSES_MS } from '../../src/webhooks/schedule';
 import { table } from '../../src/store/database';
 import { createAuthority } from '../support/certificates';
 import { startManaged, type Managed, type Thing } from '../support/manage';
@@ -103,7 +103,7 @@ describe('one attempt', () => {
     const [own, foreign] = [createAuthority(), createAuthority()];
     const ca = readFileSync(own.ca, 'utf8');
     const trusting = createPost(createAddressRules(NETWORKS), ca);
-    const answers: Posted[] = [];
+    const answers: PostResult[] = [];
     for (const certificate of [
       own.issue('DNS:localhost'),
       own.issue('DNS:shop.example'),
@@ -120,7 +120,7 @@ describe('one attempt', () => {
 test('the schedule: ten attempts within about 76 hours, then the receiver is disabled', () => {
   const now = new Date('2026-11-24T12:00:00Z');
   const enabledAt = new Date('2026-11-01T00:00:00Z');
-  const after = (failures: number, posted: Partial<Posted> = {}, random = 0.5, attemptedBefore = now) => {
+  const after = (failures: number, posted: Partial<PostResult> = {}, random = 0.5, attemptedBefore = now) => {
     const webhook = { enabledAt };
     const row = { type: 'license.issued', failures, attemptedBefore };
     const { outcome, disabled } = afterFailure(

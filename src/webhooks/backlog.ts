@@ -3,8 +3,8 @@ import { findOldestDue } from '../store/deliveries';
 import { listWebhooks } from '../store/webhooks';
 import { isStopped } from './receivers';
 
-/** How webhooks stand: seconds that the oldest delivery has been due, and receivers that stopped by themselves. */
-export async function readWebhookStanding(db: Db, now: Date): Promise<{ lag: number; stopped: number }> {
+/** Seconds that the oldest delivery has been due, and how many receivers were disabled because they failed. */
+export async function readWebhookBacklog(db: Db, now: Date): Promise<{ lag: number; stopped: number }> {
   const webhooks = await listWebhooks(db);
   let lag = 0;
   for (const { id, disabledAt } of webhooks) {

@@ -1,0 +1,86 @@
+import type { Logger } from 'pino';
+import { createBatches } from '../licensing/core/batches';
+import type { Db } from '../store/database';
+import { claimNextOfLanes, recordOutcomes, releaseLane, type Delivery, type Lane } from '../store/deliveries';
+import { isLockConflict, reasonCode } from '../store/errors';
+import { untilRecorded } from '../store/outbox';
+import type { WebhookRow } from '../store/webhooks';
+
+/** A claimed row, and its receiver as it was read after the claim. */
+export interface Claim {
+  row: Delivery;
+  webhook: WebhookRow;
+}
+
+interface Attempt {
+  row: Delivery;
+  outcome: Partial<Delivery>;
+}
+
+/**
+ * Records what became of claimed rows. What arrives together is recorded in one commit, and what waited behind it in the
+ * licences' lanes is claimed in another.
+ * @param withReceivers reads the receivers of claimed rows
+ * @returns the next row of the same lane, if this one was delivered
+ */
+export function createRecorder(
+  db: Db,
+  { now, stopping }: { now: () => Date; stopping: AbortSignal },
+  withReceivers: (rows: Delivery[]) => Promise<Claim[]>,
+  log: Logger,
+): (row: Delivery, outcome: Partial<Delivery>) => Promise<Claim | undefined> {
+  const record = createBatches(async (attempts: Attempt[]) => {
+    const recorded = await recordTogether(db, attempts);
+    const delivered = attempts.filter(({ outcome }, i) => recorded[i] === true && outcome.sentAt);
+    const lanes = delivered.flatMap(({ row: { lane, ...row } }) => (lane === null ? [] : { ...row, lane }));
+    const nexts = await claimBehind(lanes);
+    return attempts.map((attempt, i) => {
+      const isTaken = recorded[i];
+      if (typeof isTaken !== 'boolean')
+        return Promise.reject(isTaken ?? new Error('No outcome was recorded.'));
+      const { kind, webhookId, lane } = attempt.row;
+      const hasNext = kind === 'webhook' && delivered.includes(attempt);
+      const next = nexts.find(({ row }) => hasNext && row.webhookId === webhookId && row.lane === lane);
+      return { isTaken, next };
+    });
+  });
+
+  /** @returns the next rows of the lanes. A replay's lane has its own order, and is only released. */
+  async function claimBehind(rows: (Lane & Pick<Delivery, 'kind'>)[]): Promise<Claim[]> {
+    try {
+      const ordered = stopping.aborted ? [] : rows.filter(({ kind }) => kind === 'webhook');
+      for (const row of rows) if (!ordered.includes(row)) await releaseLane(db, row, now());
+      return await withReceivers(await claimNextOfLanes(db, ordered, now()));
+    } catch (error) {
+      // What is recorded stays so. The next rows are found when the claims of the delivered ones would have ended.
+      log.warn({ reason: reasonCode(error) }, 'webhooks wait: the outbox cannot be read');
+      return [];
+    }
+  }
+
+  return async (row, outcome) => {
+    const { isTaken, next } = await untilRecorded(() => record({ row, outcome }), row, { now, stopping });
+    if (!isTaken)
+      log.warn({ delivery: row.id }, 'another instance has taken this webhook over: it may arrive twice');
+    return next;
+  };
+}
+
+/** @returns for each whether it was still claimed, or why that could not be recorded */
+async function recordTogether(db: Db, attempts: Attempt[]): Promise<(boolean | Error)[]> {
+  try {
+    return await recordOutcomes(db, attempts);
+  } catch (error) {
+    if (!isLockConflict(error)) throw error;
+  }
+  // A transaction holds one of the rows. The others do not wait for it.
+  const recorded: (boolean | Error)[] = [];
+  for (const attempt of attempts)
+    recorded.push(
+      await recordOutcomes(db, [attempt]).then(
+        ([isTaken]) => isTaken === true,
+        (error: unknown) => error as Error,
+      ),
+    );
+  return recorded;
+}

@@ -27,7 +27,8 @@ import type { Allowance, Bucket, Limiter } from './rate-limit';
 import { publicKeys } from './public-keys';
 import { refuseEncoded } from './read-body';
 import { assignRequestId } from './request-id';
-import { InvalidRequestError, readPath, readProductId } from './requests';
+import { InvalidRequestError } from '../errors';
+import { readPath, readProductId } from './requests';
 import { originOf } from './same-origin';
 import { updatesHandler } from './updates';
 

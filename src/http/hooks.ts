@@ -1,20 +1,21 @@
 import type Router from '@koa/router';
+import { isCoded } from '../errors';
 import { SealError } from '../licensing/sealing';
 import { keepUnreadable, receive, type Received } from '../orders/receive';
 import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
-import { MessageError, type Delivery, type Told, type Verdict } from '../orders/receivers/receiver';
+import type { Delivery, Told, Verdict } from '../orders/receivers/receiver';
 import type { Mailing } from '../mail/queue';
 import type { Db } from '../store/database';
 import { sendJson, sendText } from './answers';
 import type { Context, State } from './context';
 import { inTime } from './faults';
 import { drain, unsupported } from './api/body';
-import { ManageError, toFailure, type Failure } from '../operations/failures';
+import { ManageError, toFailure } from '../operations/failures';
 import { sendFailure } from './api/endpoint';
 import { readOrderBody } from '../operations/orders';
 import type { Allowance, Limiter } from './rate-limit';
-import { LargeBodyError, readBytes } from './read-body';
+import { readBytes } from './read-body';
 import { createTurns } from './turns';
 
 /** Receives the signed messages of shops: `POST hooks/NAME`, open to everybody. */
@@ -113,7 +114,7 @@ export function mountHooks(
     try {
       return receiver.read(delivery, { shop, now: now(), readOrder: readOrderBody });
     } catch (error) {
-      const failure = failureOf(error);
+      const failure = toFailure(error, {});
       if (failure === undefined) throw error;
       await inTime(keepUnreadable(db, shop, delivery.body, failure.error.message, now()));
       throw error;
@@ -127,18 +128,11 @@ export function mountHooks(
       await take(ctx);
     } catch (error) {
       if (error instanceof SealError) throw error;
-      const failure = failureOf(error);
+      const failure = toFailure(error, {});
       if (failure === undefined) throw error;
       sendFailure(ctx, failure);
     }
   });
-}
-
-function failureOf(error: unknown): Failure | undefined {
-  return toFailure(
-    error instanceof MessageError ? new ManageError('INVALID_REQUEST', error.message) : error,
-    {},
-  );
 }
 
 /** @throws ManageError */
@@ -153,7 +147,7 @@ async function readDelivery(
 ): Promise<Delivery> {
   if (!ctx.is(contentType)) throw unsupported(ctx, [contentType]);
   const body = await readBytes(ctx, maxBody).catch((error: unknown) => {
-    if (!(error instanceof LargeBodyError)) throw error;
+    if (!isCoded(error, 'BODY_TOO_LARGE')) throw error;
     const most = maxBody === MAX_BODY_BYTES ? '1 MiB' : `${maxBody / 1024} KiB`;
     throw new ManageError('PAYLOAD_TOO_LARGE', `The body must not be larger than ${most}.`);
   });

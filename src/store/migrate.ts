@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Knex } from 'knex';
+import { CodedError } from '../errors';
 import { isContracting, migrationNames, migrationSource } from '../../migrations/index';
 import {
   isSqlite,
@@ -31,12 +32,9 @@ export interface SchemaState {
 export type SchemaFacts = { reason: 'pending'; missing: string[] } | { reason: 'no-file'; file: string };
 
 /** The schema does not fit this code. */
-export class SchemaError extends Error {
-  constructor(
-    message: string,
-    readonly facts?: SchemaFacts,
-  ) {
-    super(message);
+export class SchemaError extends CodedError<'SCHEMA', SchemaFacts> {
+  constructor(message: string, facts?: SchemaFacts) {
+    super('SCHEMA', message, facts);
   }
 }
 

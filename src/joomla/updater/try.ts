@@ -2,15 +2,16 @@ import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isCoded } from '../../errors';
 import { onInterrupt } from '../../process/interrupts';
 import { compareVersions } from '../../licensing/versions';
 import { appendKey, describeRedirect, keyRemover, SHOWN_KEY, storedKey } from './download-key';
 import { checkHashes, FAULTS_OF_PACKAGE, fileName, remarksOnManifest, unpack } from './downloaded-package';
-import { fetchAsJoomla, NoAnswer, TooLarge, XML_TIMEOUT, type Answer } from './fetch';
+import { fetchAsJoomla, XML_TIMEOUT, type Answer } from './fetch';
 import { chooseUpdate, compareWithInstalled, type Site } from './offer';
 import { REMEDY_FOR_TOO_LARGE, remedyForNoAnswer, remedyForStatus, remedyForXml } from './remedies';
 import { describeFaults, findContentFaults } from '../package-contents';
-import { MalformedXml, parseXml, TooMuchXml } from '../xml';
+import { parseXml } from '../xml';
 import { readUpdates, type XmlUpdate } from './xml-updates';
 
 /**
@@ -166,20 +167,20 @@ async function askForXml(
       remedy: remedyForXml(answer.status, url),
     };
   } catch (error) {
-    if (error instanceof MalformedXml)
+    if (isCoded(error, 'MALFORMED_XML'))
       return {
         failed: `${url}: it is not XML: ${error.message}`,
         messages: [`warning: Update: :Extension: Could not parse ${url}`],
         remedy: 'Write the update XML again ("licensing update-xml write") and put it there unchanged.',
       };
-    if (error instanceof TooMuchXml)
+    if (isCoded(error, 'TOO_MUCH_XML'))
       return {
         failed: `${url}: ${error.message}`,
         messages: [],
         remedy:
           'Write the update XML again ("licensing update-xml write"): it leaves out what no site is offered.',
       };
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!isCoded(error, 'NO_ANSWER')) throw error;
     return {
       failed: `${url}: ${error.message}`,
       messages: [`warning: Update: Could not open update site #ID "NAME", URL: ${url}`],
@@ -304,9 +305,9 @@ async function fetchPackage(
       maxBytes: limits.packageBytes,
     });
   } catch (error) {
-    if (error instanceof TooLarge)
+    if (isCoded(error, 'TOO_LARGE'))
       return fail('Download', `${error.message}; the rest is not received`, [], REMEDY_FOR_TOO_LARGE);
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!isCoded(error, 'NO_ANSWER')) throw error;
     const { message } = error;
     return failed(message, message, remedyForNoAnswer(message, downloadUrl, key));
   }
@@ -422,9 +423,9 @@ export async function checkPackage(
       );
     });
   } catch (error) {
-    if (error instanceof TooLarge)
+    if (isCoded(error, 'TOO_LARGE'))
       return { problem: `The package is not examined: ${error.message}.`, remedy: REMEDY_FOR_TOO_LARGE };
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!isCoded(error, 'NO_ANSWER')) throw error;
     return {
       problem: clean(`The package cannot be fetched: ${error.message}.`),
       remedy: remedyForNoAnswer(error.message, downloadUrl, key),

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { decodeHTMLStrict } from 'entities';
+import { InvalidRequestError } from '../../errors';
 import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
-import { MessageError, type Delivery, type Link, type Receiver, type Told, type ToldEvent } from './receiver';
+import type { Delivery, Link, Receiver, Told, ToldEvent } from './receiver';
 import { isAmong } from './signature';
 
 /**
@@ -119,7 +120,7 @@ function readPayment(
 
 function orderOf(form: Map<string, string>): string {
   const order = form.get('order_id');
-  if (!order) throw new MessageError('"order_id" is missing.');
+  if (!order) throw new InvalidRequestError('"order_id" is missing.');
   return order;
 }
 

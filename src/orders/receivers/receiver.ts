@@ -13,7 +13,7 @@ export interface Receiver {
   /** Verifying takes far longer than an HMAC over the raw bytes: nothing is read of a client with too many failures. */
   verifiesSlowly?: true;
   verify(delivery: Delivery, secret: string, now: Date): Verdict;
-  /** Called with a verified body. @throws MessageError when it is not what this sender sends */
+  /** Called with a verified body. @throws InvalidRequestError when it is not what this sender sends */
   read(delivery: Delivery, context: ReadContext): Told;
   /** The secret in what was copied from the sender's settings. */
   cleanSecret?(copied: string): string;
@@ -91,6 +91,3 @@ export type Link =
   | { key: string; other: string }
   /** `at`: when the customer had this address */
   | { key: string; email: string; at: Date };
-
-/** The body is signed, but not what this sender sends. The message is for the sender's log. */
-export class MessageError extends Error {}

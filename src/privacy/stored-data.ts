@@ -16,7 +16,7 @@ import {
   type TextTable,
   type Visits,
 } from '../store/personal-data';
-import { toFields } from '../store/row-fields';
+import { toFields, type RowOf } from '../store/row-fields';
 import type { ShopMessage } from '../store/shop-messages';
 import {
   fromRow,
@@ -189,7 +189,7 @@ async function namingOrderIds(db: Db, { customer, searches }: Whose, own: number
 async function* messageItems(db: Db, whose: Whose): AsyncGenerator<object> {
   const ids = await findMessageIds(db, await ownOrderIds(db, whose));
   for await (const row of rowsOf(db, 'shop_messages', ids, whose)) {
-    const message = toFields(row) as ShopMessage;
+    const message = toFields(row as RowOf<ShopMessage>);
     yield {
       ...{ shop: message.shop, ...messageJson(message) },
       pending: message.pendingJson === null ? null : (JSON.parse(message.pendingJson) as unknown),
@@ -231,7 +231,8 @@ async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
 
 async function* outboxRows(db: Db, whose: Whose): AsyncGenerator<OutboxEntry> {
   const ids = await findOutboxIds(db, whose.customer.address, whose.licenseIds);
-  for await (const row of rowsOf(db, 'outbox', ids, whose)) yield toFields(row) as OutboxEntry;
+  for await (const row of rowsOf(db, 'outbox', ids, whose))
+    yield toFields(row as RowOf<Omit<OutboxEntry, 'attemptedBefore'>>);
 }
 
 /** A mail, or a delivery to a receiver. */

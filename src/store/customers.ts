@@ -48,8 +48,8 @@ export async function findCustomerByDigest(db: Db, digest: string): Promise<stri
   const found = await db(tableBy(db, 'licenses', 'customer_digest'))
     .where({ customer_digest: digest })
     .limit(1)
-    .pluck<string[]>('customer');
-  return found[0];
+    .pluck('customer');
+  return found[0] ?? undefined;
 }
 
 /** The address of somebody whose orders have issued nothing. */
@@ -57,8 +57,8 @@ export async function findBuyerByDigest(db: Db, digest: string): Promise<string 
   const found = await db(tableBy(db, 'orders', 'customer_digest'))
     .where({ customer_digest: digest })
     .limit(1)
-    .pluck<string[]>('customer');
-  return found[0];
+    .pluck('customer');
+  return found[0] ?? undefined;
 }
 
 /** The ids of a customer's licences. */
@@ -66,7 +66,7 @@ export async function findLicenseIdsOf(db: Db, address: string): Promise<number[
   return db(tableBy(db, 'licenses', 'customer_digest'))
     .where({ customer_digest: customerDigest(address) })
     .orderBy('id')
-    .pluck<number[]>('id');
+    .pluck('id');
 }
 
 /** Sets the missing and outdated digests of licences, which an earlier version wrote. */
@@ -106,7 +106,7 @@ export async function findLicensesNamedBy(db: Db, eventIds: number[]): Promise<n
     .whereIn('id', eventIds)
     .whereIn('action', NAMING)
     .distinct()
-    .pluck<number[]>('license_id');
+    .pluck('license_id');
 }
 
 /** The seats that an address has on licences of other customers, by licence id, with the licences' main keys. */

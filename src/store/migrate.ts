@@ -46,9 +46,7 @@ export function migrationConfig(prefix: string): Knex.MigratorConfig {
 /** Compares the database's migrations with this code's; all are pending on an empty database. */
 export async function readSchemaState(db: Db): Promise<SchemaState> {
   const book = table(db, 'migrations');
-  const completed = (await db.schema.hasTable(book))
-    ? await db(book).orderBy('id').pluck<string[]>('name')
-    : [];
+  const completed = (await db.schema.hasTable(book)) ? await db(book).orderBy('id').pluck('name') : [];
   const missing = migrationNames.filter((name) => !completed.includes(name));
   return {
     pending: missing.filter((name) => !isContracting(name)),

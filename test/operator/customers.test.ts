@@ -674,7 +674,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       [own.id, 'set-customer'],
       [team.id, 'erase-customer'],
       [marys.id, 'issue'],
-    ])
+    ] as const)
       await db(table(db, 'events')).insert({
         license_id,
         action,

@@ -162,12 +162,16 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
     await db.schema.dropTable('licensing_events');
     const gone = ['007_events', '009_repeats', '010_unknown_key_hints'];
     await db('licensing_migrations').whereIn('name', gone).delete();
-    const logged = { at: '2026-03-20 10:00:00', endpoint: 'download', outcome: 'LICENSE_NOT_FOUND' };
+    const logged = {
+      at: '2026-03-20 10:00:00',
+      endpoint: 'download' as const,
+      outcome: 'LICENSE_NOT_FOUND',
+    };
     for (const [license_id, key_hint] of [
       [null, 'pass'],
       [null, 'A3B4C5D6'],
       [7, 'of-7'],
-    ])
+    ] as const)
       await db('licensing_access_log').insert({ ...logged, license_id, key_hint });
     await expect(startServiceProcess(settings)).rejects.toThrow(
       /cannot start: .*\(missing: 007_events, 009_repeats, 010_unknown_key_hints\)\. Run "licensing migrate"/,

@@ -5,7 +5,8 @@ import { issueLicenses, openKey, type Issued, type IssueRequest } from '../licen
 import { findLicense, type License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import { isFinal, type LiveStatus } from '../licensing/core/states';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { jsonOf } from '../licensing/json';
+import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db, Transaction } from '../store/database';
 import { findLicensesOfCustomers } from '../store/licenses';
 import {
@@ -278,12 +279,6 @@ export function stateOf({ sentAt, failedAt }: OutboxRow): Mail['state'] {
   return failedAt === null ? 'queued' : 'failed';
 }
 
-export function mailJson({ id, type, state, createdAt, sentAt }: Mail) {
-  return {
-    id,
-    type,
-    state,
-    created_at: formatTimestamp(createdAt),
-    sent_at: formatTimestampOrNull(sentAt),
-  };
+export function mailJson(mail: Mail) {
+  return jsonOf(mail, 'id', 'type', 'state', 'createdAt', 'sentAt');
 }

@@ -2,6 +2,7 @@ import { requireLabel } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { openSealedKey, SealError, sealKey } from '../licensing/sealing';
+import { jsonOf } from '../licensing/json';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import { isDuplicate } from '../store/errors';
@@ -279,6 +280,6 @@ export function shopJson(shop: Shop) {
   };
 }
 
-export function skuJson({ id, sku, planId, quantity, createdAt }: ShopSku) {
-  return { id, sku, plan_id: planId, quantity, created_at: formatTimestamp(createdAt) };
+export function skuJson(entry: ShopSku) {
+  return jsonOf(entry, 'id', 'sku', 'planId', 'quantity', 'createdAt');
 }

@@ -1,5 +1,5 @@
 import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { jsonOf } from '../licensing/json';
 import type { Db } from '../store/database';
 import type { OrderEvent } from '../store/orders';
 import type { ShopMessage } from '../store/shop-messages';
@@ -127,15 +127,7 @@ export async function listUnmatchedPage(
 
 export function unmatchedJson(one: Unmatched) {
   return {
-    id: one.id,
-    shop: one.shop,
-    event: one.event,
-    reason: one.reason,
-    order_id: one.orderId,
-    message_id: one.messageId,
-    state: one.state,
-    at: formatTimestamp(one.at),
-    acted_by: one.actedBy,
-    acted_at: formatTimestampOrNull(one.actedAt),
+    ...jsonOf(one, 'id', 'shop', 'event', 'reason', 'orderId', 'messageId'),
+    ...jsonOf(one, 'state', 'at', 'actedBy', 'actedAt'),
   };
 }

@@ -12,7 +12,7 @@ import { inTransaction } from './transaction';
  */
 
 /** What a row holds of a delivery to a receiver; of a mail it is empty. */
-export interface DeliveryState {
+export interface DeliveryColumns {
   webhookId: number | null;
   /** null: delivered, or in no order */
   lane: number | null;
@@ -25,7 +25,7 @@ export interface DeliveryState {
   answer: string | null;
 }
 
-export interface Delivery extends OutboxRow, DeliveryState {
+export interface Delivery extends OutboxRow, DeliveryColumns {
   kind: 'webhook' | 'webhook_now';
   webhookId: number;
 }
@@ -43,7 +43,7 @@ const MAX_ROUNDS = 50;
  * with long texts makes MariaDB write a table to disk for each search.
  */
 type Place = Pick<
-  OutboxRow & DeliveryState,
+  OutboxRow & DeliveryColumns,
   'id' | 'kind' | 'lane' | 'revision' | 'attempts' | 'failures' | 'nextAttemptAt'
 >;
 const PLACE = ['id', 'kind', 'lane', 'revision', 'attempts', 'failures', 'next_attempt_at'] as const;

@@ -28,7 +28,7 @@ type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Camel<Rest>>}`
   : Name;
 
-type Snake<Name extends string> = Name extends `${infer Letter}${infer Rest}`
+export type Snake<Name extends string> = Name extends `${infer Letter}${infer Rest}`
   ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${Snake<Rest>}`
   : Name;
 
@@ -79,11 +79,23 @@ function readerOf(name: string): Column['read'] {
   return (value) => value;
 }
 
+const names = new Map<string, string>();
+
+/** The column of a field. */
+export function columnOf(field: string): string {
+  let name = names.get(field);
+  if (name === undefined) {
+    name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    names.set(field, name);
+  }
+  return name;
+}
+
 /** The fields as columns; undefined ones stay undefined, which an UPDATE leaves as they are. */
 export function toColumns<const F extends object>(fields: F): RowOf<F> {
   return Object.fromEntries(
     Object.entries(fields as Record<string, SqlValue | boolean | Date>).map(([field, value]) => [
-      field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      columnOf(field),
       value instanceof Date ? toSqlTime(value) : typeof value === 'boolean' ? Number(value) : value,
     ]),
   ) as RowOf<F>;

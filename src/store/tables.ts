@@ -1,7 +1,7 @@
 import type { Access, LoggedAccess } from './access-log';
 import type { StoredActivation } from './activations';
 import type { Inclusion, Plan, Product } from './catalogue';
-import type { DeliveryState } from './deliveries';
+import type { DeliveryColumns } from './deliveries';
 import type { StoredEvent } from './events';
 import type { StoredCall } from './idempotency';
 import type { LeaseRow } from './leases';
@@ -66,7 +66,7 @@ declare module 'knex/types/tables' {
       license_id: number;
     };
     [license_counts: `${string}licensing_license_counts`]: RowOf<LicenseCount>;
-    [outbox: `${string}licensing_outbox`]: RowOf<Omit<OutboxRow, 'attemptedBefore'> & DeliveryState> & {
+    [outbox: `${string}licensing_outbox`]: RowOf<Omit<OutboxRow, 'attemptedBefore'> & DeliveryColumns> & {
       recipient_digest: string | null;
     };
     [webhooks: `${string}licensing_webhooks`]: RowOf<WebhookRow>;

@@ -242,7 +242,12 @@ function toOperatorSession(stored: StoredSession, cookie: string): OperatorSessi
   const { id, createdAt, tokenId, joomlaUserId } = stored;
   const { actor, name, scope } = stored as StoredSession & Caller;
   const caller = {
-    ...{ scope, name, actor, tokenId, joomlaUserId, credential: cookie },
+    scope,
+    name,
+    actor,
+    tokenId,
+    joomlaUserId,
+    credential: cookie,
     session: { id, signedInAt: createdAt },
   };
   return { id, caller, signedInAt: createdAt, expiresAt: endOf(stored) };

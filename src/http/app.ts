@@ -139,7 +139,12 @@ export function createApp({
     mountHooks(operatorRouter, { db, now, limiter, keySecret, mailing });
     if (pages)
       mountPages(operatorRouter, {
-        ...{ db: shareOf(db), now, limiter, licensing, isTrusted, authenticate: operator.authenticate },
+        db: shareOf(db),
+        now,
+        limiter,
+        licensing,
+        isTrusted,
+        authenticate: operator.authenticate,
         settings: pages.settings,
         asset: mountAssets(operatorRouter, pages.assetsFolder),
       });

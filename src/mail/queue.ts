@@ -101,7 +101,11 @@ async function draft(
 ): Promise<NewOutboxRow> {
   const row = {
     ...({ kind: 'mail', type: request.type, language, createdAt: now, nextAttemptAt: dueAt } as const),
-    ...{ licenseId: null, recipient: null, address: null, details: null, once: null },
+    licenseId: null,
+    recipient: null,
+    address: null,
+    details: null,
+    once: null,
   };
   switch (request.type) {
     case 'customer_link':
@@ -111,7 +115,9 @@ async function draft(
       // The same statements for any address, so that the time they take does not tell whose it is.
       const isCustomer = (await findLicensesOfCustomers(db, { among: [address] }, 1)).length > 0;
       return {
-        ...{ ...row, address, recipient: isCustomer ? address : null },
+        ...row,
+        address,
+        recipient: isCustomer ? address : null,
         nextAttemptAt: isCustomer ? now : new Date(now.getTime() + LINK_LIFETIME_MS),
       };
     }
@@ -263,8 +269,11 @@ export interface MailReport {
 /** The latest mails of all licences, or those that were given up or failed and are tried again; the newest first. */
 export async function listAllMails(db: Db, which: { failed: boolean; limit: number }): Promise<MailReport[]> {
   return (await listOutbox(db, 'mail', which)).map((row) => ({
-    ...{ mail: toMail(row), licenseId: row.licenseId, orderId: row.orderId },
-    ...{ attempts: row.attempts, error: row.lastError },
+    mail: toMail(row),
+    licenseId: row.licenseId,
+    orderId: row.orderId,
+    attempts: row.attempts,
+    error: row.lastError,
     isNobodys: row.type === 'customer_link' && row.recipient === null,
   }));
 }

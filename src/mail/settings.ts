@@ -67,7 +67,10 @@ function readRoute(address: string, ca: string | null, base: string): MailRoute 
   const login = readLogin(url);
   const tls = isImplicit ? 'implicit' : login && !isLoopback(host) ? 'required' : 'offered';
   return {
-    ...{ kind: 'smtp', host, tls, login },
+    kind: 'smtp',
+    host,
+    tls,
+    login,
     port: Number(url.port || (isImplicit ? 465 : login ? 587 : 25)),
     ca: ca === null ? undefined : readCa(resolve(base, ca)),
   };

@@ -87,7 +87,12 @@ function toMessage(
   from: { address: string; name: string },
 ) {
   return {
-    ...{ from, to: { name: '', address: to }, subject, text, html, messageId },
+    from,
+    to: { name: '', address: to },
+    subject,
+    text,
+    html,
+    messageId,
     // RFC 3834: no out-of-office notice in answer.
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,

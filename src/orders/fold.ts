@@ -113,7 +113,14 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
   let most = count;
   let reduced: Effect | null = null;
   const ended = (state: Standing['state'], by?: OrderEventName): Standing => ({
-    ...{ state, by, holds, returnedAt, paidAt, terms, isPaid, upgrade },
+    state,
+    by,
+    holds,
+    returnedAt,
+    paidAt,
+    terms,
+    isPaid,
+    upgrade,
   });
   const meaning = () => (upgrade && meanings.upgrades.get(upgrade.identity)) ?? meanings.base;
   const pay = (one: LineEvent) => {

@@ -17,8 +17,14 @@ import type { OrderDetails } from './views';
 
 /** What the events of a line say before it has run. */
 export const NOT_YET: Standing = {
-  ...{ state: 'none', by: undefined, holds: new Map(), returnedAt: undefined, paidAt: undefined },
-  ...{ terms: [], isPaid: false, upgrade: undefined },
+  state: 'none',
+  by: undefined,
+  holds: new Map(),
+  returnedAt: undefined,
+  paidAt: undefined,
+  terms: [],
+  isPaid: false,
+  upgrade: undefined,
 };
 
 export function partOf({ id, role, baseEndsAt }: OrderLicense, standing: Standing): Part {

@@ -59,9 +59,13 @@ export async function receive(
   const event = told && { ...told, at: earlier(told.at, context.now) };
   const waiting = event && toPending(event);
   const message = await keepMessage(db, {
-    ...{ shop, digest: messageDigest(shop, id), type: type.slice(0, MAX_TYPE), receivedAt: context.now },
+    shop,
+    digest: messageDigest(shop, id),
+    type: type.slice(0, MAX_TYPE),
+    receivedAt: context.now,
     result: event === undefined && !unmatched ? 'noted' : event && !waiting ? 'order' : 'unmatched',
-    ...{ reason: note ?? null, orderId: null },
+    reason: note ?? null,
+    orderId: null,
     awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
     pendingJson: waiting === undefined ? null : JSON.stringify(waiting),
   });
@@ -106,7 +110,9 @@ export async function receive(
       );
     const result: MessageResult = unmatched ? 'unmatched' : 'order';
     await setMessage(db, message.id, {
-      ...{ result, reason: unmatched ? (note ?? null) : null, orderId: recorded.order.id },
+      result,
+      reason: unmatched ? (note ?? null) : null,
+      orderId: recorded.order.id,
     });
     if (customerId !== undefined && customer === undefined)
       await awaitAddress(db, message, { order, customerId }, context);
@@ -127,8 +133,15 @@ export async function keepUnreadable(
 ): Promise<void> {
   const digest = messageDigest(shop, createHash('sha256').update(body).digest('hex'));
   await keepMessage(db, {
-    ...{ shop, digest, type: 'unreadable', receivedAt, result: 'refused' },
-    ...{ reason: reason.slice(0, MAX_REASON), orderId: null, awaits: null, pendingJson: null },
+    shop,
+    digest,
+    type: 'unreadable',
+    receivedAt,
+    result: 'refused',
+    reason: reason.slice(0, MAX_REASON),
+    orderId: null,
+    awaits: null,
+    pendingJson: null,
   });
 }
 
@@ -220,8 +233,10 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
   const recorded = await record(db, { ...told, partial: told.partial ?? partial }, context);
   await followMessage(db, message, false);
   await setMessage(db, message.id, {
-    ...{ result: 'order', orderId: recorded.order.id },
-    ...{ awaits: null, pendingJson: null },
+    result: 'order',
+    orderId: recorded.order.id,
+    awaits: null,
+    pendingJson: null,
   });
   return { result: 'order', reason: null, recorded };
 }

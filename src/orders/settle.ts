@@ -156,7 +156,10 @@ async function settleCount(
     if (like === undefined) continue;
     const { plan, activationLimit: limit, expiresAt } = like;
     const made = await issueMore(work, line, wanted - alike.length, {
-      ...{ planId: plan.id, limit, plans, expiresAt },
+      planId: plan.id,
+      limit,
+      plans,
+      expiresAt,
     });
     if (isWaiting(made)) return made;
     did = 'issued';

@@ -85,8 +85,13 @@ export async function followUnmatched(
     found.add(digest);
     if (!kept.some((one) => one.digest === digest))
       await keepUnmatched(trx, {
-        ...{ shop: order.shop, digest, orderId: order.id, messageId: null, reason },
-        ...{ event: event.event, at: event.at },
+        shop: order.shop,
+        digest,
+        orderId: order.id,
+        messageId: null,
+        reason,
+        event: event.event,
+        at: event.at,
       });
   }
   await dropUnmatched(
@@ -110,8 +115,13 @@ export async function followMessage(
     return;
   }
   await keepUnmatched(db, {
-    ...{ shop, digest: messageDigest(shop, digest), orderId: null, messageId: id },
-    ...{ event: type, reason: reason ?? 'unknown_payment', at: receivedAt },
+    shop,
+    digest: messageDigest(shop, digest),
+    orderId: null,
+    messageId: id,
+    event: type,
+    reason: reason ?? 'unknown_payment',
+    at: receivedAt,
   });
 }
 

@@ -104,7 +104,9 @@ export function recordedJson({ order, lines }: Recorded, now: Date) {
     order: order.number,
     state: order.state,
     lines: lines.map(({ line, action, reason, licenses }) => ({
-      ...{ line, action, reason },
+      line,
+      action,
+      reason,
       licenses: licenses.map(({ license, key }) => {
         const { id, ...standing } = licenseJson(license, now);
         return { id, license_key: key ?? null, ...standing };

@@ -188,7 +188,11 @@ function toMyKey(
 ): MyKey {
   const isMain = id === mainKeyId;
   return {
-    ...{ id, keyHint, label, isMain, endsAt },
+    id,
+    keyHint,
+    label,
+    isMain,
+    endsAt,
     limit: activationLimit,
     used: slots?.get(isMain ? null : id) ?? 0,
     canBeShown: keySealed !== null && secret !== undefined && isSealedWith(keySealed, secret),

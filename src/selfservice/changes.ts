@@ -64,7 +64,8 @@ export function freeMySite(
     const [main] = await findKeys(trx, [license.mainKeyId]);
     const { keyDigest } = main as LicenseKey;
     const [removed] = await removeActivations(trx, { id: licenseId, keyDigest }, [identifier], {
-      ...{ actor: ACTOR, now },
+      actor: ACTOR,
+      now,
       evenHeld: false,
     });
     if (removed && isRefusal(removed))

@@ -117,8 +117,10 @@ async function claimRows(db: Db, wanted: Place[], now: Date): Promise<Delivery[]
         });
     return won.map((row) => ({
       ...row,
-      ...{ attempts: row.attempts + 1, nextAttemptAt: until },
-      ...{ attemptedAt: now, attemptedBefore: row.attemptedAt },
+      attempts: row.attempts + 1,
+      nextAttemptAt: until,
+      attemptedAt: now,
+      attemptedBefore: row.attemptedAt,
     }));
   });
 }

@@ -110,7 +110,11 @@ function toEntry(
   const parts = kind === 'refused' ? partsOf(latest, texts, { language, activationType, near }) : null;
   const worksAgain = kind === 'refused' ? succeededSince(latest, newestFirst) : null;
   return {
-    ...{ at, first, count, kind, code: latest.code },
+    at,
+    first,
+    count,
+    kind,
+    code: latest.code,
     sentence: parts === null ? texts.succeeded(request) : texts.refused(parts),
     parts,
     repeated: count < 2 ? null : texts.repeated(formatNumber(count, language), since(first, at, options)),

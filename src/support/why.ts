@@ -127,7 +127,11 @@ export function explained(
   const language = LANGUAGES[languageCode];
   const sayable = { code, facts: dated(facts) };
   return {
-    ...{ code, facts, since, count, action },
+    code,
+    facts,
+    since,
+    count,
+    action,
     sentence: sentenceOf(language, sayable),
     advice: adviceOf(language, sayable),
   };

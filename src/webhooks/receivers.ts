@@ -76,9 +76,18 @@ export async function addWebhook(
   const url = await requireWebhookUrl(fields.url, createAddressRules(settings.webhookNetworks));
   const secret = generateSecret();
   const row: Omit<WebhookRow, 'id'> = {
-    ...{ url, events, description, secretSealed: sealSecret(secret, keySecret) },
-    ...{ previousSealed: null, previousEndsAt: null, disabledAt: null, disabledReason: null },
-    ...{ enabledAt: now, sweptAt: now, createdBy: actor, createdAt: now },
+    url,
+    events,
+    description,
+    secretSealed: sealSecret(secret, keySecret),
+    previousSealed: null,
+    previousEndsAt: null,
+    disabledAt: null,
+    disabledReason: null,
+    enabledAt: now,
+    sweptAt: now,
+    createdBy: actor,
+    createdAt: now,
   };
   return { webhook: { ...row, id: await insertWebhook(db, row) }, secret };
 }

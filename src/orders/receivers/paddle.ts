@@ -57,7 +57,10 @@ function readTransaction(data: unknown, at: Date): Read {
   if (origin === 'subscription_payment_method_change') return { links, note: 'links' };
   const items = itemsOf(data);
   const shared = {
-    ...{ at, eventId: transaction, order: { number }, payment: transaction },
+    at,
+    eventId: transaction,
+    order: { number },
+    payment: transaction,
     ...(subscription !== undefined && !isBeside && { renewsItself: true }),
   };
   const recurring = items.filter(({ once }) => !once);
@@ -80,7 +83,9 @@ function readTransaction(data: unknown, at: Date): Read {
   return {
     links,
     event: {
-      ...{ ...shared, event: 'paid', customerId: textAt(data, 'customer_id') },
+      ...shared,
+      event: 'paid',
+      customerId: textAt(data, 'customer_id'),
       customer: customerOf(textAt(data, 'custom_data', 'email')),
       lines: items,
     },

@@ -80,7 +80,10 @@ function readSession({ object, event }: About): Read {
   return {
     links: linksOf(number, invoice, [payment]),
     event: {
-      ...{ ...event, event: 'paid', order: { number }, payment: invoice ?? payment },
+      ...event,
+      event: 'paid',
+      order: { number },
+      payment: invoice ?? payment,
       renewsItself: subscription === undefined ? undefined : true,
       customer: customerOf(
         textAt(details, 'email') ?? textAt(object, 'customer_email'),
@@ -218,7 +221,10 @@ function itemsOf(lines: unknown[]): Item[] {
     const sku =
       textAt(line, 'price', 'metadata', 'sku') ?? textAt(line, 'metadata', 'sku') ?? price ?? UNNAMED;
     return {
-      ...{ line: price ?? ONLY, ids: [item ?? [], price ?? []].flat(), sku, price },
+      line: price ?? ONLY,
+      ids: [item ?? [], price ?? []].flat(),
+      sku,
+      price,
       ...(paidUntil !== undefined && isStorable(paidUntil) && { paidUntil }),
     };
   });

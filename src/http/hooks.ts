@@ -4,7 +4,7 @@ import { SealError } from '../licensing/sealing';
 import { keepUnreadable, receive, type Received } from '../orders/receive';
 import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
-import type { Delivery, Told, Verdict } from '../orders/receivers/receiver';
+import type { Delivery, MessageContent, SignatureVerdict } from '../orders/receivers/receiver';
 import type { Mailing } from '../mail/queue';
 import type { Db } from '../store/database';
 import { sendJson, sendText } from './answers';
@@ -75,7 +75,7 @@ export function mountHooks(
     const endTurn = receiver.verifiesSlowly ? await takeTurn(ctx.state.client.limitKey) : () => undefined;
     if (endTurn === undefined)
       throw new ManageError('RATE_LIMITED', 'Too many messages at once.', { retryAfter: 1 });
-    let verdict: Verdict;
+    let verdict: SignatureVerdict;
     try {
       await requireFewFailures(ctx, { receiver });
       verdict = secret === null ? 'wrong' : receiver.verify(delivery, secret, now());
@@ -110,7 +110,11 @@ export function mountHooks(
   }
 
   /** A message that cannot be read is kept too: its sender's log is not the operator's. */
-  async function read(delivery: Delivery, { receiver }: KnownReceiver, shop: string): Promise<Told> {
+  async function read(
+    delivery: Delivery,
+    { receiver }: KnownReceiver,
+    shop: string,
+  ): Promise<MessageContent> {
     try {
       return receiver.read(delivery, { shop, now: now(), readOrder: readOrderBody });
     } catch (error) {

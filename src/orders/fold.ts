@@ -69,7 +69,7 @@ export interface Term {
   isUpgrade: boolean;
 }
 
-export interface Standing {
+export interface LineFold {
   /** none: not paid */
   state: 'none' | 'active' | 'suspended' | 'cancelled';
   /** the event that suspended or cancelled */
@@ -88,7 +88,7 @@ export interface Standing {
   upgrade: { identity: string; at: Date } | undefined;
 }
 
-export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
+export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
   const sorted = [...events].sort(byTime);
   const returns = findReturned(sorted);
   const payments = givingTime(sorted, meanings);
@@ -108,11 +108,11 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
   const isKnown = () => hasPaid;
   let hasFirst = false;
   let begunBy: string | null = null;
-  let upgrade: Standing['upgrade'];
+  let upgrade: LineFold['upgrade'];
   let count = meanings.base.count;
   let most = count;
   let reduced: Effect | null = null;
-  const ended = (state: Standing['state'], by?: OrderEventName): Standing => ({
+  const ended = (state: LineFold['state'], by?: OrderEventName): LineFold => ({
     state,
     by,
     holds,
@@ -263,7 +263,7 @@ export interface Part {
   id: number;
   /** of a renewal: the end before */
   baseEndsAt: Date | null;
-  standing: Standing;
+  standing: LineFold;
 }
 
 export type PartTerm = Term & { part: number };

@@ -15,7 +15,7 @@ import {
 } from '../store/shop-messages';
 import { requireExactText, type LineMessage, type OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
-import type { Link, Told, ToldEvent } from './receivers/receiver';
+import type { Link, MessageContent, ContentEvent } from './receivers/receiver';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
 import { followMessage } from './unmatched';
 
@@ -43,7 +43,7 @@ type Pending =
   | { order: string; customerId: string };
 
 /** As JSON keeps it. */
-type StoredEvent = Omit<ToldEvent, 'order' | 'at' | 'lines'> & {
+type StoredEvent = Omit<ContentEvent, 'order' | 'at' | 'lines'> & {
   at: string;
   lines?: (Omit<LineMessage, 'paidUntil'> & { paidUntil?: string })[] | undefined;
 };
@@ -52,7 +52,7 @@ type StoredEvent = Omit<ToldEvent, 'order' | 'at' | 'lines'> & {
 export async function receive(
   db: Db,
   shop: string,
-  { id, type, note, unmatched = false, event: told, also = [], links = [] }: Told,
+  { id, type, note, unmatched = false, event: told, also = [], links = [] }: MessageContent,
   given: Omit<RecordContext, 'actor'>,
 ): Promise<Received> {
   const context = { ...given, actor: `shop:${shop}` };
@@ -165,7 +165,7 @@ function refuse(db: Db, { id }: ShopMessage, { message, field }: OperatorError):
 const MAX_TYPE = 100;
 const MAX_REASON = 190;
 
-function toPending({ order, ...event }: ToldEvent): Extract<Pending, { of: string }> | undefined {
+function toPending({ order, ...event }: ContentEvent): Extract<Pending, { of: string }> | undefined {
   if (!('of' in order)) return undefined;
   const lines = event.lines?.map(({ paidUntil, ...line }) => ({
     ...line,

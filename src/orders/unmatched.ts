@@ -26,7 +26,7 @@ export const UNMATCHED_STATES = ['open', 'assigned', 'issued', 'left'] as const;
 
 /** Why an event finds nothing in its order; undefined: it finds it. */
 function whyUnmatched(
-  { lines, plansOf }: Known,
+  { lines, plansOf }: OrderState,
   event: OrderEvent,
   events: OrderEvent[],
 ): string | undefined {
@@ -57,7 +57,7 @@ const OF_MONEY = new Set([
   'chargeback_reversed',
 ]);
 
-interface Known {
+interface OrderState {
   lines: Work['lines'];
   /** what upgrades meant for the licences of a line */
   plansOf: (lineId: number) => Record<string, object | null>[];
@@ -70,7 +70,7 @@ export async function followUnmatched(
 ): Promise<void> {
   if (order.isTest) return;
   const events = placeLines(told, lines);
-  const plansOf: Known['plansOf'] = (lineId) =>
+  const plansOf: OrderState['plansOf'] = (lineId) =>
     licenses
       .filter((one) => one.lineId === lineId)
       .map(

@@ -28,7 +28,7 @@ export async function recordRefusals(
   );
 }
 
-export interface RefusedLicense extends Standing {
+export interface RefusedLicense extends StatusTerms {
   id: number;
   /** of its latest refused request */
   at: Date;
@@ -37,7 +37,7 @@ export interface RefusedLicense extends Standing {
 }
 
 /** As much of a licence as its status now is told from (licensing/core/states.ts). */
-interface Standing {
+interface StatusTerms {
   status: string;
   expiresAt: Date | null;
 }

@@ -25,7 +25,7 @@ export interface Step {
   text: string;
 }
 
-export interface Verdict {
+export interface UpdateVerdict {
   steps: Step[];
   /** whether the administrator sees the update in the list */
   offered: boolean;
@@ -59,7 +59,7 @@ export async function tryUpdate(
   typedKey: string,
   site: Site,
   limits: Partial<Limits> = {},
-): Promise<Verdict> {
+): Promise<UpdateVerdict> {
   return withTemporaryFile('licensing-try-', async (file) =>
     redact(await walk(address.trim(), { typedKey, site, limits: { ...LIMITS, ...limits }, file }), typedKey),
   );
@@ -84,13 +84,13 @@ interface Attempt {
 }
 
 interface Recorder {
-  verdict: Verdict;
+  verdict: UpdateVerdict;
   step: (name: string, text: string, result?: Step['result']) => void;
   fail: (name: string, text: string, messages: string[], remedy: string) => undefined;
 }
 
 function createRecorder(): Recorder {
-  const verdict: Verdict = {
+  const verdict: UpdateVerdict = {
     steps: [],
     offered: false,
     installed: false,
@@ -112,7 +112,7 @@ function createRecorder(): Recorder {
   };
 }
 
-async function walk(address: string, attempt: Attempt): Promise<Verdict> {
+async function walk(address: string, attempt: Attempt): Promise<UpdateVerdict> {
   const recorder = createRecorder();
   const { verdict } = recorder;
   const { site } = attempt;
@@ -380,7 +380,7 @@ function firstLine(body: Buffer): string {
   return line === '' ? '' : ` "${Array.from(line).slice(0, 120).join('')}"`;
 }
 
-function redact(verdict: Verdict, typedKey: string): Verdict {
+function redact(verdict: UpdateVerdict, typedKey: string): UpdateVerdict {
   const clean = keyRemover(typedKey);
   return {
     ...verdict,

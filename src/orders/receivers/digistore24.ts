@@ -3,7 +3,7 @@ import { decodeHTMLStrict } from 'entities';
 import { InvalidRequestError } from '../../errors';
 import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
-import type { Delivery, Link, Receiver, Told, ToldEvent } from './receiver';
+import type { Delivery, Link, Receiver, MessageContent, ContentEvent } from './receiver';
 import { isAmong } from './signature';
 
 /**
@@ -59,9 +59,9 @@ function signatureOf(form: Map<string, string>, secret: string, decode: (value: 
   return hash.digest('hex').toUpperCase();
 }
 
-type Read = Omit<Told, 'id' | 'type'>;
+type OneContent = Omit<MessageContent, 'id' | 'type'>;
 
-function readForm(form: Map<string, string>, type: string, at: Date): Read {
+function readForm(form: Map<string, string>, type: string, at: Date): OneContent {
   const transaction = form.get('transaction_id') || undefined;
   const test = (form.get('api_mode') || 'live') !== 'live';
   const shared = { at, test, eventId: `${type}:${transaction ?? itemOf(form)}` };
@@ -95,9 +95,9 @@ function readForm(form: Map<string, string>, type: string, at: Date): Read {
 
 function readPayment(
   form: Map<string, string>,
-  shared: Pick<ToldEvent, 'at' | 'test' | 'eventId'>,
+  shared: Pick<ContentEvent, 'at' | 'test' | 'eventId'>,
   transaction: string | undefined,
-): Read {
+): OneContent {
   const number = orderOf(form);
   const links: Link[] =
     transaction === undefined ? [] : [{ key: transaction, order: number, paid: amountOf(form) }];

@@ -12,9 +12,9 @@ export interface Receiver {
   maxBody?: number;
   /** Verifying takes far longer than an HMAC over the raw bytes: nothing is read of a client with too many failures. */
   verifiesSlowly?: true;
-  verify(delivery: Delivery, secret: string, now: Date): Verdict;
+  verify(delivery: Delivery, secret: string, now: Date): SignatureVerdict;
   /** Called with a verified body. @throws InvalidRequestError when it is not what this sender sends */
-  read(delivery: Delivery, context: ReadContext): Told;
+  read(delivery: Delivery, context: ReadContext): MessageContent;
   /** The secret in what was copied from the sender's settings. */
   cleanSecret?(copied: string): string;
   /** What a text looks like that cannot be one of this sender's secrets; undefined: it can. */
@@ -32,7 +32,7 @@ export interface Delivery {
 }
 
 /** `old`: the signature is right, but made too long ago, or ahead of this machine's clock. */
-export type Verdict = 'right' | 'wrong' | 'old';
+export type SignatureVerdict = 'right' | 'wrong' | 'old';
 
 export interface ReadContext {
   /** the receiver's name, which is the shop's */
@@ -43,7 +43,7 @@ export interface ReadContext {
 }
 
 /** What a message tells. */
-export interface Told {
+export interface MessageContent {
   /** the sender's own id of the message: deliveries of the same one have the same */
   id: string;
   /** the sender's name of what it tells */
@@ -52,9 +52,9 @@ export interface Told {
   note?: Note | undefined;
   /** with a note: money is concerned, and it cannot be told what for. It is shown until somebody acts */
   unmatched?: boolean | undefined;
-  event?: ToldEvent | undefined;
+  event?: ContentEvent | undefined;
   /** what it tells besides of the same order */
-  also?: ToldEvent[];
+  also?: ContentEvent[];
   links?: Link[];
 }
 
@@ -71,7 +71,7 @@ export const NOTES = [
 ] as const;
 export type Note = (typeof NOTES)[number];
 
-export interface ToldEvent extends Omit<OrderMessage, 'shop' | 'order'> {
+export interface ContentEvent extends Omit<OrderMessage, 'shop' | 'order'> {
   order: OrderReference;
   /** the sender's id of the customer, whose address another message tells */
   customerId?: string | undefined;

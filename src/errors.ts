@@ -1,7 +1,7 @@
 /** What every folder throws and tells apart by. Programs read the code; whoever shows an error has its own words for it. */
 
 /** The errors that need no class of their own. */
-export type PlainCode =
+type PlainCode =
   /** more is asked for than can be done in time */
   | 'BUSY'
   | 'DEADLINE'

@@ -53,7 +53,7 @@ export interface Running extends Addresses {
   stop(): Promise<void>;
 }
 
-export type Clock = () => Date;
+type Clock = () => Date;
 const systemClock: Clock = () => new Date();
 
 /** Registers how to stop a part that was just started. */

@@ -7,7 +7,7 @@ import type { Caller, Scope } from './caller';
 import { readSession } from './sessions';
 import { isTokenText, tokenDigest } from './token-text';
 
-export interface AuthenticatorDependencies {
+interface AuthenticatorDependencies {
   db: Db;
   now: () => Date;
   /** the connection of `db` */

@@ -41,7 +41,7 @@ export type CustomerSession = { id: number; signedInAt: Date; expiresAt: Date } 
   { by: 'key'; licenseId: number; keyDigest: string } | { by: 'mail'; email: string }
 );
 
-export type OpenedOperator = {
+type OpenedOperator = {
   kind: 'operator';
   /** signing in again replaces a session: its cookie ends */
   replaces?: string | undefined;
@@ -50,7 +50,7 @@ export type OpenedOperator = {
   | { actor: string; name: string; scope: Exclude<Scope, 'issue'>; operatorId: number | null }
 );
 
-export type OpenedCustomer = { kind: 'customer'; replaces?: string | undefined } & (
+type OpenedCustomer = { kind: 'customer'; replaces?: string | undefined } & (
   { by: 'key'; licenseId: number; keyDigest: string } | { by: 'mail'; email: string }
 );
 

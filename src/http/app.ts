@@ -32,7 +32,7 @@ import { readPath, readProductId } from './requests';
 import { originOf } from './same-origin';
 import { updatesHandler } from './updates';
 
-export interface AppDependencies {
+interface AppDependencies {
   licensing: Licensing;
   limiter: Limiter;
   clientAddress: ReturnType<typeof createClientAddressReader>;

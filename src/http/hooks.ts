@@ -20,7 +20,7 @@ import { createTurns } from './turns';
 
 /** Receives the signed messages of shops: `POST hooks/NAME`, open to everybody. */
 
-export interface HookDependencies {
+interface HookDependencies {
   db: Db;
   now: () => Date;
   limiter: Limiter;

@@ -14,7 +14,7 @@ export function readPath(ctx: { path: string | null }): string | undefined {
   }
 }
 
-export interface LicenseRequest {
+interface LicenseRequest {
   /** canonical */
   key: string;
   keyDigest: string;
@@ -37,7 +37,7 @@ export function readLicenseRequest(body: unknown): LicenseRequest {
   return { key, keyDigest: keyDigest(key), identifier };
 }
 
-export interface ActivationRequest extends LicenseRequest {
+interface ActivationRequest extends LicenseRequest {
   identifier: string;
 }
 

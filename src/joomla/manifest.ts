@@ -21,7 +21,7 @@ const LEAST_BYTES = 1_000;
 /** findManifest()'s limit, as the end of a sentence. */
 export const TOO_MUCH_XML = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, and the manifest is not looked for among them`;
 
-export interface ManifestSnippets {
+interface ManifestSnippets {
   /** to paste below the manifest's root element */
   xml: string;
   forCustomers: string;

@@ -2,7 +2,7 @@ import { CodedError } from '../errors';
 
 /** Why a mail was not taken. Codes are stored and shown; they hold no address and no secret. */
 
-export type MailFailureCode =
+type MailFailureCode =
   /** the server takes no mail for this address */
   | 'ADDRESS_REFUSED'
   /** the server does not want this mail */

@@ -65,7 +65,7 @@ export interface MailDetails {
   license_ids?: number[];
 }
 
-export interface QueueContext {
+interface QueueContext {
   now: Date;
   language: MailLanguage;
   /** when it is sent at the earliest; by default at once */
@@ -169,7 +169,7 @@ export function mailIsOff(): OperatorError {
 }
 
 /** @throws OperatorError (CONFLICT) when the key of this licence cannot be mailed */
-export function requireMailable(
+function requireMailable(
   license: License,
   mailing: Mailing | undefined,
   secret: Buffer | undefined,
@@ -217,7 +217,7 @@ export function issueAndSend(
   });
 }
 
-export interface SendContext {
+interface SendContext {
   mailing: Mailing | undefined;
   secret: Buffer | undefined;
   now: Date;

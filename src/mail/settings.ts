@@ -20,7 +20,7 @@ export interface SmtpSettings {
 }
 
 /** How mails leave this machine. */
-export type MailRoute =
+type MailRoute =
   | SmtpSettings
   /** the program that PHP uses, which takes a mail on its standard input */
   | { kind: 'sendmail'; path: string }

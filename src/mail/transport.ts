@@ -16,7 +16,7 @@ export interface MailTransport {
 }
 
 /** ms; each for a step that a server may hang in */
-export interface MailTimeouts {
+interface MailTimeouts {
   connect: number;
   /** of silence after that */
   silence: number;
@@ -25,7 +25,7 @@ export interface MailTimeouts {
 /** A server that looks for spam is silent before its 250, often for a minute. */
 const TIMEOUTS: MailTimeouts = { connect: 10_000, silence: 5 * 60_000 };
 
-export interface TransportOptions {
+interface TransportOptions {
   timeouts?: MailTimeouts;
   /** As in the service: a program that is started takes no rights of another user or group. */
   gainsNoRights: boolean;

@@ -59,7 +59,7 @@ export interface Meanings {
 }
 
 /** A paid time: until a date, else for a plan's duration from `at`. */
-export interface Term {
+interface Term {
   identity: string;
   at: Date;
   until: Date | null;
@@ -266,7 +266,7 @@ export interface Part {
   standing: LineFold;
 }
 
-export type PartTerm = Term & { part: number };
+type PartTerm = Term & { part: number };
 
 /** Whether a renewal is in force. */
 export function isGiven({ role, standing: { state, holds, isPaid, terms } }: Part): boolean {

@@ -114,7 +114,7 @@ export function orderMailJson({ state, to, at, reason }: OrderMail) {
   return { state, to, at: formatTimestampOrNull(at), reason };
 }
 
-export interface SendKeysContext {
+interface SendKeysContext {
   mailing: Mailing | undefined;
   secret: Buffer | undefined;
   now: Date;

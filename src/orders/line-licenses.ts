@@ -198,7 +198,7 @@ async function planForRenewal(work: Work, bought: Sold[], license: LockedLicense
 }
 
 /** The licences that a line says it renews, and the digest of the order to wait for when there are none. */
-export async function findRenewed(
+async function findRenewed(
   { trx, shop, order }: Pick<Work, 'trx' | 'shop'> & { order: Pick<Order, 'id'> | undefined },
   renews: string | number,
 ): Promise<{ ids: number[]; awaited: string | null }> {

@@ -42,7 +42,7 @@ import { settleLine } from './settle';
 import { concerning, whyIgnored, type Outcome, type StoredLine, type Work } from './work';
 
 /** Who sends an order's events. */
-export interface Poster {
+interface Poster {
   /** the name of the token, which owns the orders it posts first; null: a receiver, or a Joomla account */
   owner: string | null;
   /** a token of the scope `issue`: it reaches nothing that another name owns */
@@ -59,7 +59,7 @@ export interface RecordContext {
   mailing?: Mailing | undefined;
 }
 
-export interface RecordedLine extends Outcome {
+interface RecordedLine extends Outcome {
   line: string;
   /** `key` is undefined when it is not shown, or cannot be */
   licenses: { license: License; key: string | undefined }[];

@@ -46,7 +46,7 @@ export type SkuQuantity = (typeof SKU_QUANTITIES)[number];
 const MAX_SECRET_BYTES = 500;
 const GIVEN_AT_ONCE = 500;
 
-export interface ShopSettings {
+interface ShopSettings {
   kind?: ShopKind | undefined;
   /** what the sender signs with */
   secret?: string | undefined;
@@ -61,7 +61,7 @@ export interface ShopSettings {
   mail?: ShopMail | undefined;
 }
 
-export interface ShopContext {
+interface ShopContext {
   actor: string;
   now: Date;
   /** LICENSING_KEY_SECRET, which seals secrets */

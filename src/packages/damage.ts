@@ -3,7 +3,7 @@ import { isCoded } from '../errors';
 import type { Release } from '../store/releases';
 import { openPackage } from './package-files';
 
-export const MISSING = 'is missing';
+const MISSING = 'is missing';
 /** An unreadable package is not necessarily damaged. */
 export const UNREADABLE = 'may not be read by this user';
 

@@ -41,7 +41,7 @@ export interface PublishRequest {
   date: Date | undefined;
 }
 
-export interface PublishHooks {
+interface PublishHooks {
   /** called with the bytes copied so far */
   onProgress?: (bytes: number) => void;
   /** checks the package, already known to be a valid zip, and throws to refuse it */

@@ -122,7 +122,7 @@ export async function* licenseItems(
 }
 
 /** Records that are not about orders, and keys, which are parts of licences. */
-export type MentionType = Exclude<RecordType, 'shop' | 'sku' | 'order' | 'shop_link' | 'signing_key'> | 'key';
+type MentionType = Exclude<RecordType, 'shop' | 'sku' | 'order' | 'shop_link' | 'signing_key'> | 'key';
 
 /** Orders and links are sections; shops, articles and signing keys name no customer. */
 export const MENTIONS: MentionType[] = [...RECORD_TYPES.filter(isSearched), 'key'];

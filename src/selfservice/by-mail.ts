@@ -200,7 +200,7 @@ function toMyKey(
   };
 }
 
-export function toMySite({ id, identifier, name, activatedAt, free, heldUntil }: StoredActivation): MySite {
+function toMySite({ id, identifier, name, activatedAt, free, heldUntil }: StoredActivation): MySite {
   return { id, identifier, name, activatedAt, free, heldUntil };
 }
 

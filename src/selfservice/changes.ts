@@ -28,7 +28,7 @@ export interface Changing {
   queue?: ((trx: Transaction, mail: ChangeMail) => Promise<unknown>) | undefined;
 }
 
-export interface FreedSite extends Pick<Removals, 'left' | 'nextAt'> {
+interface FreedSite extends Pick<Removals, 'left' | 'nextAt'> {
   /** the identifier that was removed */
   freed: string;
 }
@@ -76,7 +76,7 @@ export function freeMySite(
   });
 }
 
-export interface ChangedKey {
+interface ChangedKey {
   key: string;
   keyId: number;
   keyHint: string | null;

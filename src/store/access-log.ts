@@ -49,7 +49,7 @@ export function latestOf({ at, lastAt }: LoggedAccess): Date {
   return lastAt ?? at;
 }
 
-export interface AccessFilter {
+interface AccessFilter {
   /** null: accesses that were answered as if they named no licence: by unknown keys, and by ended ones */
   licenseId?: number | null;
   keyHints?: string[];

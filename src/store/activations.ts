@@ -28,7 +28,7 @@ export interface Activation {
   heldUntil: Date | null;
 }
 
-export type NamedActivation = Pick<
+type NamedActivation = Pick<
   Activation,
   'licenseId' | 'identifier' | 'name' | 'keyId' | 'free' | 'heldUntil'
 >;

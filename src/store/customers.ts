@@ -6,7 +6,7 @@ import { forceIndex, orderedJoin, placeholders, rawRows, tableBy } from './state
 import { fromSqlTime, toSqlTime } from './time';
 import { inTransaction } from './transaction';
 
-export interface CustomerSum {
+interface CustomerSum {
   customer: string;
   licenses: number;
   /** the first end among the active licences; null: none of them ends */

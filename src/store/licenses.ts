@@ -59,7 +59,7 @@ type Terms = Omit<
 export type NewLicense = Terms & StoredKey & { activationsUsed?: number };
 
 /** A new licence's first event is its first change. */
-export const FIRST_REVISION = 1;
+const FIRST_REVISION = 1;
 
 /** Validate calls to record on a licence; several calls for the same licence are merged. */
 export interface Check {
@@ -102,7 +102,7 @@ export async function findUsedReferences(db: Db, references: string[]): Promise<
 }
 
 /** Licences by the digests of any of their keys; unknown digests are missing from the map. */
-export async function findLicensesByDigest(db: Db, digests: string[]): Promise<Map<string, License>> {
+async function findLicensesByDigest(db: Db, digests: string[]): Promise<Map<string, License>> {
   const owners = await findOwners(db, digests);
   const licenses = await findLicensesByIds(db, [...new Set(owners.values())]);
   const byId = new Map(licenses.map((license) => [license.id, license]));

@@ -42,7 +42,7 @@ export interface NodeSwitch {
   obstacle: string | undefined;
 }
 
-export interface NodesRules {
+interface NodesRules {
   /** Opens a connection to look at a server that may not serve; its statements time out soon. */
   openProbe: (location: ServerLocation) => Promise<Connection>;
   /** undefined: nothing is watched */

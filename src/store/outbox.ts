@@ -161,7 +161,7 @@ export function settleClaimed<Row extends OutboxRow>(
   return untilRecorded(() => changeClaimed(db, row, outcome), row, patience);
 }
 
-export interface Patience {
+interface Patience {
   now: () => Date;
   stopping: AbortSignal;
 }

@@ -37,7 +37,7 @@ export async function keepMessage(db: Db, message: Omit<ShopMessage, 'id'>): Pro
   return toFields((await find()) as RowOf<ShopMessage>);
 }
 
-export type MessageChanges = {
+type MessageChanges = {
   [Field in 'result' | 'reason' | 'orderId' | 'awaits' | 'pendingJson']?: ShopMessage[Field] | undefined;
 };
 

@@ -67,7 +67,7 @@ export async function listReceiverShops(db: Db): Promise<Shop[]> {
   return rows.map(toFields);
 }
 
-export type ShopChanges = {
+type ShopChanges = {
   [Field in Exclude<keyof Shop, 'id' | 'name'>]?: Shop[Field] | undefined;
 };
 

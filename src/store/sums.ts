@@ -202,7 +202,7 @@ function refusedOn(db: Db, days: string[]): string {
   return `FROM ${table(db, 'refused_licenses')}${forceIndex(db, 'refused_licenses')} WHERE ${isOf}`;
 }
 
-export interface VersionDownloads {
+interface VersionDownloads {
   productId: number;
   version: string;
   times: number;

@@ -21,7 +21,7 @@ const PARTS = ['ca', 'cert', 'key', 'ciphers'] as const;
 export type TlsPart = (typeof PARTS)[number];
 
 /** The settings as a person writes them, with paths instead of file contents. */
-export interface TlsChoice {
+interface TlsChoice {
   verify: boolean;
   /** undefined: not given. Not called for `ca` unless `verify` is set. */
   written: (part: TlsPart) => string | undefined;

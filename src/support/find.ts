@@ -39,10 +39,10 @@ export interface FoundLicense {
   foundAs: string | null;
 }
 
-export type FindOptions = Omit<WhyOptions, 'searched'>;
+type FindOptions = Omit<WhyOptions, 'searched'>;
 
 /** The most licences listed; further ones are on the page of licences, with `q`. */
-export const MOST_FOUND = 50;
+const MOST_FOUND = 50;
 /** The whole log takes two seconds; so many of its latest entries some 50 ms. */
 const SEARCHED = 25_000;
 

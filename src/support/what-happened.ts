@@ -44,7 +44,7 @@ export interface Entry {
   near: NearKey | null;
 }
 
-export interface NearKey {
+interface NearKey {
   /** the end of the key that was sent */
   seen: string;
   /** the end of the licence's key */

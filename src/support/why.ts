@@ -42,7 +42,7 @@ export interface WhyAnswer {
 }
 
 /** What a customer's request would be answered at this moment. */
-export interface WhyVerdict {
+interface WhyVerdict {
   allowed: boolean;
   /** the refusal's code, as customers get it; null: allowed */
   code: NowRefusal | null;

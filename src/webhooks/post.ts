@@ -12,7 +12,7 @@ import { type AddressRules } from './addresses';
 /** One attempt to deliver a webhook over HTTP. */
 
 /** Why an attempt failed, as it is stored; with a status, `STATUS 500`. */
-export type PostFailure =
+type PostFailure =
   | 'STATUS'
   | 'TIMEOUT'
   | 'ADDRESS_REFUSED'
@@ -45,7 +45,7 @@ export type Post = (
 ) => Promise<Posted>;
 
 /** For one attempt in all (docs/webhooks.md). */
-export const ATTEMPT_LIMIT_MS = 15_000;
+const ATTEMPT_LIMIT_MS = 15_000;
 /** The status decides. Of the text only the beginning is of use, and a receiver may send without an end. */
 const READ_BYTES = 1_024;
 const READ_LIMIT_MS = 1_000;

@@ -28,7 +28,7 @@ export interface Site {
 }
 
 /** Why the site's tokens cannot be checked. */
-export type SiteOff = 'no-site' | 'sqlite' | 'other-server';
+type SiteOff = 'no-site' | 'sqlite' | 'other-server';
 
 /** Where the service's own connection finds the site's tables. @throws ConfigError */
 export function findSite(

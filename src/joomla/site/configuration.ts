@@ -92,7 +92,7 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
   };
 }
 
-export interface SiteSecret {
+interface SiteSecret {
   /** `$secret`; empty: not set */
   secret: string;
   /** `$root_user`, an id or a login name; empty: not set */

@@ -33,7 +33,7 @@ const MALFORMED = 'URL using bad/illegal format or missing URL';
 const MAX_REDIRECTS = 20;
 const MAX_BODY_IN_MEMORY = 10_000_000;
 
-export interface FetchOptions {
+interface FetchOptions {
   /** the Joomla version in the User-Agent */
   joomla: string;
   /** authorities for the certificate; undefined: Node's own */

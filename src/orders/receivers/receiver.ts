@@ -34,7 +34,7 @@ export interface Delivery {
 /** `old`: the signature is right, but made too long ago, or ahead of this machine's clock. */
 export type SignatureVerdict = 'right' | 'wrong' | 'old';
 
-export interface ReadContext {
+interface ReadContext {
   /** the receiver's name, which is the shop's */
   shop: string;
   now: Date;
@@ -59,7 +59,7 @@ export interface MessageContent {
 }
 
 /** Why a message changes no order. `links`: for its links alone. `untold`: it cannot be told what it pays for. */
-export const NOTES = [
+const NOTES = [
   'unused',
   'links',
   'unpaid',
@@ -80,7 +80,7 @@ export interface ContentEvent extends Omit<OrderMessage, 'shop' | 'order'> {
 }
 
 /** An order by its number, or by the sender's id of something that belongs to it, such as a payment. */
-export type OrderReference =
+type OrderReference =
   | { number: string }
   /** `refunded`: in hundredths of the currency; less than what was paid is a part */
   | { of: string; refunded?: number | undefined };

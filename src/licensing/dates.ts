@@ -12,13 +12,9 @@ function formatOf(language: LanguageCode, zone: string, month: 'short' | 'long')
   const format =
     formats.get(name) ??
     new Intl.DateTimeFormat(LOCALES[language], {
-      year: 'numeric',
-      month: language === 'de' && month === 'short' ? '2-digit' : month,
-      day: language === 'de' && month === 'short' ? '2-digit' : 'numeric',
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-      timeZone: zone,
+      ...{ year: 'numeric', month: language === 'de' && month === 'short' ? '2-digit' : month },
+      ...{ day: language === 'de' && month === 'short' ? '2-digit' : 'numeric' },
+      ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: zone },
     });
   formats.set(name, format);
   return format;

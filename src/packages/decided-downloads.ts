@@ -6,7 +6,7 @@ import { isRefusal, type Refusal } from '../licensing/core/verdict';
 import type { Release } from '../store/releases';
 import { statPackage } from './package-files';
 
-type FindPackage = (sha256: string) => Promise<Stats | undefined>;
+export type FindPackage = (sha256: string) => Promise<Stats | undefined>;
 
 /** Calls made at the same time share a look at the file. */
 export function createPackageFinder(packagesDir: string): FindPackage {

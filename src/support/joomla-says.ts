@@ -5,7 +5,7 @@ import type { LanguageCode } from '../licensing/dates';
  * Joomla's words (docs/joomla-messages.md). Joomla's messages stay English in German too: the
  * updater has most of them from curl, and what a language pack makes of the others differs between its versions.
  */
-interface JoomlaMessage {
+export interface JoomlaMessage {
   code: JoomlaMessageCode;
   /** as Joomla shows it */
   says: string;
@@ -18,7 +18,7 @@ const CODES = [
   ...(['STATUS_429', 'SERVER_ERROR', 'REDIRECTED', 'CERTIFICATE', 'NOT_CONNECTED', 'NO_PACKAGE'] as const),
   ...(['CHECKSUM', 'NO_CHECKSUM', 'OUT_OF_MEMORY'] as const),
 ];
-type JoomlaMessageCode = (typeof CODES)[number];
+export type JoomlaMessageCode = (typeof CODES)[number];
 
 type Row = Omit<JoomlaMessage, 'code'>;
 

@@ -59,7 +59,7 @@ export interface MessageContent {
 }
 
 /** Why a message changes no order. `links`: for its links alone. `untold`: it cannot be told what it pays for. */
-const NOTES = [
+export const NOTES = [
   'unused',
   'links',
   'unpaid',

@@ -3,7 +3,7 @@ import type { Receiver } from './receiver';
 /** What senders' secrets look like, so that another text of their settings is not taken for one. */
 
 /** What a text that is not this sender's secret looks like. */
-const SECRET_LOOKS = ['api_key', 'public_key', 'id', 'hex', 'other_sender', 'other'] as const;
+export const SECRET_LOOKS = ['api_key', 'public_key', 'id', 'hex', 'other_sender', 'other'] as const;
 export type SecretLook = (typeof SECRET_LOOKS)[number];
 
 const LOOKS: [RegExp, SecretLook][] = [

@@ -28,10 +28,7 @@ export interface Activation {
   heldUntil: Date | null;
 }
 
-type NamedActivation = Pick<
-  Activation,
-  'licenseId' | 'identifier' | 'name' | 'keyId' | 'free' | 'heldUntil'
->;
+type NamedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name' | 'keyId' | 'free' | 'heldUntil'>;
 
 /** Identifies an identifier of a licence, activated or not. */
 export function activationKey({

@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { addActivationCommands } from './cli/activation';
 import { printableText } from './cli/printable';
 import { addCustomerCommands } from './cli/customer';
-import { describeError, toFailure } from './cli/describe-error';
+import { describeError, toCommandFailure } from './cli/describe-error';
 import { addDoctorCommand } from './cli/doctor';
 import { addExportCommand } from './cli/export';
 import { addImportCommand } from './cli/import';
@@ -88,7 +88,7 @@ export async function run(argv: string[]): Promise<number> {
     // Commander has already written its usage errors to standard error.
     if (!(error instanceof CommanderError)) complain(`error: ${describeError(error)}\n`);
     if (argv.includes('--json') && !hasStandardOutput())
-      writeStandardOutput(jsonLine({ error: toFailure(error) }));
+      writeStandardOutput(jsonLine({ error: toCommandFailure(error) }));
     return error instanceof CommanderError ? USAGE : FAILED;
   }
 }

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'dotenv';
+import { ConfigError } from './errors';
 import type { Listen } from './http/server';
 import { isNetwork } from './licensing/ip-addresses';
 import { pictureFault } from './packages/pictures';
@@ -9,7 +10,6 @@ import { readJoomlaSite } from './joomla/site/configuration';
 import {
   MAIL_LANGUAGES,
   mailOfSite,
-  MailSettingsError,
   parseMailUrl,
   type MailLanguage,
   type MailOff,
@@ -19,8 +19,7 @@ import type { TextFolders } from './mail/texts';
 import { HOMES, isWithin } from './process/units';
 import { describeLines, describeUnknown, isMeantForUs, type Settings, type Variable } from './settings';
 import { DEFAULT_POOL_SIZE, type DatabaseSettings } from './store/database';
-import { DatabaseUrlError, parseDatabaseUrl } from './store/database-url';
-import { TlsError } from './store/tls';
+import { parseDatabaseUrl } from './store/database-url';
 
 export type { Settings, Variable };
 
@@ -89,9 +88,6 @@ export interface Config {
   warnings: string[];
 }
 
-/** A setting that cannot be used. The message names the variable and the expected form. */
-export class ConfigError extends Error {}
-
 /** The folder with package.json; `.env` and relative paths start here, wherever the build is below it. */
 export const packageRoot = findPackageRoot(__dirname);
 
@@ -133,7 +129,7 @@ export function buildConfig(
   const joomlaRoot = optional(get('LICENSING_JOOMLA_ROOT'), (path) => resolve(base, path));
   const site = optional(joomlaRoot, readSite);
   const database =
-    optional(get('LICENSING_DATABASE_URL'), (url) => readDatabaseUrl(url, base)) ?? site?.database;
+    optional(get('LICENSING_DATABASE_URL'), (url) => parseDatabaseUrl(url, base)) ?? site?.database;
   const warnings = [...remarks, ...describeUnknown(Object.keys(settings))];
   if (database === undefined)
     throw new ConfigError(
@@ -155,7 +151,8 @@ export function buildConfig(
   const shopLogo = optional(get('LICENSING_SHOP_LOGO'), (path) => resolve(base, path));
   const logoFault = optional(shopLogo, pictureFault);
   if (logoFault !== undefined) warnings.push(`LICENSING_SHOP_LOGO: ${logoFault} Pages show no picture.`);
-  const mail = readMail(get('LICENSING_MAIL_URL'), base, site?.mail);
+  const mailUrl = get('LICENSING_MAIL_URL');
+  const mail = mailUrl === undefined ? mailOfSite(site?.mail) : parseMailUrl(mailUrl, base, site?.mail);
   const rateLimit = integer(get, 'LICENSING_RATE_LIMIT', 60);
   return {
     database,
@@ -259,31 +256,6 @@ function mayRead(path: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-function readDatabaseUrl(text: string, base: string): DatabaseSettings {
-  try {
-    return parseDatabaseUrl(text, base);
-  } catch (error) {
-    if (error instanceof DatabaseUrlError || error instanceof TlsError)
-      throw new ConfigError(error.message, { cause: error });
-    throw error;
-  }
-}
-
-/** @returns or why mail is off, as a sentence */
-function readMail(
-  url: string | undefined,
-  base: string,
-  site: Parameters<typeof mailOfSite>[0],
-): MailSettings | MailOff {
-  if (url === undefined) return mailOfSite(site);
-  try {
-    return parseMailUrl(url, base, site);
-  } catch (error) {
-    if (error instanceof MailSettingsError) throw new ConfigError(error.message, { cause: error });
-    throw error;
   }
 }
 

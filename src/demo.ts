@@ -130,7 +130,11 @@ function newCode(db: Db): Promise<string> {
 
 /** Of the demo's shop; by its event_id it counts once, also when it is told again after another start. */
 const ORDER = {
-  ...{ shop: 'demo', order: '1001', event: 'paid', event_id: 'demo-1001', at: new Date().toISOString() },
+  shop: 'demo',
+  order: '1001',
+  event: 'paid',
+  event_id: 'demo-1001',
+  at: new Date().toISOString(),
   customer: { email: 'max@example.com', name: 'Max' },
   lines: [{ line: '1', plan_id: 1, quantity: 2 }],
 };

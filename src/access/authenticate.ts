@@ -1,13 +1,13 @@
+import { CodedError, ConfigError } from '../errors';
 import type { DatabaseSettings, Db } from '../store/database';
 import { findTokenByDigest, setTokenUsed, type Token } from '../store/tokens';
 import { findSite, judgeSiteAccount, judgeSiteToken, type SiteVerdict } from '../joomla/site/api-tokens';
-import { JoomlaConfigurationError } from '../joomla/site/configuration';
 import { createCache } from './cache';
 import type { Caller, Scope } from './caller';
 import { readSession } from './sessions';
 import { isTokenText, tokenDigest } from './token-text';
 
-export interface AuthenticatorDependencies {
+interface AuthenticatorDependencies {
   db: Db;
   now: () => Date;
   /** the connection of `db` */
@@ -36,9 +36,6 @@ export interface Authenticate {
   isAccountIn: (userId: number) => Promise<boolean>;
 }
 
-/** The site's configuration cannot be read at this moment, for example because Joomla is writing it. */
-export class SiteAwayError extends Error {}
-
 const UNAUTHORIZED: Refused = { refused: 'UNAUTHORIZED' };
 
 /** A revoked token is refused within two seconds: this, and a call that is under way. */
@@ -48,7 +45,7 @@ const USE_RECORDED_EVERY_MS = 60_000;
 
 /**
  * Finds out who calls: by one of our own tokens, else by the site's Joomla API token, else by a session of the pages.
- * @throws what the database throws; SiteAwayError
+ * @throws what the database throws; SITE_AWAY
  */
 export function createAuthenticator({
   db,
@@ -124,8 +121,10 @@ function isKnown(verdict: SiteVerdict): boolean {
 }
 
 function siteAway(error: unknown): never {
-  if (!(error instanceof JoomlaConfigurationError)) throw error;
-  throw new SiteAwayError("The site's configuration.php cannot be read.", { cause: error });
+  if (!(error instanceof ConfigError)) throw error;
+  throw new CodedError('SITE_AWAY', "The site's configuration.php cannot be read.", undefined, {
+    cause: error,
+  });
 }
 
 /** As Joomla's plugin reads the headers: "Bearer " in exactly this case, and X-Joomla-Token only where that gives nothing. */

@@ -35,7 +35,7 @@ export type QueueLink<Request> = (
   context: { now: Date; language?: LanguageCode },
 ) => Promise<unknown>;
 
-export interface LinkRequest<Request> {
+interface LinkRequest<Request> {
   now: Date;
   /** of the page on which it is asked for; undefined: the usual one */
   language?: LanguageCode;

@@ -41,7 +41,7 @@ export type CustomerSession = { id: number; signedInAt: Date; expiresAt: Date } 
   { by: 'key'; licenseId: number; keyDigest: string } | { by: 'mail'; email: string }
 );
 
-export type OpenedOperator = {
+type OpenedOperator = {
   kind: 'operator';
   /** signing in again replaces a session: its cookie ends */
   replaces?: string | undefined;
@@ -50,7 +50,7 @@ export type OpenedOperator = {
   | { actor: string; name: string; scope: Exclude<Scope, 'issue'>; operatorId: number | null }
 );
 
-export type OpenedCustomer = { kind: 'customer'; replaces?: string | undefined } & (
+type OpenedCustomer = { kind: 'customer'; replaces?: string | undefined } & (
   { by: 'key'; licenseId: number; keyDigest: string } | { by: 'mail'; email: string }
 );
 
@@ -242,7 +242,12 @@ function toOperatorSession(stored: StoredSession, cookie: string): OperatorSessi
   const { id, createdAt, tokenId, joomlaUserId } = stored;
   const { actor, name, scope } = stored as StoredSession & Caller;
   const caller = {
-    ...{ scope, name, actor, tokenId, joomlaUserId, credential: cookie },
+    scope,
+    name,
+    actor,
+    tokenId,
+    joomlaUserId,
+    credential: cookie,
     session: { id, signedInAt: createdAt },
   };
   return { id, caller, signedInAt: createdAt, expiresAt: endOf(stored) };

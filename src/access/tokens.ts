@@ -19,7 +19,7 @@ export interface NewToken {
 }
 
 /** Who adds a token, and when. */
-export interface TokenContext {
+interface TokenContext {
   actor: string;
   now: Date;
   /** the caller's own (access/caller.ts); the token ends with that account's right */

@@ -1,7 +1,8 @@
-import { ConfigError, type Config } from '../config';
+import { isCoded, ConfigError } from '../errors';
+import type { Config } from '../config';
 import type { OwnFile } from '../packages/replace-file';
 import { openDatabase, type Db } from '../store/database';
-import { toDatabaseUnusable, DatabaseUnusable } from '../store/error-messages';
+import { toDatabaseUnusable } from '../store/error-messages';
 import { requireCurrentSchema, SchemaError } from '../store/migrate';
 import { sideFiles } from '../store/sqlite';
 
@@ -10,7 +11,7 @@ export type { Db };
 /** Longer than reading the largest table takes, so that an unresponsive database ends the command eventually. */
 export const STATEMENT_TIMEOUT_MS = 300_000;
 
-/** Closes the database afterwards. @throws DatabaseUnusable */
+/** Closes the database afterwards. @throws DATABASE_UNUSABLE */
 export async function withDatabase<T>(
   config: Config,
   work: (db: Db) => Promise<T>,
@@ -35,14 +36,14 @@ export function withCurrentDatabase<T>(config: Config, work: (db: Db) => Promise
   return withDatabase(config, current, STATEMENT_TIMEOUT_MS);
 }
 
-/** The error itself, or a DatabaseUnusable that explains it. */
+/** The error itself, or one that explains it. */
 export function explained(error: unknown, { database, databaseSource }: Config): unknown {
   return toDatabaseUnusable(error, database, databaseSource) ?? error;
 }
 
 /** Whether an error says that there is no database to work with: not configured, not reachable or not migrated. */
 export function isWithoutDatabase(error: unknown): boolean {
-  return [ConfigError, SchemaError, DatabaseUnusable].some((kind) => error instanceof kind);
+  return error instanceof ConfigError || error instanceof SchemaError || isCoded(error, 'DATABASE_UNUSABLE');
 }
 
 /** The files of an SQLite database; none for a server. */

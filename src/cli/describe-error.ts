@@ -1,22 +1,21 @@
 import { CommanderError } from 'commander';
-import { ConfigError } from '../config';
+import { isCoded, ConfigError } from '../errors';
 import { redactKeys } from '../licensing/core/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { driverReason } from '../store/errors';
 import { SchemaError } from '../store/migrate';
 import { isOutcomeUnknown } from '../store/transaction';
-import { DatabaseUnusable } from '../store/error-messages';
 import { optionOf, withHint, withSchemaHint } from './hints';
 
 /** A failure as `--json` reports it, with the API's error codes where they fit. */
-export interface Failure {
+export interface CommandFailure {
   code: string;
   message: string;
   field?: string;
 }
 
-export function toFailure(error: unknown): Failure {
+export function toCommandFailure(error: unknown): CommandFailure {
   if (error instanceof CommanderError) return usageFailure(error);
   const { field } = error instanceof OperatorError ? error : {};
   const message = redactKeys(describeError(error));
@@ -27,12 +26,12 @@ function codeOf(error: unknown): string {
   if (isOutcomeUnknown(error)) return 'OUTCOME_UNKNOWN';
   if (error instanceof OperatorError) return error.code;
   if ([ConfigError, SchemaError, SealError].some((kind) => error instanceof kind)) return 'CONFIGURATION';
-  return error instanceof DatabaseUnusable || driverReason(error) !== undefined
+  return isCoded(error, 'DATABASE_UNUSABLE') || driverReason(error) !== undefined
     ? 'SERVICE_UNAVAILABLE'
     : 'INTERNAL_ERROR';
 }
 
-function usageFailure(error: CommanderError & { field?: string | undefined }): Failure {
+function usageFailure(error: CommanderError & { field?: string | undefined }): CommandFailure {
   const isHelp = error.code === 'commander.help';
   const message = isHelp ? 'A command is missing; --help lists them.' : error.message;
   // Commander names the option only in its message. An unknown option is left out, because it may be a key.
@@ -59,8 +58,8 @@ export function describeError(error: unknown): string {
 function reasonOf(error: unknown): string {
   if (error instanceof OperatorError) return withHint(error);
   if (error instanceof SchemaError) return withSchemaHint(error);
-  if ([ConfigError, SealError, DatabaseUnusable].some((kind) => error instanceof kind))
-    return (error as Error).message;
+  if (error instanceof ConfigError || error instanceof SealError || isCoded(error, 'DATABASE_UNUSABLE'))
+    return error.message;
   const reason = driverReason(error);
   return reason === undefined
     ? (error as Error).message

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { ConfigError, loginName, readConfig, wantsColor, type Config } from '../config';
+import { ConfigError } from '../errors';
+import { loginName, readConfig, wantsColor, type Config } from '../config';
 import { quantity } from '../licensing/quantity';
 import { examine } from '../doctor/examine';
 import { problem, type CommandFinding } from '../doctor/finding';

@@ -11,7 +11,7 @@ import type { GivenSettings } from '../joomla/update-xml/settings';
 import { writeUpdateXml, type WrittenXml } from '../joomla/update-xml/write';
 import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/lint/lint';
 import { readPublished } from '../joomla/lint/published';
-import { ASSUMED_JOOMLA, tryUpdate, type Verdict } from '../joomla/updater/try';
+import { ASSUMED_JOOMLA, tryUpdate, type UpdateVerdict } from '../joomla/updater/try';
 import { followUpdateXml, type UpdateXmlState } from '../joomla/follow-xml';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
@@ -302,7 +302,7 @@ function describeFinding({ level, line, version, problem, remedy }: LintFinding)
   return printable(`${level}:${place} ${problem} ${remedy}`);
 }
 
-function describeVerdict({ steps, messages, remedy, offered }: Verdict): string {
+function describeVerdict({ steps, messages, remedy, offered }: UpdateVerdict): string {
   const signs = { ok: 'ok    ', note: 'note  ', failed: 'FAILED' };
   const lines = steps.map(({ name, result, text }) => printable(`${signs[result]}  ${name}: ${text}`));
   lines.push('', 'The administrator of the site reads:');

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { formatTimestamp } from '../licensing/timestamps';
 import { licenseJson } from '../licensing/views';
 import { hasCause } from '../support/explain-accesses';
-import type { Finding, Told } from '../support/findings';
+import type { Finding, AccessFinding } from '../support/findings';
 import { openCase } from '../support/open-case';
 import { LANGUAGES, sentenceOf } from '../support/sentences';
 import type { SupportCase } from '../support/support-case';
@@ -132,7 +132,7 @@ function wrap(text: string, columns: number, indent: string): string[] {
   return [...lines, line];
 }
 
-function period({ count, firstAt, lastAt }: Told): string {
+function period({ count, firstAt, lastAt }: AccessFinding): string {
   const last = clock(lastAt);
   return count === 1 ? last : `${clock(firstAt)}  ${count} times until ${last}:`;
 }

@@ -7,7 +7,7 @@ import { readQuery } from './requests';
 
 /** Every answer is written here: the codes with their HTTP status and text (docs/contract.md, 8 and 9). */
 
-export type FaultCode =
+type FaultCode =
   | 'NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'UNSUPPORTED_MEDIA_TYPE'

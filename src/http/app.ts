@@ -27,11 +27,12 @@ import type { Allowance, Bucket, Limiter } from './rate-limit';
 import { publicKeys } from './public-keys';
 import { refuseEncoded } from './read-body';
 import { assignRequestId } from './request-id';
-import { InvalidRequestError, readPath, readProductId } from './requests';
+import { InvalidRequestError } from '../errors';
+import { readPath, readProductId } from './requests';
 import { originOf } from './same-origin';
 import { updatesHandler } from './updates';
 
-export interface AppDependencies {
+interface AppDependencies {
   licensing: Licensing;
   limiter: Limiter;
   clientAddress: ReturnType<typeof createClientAddressReader>;
@@ -138,7 +139,12 @@ export function createApp({
     mountHooks(operatorRouter, { db, now, limiter, keySecret, mailing });
     if (pages)
       mountPages(operatorRouter, {
-        ...{ db: shareOf(db), now, limiter, licensing, isTrusted, authenticate: operator.authenticate },
+        db: shareOf(db),
+        now,
+        limiter,
+        licensing,
+        isTrusted,
+        authenticate: operator.authenticate,
         settings: pages.settings,
         asset: mountAssets(operatorRouter, pages.assetsFolder),
       });

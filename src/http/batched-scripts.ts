@@ -2,7 +2,7 @@ import { Redis, type Cluster } from 'ioredis';
 import { answeredInTime } from './redis';
 
 /** What rate-limiter-flexible asks of a client: it defines a script for one key, and calls it by its name. */
-export interface ScriptClient {
+interface ScriptClient {
   defineCommand(name: string, definition: { lua: string }): void;
   [script: string]: unknown;
 }

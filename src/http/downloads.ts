@@ -21,7 +21,7 @@ export interface DownloadSettings {
 }
 
 /** What is known of the licence, for the access log. */
-type Known = Pick<Refusal, 'license' | 'keyId'>;
+type LicenseOfRefusal = Pick<Refusal, 'license' | 'keyId'>;
 
 /** A request with `check=1` asks for the verdict only. */
 export function downloadEndpoint(ctx: Context): 'download' | 'check' {
@@ -46,7 +46,7 @@ export function downloadHandler(
     const identifier = query.get('identifier')?.trim() || undefined;
     const version = query.get('version')?.trim() || undefined;
     const at = now();
-    const record = (outcome: RefusalCode | 'ok', { license, keyId }: Known, release?: Release) =>
+    const record = (outcome: RefusalCode | 'ok', { license, keyId }: LicenseOfRefusal, release?: Release) =>
       accessLog.record({
         at,
         endpoint: ctx.state.endpoint === 'check' ? 'check' : 'download',
@@ -64,7 +64,7 @@ export function downloadHandler(
         site: ctx.get('X-Licensing-Site') || undefined,
         installedVersion: ctx.get('X-Licensing-Version') || undefined,
       });
-    const refuse = (refused: RefusalCode, known: Known = {}, message?: string) => {
+    const refuse = (refused: RefusalCode, known: LicenseOfRefusal = {}, message?: string) => {
       record(refused, known);
       sendRefusal(ctx, { refused, ...(message === undefined ? {} : { message }) });
     };

@@ -1,26 +1,20 @@
 import type { Context as KoaContext } from 'koa';
 import type { Logger } from 'pino';
-import { SiteAwayError } from '../access/authenticate';
-import { BusyError } from '../licensing/core/batches';
 import { SealError } from '../licensing/sealing';
 import { API_PATH } from '../api';
+import { CodedError, isCoded, InvalidRequestError } from '../errors';
 import { isLockConflict, isUnavailable } from '../store/errors';
 import { sendFailure } from './answers';
 import type { Context } from './context';
-import { EncodedBodyError, InvalidRequestError, readPath } from './requests';
+import { readPath } from './requests';
 
 /** A request is answered within this time after it was read, with a refusal if the database hangs. */
 const DEADLINE_MS = 4_000;
 
-class DeadlineError extends Error {}
-export class ClientGoneError extends Error {}
-
 /** Turns an error into an answer: a fixed text for the client, and details in the log under the request's id. */
 export function answerFault(ctx: Context, error: unknown): void {
-  if (error instanceof InvalidRequestError) {
-    const code = error instanceof EncodedBodyError ? 'UNSUPPORTED_MEDIA_TYPE' : 'INVALID_REQUEST';
-    sendFailure(ctx, code, { message: error.message });
-  } else if (error instanceof ClientGoneError) ctx.state.code = 'CLIENT_GONE';
+  if (error instanceof InvalidRequestError) sendFailure(ctx, error.code, { message: error.message });
+  else if (isCoded(error, 'CLIENT_GONE')) ctx.state.code = 'CLIENT_GONE';
   else {
     ctx.state.fault = error;
     sendFailure(ctx, faultCode(error));
@@ -29,7 +23,7 @@ export function answerFault(ctx: Context, error: unknown): void {
 
 /** What an error is that is no refusal: something that it needs is away for now, or a fault. */
 export function faultCode(error: unknown): 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERROR' {
-  const isAway = [DeadlineError, BusyError, SiteAwayError, SealError].some((kind) => error instanceof kind);
+  const isAway = isCoded(error, 'DEADLINE', 'BUSY', 'SITE_AWAY') || error instanceof SealError;
   return isAway || isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR';
 }
 
@@ -37,7 +31,7 @@ export function faultCode(error: unknown): 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERR
 export function inTime<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new DeadlineError('The request was not answered in time.')),
+      () => reject(new CodedError('DEADLINE', 'The request was not answered in time.')),
       DEADLINE_MS,
     );
     const end = () => clearTimeout(timer);
@@ -50,7 +44,7 @@ export function inTime<T>(work: Promise<T>): Promise<T> {
 export function clientGone({ res }: Context): AbortSignal {
   const gone = new AbortController();
   const leave = () => {
-    if (!res.writableFinished) gone.abort(new ClientGoneError());
+    if (!res.writableFinished) gone.abort(new CodedError('CLIENT_GONE'));
   };
   if (res.destroyed) leave();
   else res.once('close', leave);
@@ -78,7 +72,7 @@ export function bodyError(
   req.resume();
   // The client left before or during the body: not an error.
   if (error.type === 'request.aborted' || error.type === 'stream.not.readable' || error.code === 'ECONNRESET')
-    throw new ClientGoneError();
+    throw new CodedError('CLIENT_GONE');
   if (error.status === 413) throw new InvalidRequestError('The body must not be larger than 64 KiB.');
   if (error instanceof SyntaxError)
     throw new InvalidRequestError(
@@ -125,11 +119,7 @@ export function createAnswerLog(log: Logger): (ctx: Context) => void {
 }
 
 function isOfDatabase(fault: unknown): boolean {
-  return (
-    fault instanceof DeadlineError ||
-    fault instanceof BusyError ||
-    (isUnavailable(fault) && !isLockConflict(fault))
-  );
+  return isCoded(fault, 'DEADLINE', 'BUSY') || (isUnavailable(fault) && !isLockConflict(fault));
 }
 
 /** Endpoints, and the codes of their answers, that show that the database answered. A limit is found out without it. */

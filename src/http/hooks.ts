@@ -1,25 +1,26 @@
 import type Router from '@koa/router';
+import { isCoded } from '../errors';
 import { SealError } from '../licensing/sealing';
 import { keepUnreadable, receive, type Received } from '../orders/receive';
 import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
-import { MessageError, type Delivery, type Told, type Verdict } from '../orders/receivers/receiver';
+import type { Delivery, MessageContent, SignatureVerdict } from '../orders/receivers/receiver';
 import type { Mailing } from '../mail/queue';
 import type { Db } from '../store/database';
 import { sendJson, sendText } from './answers';
 import type { Context, State } from './context';
 import { inTime } from './faults';
 import { drain, unsupported } from './api/body';
-import { ManageError, toFailure, type Failure } from '../operations/failures';
+import { ManageError, toFailure } from '../operations/failures';
 import { sendFailure } from './api/endpoint';
 import { readOrderBody } from '../operations/orders';
 import type { Allowance, Limiter } from './rate-limit';
-import { LargeBodyError, readBytes } from './read-body';
+import { readBytes } from './read-body';
 import { createTurns } from './turns';
 
 /** Receives the signed messages of shops: `POST hooks/NAME`, open to everybody. */
 
-export interface HookDependencies {
+interface HookDependencies {
   db: Db;
   now: () => Date;
   limiter: Limiter;
@@ -80,7 +81,7 @@ export function mountHooks(
       const told = await read(delivery, known, name);
       return await inTime(receive(db, name, told, { now: now(), secret: keySecret, mailing }));
     } catch (error) {
-      const failure = failureOf(error);
+      const failure = toFailure(error, {});
       if (!isOfMany || failure === undefined) throw error;
       return { result: 'refused', reason: failure.error.message, recorded: undefined };
     }
@@ -99,7 +100,7 @@ export function mountHooks(
     const endTurn = receiver.verifiesSlowly ? await takeTurn(ctx.state.client.limitKey) : () => undefined;
     if (endTurn === undefined)
       throw new ManageError('RATE_LIMITED', 'Too many messages at once.', { retryAfter: 1 });
-    let verdict: Verdict;
+    let verdict: SignatureVerdict;
     try {
       await requireFewFailures(ctx, { receiver });
       verdict = secret === null ? 'wrong' : receiver.verify(delivery, secret, now());
@@ -135,11 +136,15 @@ export function mountHooks(
   }
 
   /** A message that cannot be read is kept too: its sender's log is not the operator's. */
-  async function read(delivery: Delivery, { receiver }: KnownReceiver, shop: string): Promise<Told> {
+  async function read(
+    delivery: Delivery,
+    { receiver }: KnownReceiver,
+    shop: string,
+  ): Promise<MessageContent> {
     try {
       return receiver.read(delivery, { shop, now: now(), readOrder: readOrderBody });
     } catch (error) {
-      const failure = failureOf(error);
+      const failure = toFailure(error, {});
       if (failure === undefined) throw error;
       await inTime(keepUnreadable(db, shop, delivery.body, failure.error.message, now()));
       throw error;
@@ -153,18 +158,11 @@ export function mountHooks(
       await take(ctx);
     } catch (error) {
       if (error instanceof SealError) throw error;
-      const failure = failureOf(error);
+      const failure = toFailure(error, {});
       if (failure === undefined) throw error;
       sendFailure(ctx, failure);
     }
   });
-}
-
-function failureOf(error: unknown): Failure | undefined {
-  return toFailure(
-    error instanceof MessageError ? new ManageError('INVALID_REQUEST', error.message) : error,
-    {},
-  );
 }
 
 /** @throws ManageError */
@@ -181,7 +179,7 @@ async function readDelivery(
   const isPing = ping !== undefined && Boolean(ctx.is(ping.contentType));
   if (!isPing && !ctx.is(contentType)) throw unsupported(ctx, [contentType]);
   const body = await readBytes(ctx, maxBody).catch((error: unknown) => {
-    if (!(error instanceof LargeBodyError)) throw error;
+    if (!isCoded(error, 'BODY_TOO_LARGE')) throw error;
     const most = maxBody === MAX_BODY_BYTES ? '1 MiB' : `${maxBody / 1024} KiB`;
     throw new ManageError('PAYLOAD_TOO_LARGE', `The body must not be larger than ${most}.`);
   });

@@ -56,8 +56,10 @@ export function activateHandler({ ledger, now, accessLog, signer }: Licensing): 
 /** What a signed answer says after a success. */
 function activatedAnswer({ license, identifier, keyEndsAt }: Activated): Answered {
   return {
-    ...{ license, keyEndsAt },
-    ...{ status: 'active', valid: true },
+    license,
+    keyEndsAt,
+    status: 'active',
+    valid: true,
     identifier: { text: identifier, activated: true },
   };
 }

@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { NodesStanding } from '../store/nodes';
 import type { Context } from './context';
 
-export interface MetricSources {
+interface MetricSources {
   version: string;
   pool: () => { used: number; free: number; waiting: number };
   /** undefined: there is one database server */
@@ -23,7 +23,7 @@ export interface MetricSources {
     | undefined;
 }
 
-export interface Metrics {
+interface Metrics {
   registry: Registry;
   observe: (ctx: Context, seconds: number) => void;
 }

@@ -6,7 +6,7 @@ export interface Readiness {
   checks: Record<string, string>;
 }
 
-export interface MonitoringSources {
+interface MonitoringSources {
   readiness: () => Promise<Readiness>;
   /** in Prometheus' text format */
   metrics: () => Promise<string>;

@@ -42,7 +42,7 @@ const MOST_FAILING = 20_000;
 /** Networks whose views of pages are counted in memory. */
 const MOST_VISITORS = 20_000;
 
-export interface RateLimits {
+interface RateLimits {
   /** requests in each window */
   limits: Record<Bucket, number>;
   /** seconds, for `api` and `download` */

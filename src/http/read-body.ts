@@ -1,24 +1,24 @@
 import readRawBody from 'raw-body';
 import type { Context } from './context';
+import { CodedError, InvalidRequestError } from '../errors';
 import { bodyError } from './faults';
-import { EncodedBodyError } from './requests';
 
 /** How a request's body is read: as it came, and never more of it than a limit. */
 
-/** The body is larger than the limit. */
-export class LargeBodyError extends Error {}
-
-/** @throws EncodedBodyError; the body is left unread */
+/** A few bytes of a compressed body could become millions. @throws InvalidRequestError; the body is left unread */
 export function refuseEncoded({ headers, req }: Pick<Context, 'headers' | 'req'>): void {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return;
   req.resume();
-  throw new EncodedBodyError('The body must not be compressed: send it without Content-Encoding.');
+  throw new InvalidRequestError(
+    'The body must not be compressed: send it without Content-Encoding.',
+    'UNSUPPORTED_MEDIA_TYPE',
+  );
 }
 
 /**
  * Reads a whole body, once it is known who asks and that they are within their limits.
- * @throws EncodedBodyError, LargeBodyError, ClientGoneError, InvalidRequestError
+ * @throws InvalidRequestError, BODY_TOO_LARGE, CLIENT_GONE
  */
 export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
   refuseEncoded(ctx);
@@ -29,6 +29,6 @@ export async function readBytes(ctx: Context, limit: number): Promise<Buffer> {
     // The rest would block the next request on this connection.
     ctx.req.unpipe();
     ctx.req.resume();
-    throw new LargeBodyError();
+    throw new CodedError('BODY_TOO_LARGE');
   }
 }

@@ -1,14 +1,9 @@
 import { canonicalKey, containsKey, hasOwnShape, isKey, keyDigest } from '../licensing/core/keys';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
+import { InvalidRequestError } from '../errors';
 import type { Context } from './context';
 
 /** Reads requests into typed values; throws InvalidRequestError at the first mistake. */
-
-/** The message is for the client and names the field. */
-export class InvalidRequestError extends Error {}
-
-/** A compressed body, of which a few bytes could become millions. */
-export class EncodedBodyError extends InvalidRequestError {}
 
 /** The path of the address; undefined when it cannot be read, as with some absolute forms (RFC 9112, 3.2.2). */
 export function readPath(ctx: { path: string | null }): string | undefined {
@@ -19,7 +14,7 @@ export function readPath(ctx: { path: string | null }): string | undefined {
   }
 }
 
-export interface LicenseRequest {
+interface LicenseRequest {
   /** canonical */
   key: string;
   keyDigest: string;
@@ -42,7 +37,7 @@ export function readLicenseRequest(body: unknown): LicenseRequest {
   return { key, keyDigest: keyDigest(key), identifier };
 }
 
-export interface ActivationRequest extends LicenseRequest {
+interface ActivationRequest extends LicenseRequest {
   identifier: string;
 }
 

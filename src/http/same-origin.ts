@@ -4,7 +4,7 @@ import type { Context } from './context';
 /** Whether the connection's peer is a proxy whose headers are believed (client-address.ts). */
 export type IsTrusted = (request: IncomingMessage) => boolean;
 
-interface Known {
+interface OriginRules {
   isTrusted: IsTrusted;
   /** origins under which browsers know the service */
   origins: string[];
@@ -14,7 +14,7 @@ interface Known {
  * The request's own origin, such as `https://shop.example`; undefined when its Host cannot be read. A host of a known
  * origin has that origin's scheme, because a CDN or another machine may end TLS and pass plain HTTP on to the web server.
  */
-export function originOf(ctx: Context, { isTrusted, origins }: Known): string | undefined {
+export function originOf(ctx: Context, { isTrusted, origins }: OriginRules): string | undefined {
   const known = origins.find((origin) => origin === readOrigin(`${new URL(origin).protocol}//${ctx.host}`));
   if (known !== undefined) return known;
   const forwarded = isTrusted(ctx.req) ? ctx.get('X-Forwarded-Proto').trim().toLowerCase() : '';

@@ -9,7 +9,7 @@ const COOKIES = {
   customer: { name: 'licensing_my', below: '/my' },
 } as const;
 
-export type SessionKind = keyof typeof COOKIES;
+type SessionKind = keyof typeof COOKIES;
 
 /** The name of the cookie that the operator's API takes. */
 export const OPERATOR_COOKIE = COOKIES.operator.name;

@@ -4,7 +4,8 @@ import { formatTimestamp } from '../licensing/timestamps';
 import type { Update } from '../licensing/updates';
 import { sendData, sendWritten, writeData } from './answers';
 import type { Handler } from './context';
-import { InvalidRequestError, readProductId } from './requests';
+import { InvalidRequestError } from '../errors';
+import { readProductId } from './requests';
 
 /** GET updates/{product_id}: docs/contract.md, 7. Public, so it reveals nothing that needs a licence. */
 export function updatesHandler({ latestUpdate }: Licensing): Handler {

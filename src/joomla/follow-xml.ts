@@ -22,7 +22,7 @@ export type XmlReach = { state: 'answers' } | { state: 'refuses'; status: number
 /** @returns undefined: it is being asked */
 export type AskForXml = (url: string) => Promise<XmlReach | undefined>;
 
-export interface FollowedXml extends UpdateXmlState {
+interface FollowedXml extends UpdateXmlState {
   /** why it is `stale`, in a sentence for the operator; null: it is not */
   reason: string | null;
   /** what was written; undefined unless `written` */

@@ -1,19 +1,11 @@
 import { buffer } from 'node:stream/consumers';
 import type { Element } from '@xmldom/xmldom';
+import { isCoded } from '../errors';
 import type { Product } from '../store/catalogue';
 import { OperatorError } from '../licensing/operator-error';
 import { eachEntry } from '../packages/zip';
 import { namedPaths, type NamedPath } from './manifest-files';
-import {
-  attributes,
-  descendants,
-  escapeAttribute,
-  escapeXml,
-  MalformedXml,
-  ownText,
-  parseXml,
-  TooMuchXml,
-} from './xml';
+import { attributes, descendants, escapeAttribute, escapeXml, ownText, parseXml } from './xml';
 import { API_PATH } from '../api';
 import { requireWebAddress } from './addresses';
 import { prefixOfType } from './extension-types';
@@ -29,7 +21,7 @@ const LEAST_BYTES = 1_000;
 /** findManifest()'s limit, as the end of a sentence. */
 export const TOO_MUCH_XML = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, and the manifest is not looked for among them`;
 
-export interface ManifestSnippets {
+interface ManifestSnippets {
   /** to paste below the manifest's root element */
   xml: string;
   forCustomers: string;
@@ -143,13 +135,13 @@ export async function findManifest(
       const manifest = readManifest(path, contents.get(path) ?? Buffer.alloc(0));
       if (manifest) return manifest;
     } catch (error) {
-      if (!(error instanceof MalformedXml || error instanceof TooMuchXml)) throw error;
+      if (!isCoded(error, 'MALFORMED_XML', 'TOO_MUCH_XML')) throw error;
       malformed ??= { none: 'malformed', path, fault: error.message };
     }
   return malformed ?? { none: candidates.length === 0 ? 'no-xml' : 'no-manifest' };
 }
 
-/** @throws MalformedXml, TooMuchXml */
+/** @throws MALFORMED_XML, TOO_MUCH_XML */
 function readManifest(path: string, bytes: Buffer): PackageManifest | undefined {
   const root = parseXml(bytes);
   if (root.tagName !== 'extension') return undefined;

@@ -6,7 +6,7 @@ import type { NamedPath } from './manifest-files';
 
 /** What a package lacks of what its manifest names, and those of the extensions packed in it (one level). */
 
-export interface ContentFault {
+interface ContentFault {
   /** within the package; behind `com_acme.zip: ` within that zip */
   path: string;
   /** the end of a sentence about the path */

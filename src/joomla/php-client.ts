@@ -11,7 +11,7 @@ const SHIPPED = 'VendorName\\Licensing';
 /** How each file begins, by which a later run knows it. */
 export const BEGINNING = '<?php\n\n// Written by "licensing php", which replaces it when it is run again.\n';
 
-export interface PhpFile {
+interface PhpFile {
   name: string;
   text: string;
 }

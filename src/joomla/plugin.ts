@@ -9,7 +9,7 @@ import type { XmlHome } from './update-xml/place';
 
 /** The plugins for customers' sites (docs/joomla-plugin.md), made for a product from the files in php/joomla. */
 
-export interface PluginRequest {
+interface PluginRequest {
   productId: number;
   /** begins the names of the plugins, so that those of several vendors fit on one site */
   vendor: string;

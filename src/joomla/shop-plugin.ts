@@ -12,7 +12,7 @@ export const SHOP_TITLES: Record<ShopKind, string> = {
   membershippro: 'Membership Pro',
 };
 
-export interface MadeShopPlugin {
+interface MadeShopPlugin {
   /** of the plugin, in Joomla's group `system` */
   element: string;
   version: string;

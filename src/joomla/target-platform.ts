@@ -39,7 +39,7 @@ export function matchesPlatform(pattern: string, joomla: string): boolean {
   return compile(pattern)?.test(joomla) ?? false;
 }
 
-export type PatternFault =
+type PatternFault =
   /** skipped as too expensive */
   | { fault: 'runaway' }
   /** not checked: it has a part that only PHP can read */

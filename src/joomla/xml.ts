@@ -1,10 +1,5 @@
 import { DOMParser, type Element } from '@xmldom/xmldom';
-
-/** A document that no XML parser reads to its end. The message is the end of a sentence. */
-export class MalformedXml extends Error {}
-
-/** A document that would take too much time or memory. The message is a whole sentence. */
-export class TooMuchXml extends Error {}
+import { CodedError } from '../errors';
 
 /**
  * A tag costs the parser up to 1 kB, and a namespace is copied to every element below it. These limits are far more
@@ -47,7 +42,7 @@ export function escapeAttribute(text: string): string {
     .replace(/[&<>"\r\n\t]/g, (character) => REFERENCES[character] ?? '');
 }
 
-/** Parses a document and refuses what is not well-formed, as PHP's parser does. @throws MalformedXml, TooMuchXml */
+/** Parses a document and refuses what is not well-formed, as PHP's parser does. @throws MALFORMED_XML, TOO_MUCH_XML */
 export function parseXml(bytes: Buffer): Element {
   const text = decode(bytes);
   refuseTooMuch(text);
@@ -58,14 +53,14 @@ export function parseXml(bytes: Buffer): Element {
       onError(_level, message, { locator }: { locator?: { lineNumber?: number } }) {
         problem ??= `${message.split('\n')[0] ?? message} (line ${locator?.lineNumber ?? 1})`;
         // Stop at the first error: the library would report each "<" of a million.
-        throw new MalformedXml(problem);
+        throw new CodedError('MALFORMED_XML', problem);
       },
     }).parseFromString(text, 'text/xml');
     if (problem === undefined && document.documentElement) return document.documentElement;
   } catch (error) {
     problem ??= (error as Error).message;
   }
-  throw new MalformedXml(problem ?? 'there is no element in it');
+  throw new CodedError('MALFORMED_XML', problem ?? 'there is no element in it');
 }
 
 /** All elements below an element, in document order. */
@@ -97,7 +92,7 @@ function decode(bytes: Buffer): string {
   try {
     return new TextDecoder(declared ?? 'utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new MalformedXml(`it is not ${declared ?? 'UTF-8'} text`);
+    throw new CodedError('MALFORMED_XML', `it is not ${declared ?? 'UTF-8'} text`);
   }
 }
 
@@ -105,14 +100,18 @@ function refuseTooMuch(text: string): void {
   for (const { mark, limit, what } of LIMITS) {
     let index = -1;
     for (let count = 0; (index = text.indexOf(mark, index + 1)) >= 0; count++)
-      if (count === limit) throw new TooMuchXml(`It has more than ${limit} ${what}, and is not read.`);
+      if (count === limit)
+        throw new CodedError('TOO_MUCH_XML', `It has more than ${limit} ${what}, and is not read.`);
   }
   let attributesOfTag = 0;
   // Without regard to quotes, which may hold a ">": what begins a tag ends the one before.
   for (const [found] of text.matchAll(/<|=\s*["']/g))
     if (found === '<') attributesOfTag = 0;
     else if (++attributesOfTag > MAX_ATTRIBUTES)
-      throw new TooMuchXml(`A tag has more than ${MAX_ATTRIBUTES} attributes, and it is not read.`);
+      throw new CodedError(
+        'TOO_MUCH_XML',
+        `A tag has more than ${MAX_ATTRIBUTES} attributes, and it is not read.`,
+      );
 }
 
 /**
@@ -153,6 +152,6 @@ function refuseReference(text: string, index: number, reference: string): void {
     throw at(text, index, 'a reference to a character that XML cannot hold');
 }
 
-function at(text: string, index: number, problem: string): MalformedXml {
-  return new MalformedXml(`${problem} (line ${text.slice(0, index).split('\n').length})`);
+function at(text: string, index: number, problem: string): CodedError {
+  return new CodedError('MALFORMED_XML', `${problem} (line ${text.slice(0, index).split('\n').length})`);
 }

@@ -203,8 +203,12 @@ function bare(access: Access): Access {
   if (outcome === 'ok') return { ...access, ...untold };
   const nothing = { licenseId: null, keyId: null, keyHint: null, productId: null, version: null };
   return {
-    ...{ at, endpoint, outcome: outcome === 'RATE_LIMITED' ? outcome : OMITTED, ip },
-    ...{ ...nothing, ...untold },
+    at,
+    endpoint,
+    outcome: outcome === 'RATE_LIMITED' ? outcome : OMITTED,
+    ip,
+    ...nothing,
+    ...untold,
   };
 }
 

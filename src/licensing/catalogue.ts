@@ -305,7 +305,7 @@ async function refuseActivations(db: Db, plan: Plan, wanted: string | undefined)
     );
 }
 
-export interface EditedPlan {
+interface EditedPlan {
   before: Plan;
   plan: Plan;
   /** licences that were given the plan's new limit */

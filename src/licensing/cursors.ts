@@ -16,7 +16,7 @@ export interface PageRequest {
 type Values = (string | number)[];
 
 /** A place in a list as opaque text: the values that it is sorted by. */
-export function writeCursor(values: Values): string {
+function writeCursor(values: Values): string {
   return Buffer.from(JSON.stringify(values)).toString('base64url');
 }
 

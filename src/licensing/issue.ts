@@ -97,7 +97,7 @@ export async function issueLicenses(
 }
 
 /** What a shop's order gets: a licence for each reference, on one plan. */
-export type OrderedLicenses = Pick<IssueRequest, 'planId' | 'customer' | 'issuedBy'> & {
+type OrderedLicenses = Pick<IssueRequest, 'planId' | 'customer' | 'issuedBy'> & {
   references: string[];
   /** null: lifetime */
   expiresAt: Date | null;

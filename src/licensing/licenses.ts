@@ -114,7 +114,7 @@ export async function listEvents(
   return (await listLatestEvents(db, licenseId, { after, limit })).reverse();
 }
 
-export interface LicenseSearch {
+interface LicenseSearch {
   productId?: number | undefined;
   /** a plan's id or name */
   plan?: string | undefined;

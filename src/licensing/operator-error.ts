@@ -1,3 +1,5 @@
+import { CodedError } from '../errors';
+
 /** The kind of refusal, for programs: the API's codes where they fit, otherwise REFUSED. */
 export type OperatorErrorCode =
   | 'INVALID_REQUEST'
@@ -69,11 +71,9 @@ export type RefusalFacts =
   | { reason: 'disk-full' | 'folder-closed' };
 
 /** A refusal in words that fit every caller. Nothing has changed when it is thrown. */
-export class OperatorError extends Error {
-  readonly code: OperatorErrorCode;
+export class OperatorError extends CodedError<OperatorErrorCode, RefusalFacts> {
   /** the JSON name of the refused field of the request */
   readonly field: string | undefined;
-  readonly facts: RefusalFacts | undefined;
 
   constructor(
     message: string,
@@ -83,9 +83,7 @@ export class OperatorError extends Error {
       facts,
     }: { code?: OperatorErrorCode; field?: string | undefined; facts?: RefusalFacts | undefined } = {},
   ) {
-    super(message);
-    this.code = code;
+    super(code, message, facts);
     this.field = field;
-    this.facts = facts;
   }
 }

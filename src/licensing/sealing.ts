@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { CodedError } from '../errors';
 import { keyDigest, keyHint, keyStart } from './core/keys';
 
 /**
@@ -27,7 +28,11 @@ export function storedKey(
 }
 
 /** This secret cannot open the sealed key; the message says why. */
-export class SealError extends Error {}
+export class SealError extends CodedError<'SEALED_OTHERWISE'> {
+  constructor(message: string) {
+    super('SEALED_OTHERWISE', message);
+  }
+}
 
 /** `secret` has 32 bytes; `digest` is the same key's. */
 export function sealKey(canonical: string, digest: string, secret: Buffer): string {

@@ -15,7 +15,7 @@ import { isSealedWith, openSealedKey, sealKey, SealError } from './sealing';
 
 /** The Ed25519 keys that sign answers and files (docs/signed-answers.md). The oldest that is not retired signs. */
 
-export type SigningState = 'current' | 'next' | 'retired';
+type SigningState = 'current' | 'next' | 'retired';
 
 export interface SigningKeyInUse extends SigningKey {
   state: SigningState;

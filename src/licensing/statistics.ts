@@ -51,7 +51,7 @@ export interface DayStatistics {
   refused: Record<string, { requests: number; licenses: number }>;
 }
 
-export interface StatisticsRequest {
+interface StatisticsRequest {
   /** UTC days such as `2026-11-24`, both included; undefined: 30 days, up to today */
   from?: string | undefined;
   to?: string | undefined;

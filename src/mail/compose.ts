@@ -32,7 +32,7 @@ export interface ComposerSettings {
 }
 
 /** The parts of the configuration that mails are composed with. */
-export interface MailConfig {
+interface MailConfig {
   mail: MailSettings | undefined;
   publicUrl: string | undefined;
   operatorUrl: string | undefined;
@@ -49,7 +49,7 @@ export function composerOf(config: MailConfig, createCode: CreateCode): Composer
 }
 
 /** Signs mails: the seller's name, else the sender's, else the site's host. */
-export function shopNameOf({
+function shopNameOf({
   mail,
   shopName,
   publicUrl = 'https://localhost',
@@ -61,7 +61,7 @@ export function shopNameOf({
  * Makes the one-time code of a link. Called for each attempt to send it, so that no code is stored in a mail that waits.
  * @returns undefined when the address is nobody's
  */
-export type CreateCode = (
+type CreateCode = (
   codeFor: { kind: 'customer' | 'operator'; email: string },
   now: Date,
 ) => Promise<string | undefined>;
@@ -74,7 +74,7 @@ export interface ComposedMail extends MailContent {
 
 /** `obsolete`: nobody needs the mail any more. `failed`: it can never be sent, with the reason's code. */
 export type ComposeResult = { mail: ComposedMail } | { obsolete: true } | { failed: ComposeFailure };
-export type ComposeFailure = 'NO_CUSTOMER' | 'KEY_UNKNOWN';
+type ComposeFailure = 'NO_CUSTOMER' | 'KEY_UNKNOWN';
 
 /** A link that could not be sent for so long is of no use any more. */
 const LINK_LIFETIME_MS = 60 * 60 * 1000;

@@ -1,6 +1,8 @@
+import { CodedError } from '../errors';
+
 /** Why a mail was not taken. Codes are stored and shown; they hold no address and no secret. */
 
-export type MailFailureCode =
+type MailFailureCode =
   /** the server takes no mail for this address */
   | 'ADDRESS_REFUSED'
   /** the server does not want this mail */
@@ -19,15 +21,15 @@ export type MailFailureCode =
   | 'FOLDER'
   | 'UNKNOWN';
 
-export class MailFailure extends Error {
+export class MailFailure extends CodedError<MailFailureCode> {
   constructor(
-    readonly code: MailFailureCode,
+    code: MailFailureCode,
     /** the server's three digits */
     readonly status?: number | undefined,
     /** what the server said, which may name the address: for the person who asked, never for a log */
     readonly said?: string | undefined,
   ) {
-    super(code);
+    super(code, code);
   }
 
   /** Another attempt would be refused again. Other failures may end: a wrong password, a full mailbox, a stopped server. */

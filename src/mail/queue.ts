@@ -5,7 +5,8 @@ import { issueLicenses, openKey, type Issued, type IssueRequest } from '../licen
 import { findLicense, type License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import { isFinal, type LiveStatus } from '../licensing/core/states';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { jsonOf } from '../licensing/json';
+import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db, Transaction } from '../store/database';
 import { findLicensesOfCustomers } from '../store/licenses';
 import {
@@ -63,7 +64,7 @@ export interface MailDetails {
   license_ids?: number[];
 }
 
-export interface QueueContext {
+interface QueueContext {
   now: Date;
   language: MailLanguage;
   /** when it is sent at the earliest; by default at once */
@@ -162,7 +163,7 @@ export function mailIsOff(): OperatorError {
 }
 
 /** @throws OperatorError (CONFLICT) when the key of this licence cannot be mailed */
-export function requireMailable(
+function requireMailable(
   license: License,
   mailing: Mailing | undefined,
   secret: Buffer | undefined,
@@ -210,7 +211,7 @@ export function issueAndSend(
   });
 }
 
-export interface SendContext {
+interface SendContext {
   mailing: Mailing | undefined;
   secret: Buffer | undefined;
   now: Date;
@@ -281,12 +282,6 @@ export function stateOf({ sentAt, failedAt }: OutboxRow): Mail['state'] {
   return failedAt === null ? 'queued' : 'failed';
 }
 
-export function mailJson({ id, type, state, createdAt, sentAt }: Mail) {
-  return {
-    id,
-    type,
-    state,
-    created_at: formatTimestamp(createdAt),
-    sent_at: formatTimestampOrNull(sentAt),
-  };
+export function mailJson(mail: Mail) {
+  return jsonOf(mail, 'id', 'type', 'state', 'createdAt', 'sentAt');
 }

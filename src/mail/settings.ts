@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { ConfigError } from '../errors';
 import type { SiteMail } from '../joomla/site/configuration';
 import { findEmail } from '../licensing/customer-email';
 
@@ -19,7 +20,7 @@ export interface SmtpSettings {
 }
 
 /** How mails leave this machine. */
-export type MailRoute =
+type MailRoute =
   | SmtpSettings
   /** the program that PHP uses, which takes a mail on its standard input */
   | { kind: 'sendmail'; path: string }
@@ -33,26 +34,23 @@ export interface MailSettings {
   source: string;
 }
 
-/** The settings cannot be used. The message never contains a value, which may be a password. */
-export class MailSettingsError extends Error {}
-
 const EXPECTED =
   'LICENSING_MAIL_URL must read smtp://user:password@host:587?from=shop@example.org or smtps://user:password@host?from=shop@example.org, with user and password percent-encoded; or file:FOLDER?from=shop@example.org for a trial.';
 
 const PARAMETERS = ['from', 'ca'];
 
-/** Reads LICENSING_MAIL_URL. @param base where relative paths start @throws MailSettingsError */
+/** Reads LICENSING_MAIL_URL. @param base where relative paths start @throws ConfigError */
 export function parseMailUrl(text: string, base: string, site: SiteMail | undefined): MailSettings {
   const [, address = '', query] = /^([^?]*)(?:\?(.*))?$/s.exec(text) ?? [];
   const parameters = new URLSearchParams(query);
   for (const name of parameters.keys())
-    if (!PARAMETERS.includes(name)) throw new MailSettingsError(`${EXPECTED} It has an unknown parameter.`);
+    if (!PARAMETERS.includes(name)) throw new ConfigError(`${EXPECTED} It has an unknown parameter.`);
   const route = readRoute(address, parameters.get('ca'), base);
   const login = route.kind === 'smtp' ? findEmail(route.login?.user ?? '') : undefined;
   const sender = parameters.get('from');
   const from = sender === null ? (site?.from ?? login) : findEmail(sender);
   if (from === undefined)
-    throw new MailSettingsError(
+    throw new ConfigError(
       `LICENSING_MAIL_URL does not say who sends. End it with ?from= and the shop's e-mail address. ${EXPECTED}`,
     );
   return { route, from: { address: from, name: site?.fromName }, source: 'LICENSING_MAIL_URL' };
@@ -64,7 +62,7 @@ function readRoute(address: string, ca: string | null, base: string): MailRoute 
   const url = URL.canParse(address) ? new URL(address) : undefined;
   const isImplicit = url?.protocol === 'smtps:';
   if (url === undefined || !/^smtps?:$/.test(url.protocol) || !url.hostname || !/^\/?$/.test(url.pathname))
-    throw new MailSettingsError(EXPECTED);
+    throw new ConfigError(EXPECTED);
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const login = readLogin(url);
   const tls = isImplicit ? 'implicit' : login && !isLoopback(host) ? 'required' : 'offered';
@@ -83,7 +81,7 @@ function readLogin({ username, password }: URL): SmtpSettings['login'] {
   try {
     return { user: decodeURIComponent(username), password: decodeURIComponent(password) };
   } catch {
-    throw new MailSettingsError(`${EXPECTED} A "%" that is not the beginning of a code reads %25.`);
+    throw new ConfigError(`${EXPECTED} A "%" that is not the beginning of a code reads %25.`);
   }
 }
 
@@ -92,7 +90,7 @@ function readCa(file: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    throw new MailSettingsError(`LICENSING_MAIL_URL: ?ca= names ${file}, which cannot be read (${code}).`);
+    throw new ConfigError(`LICENSING_MAIL_URL: ?ca= names ${file}, which cannot be read (${code}).`);
   }
 }
 

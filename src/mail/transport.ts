@@ -16,7 +16,7 @@ export interface MailTransport {
 }
 
 /** in ms, for each step in which a server may hang */
-export interface MailTimeouts {
+interface MailTimeouts {
   connect: number;
   /** without a byte after that */
   silence: number;
@@ -25,7 +25,7 @@ export interface MailTimeouts {
 /** A server that looks for spam is silent before its 250, often for a minute. */
 const TIMEOUTS: MailTimeouts = { connect: 10_000, silence: 5 * 60_000 };
 
-export interface TransportOptions {
+interface TransportOptions {
   timeouts?: MailTimeouts;
   /** As in the service: a program that is started cannot take the rights of another user or group. */
   gainsNoRights: boolean;

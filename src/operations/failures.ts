@@ -1,4 +1,4 @@
-import { EncodedBodyError, InvalidRequestError } from '../http/requests';
+import { CodedError, InvalidRequestError } from '../errors';
 import { SealError } from '../licensing/sealing';
 import { OperatorError, type OperatorErrorCode, type RefusalFacts } from '../licensing/operator-error';
 
@@ -34,13 +34,13 @@ export interface Failure {
   facts?: RefusalFacts;
 }
 
-export class ManageError extends Error {
+export class ManageError extends CodedError<ManageCode> {
   constructor(
-    readonly code: ManageCode,
+    code: ManageCode,
     message: string,
     readonly options: { field?: string | undefined; retryAfter?: number } = {},
   ) {
-    super(message);
+    super(code, message);
   }
 }
 
@@ -65,8 +65,7 @@ const CODES: Record<OperatorErrorCode, ManageCode> = {
 /** The refusal that an error means; undefined: a fault. @param given the request's query and body, by field */
 export function toFailure(error: unknown, given: object): Failure | undefined {
   if (error instanceof ManageError) return failure(error.code, error.message, error.options);
-  if (error instanceof EncodedBodyError) return failure('UNSUPPORTED_MEDIA_TYPE', error.message);
-  if (error instanceof InvalidRequestError) return failure('INVALID_REQUEST', error.message);
+  if (error instanceof InvalidRequestError) return failure(error.code, error.message);
   if (error instanceof SealError) return failure('CONFLICT', error.message);
   if (!(error instanceof OperatorError)) return undefined;
   const field = error.field ?? namedBy(error, given);

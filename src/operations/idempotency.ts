@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { CodedError, isCoded } from '../errors';
 import {
   completeClaim,
   deleteClaim,
@@ -48,9 +49,6 @@ export const KEPT_FOR_MS = 24 * 60 * 60 * 1000;
 const MISMATCH = 'This Idempotency-Key was used for another request. Another request needs a key of its own.';
 const RUNNING = 'The first request with this Idempotency-Key is still under way.';
 
-/** Another instance has taken the call over and answers it. */
-class TakenOver extends Error {}
-
 /**
  * @param perform makes the change in the transaction that completes the claim, and returns the answer. It may throw
  * @param refusal the answer that an error means, undefined where it is none; which are kept is decided here
@@ -89,7 +87,7 @@ export async function performOnce(
     const digest = claim.requestDigest ?? digestOf(await readBody());
     const complete = async (to: Db, answer: Written) => {
       if (!(await completeClaim(to, claim, digest, seal(answer, claim.keyDigest, sealKey))))
-        throw new TakenOver();
+        throw new CodedError('TAKEN_OVER');
       return answer;
     };
     try {
@@ -100,7 +98,7 @@ export async function performOnce(
       return await complete(db, refused);
     }
   } catch (error) {
-    if (error instanceof TakenOver) throw running();
+    if (isCoded(error, 'TAKEN_OVER')) throw running();
     // If this fails too, the lease ends by itself.
     await deleteClaim(db, claim).catch(() => undefined);
     throw error;

@@ -61,7 +61,7 @@ export interface Meanings {
 }
 
 /** A paid time: until a date, else for a plan's duration from `at`. */
-export interface Term {
+interface Term {
   identity: string;
   at: Date;
   until: Date | null;
@@ -71,7 +71,7 @@ export interface Term {
   isUpgrade: boolean;
 }
 
-export interface Standing {
+export interface LineFold {
   /** none: not paid */
   state: 'none' | 'active' | 'suspended' | 'cancelled';
   /** the event that suspended or cancelled */
@@ -90,7 +90,7 @@ export interface Standing {
   upgrade: { identity: string; at: Date } | undefined;
 }
 
-export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
+export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
   const sorted = [...events].sort(byTime);
   const returns = findReturned(sorted);
   const payments = givingTime(sorted, meanings);
@@ -110,12 +110,19 @@ export function foldLine(events: LineEvent[], meanings: Meanings): Standing {
   const isKnown = () => hasPaid;
   let hasFirst = false;
   let begunBy: string | null = null;
-  let upgrade: Standing['upgrade'];
+  let upgrade: LineFold['upgrade'];
   let count = meanings.base.count;
   let most = count;
   let reduced: Effect | null = null;
-  const ended = (state: Standing['state'], by?: OrderEventName): Standing => ({
-    ...{ state, by, holds, returnedAt, paidAt, terms, isPaid, upgrade },
+  const ended = (state: LineFold['state'], by?: OrderEventName): LineFold => ({
+    state,
+    by,
+    holds,
+    returnedAt,
+    paidAt,
+    terms,
+    isPaid,
+    upgrade,
   });
   const meaning = () => (upgrade && meanings.upgrades.get(upgrade.identity)) ?? meanings.base;
   const pay = (one: LineEvent) => {
@@ -258,10 +265,10 @@ export interface Part {
   id: number;
   /** of a renewal: the end before */
   baseEndsAt: Date | null;
-  standing: Standing;
+  standing: LineFold;
 }
 
-export type PartTerm = Term & { part: number };
+type PartTerm = Term & { part: number };
 
 /** Whether a renewal is in force. */
 export function isGiven({ role, standing: { state, holds, isPaid, terms } }: Part): boolean {

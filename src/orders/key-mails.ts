@@ -43,8 +43,16 @@ function rowOf(order: Order, ids: number[], mailing: Mailing, now: Date): NewOut
   if (licenseId === undefined || address === null || findEmail(address) === undefined) return undefined;
   const details: MailDetails = { license_ids: ids };
   return {
-    ...{ kind: 'mail', type: 'order_keys', orderId: order.id, licenseId, recipient: address, address },
-    ...{ details, once: null, createdAt: now, nextAttemptAt: now },
+    kind: 'mail',
+    type: 'order_keys',
+    orderId: order.id,
+    licenseId,
+    recipient: address,
+    address,
+    details,
+    once: null,
+    createdAt: now,
+    nextAttemptAt: now,
     language: languageOf(order, mailing),
   };
 }
@@ -79,7 +87,9 @@ export async function readOrderMail(
   const row = rows.find((one) => licenseId === undefined || licensesIn(one.detailsJson).includes(licenseId));
   if (row !== undefined)
     return {
-      ...{ state: stateOf(row), to: row.recipient, reason: row.lastError },
+      state: stateOf(row),
+      to: row.recipient,
+      reason: row.lastError,
       at: row.sentAt ?? row.failedAt ?? row.createdAt,
     };
   const issued = (await listOrderLicenses(db, [order.id])).some(({ role }) => role === 'issued');
@@ -104,7 +114,7 @@ export function orderMailJson({ state, to, at, reason }: OrderMail) {
   return { state, to, at: formatTimestampOrNull(at), reason };
 }
 
-export interface SendKeysContext {
+interface SendKeysContext {
   mailing: Mailing | undefined;
   secret: Buffer | undefined;
   now: Date;

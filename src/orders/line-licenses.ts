@@ -43,8 +43,11 @@ export async function issueLine(
     const plans: Plans = { base, upgrades: {} };
     const { terms } = foldLine(events, await meaningsOf(work, plans, line, 1));
     await issueOn(work, line, {
-      ...{ plan, plans, expiresAt: endOf(terms) },
-      ...{ limit: limitOf(plan, base), references: references.splice(0, base.count) },
+      plan,
+      plans,
+      expiresAt: endOf(terms),
+      limit: limitOf(plan, base),
+      references: references.splice(0, base.count),
     });
   }
   return { issued: true };
@@ -95,7 +98,10 @@ async function issueOn(
   const issued = await issueOrdered(
     trx,
     {
-      ...{ planId: plan.id, references, expiresAt, activationLimit: limit },
+      planId: plan.id,
+      references,
+      expiresAt,
+      activationLimit: limit,
       customer: order.customer ?? undefined,
       issuedBy: order.owner ?? undefined,
     },
@@ -122,7 +128,11 @@ async function addLicenses(
   await insertOrderLicenses(
     trx,
     added.map(({ licenseId, plans, baseEndsAt }) => ({
-      ...{ orderId: order.id, lineId: line.id, licenseId, role, baseEndsAt },
+      orderId: order.id,
+      lineId: line.id,
+      licenseId,
+      role,
+      baseEndsAt,
       state: role === 'issued' ? ('active' as const) : ('taken_back' as const),
       plansJson: JSON.stringify(plans),
     })),
@@ -188,7 +198,7 @@ async function planForRenewal(work: Work, bought: Sold[], license: LockedLicense
 }
 
 /** The licences that a line says it renews, and the digest of the order to wait for when there are none. */
-export async function findRenewed(
+async function findRenewed(
   { trx, shop, order }: Pick<Work, 'trx' | 'shop'> & { order: Pick<Order, 'id'> | undefined },
   renews: string | number,
 ): Promise<{ ids: number[]; awaited: string | null }> {

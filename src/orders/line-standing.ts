@@ -7,7 +7,7 @@ import {
   type OrderLicense,
   type OrderLine,
 } from '../store/orders';
-import { byTime, foldLine, licenseEnd, type Part, type Standing } from './fold';
+import { byTime, foldLine, licenseEnd, type Part, type LineFold } from './fold';
 import { placeLines } from './same-lines';
 import { meaningsOf, numbersOf, type PlanReader, type Plans } from './sold';
 import { concerning } from './work';
@@ -16,12 +16,18 @@ import type { OrderDetails } from './views';
 /** What the stored events say of an order's lines, read without a lock. */
 
 /** What the events of a line say before it has run. */
-export const NOT_YET: Standing = {
-  ...{ state: 'none', by: undefined, holds: new Map(), returnedAt: undefined, paidAt: undefined },
-  ...{ terms: [], isPaid: false, upgrade: undefined },
+export const NOT_YET: LineFold = {
+  state: 'none',
+  by: undefined,
+  holds: new Map(),
+  returnedAt: undefined,
+  paidAt: undefined,
+  terms: [],
+  isPaid: false,
+  upgrade: undefined,
 };
 
-export function partOf({ id, role, baseEndsAt }: OrderLicense, standing: Standing): Part {
+export function partOf({ id, role, baseEndsAt }: OrderLicense, standing: LineFold): Part {
   return { id, role, baseEndsAt, standing };
 }
 
@@ -29,7 +35,7 @@ export function partOf({ id, role, baseEndsAt }: OrderLicense, standing: Standin
 export async function standingOf(
   reading: PlanReader,
   { id, orderId, lineId, plansJson }: OrderLicense,
-): Promise<Standing> {
+): Promise<LineFold> {
   const { trx } = reading;
   const lines = await listOrderLines(trx, [orderId]);
   const line = lines.find((one) => one.id === lineId);

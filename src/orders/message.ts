@@ -30,7 +30,7 @@ export interface OrderMessage {
   lines?: LineMessage[] | undefined;
 }
 
-export interface OrderCustomer {
+interface OrderCustomer {
   email: string;
   name?: string | undefined;
   /** `en` or `de`; another one counts as not given */

@@ -56,7 +56,7 @@ function escape(text: string): string {
   return text.replace(/[%:]|\s$/gu, encodeURIComponent);
 }
 
-export interface NamedOrder {
+interface NamedOrder {
   order: string;
   /** undefined: all lines */
   line: string | undefined;

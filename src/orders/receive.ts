@@ -15,7 +15,7 @@ import {
 } from '../store/shop-messages';
 import { requireExactText, type LineMessage, type OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
-import type { Link, Told, ToldEvent } from './receivers/receiver';
+import type { Link, MessageContent, ContentEvent } from './receivers/receiver';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
 import { followMessage } from './unmatched';
 
@@ -43,7 +43,7 @@ type Pending =
   | { order: string; customerId: string };
 
 /** As JSON keeps it. */
-type StoredEvent = Omit<ToldEvent, 'order' | 'at' | 'lines'> & {
+type StoredEvent = Omit<ContentEvent, 'order' | 'at' | 'lines'> & {
   at: string;
   lines?: (Omit<LineMessage, 'paidUntil'> & { paidUntil?: string })[] | undefined;
 };
@@ -52,16 +52,20 @@ type StoredEvent = Omit<ToldEvent, 'order' | 'at' | 'lines'> & {
 export async function receive(
   db: Db,
   shop: string,
-  { id, type, note, unmatched = false, event: told, also = [], links = [] }: Told,
+  { id, type, note, unmatched = false, event: told, also = [], links = [] }: MessageContent,
   given: Omit<RecordContext, 'actor'>,
 ): Promise<Received> {
   const context = { ...given, actor: `shop:${shop}` };
   const event = told && { ...told, at: earlier(told.at, context.now) };
   const waiting = event && toPending(event, also);
   const message = await keepMessage(db, {
-    ...{ shop, digest: messageDigest(shop, id), type: type.slice(0, MAX_TYPE), receivedAt: context.now },
+    shop,
+    digest: messageDigest(shop, id),
+    type: type.slice(0, MAX_TYPE),
+    receivedAt: context.now,
     result: event === undefined && !unmatched ? 'noted' : event && !waiting ? 'order' : 'unmatched',
-    ...{ reason: note ?? null, orderId: null },
+    reason: note ?? null,
+    orderId: null,
     awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
     pendingJson: waiting === undefined ? null : JSON.stringify(waiting),
   });
@@ -102,7 +106,9 @@ export async function receive(
       await record(db, { ...change, at, eventId: beside(others, change, id), shop, order }, context);
     const result: MessageResult = unmatched ? 'unmatched' : 'order';
     await setMessage(db, message.id, {
-      ...{ result, reason: unmatched ? (note ?? null) : null, orderId: recorded.order.id },
+      result,
+      reason: unmatched ? (note ?? null) : null,
+      orderId: recorded.order.id,
     });
     if (customerId !== undefined && customer === undefined)
       await awaitAddress(db, message, { order, customerId }, context);
@@ -123,8 +129,15 @@ export async function keepUnreadable(
 ): Promise<void> {
   const digest = messageDigest(shop, createHash('sha256').update(body).digest('hex'));
   await keepMessage(db, {
-    ...{ shop, digest, type: 'unreadable', receivedAt, result: 'refused' },
-    ...{ reason: reason.slice(0, MAX_REASON), orderId: null, awaits: null, pendingJson: null },
+    shop,
+    digest,
+    type: 'unreadable',
+    receivedAt,
+    result: 'refused',
+    reason: reason.slice(0, MAX_REASON),
+    orderId: null,
+    awaits: null,
+    pendingJson: null,
   });
 }
 
@@ -158,8 +171,8 @@ function beside(
 }
 
 function toPending(
-  { order, ...event }: ToldEvent,
-  also: ToldEvent[],
+  { order, ...event }: ContentEvent,
+  also: ContentEvent[],
 ): Extract<Pending, { of: string }> | undefined {
   if (!('of' in order)) return undefined;
   return {
@@ -169,7 +182,7 @@ function toPending(
   };
 }
 
-function toStoredEvent(event: Omit<ToldEvent, 'order'>): StoredEvent {
+function toStoredEvent(event: Omit<ContentEvent, 'order'>): StoredEvent {
   const lines = event.lines?.map(({ paidUntil, ...line }) => ({
     ...line,
     ...(paidUntil !== undefined && { paidUntil: formatTimestamp(paidUntil) }),
@@ -177,7 +190,7 @@ function toStoredEvent(event: Omit<ToldEvent, 'order'>): StoredEvent {
   return { ...event, lines, at: formatTimestamp(event.at) };
 }
 
-function fromStoredEvent({ lines, at, ...event }: StoredEvent): Omit<ToldEvent, 'order'> {
+function fromStoredEvent({ lines, at, ...event }: StoredEvent): Omit<ContentEvent, 'order'> {
   return {
     ...event,
     at: new Date(at),
@@ -247,8 +260,10 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
   }
   await followMessage(db, message, false);
   await setMessage(db, message.id, {
-    ...{ result: 'order', orderId: recorded.order.id },
-    ...{ awaits: null, pendingJson: null },
+    result: 'order',
+    orderId: recorded.order.id,
+    awaits: null,
+    pendingJson: null,
   });
   return { result: 'order', reason: null, recorded };
 }

@@ -42,7 +42,7 @@ import { settleLine } from './settle';
 import { concerning, whyIgnored, type Outcome, type StoredLine, type Work } from './work';
 
 /** Who sends an order's events. */
-export interface Poster {
+interface Poster {
   /** the name of the token, which owns the orders it posts first; null: a receiver, or a Joomla account */
   owner: string | null;
   /** a token of the scope `issue`: it reaches nothing that another name owns */
@@ -59,7 +59,7 @@ export interface RecordContext {
   mailing?: Mailing | undefined;
 }
 
-export interface RecordedLine extends Outcome {
+interface RecordedLine extends Outcome {
   line: string;
   /** `key` is undefined when it is not shown, or cannot be */
   licenses: { license: License; key: string | undefined }[];
@@ -165,8 +165,12 @@ async function requireShopOf(
   const found = await findShop(trx, name);
   if (found === undefined)
     await insertShop(trx, {
-      ...{ ...PLAIN_SHOP, ...(kind && { kind }) },
-      ...{ name, owner: claims, createdBy: null, createdAt: now },
+      ...PLAIN_SHOP,
+      ...(kind && { kind }),
+      name,
+      owner: claims,
+      createdBy: null,
+      createdAt: now,
     });
   else if (claims !== null && found.owner === null && !isReceiver(found))
     await claimShop(trx, found.id, claims);
@@ -188,7 +192,11 @@ async function addOrder(
   now: Date,
 ): Promise<Order> {
   const order: Omit<Order, 'id'> = {
-    ...{ shop: shop.name, number, digest, ownOnly, createdAt: now },
+    shop: shop.name,
+    number,
+    digest,
+    ownOnly,
+    createdAt: now,
     owner: shop.owner ?? owner,
     customer: customer?.email ?? null,
     customerName: customer?.name ?? null,
@@ -208,7 +216,11 @@ async function readWork(
 ): Promise<Work> {
   const licenses = await listOrderLicenses(trx, [order.id]);
   return {
-    ...{ trx, order, shop, secret, licenses },
+    trx,
+    order,
+    shop,
+    secret,
+    licenses,
     had: licenses.length,
     lines: await listOrderLines(trx, [order.id]),
     context: { actor, now, order: order.id },
@@ -237,9 +249,17 @@ function toEvent(
   // What was sold is not changed by a test.
   const isIgnored = partial || (test && !order.isTest);
   return {
-    ...{ orderId: order.id, event, eventId, at, actor, partial, isTest: test },
-    ...{ identity: eventIdentity({ event, at, eventId }), receivedAt: now },
-    ...{ payment: payment ?? null, renewsItself: renewsItself ?? null },
+    orderId: order.id,
+    event,
+    eventId,
+    at,
+    actor,
+    partial,
+    isTest: test,
+    identity: eventIdentity({ event, at, eventId }),
+    receivedAt: now,
+    payment: payment ?? null,
+    renewsItself: renewsItself ?? null,
     effect: isIgnored ? 'none' : effectOf(event, rules),
     reduced: event === 'upgraded' ? rules.reduced : null,
     linesJson: lines === undefined ? null : JSON.stringify(lines.map(storedLine)),
@@ -312,9 +332,14 @@ async function addLines(work: Work, lines: LineMessage[]): Promise<void> {
   await insertOrderLines(
     work.trx,
     added.map(({ line, sku = null, planId = null, quantity = 1, renews }) => ({
-      ...{ orderId: work.order.id, line, sku, planId, quantity },
+      orderId: work.order.id,
+      line,
+      sku,
+      planId,
+      quantity,
       renewsJson: renews === undefined ? null : JSON.stringify(renews),
-      ...{ waitsFor: null, awaited: null },
+      waitsFor: null,
+      awaited: null,
     })),
   );
   if (added.length > 0) work.lines = await listOrderLines(work.trx, [work.order.id]);
@@ -387,8 +412,10 @@ function reasonOf({ shop, number }: Order, event = 'paid'): string {
 
 /** Without licences, only what suspends or cancels is asked for. */
 const UNRESOLVED = {
-  ...{ base: { duration: null, count: 1 }, upgrades: new Map<string, never>() },
-  ...{ renews: false, n: 1 },
+  base: { duration: null, count: 1 },
+  upgrades: new Map<string, never>(),
+  renews: false,
+  n: 1,
 };
 
 /** What an event is said to have done, once its lines wait no more. */

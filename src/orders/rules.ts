@@ -11,7 +11,7 @@ export const RULES = [
   ...ORDER_EVENTS.filter((event) => event !== 'refund_failed' && event !== 'payment_failed'),
   'reduced',
 ] as const;
-export type RuleName = (typeof RULES)[number];
+type RuleName = (typeof RULES)[number];
 export type Rules = Record<RuleName, Effect>;
 
 /** `cancel` is final, so it is the default only for an order that never became valid. */

@@ -9,7 +9,7 @@ import type { StoredLine } from './work';
  */
 
 /** What names a line: the shop's ids, the surest first. */
-interface Known {
+interface LineNames {
   line: string;
   ids: Set<string>;
   /** what it was sold as; changes with upgrades */
@@ -22,7 +22,7 @@ export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' |
   const read = new Map(
     events.map((event) => [event, JSON.parse(event.linesJson ?? '[]') as StoredLine[]] as const),
   );
-  const known: Known[] = lines.map(({ line, sku }) => ({
+  const known: LineNames[] = lines.map(({ line, sku }) => ({
     line,
     ids: new Set([line]),
     sku: sku ?? undefined,
@@ -63,8 +63,8 @@ function compare(a: OrderEvent, b: OrderEvent): number {
 }
 
 /** By the surest id that both have, each once; then what is left over of both, when there is one. */
-function match(items: StoredLine[], lines: Known[]): Map<StoredLine, Known> {
-  const found = new Map<StoredLine, Known>();
+function match(items: StoredLine[], lines: LineNames[]): Map<StoredLine, LineNames> {
+  const found = new Map<StoredLine, LineNames>();
   const left = () => ({
     items: items.filter((item) => !found.has(item)),
     lines: lines.filter((line) => ![...found.values()].includes(line)),
@@ -97,7 +97,7 @@ function match(items: StoredLine[], lines: Known[]): Map<StoredLine, Known> {
  * What an upgrade changes: the article only at another price. What the subscription says of itself (`sku`) may be from
  * before; then its price says what it is.
  */
-function changeOf({ price, sku, ...item }: StoredLine, { ids, sku: had }: Known): StoredLine {
+function changeOf({ price, sku, ...item }: StoredLine, { ids, sku: had }: LineNames): StoredLine {
   if (price === undefined) return { ...item, ...(sku !== undefined && { sku }) };
   if (ids.has(price)) return item;
   return { ...item, sku: sku === undefined || sku === had ? price : sku };

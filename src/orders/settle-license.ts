@@ -23,7 +23,7 @@ import {
   type LineEvent,
   movedEnd,
   type Part,
-  type Standing,
+  type LineFold,
   termsOf,
 } from './fold';
 import { NOT_YET, partOf, standingOf } from './line-standing';
@@ -57,7 +57,7 @@ export async function settleLicense(
     isNew: boolean;
   },
   events: { before: LineEvent[]; after: LineEvent[]; latest: OrderEvent | undefined },
-): Promise<{ changes: Change[]; standing: Standing; reason?: string }> {
+): Promise<{ changes: Change[]; standing: LineFold; reason?: string }> {
   const { trx, context } = work;
   const { now } = context;
   const id = stored.id;
@@ -67,7 +67,7 @@ export async function settleLicense(
   const before = isNew ? NOT_YET : foldLine(events.before, await meaningsOf(work, was, line, n));
   // Read under the licence's lock: its other orders may have changed them since this one's lock.
   const others = await otherParts(work, license);
-  const partsWith = (standing: Standing, plans: Plans): PlannedPart[] =>
+  const partsWith = (standing: LineFold, plans: Plans): PlannedPart[] =>
     [...others, { ...partOf(license, standing), plans }].sort((a, b) => a.id - b.id);
   const partsWere = partsWith(before, was);
   let parts = partsWith(after, is);
@@ -173,7 +173,7 @@ function nextEnd(expiresAt: Date | null, before: Part[], after: Part[]): Date | 
 }
 
 /** Whether the new event's term is the latest, which should have moved the end. */
-function isMeantToProlong(latest: OrderEvent | undefined, before: Standing, after: Standing): boolean {
+function isMeantToProlong(latest: OrderEvent | undefined, before: LineFold, after: LineFold): boolean {
   const last = after.terms.at(-1);
   const isLatest = last !== undefined && last.identity === latest?.identity;
   return isLatest && latest.event !== 'upgraded' && before.terms.length < after.terms.length;
@@ -206,8 +206,8 @@ async function moveToPlan(
 function isGivenBack(
   { role }: OrderLicense,
   latest: OrderEvent | undefined,
-  before: Standing,
-  after: Standing,
+  before: LineFold,
+  after: LineFold,
 ): boolean {
   const isRestored = before.state !== 'active' && after.state === 'active';
   return role === 'renewed' && latest?.effect === 'reinstate' && isRestored;
@@ -226,7 +226,7 @@ async function moveToState(
     parts,
     after,
     isMoved,
-  }: { partsWere: PlannedPart[]; parts: PlannedPart[]; after: Standing; isMoved: boolean },
+  }: { partsWere: PlannedPart[]; parts: PlannedPart[]; after: LineFold; isMoved: boolean },
 ): Promise<{ change?: Change; refused?: string }> {
   const licenseId = stored.id;
   const live = liveStatus(stored, context.now);
@@ -277,7 +277,7 @@ function whyUnchanged(
   { order }: Work,
   { after, latest }: { after: LineEvent[]; latest: OrderEvent | undefined },
   { upgrades }: Plans,
-  { state, by }: Standing,
+  { state, by }: LineFold,
 ): string | undefined {
   if (latest === undefined) return undefined;
   if (upgrades[latest.identity] === null) return order.isTest ? 'test' : 'other_activation_type';

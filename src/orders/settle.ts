@@ -1,6 +1,6 @@
 import { findLicensesByIds, lockLicenses } from '../store/licenses';
 import type { OrderEvent, OrderLicense, OrderLine } from '../store/orders';
-import { foldLine, type LineEvent, type Meanings, type OrderEventName, type Standing } from './fold';
+import { foldLine, type LineEvent, type Meanings, type OrderEventName, type LineFold } from './fold';
 import { adoptRenewed, issueLine, issueMore, soldLine } from './line-licenses';
 import { settleLicense } from './settle-license';
 import { numbersOf, planOf, type Plans, resolveUpgrades, type Sold } from './sold';
@@ -75,7 +75,7 @@ export async function settleLine(
     licenses.map(({ licenseId }) => licenseId),
   );
   const numbers = numbersOf(licenses);
-  const settled: { license: OrderLicense; plans: Plans; standing: Standing }[] = [];
+  const settled: { license: OrderLicense; plans: Plans; standing: LineFold }[] = [];
   for (const license of licenses) {
     const stored = locked.get(license.licenseId);
     // Only a row that was deleted by hand is missing.
@@ -135,7 +135,7 @@ async function meaningsAhead(
 async function settleCount(
   work: Work,
   line: OrderLine,
-  settled: { license: OrderLicense; plans: Plans; standing: Standing }[],
+  settled: { license: OrderLicense; plans: Plans; standing: LineFold }[],
   latest: OrderEvent | undefined,
 ): Promise<'issued' | 'reduced' | Waits | undefined> {
   let did: 'issued' | 'reduced' | undefined;
@@ -156,7 +156,10 @@ async function settleCount(
     if (like === undefined) continue;
     const { plan, activationLimit: limit, expiresAt } = like;
     const made = await issueMore(work, line, wanted - alike.length, {
-      ...{ planId: plan.id, limit, plans, expiresAt },
+      planId: plan.id,
+      limit,
+      plans,
+      expiresAt,
     });
     if (isWaiting(made)) return made;
     did = 'issued';

@@ -3,7 +3,7 @@
 /** They post orders with a token: a shop's own program, or one of the Joomla plugins, which name themselves. */
 export const PLUGIN_KINDS = ['hikashop', 'membershippro', 'j2commerce'] as const;
 export type PluginKind = (typeof PLUGIN_KINDS)[number];
-export const POSTING_KINDS = ['api', ...PLUGIN_KINDS] as const;
+const POSTING_KINDS = ['api', ...PLUGIN_KINDS] as const;
 
 export type PostingKind = (typeof POSTING_KINDS)[number];
 

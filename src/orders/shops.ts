@@ -2,6 +2,7 @@ import { requireLabel } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { openSealedKey, SealError, sealKey } from '../licensing/sealing';
+import { jsonOf } from '../licensing/json';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import { isDuplicate } from '../store/errors';
@@ -55,7 +56,7 @@ export type SkuQuantity = (typeof SKU_QUANTITIES)[number];
 const MAX_SECRET_BYTES = 500;
 const GIVEN_AT_ONCE = 500;
 
-export interface ShopSettings {
+interface ShopSettings {
   kind?: ShopKind | undefined;
   /** what the sender signs with */
   secret?: string | undefined;
@@ -70,7 +71,7 @@ export interface ShopSettings {
   mail?: ShopMail | undefined;
 }
 
-export interface ShopContext {
+interface ShopContext {
   actor: string;
   now: Date;
   /** LICENSING_KEY_SECRET, which seals secrets */
@@ -289,6 +290,6 @@ export function shopJson(shop: Shop) {
   };
 }
 
-export function skuJson({ id, sku, planId, quantity, createdAt }: ShopSku) {
-  return { id, sku, plan_id: planId, quantity, created_at: formatTimestamp(createdAt) };
+export function skuJson(entry: ShopSku) {
+  return jsonOf(entry, 'id', 'sku', 'planId', 'quantity', 'createdAt');
 }

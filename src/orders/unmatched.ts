@@ -1,5 +1,5 @@
 import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { jsonOf } from '../licensing/json';
 import type { Db } from '../store/database';
 import type { OrderEvent } from '../store/orders';
 import type { ShopMessage } from '../store/shop-messages';
@@ -26,7 +26,7 @@ export const UNMATCHED_STATES = ['open', 'assigned', 'issued', 'left'] as const;
 
 /** Why an event finds nothing in its order; undefined: it finds it. */
 function whyUnmatched(
-  { lines, plansOf }: Known,
+  { lines, plansOf }: OrderState,
   event: OrderEvent,
   events: OrderEvent[],
 ): string | undefined {
@@ -57,7 +57,7 @@ const OF_MONEY = new Set([
   'chargeback_reversed',
 ]);
 
-interface Known {
+interface OrderState {
   lines: Work['lines'];
   /** what upgrades meant for the licences of a line */
   plansOf: (lineId: number) => Record<string, object | null>[];
@@ -70,7 +70,7 @@ export async function followUnmatched(
 ): Promise<void> {
   if (order.isTest) return;
   const events = placeLines(told, lines);
-  const plansOf: Known['plansOf'] = (lineId) =>
+  const plansOf: OrderState['plansOf'] = (lineId) =>
     licenses
       .filter((one) => one.lineId === lineId)
       .map(
@@ -85,8 +85,13 @@ export async function followUnmatched(
     found.add(digest);
     if (!kept.some((one) => one.digest === digest))
       await keepUnmatched(trx, {
-        ...{ shop: order.shop, digest, orderId: order.id, messageId: null, reason },
-        ...{ event: event.event, at: event.at },
+        shop: order.shop,
+        digest,
+        orderId: order.id,
+        messageId: null,
+        reason,
+        event: event.event,
+        at: event.at,
       });
   }
   await dropUnmatched(
@@ -110,8 +115,13 @@ export async function followMessage(
     return;
   }
   await keepUnmatched(db, {
-    ...{ shop, digest: messageDigest(shop, digest), orderId: null, messageId: id },
-    ...{ event: type, reason: reason ?? 'unknown_payment', at: receivedAt },
+    shop,
+    digest: messageDigest(shop, digest),
+    orderId: null,
+    messageId: id,
+    event: type,
+    reason: reason ?? 'unknown_payment',
+    at: receivedAt,
   });
 }
 
@@ -127,15 +137,7 @@ export async function listUnmatchedPage(
 
 export function unmatchedJson(one: Unmatched) {
   return {
-    id: one.id,
-    shop: one.shop,
-    event: one.event,
-    reason: one.reason,
-    order_id: one.orderId,
-    message_id: one.messageId,
-    state: one.state,
-    at: formatTimestamp(one.at),
-    acted_by: one.actedBy,
-    acted_at: formatTimestampOrNull(one.actedAt),
+    ...jsonOf(one, 'id', 'shop', 'event', 'reason', 'orderId', 'messageId'),
+    ...jsonOf(one, 'state', 'at', 'actedBy', 'actedAt'),
   };
 }

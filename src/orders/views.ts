@@ -1,6 +1,7 @@
 import { liveStatus } from '../licensing/core/states';
 import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { jsonOf } from '../licensing/json';
+import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import { readLicenses, type License } from '../store/licenses';
 import {
@@ -103,7 +104,9 @@ export function recordedJson({ order, lines }: Recorded, now: Date) {
     order: order.number,
     state: order.state,
     lines: lines.map(({ line, action, reason, licenses }) => ({
-      ...{ line, action, reason },
+      line,
+      action,
+      reason,
       licenses: licenses.map(({ license, key }) => {
         const { id, ...standing } = licenseJson(license, now);
         return { id, license_key: key ?? null, ...standing };
@@ -161,10 +164,7 @@ function orderFields(order: Order) {
     order: order.number,
     state: order.state,
     test: order.isTest,
-    customer: order.customer,
-    customer_name: order.customerName,
-    language: order.language,
-    created_at: formatTimestamp(order.createdAt),
+    ...jsonOf(order, 'customer', 'customerName', 'language', 'createdAt'),
   };
 }
 
@@ -181,15 +181,8 @@ function lineFields({ line, sku, planId, quantity, renewsJson, waitsFor }: Order
 
 export function orderEventJson(event: OrderEvent) {
   return {
-    id: event.id,
-    event: event.event,
-    event_id: event.eventId,
-    at: formatTimestamp(event.at),
-    received_at: formatTimestamp(event.receivedAt),
-    actor: event.actor,
-    partial: event.partial,
-    payment: event.payment,
-    renews_itself: event.renewsItself,
+    ...jsonOf(event, 'id', 'event', 'eventId', 'at', 'receivedAt', 'actor'),
+    ...jsonOf(event, 'partial', 'payment', 'renewsItself'),
     test: event.isTest,
     lines:
       event.linesJson === null
@@ -202,6 +195,6 @@ export function orderEventJson(event: OrderEvent) {
 }
 
 /** A message that a receiver took. */
-export function messageJson({ id, type, result, reason, orderId, receivedAt }: ShopMessage) {
-  return { id, type, result, reason, order_id: orderId, received_at: formatTimestamp(receivedAt) };
+export function messageJson(message: ShopMessage) {
+  return jsonOf(message, 'id', 'type', 'result', 'reason', 'orderId', 'receivedAt');
 }

@@ -89,7 +89,10 @@ export function concerning(
   return [
     {
       event: event as OrderEventName,
-      ...{ identity, at, paidUntil, payment },
+      identity,
+      at,
+      paidUntil,
+      payment,
       effect: effect as Effect,
       changes: [own?.plan_id, own?.sku, own?.quantity].some((one) => one !== undefined),
       reduced: reduced as Effect | null,

@@ -41,7 +41,7 @@ export async function verifyPackages(
 }
 
 /** Another instance, and a token for its API. */
-export interface Source {
+interface Source {
   /** without the API's path */
   url: string;
   token: string;

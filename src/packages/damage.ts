@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { isCoded } from '../errors';
 import type { Release } from '../store/releases';
-import { NoFile, openPackage } from './package-files';
+import { openPackage } from './package-files';
 
-export const MISSING = 'is missing';
+const MISSING = 'is missing';
 /** An unreadable package is not necessarily damaged. */
 export const UNREADABLE = 'may not be read by this user';
 
@@ -22,7 +23,7 @@ export async function findDamage(
       onRead(chunk.length);
     }
   } catch (error) {
-    if (error instanceof NoFile) return `is ${error.message}`;
+    if (isCoded(error, 'NO_FILE')) return `is ${error.message}`;
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EACCES' || code === 'EPERM') return UNREADABLE;
     return code === 'ENOENT' ? MISSING : `cannot be read (${code ?? 'no reason given'})`;

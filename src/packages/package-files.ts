@@ -3,6 +3,7 @@ import { constants, createWriteStream, type Stats } from 'node:fs';
 import { chmod, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { CodedError } from '../errors';
 import { toStorageError } from './file-faults';
 
 /** Packages are named by their SHA-256: equal bytes share a file, and a published version can never change. */
@@ -26,16 +27,14 @@ export function packagePath(dir: string, sha256: string): string {
   return join(dir, packageFileName(sha256));
 }
 
-/** The package is not a regular file. The message completes "it is ...". */
-export class NoFile extends Error {}
-
-/** Follows links. FIFOs and devices are refused: they can block or never end. @throws NoFile, or a system error */
+/** Follows links. FIFOs and devices are refused: they can block or never end. @throws NO_FILE, or a system error */
 export async function openPackage(path: string): Promise<{ handle: FileHandle; stats: Stats }> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();
     if (stats.isFile()) return { handle, stats };
-    throw new NoFile(stats.isDirectory() ? 'a folder' : stats.isFIFO() ? 'a pipe' : 'a device');
+    const kind = stats.isDirectory() ? 'a folder' : stats.isFIFO() ? 'a pipe' : 'a device';
+    throw new CodedError('NO_FILE', kind);
   } catch (error) {
     await handle.close();
     throw error;
@@ -69,7 +68,7 @@ export interface StagedPackage extends StoredPackage {
   path: string;
 }
 
-/** Copies a file into the folder and hashes it. @throws NoFile, or a system error; nothing is left then */
+/** Copies a file into the folder and hashes it. @throws NO_FILE, or a system error; nothing is left then */
 export async function stageFile(
   dir: string,
   source: string,

@@ -1,9 +1,9 @@
+import { isCoded } from '../errors';
 import type { Db } from '../store/database';
 import { lockProduct, type Product } from '../store/catalogue';
 import {
   acceptPackage,
   isPackageWhole,
-  NoFile,
   packagePath,
   removeStaged,
   stageFile,
@@ -41,7 +41,7 @@ export interface PublishRequest {
   date: Date | undefined;
 }
 
-export interface PublishHooks {
+interface PublishHooks {
   /** called with the bytes copied so far */
   onProgress?: (bytes: number) => void;
   /** checks the package, already known to be a valid zip, and throws to refuse it */
@@ -247,7 +247,7 @@ async function storePackageFile(
     const staged = await stageFile(dir, file, onProgress);
     return await acceptPackage(dir, staged, check).finally(() => removeStaged(staged));
   } catch (error) {
-    if (error instanceof NoFile) throw new OperatorError(`${file} is ${error.message}, not a zip file.`);
+    if (isCoded(error, 'NO_FILE')) throw new OperatorError(`${file} is ${error.message}, not a zip file.`);
     switch ((error as NodeJS.ErrnoException).code) {
       case 'ENOENT':
         throw new OperatorError(`There is no file ${file}.`);

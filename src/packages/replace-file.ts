@@ -10,7 +10,7 @@ import { OperatorError } from '../licensing/operator-error';
 export type Sink = (text: string) => Promise<void>;
 
 /** Writes a file's content; the handle is the new file's. */
-export type Produce<T> = (sink: Sink, handle: FileHandle) => Promise<T>;
+type Produce<T> = (sink: Sink, handle: FileHandle) => Promise<T>;
 
 export interface Place {
   /** as the user gave it; used in messages */

@@ -22,7 +22,7 @@ export const CUSTOMER_FILE: FileKind = {
   isOne: (beginning) => /^\{\n {2}"customer": ".*",\n {2}"exported_at": "/.test(beginning),
 };
 
-export interface CustomerCounts {
+interface CustomerCounts {
   licenses: number;
   mentions: number;
 }

@@ -16,7 +16,7 @@ import {
   type TextTable,
   type Visits,
 } from '../store/personal-data';
-import { toFields } from '../store/row-fields';
+import { toFields, type RowOf } from '../store/row-fields';
 import type { ShopMessage } from '../store/shop-messages';
 import {
   fromRow,
@@ -122,7 +122,7 @@ export async function* licenseItems(
 }
 
 /** Records that are not about orders, and keys, which are parts of licences. */
-export type MentionType = Exclude<RecordType, 'shop' | 'sku' | 'order' | 'shop_link' | 'signing_key'> | 'key';
+type MentionType = Exclude<RecordType, 'shop' | 'sku' | 'order' | 'shop_link' | 'signing_key'> | 'key';
 
 /** Orders and links are sections; shops, articles and signing keys name no customer. */
 export const MENTIONS: MentionType[] = [...RECORD_TYPES.filter(isSearched), 'key'];
@@ -189,9 +189,10 @@ async function namingOrderIds(db: Db, { customer, searches }: Whose, own: number
 async function* messageItems(db: Db, whose: Whose): AsyncGenerator<object> {
   const ids = await findMessageIds(db, await ownOrderIds(db, whose));
   for await (const row of rowsOf(db, 'shop_messages', ids, whose)) {
-    const message = toFields(row) as ShopMessage;
+    const message = toFields(row as RowOf<ShopMessage>);
     yield {
-      ...{ shop: message.shop, ...messageJson(message) },
+      shop: message.shop,
+      ...messageJson(message),
       pending: message.pendingJson === null ? null : (JSON.parse(message.pendingJson) as unknown),
     };
   }
@@ -208,7 +209,10 @@ async function* mailItems(db: Db, whose: Whose): AsyncGenerator<object> {
   for await (const row of outboxRows(db, whose))
     if (row.webhookId === null)
       yield {
-        ...{ id: row.id, type: row.type, license_id: row.licenseId, recipient: row.recipient },
+        id: row.id,
+        type: row.type,
+        license_id: row.licenseId,
+        recipient: row.recipient,
         details: row.detailsJson === null ? null : (JSON.parse(row.detailsJson) as unknown),
         created_at: formatTimestamp(row.createdAt),
         sent_at: formatTimestampOrNull(row.sentAt),
@@ -221,7 +225,10 @@ async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
   for await (const row of outboxRows(db, whose))
     if (row.webhookId !== null)
       yield {
-        ...{ id: row.id, webhook_id: row.webhookId, type: row.type, license_id: row.licenseId },
+        id: row.id,
+        webhook_id: row.webhookId,
+        type: row.type,
+        license_id: row.licenseId,
         data: JSON.parse(row.detailsJson ?? '{}') as unknown,
         answer: row.answer,
         created_at: formatTimestamp(row.createdAt),
@@ -231,7 +238,8 @@ async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
 
 async function* outboxRows(db: Db, whose: Whose): AsyncGenerator<OutboxEntry> {
   const ids = await findOutboxIds(db, whose.customer.address, whose.licenseIds);
-  for await (const row of rowsOf(db, 'outbox', ids, whose)) yield toFields(row) as OutboxEntry;
+  for await (const row of rowsOf(db, 'outbox', ids, whose))
+    yield toFields(row as RowOf<Omit<OutboxEntry, 'attemptedBefore'>>);
 }
 
 /** A mail, or a delivery to a receiver. */
@@ -247,7 +255,9 @@ async function* receiverItems(db: Db, whose: Whose): AsyncGenerator<object> {
 async function* sessionItems(db: Db, whose: Whose): AsyncGenerator<object> {
   for (const row of (await visitsOf(db, whose)).sessions)
     yield {
-      ...{ id: row.id, license_id: row.license_id, opened_by: row.license_id === null ? 'link' : 'key' },
+      id: row.id,
+      license_id: row.license_id,
+      opened_by: row.license_id === null ? 'link' : 'key',
       created_at: timeOf(row.created_at),
       used_at: timeOf(row.used_at),
       expires_at: timeOf(row.expires_at),

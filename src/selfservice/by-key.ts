@@ -109,7 +109,7 @@ function offeredOf(entries: { id: number; name: string }[], products: OfferedPro
   return offered.length > 0 ? offered : entries;
 }
 
-export type TypedKey =
+type TypedKey =
   | { licenseId: number; keyDigest: string }
   /** `length`: the characters of the key as it was read. Which licence it comes near is never told */
   | { unknown: true; length: number };
@@ -141,7 +141,7 @@ export interface Client {
   userAgent: string;
 }
 
-export interface MyDownload {
+interface MyDownload {
   release: Release;
   /** the package's file */
   path: string;
@@ -176,7 +176,8 @@ export async function decideMyDownload(
       endpoint: 'download',
       outcome,
       keyHint,
-      ...{ license: known.license, keyId: known.keyId },
+      license: known.license,
+      keyId: known.keyId,
       productId,
       version: outcome === 'ok' ? release?.version : version,
       ip: client.ip,

@@ -188,7 +188,11 @@ function toMyKey(
 ): MyKey {
   const isMain = id === mainKeyId;
   return {
-    ...{ id, keyHint, label, isMain, endsAt },
+    id,
+    keyHint,
+    label,
+    isMain,
+    endsAt,
     limit: activationLimit,
     used: slots?.get(isMain ? null : id) ?? 0,
     canBeShown: keySealed !== null && secret !== undefined && isSealedWith(keySealed, secret),
@@ -196,7 +200,7 @@ function toMyKey(
   };
 }
 
-export function toMySite({ id, identifier, name, activatedAt, free, heldUntil }: StoredActivation): MySite {
+function toMySite({ id, identifier, name, activatedAt, free, heldUntil }: StoredActivation): MySite {
   return { id, identifier, name, activatedAt, free, heldUntil };
 }
 

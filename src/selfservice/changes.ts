@@ -28,7 +28,7 @@ export interface Changing {
   queue?: ((trx: Transaction, mail: ChangeMail) => Promise<unknown>) | undefined;
 }
 
-export interface FreedSite extends Pick<Removals, 'left' | 'nextAt'> {
+interface FreedSite extends Pick<Removals, 'left' | 'nextAt'> {
   /** the identifier that was removed */
   freed: string;
 }
@@ -64,7 +64,8 @@ export function freeMySite(
     const [main] = await findKeys(trx, [license.mainKeyId]);
     const { keyDigest } = main as LicenseKey;
     const [removed] = await removeActivations(trx, { id: licenseId, keyDigest }, [identifier], {
-      ...{ actor: ACTOR, now },
+      actor: ACTOR,
+      now,
       evenHeld: false,
     });
     if (removed && isRefusal(removed))
@@ -75,7 +76,7 @@ export function freeMySite(
   });
 }
 
-export interface ChangedKey {
+interface ChangedKey {
   key: string;
   keyId: number;
   keyHint: string | null;

@@ -1,12 +1,12 @@
 import type { RefusalCode } from '../licensing/core/verdict';
 import type { Attention } from './by-mail';
 import type { Removals } from './removals';
-import type { Slots, Standing } from './standing';
+import type { Slots, Entitlement } from './standing';
 import { GERMAN } from './sentences-de';
 import { ENGLISH } from './sentences-en';
 
-type StandingFacts = { [S in Standing as S['code']]: S & { activationType: string } };
-type Told = Pick<Slots, 'limit' | 'used'> & { activationType: string };
+type StandingFacts = { [S in Entitlement as S['code']]: S & { activationType: string } };
+type SlotFacts = Pick<Slots, 'limit' | 'used'> & { activationType: string };
 
 /** What the customer's page says, in one language. Sentences are built from codes and facts, never from pieces. */
 export interface CustomerSentences {
@@ -25,7 +25,7 @@ export interface CustomerSentences {
   keyEnds: (facts: { endsAt: Date }) => string;
   unknownKey: (facts: { length: number }) => string;
   /** "3 of 25 used" */
-  used: (facts: Told) => string;
+  used: (facts: SlotFacts) => string;
   /** why a version cannot be downloaded now */
   whyNot: Record<RefusalCode, string>;
   /** what a licence covers after its end */
@@ -56,7 +56,7 @@ type Words = Record<string, ((facts: object) => string | null) | null | undefine
 /** Where a licence stands, and what that means (null: nothing more). */
 export function tellStanding(
   sentences: CustomerSentences,
-  standing: Standing,
+  standing: Entitlement,
   activationType: string,
 ): { sentence: string; meaning: string | null } {
   const facts = { ...standing, activationType };

@@ -3,7 +3,7 @@ import { liveStatus, type LiveStatus } from '../licensing/core/states';
 import { asShown, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/core/verdict';
 
 /** What a licence lets its customer do now, as the functions that judge customers say. Sentences: `sentences.ts`. */
-export type Standing =
+export type Entitlement =
   | { code: 'ACTIVE'; until: Date | null }
   /** no slot is left for a new site */
   | { code: 'FULL'; until: Date | null; limit: number }
@@ -19,7 +19,7 @@ export interface Slots {
 }
 
 export interface LicenseStanding {
-  standing: Standing;
+  standing: Entitlement;
   status: LiveStatus;
   expiresAt: Date | null;
   /** of a key with a limit of its own: those of the key */
@@ -39,7 +39,7 @@ export function standingOf(found: Found, now: Date): LicenseStanding {
   };
 }
 
-function readStanding(found: Found, status: LiveStatus, now: Date): Standing {
+function readStanding(found: Found, status: LiveStatus, now: Date): Entitlement {
   const { license } = found;
   if (status === 'suspended') return { code: 'SUSPENDED' };
   if (status === 'expired') {
@@ -54,7 +54,7 @@ function readStanding(found: Found, status: LiveStatus, now: Date): Standing {
 }
 
 /** Whether nothing keeps the customer from what was bought: one slot in use is what a licence for one is for. */
-export function isFine(standing: Standing): boolean {
+export function isFine(standing: Entitlement): boolean {
   return standing.code === 'ACTIVE' || (standing.code === 'FULL' && standing.limit === 1);
 }
 
@@ -62,7 +62,7 @@ export function isFine(standing: Standing): boolean {
 export const SOON_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** Whether a licence that works ends within 30 days. */
-export function endsSoon(standing: Standing, now: Date): boolean {
+export function endsSoon(standing: Entitlement, now: Date): boolean {
   const isLive = standing.code === 'ACTIVE' || standing.code === 'FULL';
   return isLive && standing.until !== null && standing.until.getTime() - now.getTime() <= SOON_MS;
 }

@@ -49,7 +49,7 @@ export function latestOf({ at, lastAt }: LoggedAccess): Date {
   return lastAt ?? at;
 }
 
-export interface AccessFilter {
+interface AccessFilter {
   /** null: accesses that were answered as if they named no licence: by unknown keys, and by ended ones */
   licenseId?: number | null;
   keyHints?: string[];
@@ -96,7 +96,7 @@ export async function findAccessId(db: Db, access: Access): Promise<number | und
     .where(contentRow(access))
     .orderBy('id', 'desc')
     .limit(1)
-    .pluck<number[]>('id');
+    .pluck('id');
   return id;
 }
 
@@ -146,7 +146,7 @@ export async function listAccesses(
   else if (licenseId !== undefined) query.where('license_id', licenseId);
   if (keyHints !== undefined) query.whereIn('key_hint', keyHints);
   if (ips !== undefined) query.whereIn('ip', ips);
-  return ((await query) as object[]).map((row) => toFields(row) as LoggedAccess);
+  return (await query).map(toFields);
 }
 
 /** One address may be a provider's or a proxy's, with very many accesses. */
@@ -174,7 +174,7 @@ export async function listAccessesNearby(db: Db, ips: string[], limit: number): 
       { column: 'at', order: 'desc' },
       { column: 'id', order: 'desc' },
     ]);
-  return (rows as object[]).map((row) => toFields(row) as LoggedAccess);
+  return rows.map(toFields);
 }
 
 /** All that is said must hold. */
@@ -221,7 +221,7 @@ export async function listRequests(
       .whereRaw('COALESCE(last_at, at) >= ?', [toSqlTime(since)]);
   if (after !== undefined)
     query.where('at', '<=', after.at).whereRaw('(at < ? OR id < ?)', [after.at, after.id]);
-  return ((await query) as object[]).map((row) => toFields(row) as LoggedAccess);
+  return (await query).map(toFields);
 }
 
 /**
@@ -257,7 +257,7 @@ export async function findAccessesWith(
   query.where((any) => {
     for (const text of texts) any.orWhereRaw("LOWER(identifier) LIKE ? ESCAPE '!'", [likePattern(text)]);
   });
-  return ((await query) as object[]).map((row) => toFields(row) as LoggedAccess);
+  return (await query).map(toFields);
 }
 
 /** How many downloads of a licence have had one outcome since a moment. */
@@ -293,8 +293,8 @@ export async function findAccessAddress(
     .where({ user_agent: userAgent })
     .orderBy('id')
     .limit(1)
-    .pluck<string[]>('ip');
-  return ip;
+    .pluck('ip');
+  return ip ?? undefined;
 }
 
 /** Deletes a few entries older than `before` that the daily sums have. @returns how many were found; others may have deleted them first */
@@ -304,7 +304,7 @@ export async function pruneAccesses(db: Db, before: Date, limit: number): Promis
     .where('unsummed', 0)
     .orderBy('at')
     .limit(limit)
-    .pluck<number[]>('id');
+    .pluck('id');
   if (ids.length > 0) await deleteAccesses(db, ids);
   return ids.length;
 }

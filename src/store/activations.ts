@@ -28,10 +28,7 @@ export interface Activation {
   heldUntil: Date | null;
 }
 
-export type NamedActivation = Pick<
-  Activation,
-  'licenseId' | 'identifier' | 'name' | 'keyId' | 'free' | 'heldUntil'
->;
+type NamedActivation = Pick<Activation, 'licenseId' | 'identifier' | 'name' | 'keyId' | 'free' | 'heldUntil'>;
 
 /** Identifies an identifier of a licence, activated or not. */
 export function activationKey({
@@ -68,7 +65,7 @@ export async function findActivations(
       chunk.flatMap(({ licenseId, identifier }) => [licenseId, identifier]),
     );
     for (const row of rows) {
-      const activation = toFields(row) as NamedActivation;
+      const activation = toFields(row);
       found.set(activationKey(activation), activation);
     }
   }
@@ -92,16 +89,16 @@ export async function findActivationsOf(
     .whereIn('identifier', identifiers)
     .orderBy('license_id')
     .limit(limit)
-    .select<{ license_id: number; identifier: string }[]>('license_id', 'identifier');
+    .select('license_id', 'identifier');
   return rows.map((row) => ({ licenseId: row.license_id, identifier: row.identifier }));
 }
 
 /** In the order in which they were activated. */
 export async function listActivations(db: Db, licenseId: number): Promise<StoredActivation[]> {
-  const rows = (await db(tableBy(db, 'activations', ...licenseIndex('activations')))
+  const rows = await db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId })
-    .orderBy('id')) as object[];
-  return rows.map((row) => toFields(row) as StoredActivation);
+    .orderBy('id');
+  return rows.map(toFields);
 }
 
 /** An activation of a licence, by its id or its normalised identifier. */
@@ -110,10 +107,10 @@ export async function findActivation(
   licenseId: number,
   by: { id: number } | { identifier: string },
 ): Promise<StoredActivation | undefined> {
-  const row = (await db(table(db, 'activations'))
+  const row = await db(table(db, 'activations'))
     .where({ license_id: licenseId, ...by })
-    .first()) as object | undefined;
-  return row && (toFields(row) as StoredActivation);
+    .first();
+  return row && toFields(row);
 }
 
 export type StoredActivation = Activation & { id: number };
@@ -129,7 +126,7 @@ export async function listActivationsAfter(
     .orderBy('identifier')
     .limit(limit);
   if (after !== undefined) query.where('identifier', '>', after);
-  return ((await query) as object[]).map((row) => toFields(row) as StoredActivation);
+  return (await query).map(toFields);
 }
 
 /** Which of some licences' activations are listed. */
@@ -164,7 +161,7 @@ export async function searchActivations(
       any.orWhereRaw("LOWER(name) LIKE ? ESCAPE '!'", [pattern]);
       if (identifiers.length > 0) any.orWhereIn('identifier', identifiers);
     });
-  return ((await query) as object[]).map((row) => toFields(row) as StoredActivation);
+  return (await query).map(toFields);
 }
 
 /** The newest activations of each licence, newest first, and the number of all, by licence id. */
@@ -187,11 +184,11 @@ export async function listNewestActivations(
     [...licenseIds, each],
   );
   const totals = new Map(newest.map(({ id, total }) => [id, total]));
-  const rows = (await db(tableBy(db, 'activations'))
+  const rows = await db(tableBy(db, 'activations'))
     .whereIn('id', [...totals.keys()])
-    .orderBy('id', 'desc')) as object[];
+    .orderBy('id', 'desc');
   for (const row of rows) {
-    const activation = toFields(row) as StoredActivation;
+    const activation = toFields(row);
     const known = found.get(activation.licenseId) ?? { newest: [], total: totals.get(activation.id) ?? 0 };
     found.set(activation.licenseId, { ...known, newest: [...known.newest, activation] });
   }
@@ -200,11 +197,11 @@ export async function listNewestActivations(
 
 /** The first of a licence's activations without a slot. */
 export async function listFree(db: Db, licenseId: number, limit: number): Promise<Activation[]> {
-  const rows = (await db(tableBy(db, 'activations', ...licenseIndex('activations')))
+  const rows = await db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .where({ license_id: licenseId, free: 1 })
     .orderBy('id')
-    .limit(limit)) as object[];
-  return rows.map((row) => toFields(row) as Activation);
+    .limit(limit);
+  return rows.map(toFields);
 }
 
 /** A licence and a registrable domain. */
@@ -216,10 +213,10 @@ export async function findActivationsOfSites(db: Db, pairs: SitePair[]): Promise
   for (const { licenseId, site } of pairs)
     found.push(
       ...(
-        (await db(tableBy(db, 'activations', 'license_id', 'site'))
+        await db(tableBy(db, 'activations', 'license_id', 'site'))
           .where({ license_id: licenseId, site })
-          .orderBy('id')) as object[]
-      ).map((row) => toFields(row) as Activation),
+          .orderBy('id')
+      ).map(toFields),
     );
   return found;
 }

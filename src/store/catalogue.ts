@@ -1,6 +1,7 @@
-import { isSqlite, table, type Db, type Transaction } from './database';
+import type { Knex } from 'knex';
+import { isSqlite, table, type Db, type TableRow, type Transaction } from './database';
 import { insertRows, rawRows, tableBy } from './statements';
-import { toColumns, toFields } from './row-fields';
+import { toColumns, toFields, type RowOf } from './row-fields';
 
 export interface Product {
   id: number;
@@ -56,7 +57,7 @@ export const AFTER_EXPIRY = ['nothing', 'last_release'] as const;
 export type AfterExpiry = (typeof AFTER_EXPIRY)[number];
 
 export async function findProduct(db: Db, id: number): Promise<Product | undefined> {
-  const row = (await db(table(db, 'products')).where({ id }).first()) as object | undefined;
+  const row = await db(table(db, 'products')).where({ id }).first();
   return row && toProduct(row);
 }
 
@@ -69,11 +70,11 @@ export interface Part {
 
 /** By id. */
 export async function listProducts(db: Db, part: Part = {}): Promise<Product[]> {
-  return ((await byId(db, 'products', part)) as object[]).map(toProduct);
+  return (await byId(db(table(db, 'products')), part)).map(toProduct);
 }
 
-function byId(db: Db, name: 'products' | 'plans', { after, limit }: Part) {
-  const query = db(table(db, name)).orderBy('id');
+function byId<Query extends Knex.QueryBuilder>(query: Query, { after, limit }: Part): Query {
+  query.orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
   return query;
@@ -97,10 +98,9 @@ export async function insertProduct(
 export async function setProduct(
   db: Db,
   id: number,
-  { includesAll, ...changes }: { [K in keyof Omit<Product, 'id' | 'createdAt'>]?: Product[K] | undefined },
+  changes: { [K in keyof Omit<Product, 'id' | 'createdAt'>]?: Product[K] | undefined },
 ): Promise<void> {
-  const all = includesAll === undefined ? {} : { includesAll: Number(includesAll) };
-  const given = Object.entries({ ...changes, ...all }).filter(([, value]) => value !== undefined);
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
   if (given.length === 0) return;
   await db(table(db, 'products'))
     .where({ id })
@@ -110,7 +110,7 @@ export async function setProduct(
 /** All inclusions by list, or those of one product, in the order of both ids. */
 export async function listIncludes(db: Db, of: Partial<Inclusion> = {}): Promise<Inclusion[]> {
   const found = db(table(db, 'product_includes')).where(toColumns(of)).orderBy(['product_id', 'included_id']);
-  return ((await found) as object[]).map((row) => toFields(row) as Inclusion);
+  return (await found).map(toFields);
 }
 
 /** Replaces what a locked product includes by list; the included ones are locked too. */
@@ -133,14 +133,16 @@ export async function deleteProduct(db: Db, id: number): Promise<void> {
 
 /** The latest answers about the product's update XML, as JSON; null: none yet, or no such product. */
 export async function findUpdateXmlSettings(db: Db, id: number): Promise<string | null> {
-  const settings = await db(table(db, 'products')).where({ id }).pluck<(string | null)[]>('update_xml');
+  const settings = await db(table(db, 'products')).where({ id }).pluck('update_xml');
   return settings[0] ?? null;
 }
 
 /** Those of all products that have any. */
 export async function listUpdateXmlSettings(db: Db): Promise<{ productId: number; json: string }[]> {
-  const rows = db(table(db, 'products')).whereNotNull('update_xml').select<object[]>('id', 'update_xml');
-  return ((await rows) as { id: number; update_xml: string }[]).map(({ id, update_xml: json }) => ({
+  const rows = await db(table(db, 'products'))
+    .whereNotNull('update_xml')
+    .select<{ id: number; update_xml: string }[]>('id', 'update_xml');
+  return rows.map(({ id, update_xml: json }) => ({
     productId: id,
     json,
   }));
@@ -151,14 +153,14 @@ export async function setUpdateXmlSettings(db: Db, id: number, json: string): Pr
 }
 
 export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
-  const [row] = await rawRows<object>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
-  return row && (toFields(row) as Plan);
+  const [row] = await rawRows<RowOf<Plan>>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
+  return row && toFields(row);
 }
 
 /** Locks a plan, as the first statement. Meanwhile no licence joins the plan. Requests never wait for this lock. */
 export async function lockPlan(trx: Transaction, id: number): Promise<Plan | undefined> {
-  const row = (await lockedRow(trx, 'plans', id)) as object | undefined;
-  return row && (toFields(row) as Plan);
+  const row = await lockedRow(trx, 'plans', id);
+  return row && toFields(row);
 }
 
 /** Locks all licences of a locked plan, before anything is read, so that nobody activates on them meanwhile. */
@@ -173,39 +175,38 @@ export async function lockLicensesOfPlan(trx: Transaction, id: number): Promise<
 
 /** Reads a plan and keeps it unchanged until the transaction ends. */
 export async function sharePlan(trx: Transaction, id: number): Promise<Plan | undefined> {
-  const row = (await lockedRow(trx, 'plans', id, 'forShare')) as object | undefined;
-  return row && (toFields(row) as Plan);
+  const row = await lockedRow(trx, 'plans', id, 'forShare');
+  return row && toFields(row);
 }
 
 /** Locks a product until the transaction ends, so that its versions are compared and added by one process at a time. */
 export async function lockProduct(trx: Transaction, id: number): Promise<Product | undefined> {
-  const row = (await lockedRow(trx, 'products', id)) as object | undefined;
+  const row = await lockedRow(trx, 'products', id);
   return row && toProduct(row);
 }
 
-async function lockedRow(
+async function lockedRow<Name extends 'products' | 'plans'>(
   trx: Transaction,
-  name: 'products' | 'plans',
+  name: Name,
   id: number,
   lock: 'forUpdate' | 'forShare' = 'forUpdate',
-): Promise<unknown> {
+): Promise<TableRow<Name> | undefined> {
+  const rows = () => trx<{ id: number }>(table(trx, name)).where({ id });
   // Takes SQLite's only write lock; Knex drops FOR UPDATE and FOR SHARE there.
-  if (isSqlite(trx)) await trx(table(trx, name)).where({ id }).update({ id });
-  return trx(table(trx, name)).where({ id })[lock]().first() as Promise<unknown>;
+  if (isSqlite(trx)) await rows().update({ id });
+  return rows()[lock]().first() as Promise<TableRow<Name> | undefined>;
 }
 
 /** Reads all plans and keeps them unchanged until the transaction ends. */
 export async function sharePlans(trx: Transaction): Promise<Plan[]> {
-  return ((await trx(table(trx, 'plans')).orderBy('id').forShare()) as object[]).map(
-    (row) => toFields(row) as Plan,
-  );
+  return (await trx(table(trx, 'plans')).orderBy('id').forShare()).map(toFields);
 }
 
 /** By id. */
 export async function listPlans(db: Db, productId?: number, part: Part = {}): Promise<Plan[]> {
-  const query = byId(db, 'plans', part);
+  const query = byId(db(table(db, 'plans')), part);
   if (productId !== undefined) query.where({ product_id: productId });
-  return ((await query) as object[]).map((row) => toFields(row) as Plan);
+  return (await query).map(toFields);
 }
 
 /** @throws a reference conflict (`isReferenceConflict`) when there is no such product */
@@ -239,18 +240,6 @@ export async function replacePlanLimit(
 }
 
 /** Without the settings of the update XML, which few callers need. */
-function toProduct(row: object): Product {
-  const { id, name, element, includesAll, renewUrl, supportUrl, reminders, createdAt } = toFields(
-    row,
-  ) as Product;
-  return {
-    id,
-    name,
-    element,
-    includesAll: Number(includesAll) > 0,
-    renewUrl,
-    supportUrl,
-    reminders,
-    createdAt,
-  };
+function toProduct({ update_xml: _settings, ...row }: TableRow<'products'>): Product {
+  return toFields(row);
 }

@@ -61,7 +61,7 @@ export interface ConnectionSettings {
   lockPatience?: number | undefined;
 }
 
-export interface PoolSettings {
+interface PoolSettings {
   /** `onLost` is called when a statement of the connection has timed out */
   open: (onLost: OnLost) => Promise<Connection>;
   /** false: the connection leaves the pool before it is lent again */

@@ -4,7 +4,7 @@ import { toSqlTime } from './time';
 
 /** The licences of one customer in the order of what needs attention, of which only a page is read. */
 
-export interface CustomerLicenses {
+interface CustomerLicenses {
   /** of the page, in its order */
   ids: number[];
   /** of the list; `attention`: ends soon, has ended or is full */

@@ -3,7 +3,7 @@ import { table, type Db } from './database';
 import { forceIndex, orderedJoin, rawRows, tableBy } from './statements';
 import { fromSqlTime, toSqlTime } from './time';
 
-export interface CustomerSum {
+interface CustomerSum {
   customer: string;
   licenses: number;
   /** the first end among the active licences; null: none of them ends */
@@ -45,8 +45,8 @@ export async function findCustomerByDigest(db: Db, digest: string): Promise<stri
   const found = await db(tableBy(db, 'licenses', 'customer_digest'))
     .where({ customer_digest: digest })
     .limit(1)
-    .pluck<string[]>('customer');
-  return found[0];
+    .pluck('customer');
+  return found[0] ?? undefined;
 }
 
 /** The address of somebody whose orders have issued nothing. */
@@ -54,8 +54,8 @@ export async function findBuyerByDigest(db: Db, digest: string): Promise<string 
   const found = await db(tableBy(db, 'orders', 'customer_digest'))
     .where({ customer_digest: digest })
     .limit(1)
-    .pluck<string[]>('customer');
-  return found[0];
+    .pluck('customer');
+  return found[0] ?? undefined;
 }
 
 /** The ids of a customer's licences. */
@@ -63,7 +63,7 @@ export async function findLicenseIdsOf(db: Db, address: string): Promise<number[
   return db(tableBy(db, 'licenses', 'customer_digest'))
     .where({ customer_digest: customerDigest(address) })
     .orderBy('id')
-    .pluck<number[]>('id');
+    .pluck('id');
 }
 
 /** The seats that an address has on licences of other customers, by licence id, with the licences' main keys. */

@@ -1,10 +1,8 @@
 import { resolve } from 'node:path';
+import { ConfigError } from '../errors';
 import type { DatabaseSettings } from './database';
 import { nameOf } from './nodes';
 import { readTls, type ServerLocation, type TlsPart, type TlsSettings } from './tls';
-
-/** A LICENSING_DATABASE_URL that cannot be used. The message gives the expected form, never the password. */
-export class DatabaseUrlError extends Error {}
 
 const TLS_PARAMETERS: Record<TlsPart, string> = {
   ca: 'sslca',
@@ -17,12 +15,12 @@ const PARAMETERS = ['socketPath', 'ssl', ...Object.values(TLS_PARAMETERS)];
 /**
  * Parses `sqlite:PATH` (from `base`) or `mysql://user:password@host:port/name`, which may list several hosts:
  * `a:3306,b:3306`.
- * @throws DatabaseUrlError, TlsError
+ * @throws ConfigError
  */
 export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
   // The part after "//" looks relative, but would name a file in the root folder.
   if (/^sqlite:\/\/(?!\/)/.test(text))
-    throw new DatabaseUrlError(
+    throw new ConfigError(
       'LICENSING_DATABASE_URL: after "sqlite:" comes the path itself. Write sqlite:var/licensing.sqlite for one that is ' +
         'relative to the settings file, or sqlite:/var/lib/licensing/licensing.sqlite for one from the root.',
     );
@@ -34,19 +32,15 @@ export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
     'of user and password percent-encoded, or sqlite:PATH. Several servers: @host1:3306,host2:3306/database.';
   const { first, others } = splitHosts(text);
   const url = URL.canParse(first) ? new URL(first) : undefined;
-  if (url === undefined || !['mysql:', 'mariadb:'].includes(url.protocol))
-    throw new DatabaseUrlError(expected);
+  if (url === undefined || !['mysql:', 'mariadb:'].includes(url.protocol)) throw new ConfigError(expected);
   const database = decode(url.pathname.slice(1));
   const user = decode(url.username);
   const password = decode(url.password);
-  if (!database || database.includes('/') || !user || password === undefined)
-    throw new DatabaseUrlError(expected);
+  if (!database || database.includes('/') || !user || password === undefined) throw new ConfigError(expected);
   // Do not repeat the names: after an unencoded "?" in the password they would be part of it.
   const parameters = [...url.searchParams.keys()];
   if (parameters.some((name, i) => !PARAMETERS.includes(name) || parameters.indexOf(name) !== i))
-    throw new DatabaseUrlError(
-      `${expected} After a "?" only ${PARAMETERS.join(', ')} can follow, each once.`,
-    );
+    throw new ConfigError(`${expected} After a "?" only ${PARAMETERS.join(', ')} can follow, each once.`);
   const socketPath = url.searchParams.get('socketPath');
   const tls = parseTls(url.searchParams, base);
   const hosts = [url, ...others.map((host) => new URL(host))].map(locate);
@@ -80,11 +74,11 @@ function locate({ hostname, port }: URL): ServerLocation {
 
 function refuseUnusableHosts(hosts: ServerLocation[], socketPath: string | null): void {
   if (socketPath !== null)
-    throw new DatabaseUrlError(
+    throw new ConfigError(
       'LICENSING_DATABASE_URL: socketPath leads to one server. Leave it out, or name one host.',
     );
   if (new Set(hosts.map(nameOf)).size < hosts.length)
-    throw new DatabaseUrlError('LICENSING_DATABASE_URL names a host twice. Write each server once.');
+    throw new ConfigError('LICENSING_DATABASE_URL names a host twice. Write each server once.');
 }
 
 function parseTls(parameters: URLSearchParams, base: string): TlsSettings | undefined {
@@ -96,7 +90,7 @@ function parseTls(parameters: URLSearchParams, base: string): TlsSettings | unde
     (written('ca') !== undefined && !verify) ||
     (written('cert') === undefined) !== (written('key') === undefined);
   if (!['require', 'verify'].includes(level) || hasIdle)
-    throw new DatabaseUrlError(
+    throw new ConfigError(
       'LICENSING_DATABASE_URL: TLS takes ssl=require (encrypted) or ssl=verify (the certificate of the server is checked too), ' +
         'and with it sslca=PATH (for verify), sslcert=PATH and sslkey=PATH together, and sslcipher.',
     );

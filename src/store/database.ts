@@ -1,4 +1,5 @@
 import knex, { type Knex } from 'knex';
+import type { Tables } from 'knex/types/tables';
 import { LOCK_PATIENCE_MS, type Pool } from './connections';
 import { openMysqlPool, type ConnectionRules, type MysqlPool, type MysqlSettings } from './mysql';
 import type { NodesStanding } from './nodes';
@@ -152,8 +153,13 @@ export function sharedBy(db: Db): object {
   return parameters(db);
 }
 
-/** A table's full name, such as `jos_licensing_licenses`. */
-export function table(db: Db, name: TableName): string {
+/** A table's full name, such as `jos_licensing_licenses`, by which the query builder knows its columns (tables.ts). */
+export type FullName<Name extends TableName> = `${string}licensing_${Name}`;
+
+/** A row as the table has it. */
+export type TableRow<Name extends TableName> = Tables[FullName<Name>];
+
+export function table<Name extends TableName>(db: Db, name: Name): FullName<Name> {
   return `${tablePrefix(db)}licensing_${name}`;
 }
 

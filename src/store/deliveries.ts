@@ -1,6 +1,6 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
 import { changeClaimed, claimOutboxRow, type OutboxRow } from './outbox';
-import { toColumns, toFields } from './row-fields';
+import { toColumns, toFields, type RowOf } from './row-fields';
 import { forceIndex, rawRows, tableBy } from './statements';
 import { toSqlTime } from './time';
 import { inTransaction } from './transaction';
@@ -11,9 +11,9 @@ import { inTransaction } from './transaction';
  * next attempt, so that a search for what is due does not meet it each time.
  */
 
-export interface Delivery extends OutboxRow {
-  kind: 'webhook' | 'webhook_now';
-  webhookId: number;
+/** What a row holds of a delivery to a receiver; of a mail it is empty. */
+export interface DeliveryColumns {
+  webhookId: number | null;
   /** null: delivered, or in no order */
   lane: number | null;
   /** the licence's, when the row was queued */
@@ -23,6 +23,11 @@ export interface Delivery extends OutboxRow {
   /** the HTTP status of the latest answer */
   answerStatus: number | null;
   answer: string | null;
+}
+
+export interface Delivery extends OutboxRow, DeliveryColumns {
+  kind: 'webhook' | 'webhook_now';
+  webhookId: number;
 }
 
 /** An attempt takes up to 15 s; a killed process's deliveries wait for the rest. */
@@ -37,11 +42,14 @@ const MAX_ROUNDS = 50;
  * What a row's turn is judged by. Searches read these columns alone, and whole rows are read by their ids: a union of rows
  * with long texts makes MariaDB write a table to disk for each search.
  */
-type Place = Pick<Delivery, 'id' | 'kind' | 'lane' | 'revision' | 'attempts' | 'failures' | 'nextAttemptAt'>;
-const PLACE = ['id', 'kind', 'lane', 'revision', 'attempts', 'failures', 'next_attempt_at'];
+type Place = Pick<
+  OutboxRow & DeliveryColumns,
+  'id' | 'kind' | 'lane' | 'revision' | 'attempts' | 'failures' | 'nextAttemptAt'
+>;
+const PLACE = ['id', 'kind', 'lane', 'revision', 'attempts', 'failures', 'next_attempt_at'] as const;
 
-const toPlace = (row: object): Place => toFields(row) as Place;
-const toDelivery = (row: object): Delivery => toFields(row) as Delivery;
+/** Of a row that has a receiver. */
+const toDelivery = (row: object): Delivery => toFields(row as RowOf<Omit<Delivery, 'attemptedBefore'>>);
 
 /**
  * Claims what is due for a receiver, each lane's first alone.
@@ -60,8 +68,8 @@ export async function claimDeliveries(
         .where('next_attempt_at', '<=', toSqlTime(now))
         .orderBy(['next_attempt_at', 'id'])
         .limit(CANDIDATES)
-        .select<object[]>(PLACE)
-    ).map(toPlace);
+        .select(...PLACE)
+    ).map(toFields);
     const lanes = new Set(due.flatMap(({ lane }) => lane ?? []));
     const firsts = await findFirsts(db, webhookId, [...lanes]);
     const wanted = new Map<number, Place>();
@@ -109,8 +117,10 @@ async function claimRows(db: Db, wanted: Place[], now: Date): Promise<Delivery[]
         });
     return won.map((row) => ({
       ...row,
-      ...{ attempts: row.attempts + 1, nextAttemptAt: until },
-      ...{ attemptedAt: now, attemptedBefore: row.attemptedAt },
+      attempts: row.attempts + 1,
+      nextAttemptAt: until,
+      attemptedAt: now,
+      attemptedBefore: row.attemptedAt,
     }));
   });
 }
@@ -120,7 +130,7 @@ async function lockRows(trx: Transaction, ids: number[], { skipLocked = false } 
   const rows = trx(tableBy(trx, 'outbox')).whereIn('id', ids).orderBy('id');
   if (!isSqlite(trx)) rows.forUpdate();
   if (skipLocked && !isSqlite(trx)) rows.skipLocked();
-  return ((await rows) as object[]).map(toDelivery);
+  return (await rows).map(toDelivery);
 }
 
 export interface Lane {
@@ -192,12 +202,12 @@ async function findFirsts(db: Db, webhookId: number, lanes: number[]): Promise<M
      WHERE webhook_id = ? AND lane = ? AND next_attempt_at IS NOT NULL ORDER BY revision, id LIMIT 1`;
   // SQLite takes no parentheses there, and without them the order would be that of all.
   const one = isSqlite(db) ? `SELECT * FROM (${first})` : `(${first})`;
-  const rows = await rawRows<object>(
+  const rows = await rawRows<RowOf<Place>>(
     db,
     lanes.map(() => one).join(' UNION ALL '),
     lanes.flatMap((lane) => [webhookId, lane]),
   );
-  return new Map(rows.map(toPlace).map((row) => [row.lane as number, row]));
+  return new Map(rows.map(toFields).map((row) => [row.lane as number, row]));
 }
 
 /** By ids: a search in the same statement would lock the gaps that changes insert into. */
@@ -245,7 +255,7 @@ export async function resumeDeliveries(db: Db, webhookId: number, now: Date): Pr
       .where('next_attempt_at', '>', beyond)
       .orderBy('next_attempt_at')
       .limit(AT_ONCE)
-      .pluck<number[]>('id');
+      .pluck('id');
     if (ids.length === 0) return;
     await db(table(db, 'outbox'))
       .whereIn('id', ids)
@@ -255,8 +265,7 @@ export async function resumeDeliveries(db: Db, webhookId: number, now: Date): Pr
 }
 
 export async function findDelivery(db: Db, webhookId: number, id: number): Promise<Delivery | undefined> {
-  const row = (await db(table(db, 'outbox')).where({ id, webhook_id: webhookId }).first()) as
-    object | undefined;
+  const row = await db(table(db, 'outbox')).where({ id, webhook_id: webhookId }).first();
   return row && toDelivery(row);
 }
 
@@ -283,7 +292,7 @@ export async function listDeliveries(
     .limit(limit);
   if (after !== undefined)
     query.where('created_at', '<=', after.at).whereRaw('(created_at < ? OR id < ?)', [after.at, after.id]);
-  return ((await query) as object[]).map(toDelivery);
+  return (await query).map(toDelivery);
 }
 
 /** A receiver's rows that wait, those that go first at the front. */
@@ -301,7 +310,7 @@ export async function listWaitingDeliveries(
     query
       .where('next_attempt_at', '>=', after.at)
       .whereRaw('(next_attempt_at > ? OR id > ?)', [after.at, after.id]);
-  return ((await query) as object[]).map(toDelivery);
+  return (await query).map(toDelivery);
 }
 
 /** Waiting rows of a receiver, at most `most`. */
@@ -317,18 +326,21 @@ export async function countWaiting(db: Db, webhookId: number, most: number): Pro
 
 /** When the oldest row that is due was due; undefined: none is. */
 export async function findOldestDue(db: Db, webhookId: number, now: Date): Promise<Date | undefined> {
-  const row = (await db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
+  const row = await db(tableBy(db, 'outbox', 'webhook_id', 'next_attempt_at'))
     .where({ webhook_id: webhookId })
     .where('next_attempt_at', '<=', toSqlTime(now))
     .orderBy('next_attempt_at')
-    .select('next_attempt_at')
-    .first()) as object | undefined;
-  return row && ((toFields(row) as Delivery).nextAttemptAt as Date);
+    .select<RowOf<{ nextAttemptAt: Date }>[]>('next_attempt_at')
+    .first();
+  return row && toFields(row).nextAttemptAt;
 }
 
 /** The receivers that rows are for, those that are gone too. */
 export async function listReceiversOfRows(db: Db): Promise<number[]> {
-  return db(table(db, 'outbox')).distinct('webhook_id').whereNotNull('webhook_id').pluck('webhook_id');
+  return db(table(db, 'outbox'))
+    .distinct('webhook_id')
+    .whereNotNull('webhook_id')
+    .pluck<number[]>('webhook_id');
 }
 
 /** Removes a few rows of a receiver that is gone. @returns how many */
@@ -336,7 +348,7 @@ export async function deleteDeliveries(db: Db, webhookId: number, limit: number)
   const ids = await db(tableBy(db, 'outbox', 'webhook_id', 'created_at'))
     .where({ webhook_id: webhookId })
     .limit(limit)
-    .pluck<number[]>('id');
+    .pluck('id');
   if (ids.length > 0) await db(table(db, 'outbox')).whereIn('id', ids).delete();
   return ids.length;
 }
@@ -349,12 +361,12 @@ export async function listDeliveriesOfLicenses(
   limit: number,
 ): Promise<Delivery[]> {
   if (licenseIds.length === 0) return [];
-  const rows = (await db(tableBy(db, 'outbox', 'license_id'))
+  const rows = await db(tableBy(db, 'outbox', 'license_id'))
     .whereIn('license_id', licenseIds)
     .whereNotNull('webhook_id')
     .where('id', '>', after)
     .orderBy('id')
-    .limit(limit)) as object[];
+    .limit(limit);
   return rows.map(toDelivery);
 }
 

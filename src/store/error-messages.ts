@@ -1,12 +1,10 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { CodedError } from '../errors';
 import type { DatabaseSettings } from './database';
 import { locationsOf, type MysqlSettings } from './mysql';
 import { nameOf } from './nodes';
 import { codeOf, driverReason, isLockConflict, isUnavailable, type DriverError } from './errors';
-
-/** The database cannot be used; the message explains it to the operator and never contains the password. */
-export class DatabaseUnusable extends Error {}
 
 /** What is wrong, as the end of a sentence, and what to do about it. */
 interface Explanation {
@@ -32,11 +30,13 @@ export function toDatabaseUnusable(
   error: unknown,
   settings: DatabaseSettings,
   source: string,
-): DatabaseUnusable | undefined {
+): CodedError | undefined {
   if (!isAboutDatabase(error as DriverError, settings)) return undefined;
   const { reason, remedy } = explainDatabaseError(error, settings, source);
-  return new DatabaseUnusable(
+  return new CodedError(
+    'DATABASE_UNUSABLE',
     `The database (${describeDatabase(settings)}) cannot be used: ${reason}. ${remedy}`,
+    undefined,
     { cause: error },
   );
 }
@@ -55,7 +55,7 @@ export function explainDatabaseError(
 }
 
 /** Explains why some cluster nodes refuse GET_LOCK. @returns undefined for an error about something else */
-export function explainRefusedLock(error: unknown, settings: DatabaseSettings): DatabaseUnusable | undefined {
+export function explainRefusedLock(error: unknown, settings: DatabaseSettings): CodedError | undefined {
   const said = readReason(error as DriverError);
   const remedy = said.includes('pxc_strict_mode')
     ? "As the database's administrator, on the node this service uses: SET GLOBAL pxc_strict_mode = MASTER; the migration done, it can be ENFORCING again."
@@ -63,8 +63,10 @@ export function explainRefusedLock(error: unknown, settings: DatabaseSettings): 
       ? 'Update MariaDB: a few versions of 2023 refuse it in a cluster, and 10.6.14, 10.11.4 and later allow it again.'
       : undefined;
   if (remedy === undefined) return undefined;
-  return new DatabaseUnusable(
+  return new CodedError(
+    'DATABASE_UNUSABLE',
     `The database (${describeDatabase(settings)}) refuses the lock that migrations take: ${said}. ${remedy}`,
+    undefined,
     { cause: error },
   );
 }

@@ -1,5 +1,5 @@
 import { table, type Db, type Transaction } from './database';
-import { toFields } from './row-fields';
+import { toFields, type RowOf } from './row-fields';
 import { insertRows, licenseIndex, tableBy } from './statements';
 import { toSqlTime } from './time';
 
@@ -74,9 +74,9 @@ export async function findEventsAt(
   trx: Transaction,
   { licenseId, at, actor, action }: Pick<LicenseEvent, 'licenseId' | 'at' | 'actor' | 'action'>,
 ): Promise<RecordedEvent[]> {
-  const rows = (await trx(tableBy(trx, 'events', ...licenseIndex('events')))
+  const rows = await trx(tableBy(trx, 'events', ...licenseIndex('events')))
     .where({ license_id: licenseId, at: toSqlTime(at), actor, action })
-    .orderBy('id', 'desc')) as object[];
+    .orderBy('id', 'desc');
   return rows.map(toEvent);
 }
 
@@ -88,7 +88,8 @@ export async function repeatEvent(
 ): Promise<void> {
   await trx(table(trx, 'events'))
     .where({ id })
-    .increment({ times, unsummed: times })
+    .increment('times', times)
+    .increment('unsummed', times)
     .update({ last_at: lastAt && toSqlTime(lastAt), after_json: after && JSON.stringify(after) });
 }
 
@@ -113,7 +114,7 @@ export async function listLatestEvents(
     .limit(limit);
   if (after !== undefined)
     query.where('at', '<=', after.at).whereRaw('(at < ? OR id < ?)', [after.at, after.id]);
-  return ((await query) as object[]).map(toEvent);
+  return (await query).map(toEvent);
 }
 
 /** The times of events by one actor with one action since a time, and what was before them, newest first, by licence id. */
@@ -124,14 +125,14 @@ export async function findEventsSince(
 ): Promise<Map<number, Pick<RecordedEvent, 'at' | 'before'>[]>> {
   const found = new Map<number, Pick<RecordedEvent, 'at' | 'before'>[]>();
   if (licenseIds.length === 0) return found;
-  const rows = (await db(tableBy(db, 'events', ...licenseIndex('events')))
+  const rows = await db(tableBy(db, 'events', ...licenseIndex('events')))
     .whereIn('license_id', licenseIds)
     .where('at', '>', toSqlTime(since))
     .where({ actor, action })
     .orderBy([
       { column: 'at', order: 'desc' },
       { column: 'id', order: 'desc' },
-    ])) as object[];
+    ]);
   for (const { licenseId, at, before } of rows.map(toEvent))
     found.set(licenseId, [...(found.get(licenseId) ?? []), { at, before }]);
   return found;
@@ -139,7 +140,7 @@ export async function findEventsSince(
 
 /** Where one of a licence's events is in its list. */
 export async function findEventPlace(db: Db, licenseId: number, id: number): Promise<TimePlace | undefined> {
-  const [at] = await db(table(db, 'events')).where({ id, license_id: licenseId }).pluck<string[]>('at');
+  const [at] = await db(table(db, 'events')).where({ id, license_id: licenseId }).pluck('at');
   return at === undefined ? undefined : { at, id };
 }
 
@@ -152,19 +153,19 @@ export async function findEvents(
 ): Promise<RecordedEvent[]> {
   const events = 'licenseId' in by ? tableBy(db, 'events', ...licenseIndex('events')) : table(db, 'events');
   const query = db(events).whereIn('action', actions).orderBy('id', 'desc').limit(limit);
-  if ('licenseId' in by) return ((await query.where({ license_id: by.licenseId })) as object[]).map(toEvent);
+  if ('licenseId' in by) return (await query.where({ license_id: by.licenseId })).map(toEvent);
   const json = JSON.stringify({ [by.field]: by.before }).slice(1, -1);
   query.whereRaw(`before_json LIKE ? ESCAPE '!'`, [`%${json.replace(/[!%_]/g, '!$&')}%`]);
   // SQLite's LIKE ignores case.
-  return ((await query) as object[]).map(toEvent).filter(({ before }) => before?.[by.field] === by.before);
+  return (await query).map(toEvent).filter(({ before }) => before?.[by.field] === by.before);
 }
 
-function toEvent(row: object): RecordedEvent {
-  const { beforeJson, afterJson, ...event } = toFields(row) as EventFields;
+function toEvent(row: RowOf<StoredEvent>): RecordedEvent {
+  const { beforeJson, afterJson, ...event } = toFields(row);
   return { ...event, before: parse(beforeJson), after: parse(afterJson) };
 }
 
-type EventFields = Omit<RecordedEvent, 'before' | 'after'> & {
+export type StoredEvent = Omit<RecordedEvent, 'before' | 'after'> & {
   beforeJson: string | null;
   afterJson: string | null;
 };

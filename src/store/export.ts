@@ -62,10 +62,10 @@ async function rowsBy(
   const index = name === 'order_events' ? [column, 'identity'] : [column];
   for (let i = 0; i < owners.length; i += OWNERS_AT_ONCE) {
     const ids = owners.slice(i, i + OWNERS_AT_ONCE).map(({ id }) => id as number);
-    const rows = db(tableBy(db, name, ...index))
+    const rows = db<Row, Row[]>(tableBy(db, name, ...index))
       .whereIn(column, ids)
       .orderBy('id');
-    for (const row of (await rows) as Row[]) {
+    for (const row of await rows) {
       const owner = row[column];
       const listed = found.get(owner);
       if (listed === undefined) found.set(owner, [row]);
@@ -85,7 +85,7 @@ async function readPage(
   // InnoDB ends every index with the id anyway.
   const ordered = order.filter((column) => column !== 'id');
   const index = 'license_id' in only ? licenseIndex(name) : ordered.length === 0 ? idIndex(name) : ordered;
-  const query = db(tableBy(db, name, ...index))
+  const query = db<Row, Row[]>(tableBy(db, name, ...index))
     .select(columns)
     .where(only)
     .orderBy([...order])
@@ -96,7 +96,7 @@ async function readPage(
     if (rest.length > 0) query.where(first, '>=', after[first] as SqlValue);
     query.whereRaw(...beyond(order, after));
   }
-  return (await query) as Row[];
+  return query;
 }
 
 /** `(a > x OR (a = x AND (b > y OR ...)))` */

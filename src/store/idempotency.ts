@@ -28,10 +28,9 @@ export async function insertClaim(db: Db, claim: Claim): Promise<StoredCall | un
     return undefined;
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    const row = (await db(table(db, 'idempotency')).where({ key_digest: claim.keyDigest }).first()) as
-      object | undefined;
+    const row = await db(table(db, 'idempotency')).where({ key_digest: claim.keyDigest }).first();
     // It was removed in between.
-    return row === undefined ? insertClaim(db, claim) : (toFields(row) as StoredCall);
+    return row === undefined ? insertClaim(db, claim) : toFields(row);
   }
 }
 
@@ -76,7 +75,7 @@ export async function pruneCalls(db: Db, before: Date, limit: number): Promise<n
     .where('created_at', '<', toSqlTime(before))
     .orderBy('created_at')
     .limit(limit)
-    .pluck<string[]>('key_digest');
+    .pluck('key_digest');
   // Its key may have been used again since.
   for (const key_digest of digests)
     await db(table(db, 'idempotency'))

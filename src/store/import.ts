@@ -40,7 +40,7 @@ export async function insertCountedInChunks(
 /** Rows with one of these values in the column. */
 export async function findRows(db: Db, name: TableName, column: string, values: SqlValue[]): Promise<Row[]> {
   if (values.length === 0) return [];
-  return (await rowsWith(db, name, column, values)) as Row[];
+  return rowsWith(db, name, column, values);
 }
 
 /** Like `findRows`, but locked until the transaction ends; by id, the order in which all code locks several rows. */
@@ -51,7 +51,7 @@ export async function lockRows(
   values: number[],
 ): Promise<Row[]> {
   if (values.length === 0) return [];
-  return (await rowsWith(trx, name, column, values).orderBy('id').forUpdate()) as Row[];
+  return rowsWith(trx, name, column, values).orderBy('id').forUpdate();
 }
 
 /** Further columns of the index that begins with the column which rows of a table are found by. */
@@ -59,7 +59,7 @@ const LONGER: Partial<Record<TableName, string[]>> = { releases: ['version'], sh
 
 function rowsWith(db: Db, name: TableName, column: string, values: SqlValue[]) {
   const index = column === 'id' ? idIndex(name) : [column, ...(LONGER[name] ?? [])];
-  return db(tableBy(db, name, ...index)).whereIn(column, values as (string | number)[]);
+  return db<Row, Row[]>(tableBy(db, name, ...index)).whereIn(column, values as (string | number)[]);
 }
 
 /** MySQL plans every licence with every time; above 8 MB of plans it scans the whole table. */
@@ -70,9 +70,9 @@ export async function findEventRows(db: Db, licenseIds: number[], times: string[
   const found: Row[] = [];
   for (let i = 0; i < licenseIds.length; i += MAX_LICENSES)
     found.push(
-      ...((await db(tableBy(db, 'events', ...licenseIndex('events')))
+      ...(await db<Row, Row[]>(tableBy(db, 'events', ...licenseIndex('events')))
         .whereIn('license_id', licenseIds.slice(i, i + MAX_LICENSES))
-        .whereIn('at', times)) as Row[]),
+        .whereIn('at', times)),
     );
   return found;
 }

@@ -22,7 +22,7 @@ const MAX_CLOCK_SKEW_MS = 5 * 60 * 1000;
  */
 export async function holdLease(db: Db, { name, holder }: Lease, now: Date): Promise<boolean> {
   const until = endOf(now);
-  const [held] = await db(table(db, 'leases')).where({ name }).select<LeaseRow[]>('holder', 'until');
+  const [held] = await db(table(db, 'leases')).where({ name }).select('holder', 'until');
   if (held === undefined)
     try {
       await db(table(db, 'leases')).insert({ name, holder, until });
@@ -44,7 +44,7 @@ function endOf(now: Date): string {
   return toSqlTime(new Date(now.getTime() + LEASE_MS));
 }
 
-interface LeaseRow {
+export interface LeaseRow {
   holder: string;
   until: string;
 }

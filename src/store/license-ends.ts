@@ -1,5 +1,5 @@
 import { type Db } from './database';
-import { toFields } from './row-fields';
+import { toFields, type RowOf } from './row-fields';
 import { tableBy } from './statements';
 import { toSqlTime } from './time';
 
@@ -22,8 +22,8 @@ export async function listLicenseEnds(
     .where({ status: 'active' })
     .orderBy(['expires_at', 'id'])
     .limit(limit)
-    .select('id', 'expires_at');
+    .select<RowOf<LicenseEnd>[]>('id', 'expires_at');
   if (place !== undefined)
     query.where((behind) => behind.where('expires_at', '>', from).orWhere('id', '>', place.id));
-  return ((await query) as object[]).map((row) => toFields(row) as LicenseEnd);
+  return (await query).map(toFields);
 }

@@ -46,7 +46,7 @@ export async function listKeys(
     .orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
-  return ((await query) as object[]).map((row) => toFields(row) as LicenseKey);
+  return (await query).map(toFields);
 }
 
 /** The keys of some licences that have not ended, the oldest first. */
@@ -56,13 +56,13 @@ export async function listOpenKeys(db: Db, licenseIds: number[], now: Date): Pro
     .whereIn('license_id', licenseIds)
     .whereRaw('(ends_at IS NULL OR ends_at > ?)', [toSqlTime(now)])
     .orderBy('id');
-  return (rows as object[]).map((row) => toFields(row) as LicenseKey);
+  return rows.map(toFields);
 }
 
 export async function findKeys(db: Db, ids: number[]): Promise<LicenseKey[]> {
   if (ids.length === 0) return [];
   const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? [] : ['id']))).whereIn('id', ids);
-  return (rows as object[]).map((row) => toFields(row) as LicenseKey);
+  return rows.map(toFields);
 }
 
 export async function findKeysByDigests(db: Db, digests: string[]): Promise<LicenseKey[]> {
@@ -71,7 +71,7 @@ export async function findKeysByDigests(db: Db, digests: string[]): Promise<Lice
     'key_digest',
     digests,
   );
-  return (rows as object[]).map((row) => toFields(row) as LicenseKey);
+  return rows.map(toFields);
 }
 
 /** Keys with the hint `seen`, in any case, come first. The LIKE `patterns` scan the whole index of hints. */
@@ -90,7 +90,7 @@ export async function findKeysByHints(
     any.whereIn('key_hint', exact);
     for (const pattern of patterns) any.orWhere('key_hint', 'like', pattern);
   });
-  return ((await query) as object[]).map((row) => toFields(row) as LicenseKey);
+  return (await query).map(toFields);
 }
 
 /** Licences by the beginning of a key, which `keyStart` gives. */
@@ -98,7 +98,7 @@ export async function findLicenseIdsByKeyStart(db: Db, start: string, limit: num
   return db(tableBy(db, 'license_keys', 'key_start'))
     .where({ key_start: start })
     .limit(limit)
-    .pluck<number[]>('license_id');
+    .pluck('license_id');
 }
 
 /** Licences that have a key whose label begins like one of these. */
@@ -109,16 +109,15 @@ export async function findLicenseIdsByLabel(db: Db, beginnings: string[], limit:
       .where('label', '>=', beginning)
       .where('label', '<', `${beginning}\u{10ffff}`)
       .limit(limit)
-      .pluck<number[]>('license_id');
+      .pluck('license_id');
     ids.push(...found);
   }
   return [...new Set(ids)].slice(0, limit);
 }
 
 export async function findKeyByDigest(db: Db, keyDigest: string): Promise<LicenseKey | undefined> {
-  const row = (await db(table(db, 'license_keys')).where({ key_digest: keyDigest }).first()) as
-    object | undefined;
-  return row && (toFields(row) as LicenseKey);
+  const row = await db(table(db, 'license_keys')).where({ key_digest: keyDigest }).first();
+  return row && toFields(row);
 }
 
 /** @throws a duplicate (`isDuplicate`) when the key exists already. @returns its id */

@@ -38,7 +38,7 @@ export interface LicenseSearchText {
 export type LicenseOrder = 'newest' | 'oldest' | 'soonest';
 
 /** Where a page ends. */
-export interface LicensePosition {
+interface LicensePosition {
   id: number;
   /** as stored; only in the order `soonest` */
   expiresAt: string | null;
@@ -51,7 +51,7 @@ interface Page {
 }
 
 /** What decides how a page is read; tests set it lower. */
-export interface Bounds {
+interface Bounds {
   /** so many licences of a part of the filter are looked at one by one */
   few: number;
   /** the most index entries that are sorted for a page */

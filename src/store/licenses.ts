@@ -15,7 +15,7 @@ import {
   rawRows,
   tableBy,
 } from './statements';
-import { toColumns, toFields } from './row-fields';
+import { toColumns, toFields, type RowOf } from './row-fields';
 import { toSqlTime } from './time';
 
 /** The part of a licence that requests are judged by, with its plan and product. */
@@ -59,7 +59,7 @@ type Terms = Omit<
 export type NewLicense = Terms & StoredKey & { activationsUsed?: number };
 
 /** A new licence's first event is its first change. */
-export const FIRST_REVISION = 1;
+const FIRST_REVISION = 1;
 
 /** Validate calls to record on a licence; several calls for the same licence are merged. */
 export interface Check {
@@ -80,12 +80,12 @@ type JoinedFields = LockedLicense &
   };
 
 export async function findLicense(db: Db, id: number): Promise<License | undefined> {
-  const row = (await joined(db).where('l.id', id).first()) as object | undefined;
+  const row = await joined(db).where('l.id', id).first();
   return row && toLicense(row);
 }
 
 export async function findLicenseByReference(db: Db, reference: string): Promise<License | undefined> {
-  const row = (await joined(db).where('l.reference', reference).first()) as object | undefined;
+  const row = await joined(db).where('l.reference', reference).first();
   return row && toLicense(row);
 }
 
@@ -102,7 +102,7 @@ export async function findUsedReferences(db: Db, references: string[]): Promise<
 }
 
 /** Licences by the digests of any of their keys; unknown digests are missing from the map. */
-export async function findLicensesByDigest(db: Db, digests: string[]): Promise<Map<string, License>> {
+async function findLicensesByDigest(db: Db, digests: string[]): Promise<Map<string, License>> {
   const owners = await findOwners(db, digests);
   const licenses = await findLicensesByIds(db, [...new Set(owners.values())]);
   const byId = new Map(licenses.map((license) => [license.id, license]));
@@ -119,7 +119,7 @@ export async function findOwners(db: Db, digests: string[]): Promise<Map<string,
   for (let i = 0; i < digests.length; i += CHUNK) {
     const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : [])))
       .whereIn('key_digest', digests.slice(i, i + CHUNK))
-      .select<{ license_id: number; key_digest: string }[]>('license_id', 'key_digest');
+      .select('license_id', 'key_digest');
     for (const row of rows) owners.set(row.key_digest, row.license_id);
   }
   return owners;
@@ -131,7 +131,7 @@ export async function findLicenseByDigest(db: Db, digest: string): Promise<Licen
 
 export async function findLicensesByIds(db: Db, ids: number[]): Promise<License[]> {
   if (ids.length === 0) return [];
-  return ((await joined(db, readBy(db)).whereIn('l.id', ids)) as object[]).map(toLicense);
+  return (await joined(db, readBy(db)).whereIn('l.id', ids)).map(toLicense);
 }
 
 /** @param which in lower case: any of these e-mail addresses, or all that start with a text */
@@ -146,7 +146,7 @@ export async function findLicensesOfCustomers(
     .limit(limit);
   if ('among' in which) query.whereIn('customer', which.among);
   else query.whereRaw("customer LIKE ? ESCAPE '!'", [likePattern(which.beginning).slice(1)]);
-  return findLicensesByIds(db, await query.pluck<number[]>('id'));
+  return findLicensesByIds(db, await query.pluck('id'));
 }
 
 /** Licences in the order of these ids; those that are gone are left out. */
@@ -193,7 +193,7 @@ export async function lockLicenses(
   const isAnyOf = `WHERE id IN (${placeholders(ids.length)})`;
   // SQLite has no FOR UPDATE, and Knex starts deferred transactions: a write takes the write lock.
   if (isSqlite(trx)) await rawChange(trx, `UPDATE ${licenses} SET id = id ${isAnyOf}`, ids);
-  const rows = await rawRows<object>(
+  const rows = await rawRows<RowOf<LockedLicense>>(
     trx,
     isSqlite(trx)
       ? `SELECT * FROM ${licenses} ${isAnyOf}`
@@ -201,7 +201,7 @@ export async function lockLicenses(
         `SELECT * FROM ${licenses}${forceIndex(trx, 'licenses')} ${isAnyOf} ORDER BY id FOR UPDATE${skipLocked ? ' SKIP LOCKED' : ''}`,
     ids,
   );
-  return new Map(rows.map((row) => toFields(row) as LockedLicense).map((license) => [license.id, license]));
+  return new Map(rows.map(toFields).map((license) => [license.id, license]));
 }
 
 /**
@@ -261,7 +261,7 @@ export async function listIdsWithLimit(
     .where('id', '>', after)
     .orderBy('id')
     .limit(limit)
-    .pluck<number[]>('id');
+    .pluck('id');
 }
 
 /** How many licences each plan has. @param activationLimit only those with exactly this limit */
@@ -423,7 +423,7 @@ function joined(db: Db, licenses: Knex.Raw | Knex.QueryBuilder = db.raw(`${table
     .joinRaw(`${join('plans', 'p')} ON p.id = l.plan_id`)
     .joinRaw(`${join('products', 'r')} ON r.id = p.product_id`)
     .joinRaw(`${join('license_keys', 'k', 'id')} ON k.id = l.main_key_id`)
-    .select('l.*', {
+    .select<RowOf<JoinedFields>[]>('l.*', {
       key_digest: 'k.key_digest',
       key_hint: 'k.key_hint',
       key_sealed: 'k.key_sealed',
@@ -436,9 +436,9 @@ function joined(db: Db, licenses: Knex.Raw | Knex.QueryBuilder = db.raw(`${table
     });
 }
 
-function toLicense(row: object): License {
+function toLicense(row: RowOf<JoinedFields>): License {
   const { planId, planName, activationType, afterExpiry, freeStaging, productId, productName, ...license } =
-    toFields(row) as JoinedFields;
+    toFields(row);
   return {
     ...license,
     plan: { id: planId, name: planName, activationType, afterExpiry, freeStaging },

@@ -6,7 +6,7 @@ import { inReadCommitted } from './transaction';
 
 /** Requests for one-time links by address, in a few slots each: who finds all of them taken gets none. */
 
-interface Slot {
+export interface SlotOfRequest {
   slot: number;
   requestedAt: Date;
 }
@@ -21,8 +21,8 @@ export async function takeLinkSlot(
 ): Promise<boolean> {
   const rows = await db(table(db, 'link_requests'))
     .where({ address_digest: addressDigest })
-    .select<object[]>('slot', 'requested_at');
-  const taken = rows.map((row) => toFields(row) as Slot);
+    .select('slot', 'requested_at');
+  const taken = rows.map(toFields);
   for (let slot = 1; slot <= slots; slot++) {
     const earlier = taken.find((one) => one.slot === slot);
     if (earlier !== undefined && earlier.requestedAt > since) continue;
@@ -62,7 +62,7 @@ export async function pruneLinkRequests(db: Db, before: Date, limit: number): Pr
     .where('requested_at', '<', toSqlTime(before))
     .orderBy('requested_at')
     .limit(limit)
-    .select<{ address_digest: string; slot: number }[]>('address_digest', 'slot');
+    .select('address_digest', 'slot');
   // It may have been taken again since.
   for (const slot of slots)
     await db(table(db, 'link_requests')).where(slot).where('requested_at', '<', toSqlTime(before)).delete();

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Knex } from 'knex';
 import { isOtherSchema, migrationNames, migrationSource } from '../../migrations/index';
+import { CodedError } from '../errors';
 import {
   isSqlite,
   openDatabase,
@@ -32,12 +33,9 @@ export type SchemaFacts =
   { reason: 'pending'; missing: string[] } | { reason: 'no-file'; file: string } | { reason: 'other-schema' };
 
 /** The schema does not fit this code. */
-export class SchemaError extends Error {
-  constructor(
-    message: string,
-    readonly facts?: SchemaFacts,
-  ) {
-    super(message);
+export class SchemaError extends CodedError<'SCHEMA', SchemaFacts> {
+  constructor(message: string, facts?: SchemaFacts) {
+    super('SCHEMA', message, facts);
   }
 }
 

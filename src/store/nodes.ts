@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CodedError } from '../errors';
 import { send, type Connection } from './connections';
 import { isTimeout, reasonCode } from './errors';
 import type { ServerLocation } from './tls';
@@ -8,7 +9,7 @@ import type { ServerLocation } from './tls';
  * watches all of them; a command chooses when it connects.
  */
 export interface Nodes {
-  /** Connects to the node in use. @throws the error of all nodes, or NoWritableNode */
+  /** Connects to the node in use. @throws the error of all nodes, or NO_WRITABLE_NODE */
   connect(open: (location: ServerLocation) => Promise<Connection>): Promise<Connection>;
   /** Connections to another node than the one in use leave the pool. */
   isInUse(connection: Connection): boolean;
@@ -41,7 +42,7 @@ export interface NodeSwitch {
   obstacle: string | undefined;
 }
 
-export interface NodesRules {
+interface NodesRules {
   /** Opens a connection to look at a server that may not serve; its statements time out soon. */
   openProbe: (location: ServerLocation) => Promise<Connection>;
   /** undefined: nothing is watched */
@@ -53,11 +54,6 @@ export interface NodesRules {
 export interface Returning {
   after: number;
   spread: number;
-}
-
-/** No server of the list can be written to. The message gives the reason of each. */
-export class NoWritableNode extends Error {
-  readonly code = 'NO_WRITABLE_NODE';
 }
 
 const PROBE_EVERY_MS = 1_000;
@@ -133,7 +129,7 @@ export function openNodes(
     }
     if (new Set(errors.map(reasonCode)).size === 1 && errors[0] !== undefined) throw errors[0] as Error;
     const reasons = order.map(({ name, obstacle }) => `${name} ${obstacle}`);
-    throw new NoWritableNode(`none of the servers can be written to: ${reasons.join(', ')}`);
+    throw new CodedError('NO_WRITABLE_NODE', `none of the servers can be written to: ${reasons.join(', ')}`);
   }
 
   /** @returns why there was no answer */

@@ -26,11 +26,11 @@ type Wanted = Pick<StoredCode, 'codeDigest' | 'kind'>;
 
 /** A code that has not expired. */
 export async function findStoredCode(db: Db, wanted: Wanted, now: Date): Promise<StoredCode | undefined> {
-  const row = (await db(table(db, 'one_time_codes'))
+  const row = await db(table(db, 'one_time_codes'))
     .where(toColumns(wanted))
     .where('expires_at', '>', toSqlTime(now))
-    .first()) as object | undefined;
-  return row && (toFields(row) as StoredCode);
+    .first();
+  return row && toFields(row);
 }
 
 /** @returns whether this call deleted it: of several at the same time, one does */
@@ -42,7 +42,7 @@ export async function deleteCode(db: Db, wanted: Wanted): Promise<boolean> {
 export async function deleteCodesOf(db: Db, operatorId: number): Promise<void> {
   const digests = await db(table(db, 'one_time_codes'))
     .where({ operator_id: operatorId })
-    .pluck<string[]>('code_digest');
+    .pluck('code_digest');
   for (const code_digest of digests) await db(table(db, 'one_time_codes')).where({ code_digest }).delete();
 }
 
@@ -52,7 +52,7 @@ export async function pruneCodes(db: Db, before: Date, limit: number): Promise<n
     .where('expires_at', '<', toSqlTime(before))
     .orderBy('expires_at')
     .limit(limit)
-    .pluck<string[]>('code_digest');
+    .pluck('code_digest');
   for (const code_digest of digests) await db(table(db, 'one_time_codes')).where({ code_digest }).delete();
   return digests.length;
 }

@@ -19,13 +19,13 @@ export async function insertOperator(db: Db, operator: Omit<Operator, 'id'>): Pr
 }
 
 export async function findOperatorByEmail(db: Db, email: string): Promise<Operator | undefined> {
-  const row = (await db(table(db, 'operators')).where({ email }).first()) as object | undefined;
-  return row && (toFields(row) as Operator);
+  const row = await db(table(db, 'operators')).where({ email }).first();
+  return row && toFields(row);
 }
 
 export async function listOperators(db: Db): Promise<Operator[]> {
-  const rows = (await db(table(db, 'operators')).orderBy('email')) as object[];
-  return rows.map((row) => toFields(row) as Operator);
+  const rows = await db(table(db, 'operators')).orderBy('email');
+  return rows.map(toFields);
 }
 
 /** @returns false when there is none */

@@ -1,6 +1,6 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
 import { customerDigest } from './customer-digest';
-import { toColumns, toFields } from './row-fields';
+import { toColumns, toFields, type FieldsOf, type RowOf } from './row-fields';
 import { insertCounted, insertRows, tableBy } from './statements';
 import { toSqlTime } from './time';
 
@@ -96,7 +96,7 @@ export async function insertOrder(trx: Transaction, order: Omit<Order, 'id'>): P
 }
 
 export async function findOrder(db: Db, by: { id: number } | { digest: string }): Promise<Order | undefined> {
-  const row = (await db(table(db, 'orders')).where(by).first()) as object | undefined;
+  const row = await db(table(db, 'orders')).where(by).first();
   return row && toOrder(row);
 }
 
@@ -104,7 +104,7 @@ export async function findOrder(db: Db, by: { id: number } | { digest: string })
 export async function findOrdersByDigest(db: Db, digests: string[]): Promise<Order[]> {
   if (digests.length === 0) return [];
   const rows = await db(tableBy(db, 'orders', 'digest')).whereIn('digest', digests);
-  return (rows as object[]).map(toOrder);
+  return rows.map(toOrder);
 }
 
 /** Orders that shops give this number, the newest first. */
@@ -121,7 +121,7 @@ export async function findOrderIdsByName(db: Db, beginnings: string[], limit: nu
       .where('customer_name', '>=', beginning)
       .where('customer_name', '<', `${beginning}\u{10ffff}`)
       .limit(limit)
-      .pluck<number[]>('id');
+      .pluck('id');
     ids.push(...found);
   }
   return [...new Set(ids)].slice(0, limit);
@@ -135,7 +135,7 @@ export async function lockOrder(trx: Transaction, id: number): Promise<Order | u
   // SQLite has no FOR UPDATE: a write takes the write lock.
   if (isSqlite(trx)) await trx(orders).where({ id }).update({ id });
   const query = trx(orders).where({ id });
-  const row = (await (isSqlite(trx) ? query : query.forUpdate()).first()) as object | undefined;
+  const row = await (isSqlite(trx) ? query : query.forUpdate()).first();
   return row && toOrder(row);
 }
 
@@ -152,7 +152,7 @@ export async function setOrder(
 }
 
 export async function insertOrderEvent(trx: Transaction, event: Omit<OrderEvent, 'id'>): Promise<void> {
-  await insertRows(trx, 'order_events', [toColumns(event) as Record<string, string | number | null>]);
+  await insertRows(trx, 'order_events', [toColumns(event)]);
 }
 
 export async function setOutcome(trx: Transaction, id: number, outcomeJson: string): Promise<void> {
@@ -163,7 +163,7 @@ export async function listOrderEvents(db: Db, orderId: number): Promise<OrderEve
   const rows = await db(tableBy(db, 'order_events', 'order_id', 'identity'))
     .where({ order_id: orderId })
     .orderBy('id');
-  return (rows as object[]).map((row) => toFields(row) as OrderEvent);
+  return rows.map(toFields);
 }
 
 /** @returns the ids, in the order of the lines */
@@ -173,7 +173,11 @@ export async function insertOrderLines(trx: Transaction, lines: Omit<OrderLine, 
 
 /** The lines of orders, by id. */
 export async function listOrderLines(db: Db, orderIds: number[]): Promise<OrderLine[]> {
-  return rowsOf<OrderLine>(db, 'order_lines', orderIds);
+  return rowsOf(orderIds, (some) =>
+    db(tableBy(db, 'order_lines', 'order_id'))
+      .whereIn('order_id', some)
+      .orderBy('id'),
+  );
 }
 
 export async function setOrderLine(
@@ -188,17 +192,16 @@ export async function insertOrderLicenses(
   trx: Transaction,
   licenses: Omit<OrderLicense, 'id'>[],
 ): Promise<void> {
-  if (licenses.length > 0)
-    await insertRows(
-      trx,
-      'order_licenses',
-      licenses.map(toColumns) as Record<string, string | number | null>[],
-    );
+  if (licenses.length > 0) await insertRows(trx, 'order_licenses', licenses.map(toColumns));
 }
 
 /** The licences of orders, in the order they were issued or renewed. */
 export async function listOrderLicenses(db: Db, orderIds: number[]): Promise<OrderLicense[]> {
-  return rowsOf<OrderLicense>(db, 'order_licenses', orderIds);
+  return rowsOf(orderIds, (some) =>
+    db(tableBy(db, 'order_licenses', 'order_id'))
+      .whereIn('order_id', some)
+      .orderBy('id'),
+  );
 }
 
 /** What orders did to a licence, the oldest first. */
@@ -206,7 +209,7 @@ export async function findOrderLicenses(db: Db, licenseId: number): Promise<Orde
   const rows = await db(tableBy(db, 'order_licenses', 'license_id'))
     .where({ license_id: licenseId })
     .orderBy('id');
-  return (rows as object[]).map((row) => toFields(row) as OrderLicense);
+  return rows.map(toFields);
 }
 
 export async function setOrderLicense(
@@ -220,13 +223,14 @@ export async function setOrderLicense(
 /** In one statement: MariaDB turns 1,000 values into a subquery. */
 const AT_ONCE = 500;
 
-async function rowsOf<R>(db: Db, name: 'order_lines' | 'order_licenses', orderIds: number[]): Promise<R[]> {
-  const found: R[] = [];
+async function rowsOf<R extends object>(
+  orderIds: number[],
+  find: (some: number[]) => Promise<R[]>,
+): Promise<FieldsOf<R>[]> {
+  const found: FieldsOf<R>[] = [];
   for (let i = 0; i < orderIds.length; i += AT_ONCE) {
-    const rows = await db(tableBy(db, name, 'order_id'))
-      .whereIn('order_id', orderIds.slice(i, i + AT_ONCE))
-      .orderBy('id');
-    found.push(...(rows as object[]).map((row) => toFields(row) as R));
+    const rows = await find(orderIds.slice(i, i + AT_ONCE));
+    found.push(...rows.map((row) => toFields(row)));
   }
   return found;
 }
@@ -241,8 +245,8 @@ export async function findOrdersOfLicenses(db: Db, licenseIds: number[]): Promis
     .joinRaw(`JOIN ${table(db, 'orders')} o ON o.id = ol.order_id`)
     .whereIn('ol.license_id', licenseIds)
     .orderBy('ol.id')
-    .select('o.*', 'ol.license_id', 'ol.role');
-  return (rows as object[]).map((row) => toOrder(row) as LicenseOrder);
+    .select<RowOf<LicenseOrder & { customerDigest: string | null }>[]>('o.*', 'ol.license_id', 'ol.role');
+  return rows.map((row) => toOrder(row) as LicenseOrder);
 }
 
 export interface OrderFilter {
@@ -258,7 +262,7 @@ export async function giveOrders(db: Db, shop: string, owner: string, limit: num
     .where({ shop })
     .where((query) => query.whereNull('owner').orWhereNot({ owner }))
     .limit(limit)
-    .pluck<number[]>('id');
+    .pluck('id');
   if (ids.length > 0) await db(table(db, 'orders')).whereIn('id', ids).update({ owner });
   return ids.length === limit;
 }
@@ -275,7 +279,7 @@ export async function listOrders(
   for (const [column, value] of Object.entries(filter) as [keyof OrderFilter, string | undefined][])
     if (value !== undefined) query.where(column, value);
   if (after !== undefined) query.where('id', '<', after);
-  return ((await query) as object[]).map(toOrder);
+  return (await query).map(toOrder);
 }
 
 /** The index that leaves the fewest rows to look at. */
@@ -305,7 +309,7 @@ export async function findSilentShops(db: Db, before: Date): Promise<string[]> {
         .select(db.raw('1')),
     )
     .orderBy('s.name')
-    .pluck<string[]>('s.name');
+    .pluck('s.name');
 }
 
 /** The oldest orders that wait, after an id. */
@@ -319,7 +323,7 @@ export async function listWaiting(
     .orderBy('id')
     .limit(limit);
   if (shop !== undefined) query.where({ shop });
-  return query.pluck<number[]>('id');
+  return query.pluck('id');
 }
 
 /** Articles that orders wait for, and how many do. */
@@ -366,11 +370,11 @@ export async function listAwaiting(db: Db, awaited: string, limit: number): Prom
   const ids = await db(tableBy(db, 'order_lines', 'awaited'))
     .where({ awaited })
     .limit(limit)
-    .pluck<number[]>('order_id');
+    .pluck('order_id');
   return [...new Set(ids)];
 }
 
-function toOrder(row: object): Order {
-  const { customerDigest: _digest, ...order } = toFields(row) as Order & { customerDigest: string | null };
+function toOrder(row: RowOf<Order & { customerDigest: string | null }>): Order {
+  const { customerDigest: _digest, ...order } = toFields(row);
   return order;
 }

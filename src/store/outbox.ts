@@ -1,8 +1,7 @@
-import type { Knex } from 'knex';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { customerDigest } from './customer-digest';
-import { sharedBy, table, type Db, type Transaction } from './database';
+import { sharedBy, table, type Db, type FullName, type Transaction } from './database';
 import { toColumns, toFields } from './row-fields';
 import { insertCounted, insertRows, tableBy } from './statements';
 import { toSqlTime } from './time';
@@ -127,13 +126,13 @@ export async function claimOutboxRow(
   until: Date,
 ): Promise<OutboxRow | undefined> {
   for (;;) {
-    const due = (await db(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
+    const due = await db(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
       .where({ kind })
       .where('next_attempt_at', '<=', toSqlTime(now))
       .orderBy(['next_attempt_at', 'id'])
-      .limit(CANDIDATES)) as object[];
+      .limit(CANDIDATES);
     for (const candidate of due) {
-      const claimed = await claimRow(db, toFields(candidate) as OutboxRow, now, until);
+      const claimed = await claimRow(db, toFields(candidate), now, until);
       if (claimed !== undefined) return claimed;
     }
     if (due.length < CANDIDATES) return undefined;
@@ -192,7 +191,7 @@ export async function noteOnDueRows(
     .whereNull('last_error')
     .orderBy(['next_attempt_at', 'id'])
     .limit(limit)
-    .pluck<number[]>('id');
+    .pluck('id');
   // Another instance may have sent one meanwhile.
   if (ids.length > 0)
     await db(table(db, 'outbox'))
@@ -218,7 +217,7 @@ export async function listOutboxOfLicense(
     .orderBy('id', 'desc')
     .limit(limit);
   if (before !== undefined) query.where('id', '<', before);
-  return ((await query) as object[]).map((row) => toFields(row) as OutboxRow);
+  return (await query).map(toFields);
 }
 
 /** A licence's latest row of a type. */
@@ -227,11 +226,11 @@ export async function findLatestOutboxRow(
   type: string,
   licenseId: number,
 ): Promise<OutboxRow | undefined> {
-  const row = (await db(tableBy(db, 'outbox', 'license_id'))
+  const row = await db(tableBy(db, 'outbox', 'license_id'))
     .where({ license_id: licenseId, type })
     .orderBy('id', 'desc')
-    .first()) as object | undefined;
-  return row && (toFields(row) as OutboxRow);
+    .first();
+  return row && toFields(row);
 }
 
 /** The latest mails of an order's keys, the newest first. */
@@ -240,7 +239,7 @@ export async function findMailsOfOrder(db: Db, orderId: number, limit: number): 
     .where({ order_id: orderId })
     .orderBy('id', 'desc')
     .limit(limit);
-  return (rows as object[]).map((row) => toFields(row) as OutboxRow);
+  return rows.map(toFields);
 }
 
 /** The newest rows, or those that were given up or wait for another attempt after a failed one. */
@@ -249,18 +248,18 @@ export async function listOutbox(
   kind: OutboxKind,
   { failed, limit }: { failed: boolean; limit: number },
 ): Promise<OutboxRow[]> {
-  const find = async (query: Knex.QueryBuilder) =>
-    ((await query.where({ kind }).limit(limit)) as object[]).map((row) => toFields(row) as OutboxRow);
+  const rows = (from: FullName<'outbox'>) => db(from).where({ kind }).limit(limit);
   const newestFirst = [
     { column: 'created_at', order: 'desc' },
     { column: 'id', order: 'desc' },
   ];
-  if (!failed) return find(db(tableBy(db, 'outbox', 'kind', 'created_at')).orderBy(newestFirst));
-  const rows = () => db(table(db, 'outbox'));
+  if (!failed)
+    return (await rows(tableBy(db, 'outbox', 'kind', 'created_at')).orderBy(newestFirst)).map(toFields);
+  const outbox = table(db, 'outbox');
   const found = [
-    ...(await find(rows().whereNotNull('failed_at').orderBy('failed_at', 'desc'))),
-    ...(await find(rows().whereNotNull('next_attempt_at').whereNotNull('last_error').orderBy(newestFirst))),
-  ];
+    ...(await rows(outbox).whereNotNull('failed_at').orderBy('failed_at', 'desc')),
+    ...(await rows(outbox).whereNotNull('next_attempt_at').whereNotNull('last_error').orderBy(newestFirst)),
+  ].map(toFields);
   return found.sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id).slice(0, limit);
 }
 
@@ -294,7 +293,7 @@ export async function pruneOutbox(db: Db, kind: OutboxKind, before: Date, limit:
     .where('created_at', '<', toSqlTime(before))
     .orderBy('created_at')
     .limit(limit)
-    .pluck<number[]>('id');
+    .pluck('id');
   if (ids.length > 0) await db(table(db, 'outbox')).whereIn('id', ids).delete();
   return ids.length;
 }
@@ -309,12 +308,12 @@ export async function deleteOutboxOf(
     for (const id of await db(tableBy(db, 'outbox', 'license_id'))
       .whereIn('license_id', licenseIds)
       .where({ kind: 'mail' })
-      .pluck<number[]>('id'))
+      .pluck('id'))
       ids.add(id);
   if (address !== null)
     for (const id of await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
       .where({ recipient_digest: customerDigest(address) })
-      .pluck<number[]>('id'))
+      .pluck('id'))
       ids.add(id);
   if (ids.size > 0)
     await db(table(db, 'outbox'))

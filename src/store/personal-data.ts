@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { customerDigest } from './customer-digest';
-import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
+import { isSqlite, table, type Db, type TableName, type TableRow, type Transaction } from './database';
 import type { Row, SqlValue } from './export';
 import { idIndex, licenseIndex, tableBy } from './statements';
 
@@ -58,8 +58,8 @@ export interface Only {
 /** The lowest and the highest id; undefined for an empty table. */
 export async function idRange(db: Db, name: TextTable): Promise<{ first: number; last: number } | undefined> {
   // In one statement, MySQL would read the whole index.
-  const [first] = await db(table(db, name)).orderBy('id').limit(1).pluck<number[]>('id');
-  const [last] = await db(table(db, name)).orderBy('id', 'desc').limit(1).pluck<number[]>('id');
+  const [first] = await db(table(db, name)).orderBy('id').limit(1).pluck('id');
+  const [last] = await db(table(db, name)).orderBy('id', 'desc').limit(1).pluck('id');
   return first === undefined || last === undefined ? undefined : { first, last };
 }
 
@@ -75,7 +75,7 @@ export async function findTextRows(
   // MySQL cannot compare an ASCII column with other characters.
   const lower = (column: string) =>
     isSqlite(db) ? `LOWER(${column})` : `LOWER(CONVERT(${column} USING utf8mb4))`;
-  const query = db(tableBy(db, name, ...(only ? licenseIndex(name) : idIndex(name))))
+  const query = db<Row, Row[]>(tableBy(db, name, ...(only ? licenseIndex(name) : idIndex(name))))
     .where('id', '>', after)
     .orderBy('id')
     .limit(limit);
@@ -86,7 +86,7 @@ export async function findTextRows(
   });
   if (only?.licenseIds === null) query.whereNull('license_id');
   else if (only) query.whereIn('license_id', only.licenseIds);
-  return (await query) as Row[];
+  return query;
 }
 
 /** Events of licences that tell of metadata, by id. Texts in JSON have escaped quotes, so only fields are found. */
@@ -97,23 +97,23 @@ export async function findMetadataEvents(
   limit: number,
 ): Promise<Row[]> {
   const metadata = '%"metadata":%';
-  return (await trx(tableBy(trx, 'events', ...licenseIndex('events')))
+  return trx<Row, Row[]>(tableBy(trx, 'events', ...licenseIndex('events')))
     .whereIn('license_id', licenseIds)
     .where('id', '>', after)
     .where((any) => any.where('before_json', 'like', metadata).orWhere('after_json', 'like', metadata))
     .orderBy('id')
-    .limit(limit)) as Row[];
+    .limit(limit);
 }
 
 /** The orders of an address by its digest, and those that issued or renewed licences. Reads by indexes. */
 export async function findOrderIds(db: Db, address: string, licenseIds: number[]): Promise<number[]> {
   const own = await db(tableBy(db, 'orders', 'customer_digest'))
     .where({ customer_digest: customerDigest(address) })
-    .pluck<number[]>('id');
+    .pluck('id');
   const ofLicenses = await inParts(licenseIds, (ids) =>
     db(tableBy(db, 'order_licenses', 'license_id'))
       .whereIn('license_id', ids)
-      .pluck<number[]>('order_id'),
+      .pluck('order_id'),
   );
   return ascending([...own, ...ofLicenses]);
 }
@@ -124,7 +124,7 @@ export async function findMessageIds(db: Db, orderIds: number[]): Promise<number
     await inParts(orderIds, (ids) =>
       db(tableBy(db, 'shop_messages', 'order_id'))
         .whereIn('order_id', ids)
-        .pluck<number[]>('id'),
+        .pluck('id'),
     ),
   );
 }
@@ -133,21 +133,21 @@ export async function findMessageIds(db: Db, orderIds: number[]): Promise<number
 export async function findOutboxIds(db: Db, address: string, licenseIds: number[]): Promise<number[]> {
   const ofAddress = await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
     .where({ recipient_digest: customerDigest(address) })
-    .pluck<number[]>('id');
+    .pluck('id');
   const ofLicenses = await inParts(licenseIds, (ids) =>
     db(tableBy(db, 'outbox', 'license_id'))
       .whereIn('license_id', ids)
-      .pluck<number[]>('id'),
+      .pluck('id'),
   );
   return ascending([...ofAddress, ...ofLicenses]);
 }
 
 /** What was opened in a customer's name: pages, by a key or by a link, and the links that wait. Small tables. */
 export interface Visits {
-  sessions: Row[];
-  codes: Row[];
+  sessions: TableRow<'sessions'>[];
+  codes: TableRow<'one_time_codes'>[];
   /** times of requests for a link, whether or not it was sent */
-  requests: Row[];
+  requests: TableRow<'link_requests'>[];
 }
 
 /** @param requestDigests of requests for links (access/link-requests.ts) */
@@ -159,15 +159,15 @@ export async function findVisits(
 ): Promise<Visits> {
   const customer_digest = customerDigest(address);
   const own = new Set(licenseIds);
-  const sessions = (await db(table(db, 'sessions')).where({ kind: 'customer' }).orderBy('id')) as Row[];
+  const sessions = await db(table(db, 'sessions')).where({ kind: 'customer' }).orderBy('id');
   return {
     sessions: sessions.filter(
       (row) => row.customer_digest === customer_digest || own.has(row.license_id as number),
     ),
-    codes: (await db(table(db, 'one_time_codes')).where({ customer_digest }).orderBy('created_at')) as Row[],
-    requests: (await db(table(db, 'link_requests'))
+    codes: await db(table(db, 'one_time_codes')).where({ customer_digest }).orderBy('created_at'),
+    requests: await db(table(db, 'link_requests'))
       .whereIn('address_digest', requestDigests)
-      .orderBy('requested_at')) as Row[],
+      .orderBy('requested_at'),
   };
 }
 

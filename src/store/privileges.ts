@@ -6,7 +6,7 @@ export const REQUEST_PRIVILEGES = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'] as co
 export const MIGRATION_PRIVILEGES = ['CREATE', 'ALTER', 'INDEX', 'DROP', 'REFERENCES'] as const;
 export type Privilege = (typeof REQUEST_PRIVILEGES | typeof MIGRATION_PRIVILEGES)[number];
 
-export interface MissingPrivilege {
+interface MissingPrivilege {
   privilege: Privilege;
   reason: string;
 }

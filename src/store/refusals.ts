@@ -1,6 +1,6 @@
 import type { Access } from './access-log';
 import { isSqlite, table, type Db } from './database';
-import { toFields } from './row-fields';
+import { toFields, type RowOf } from './row-fields';
 import { forceIndex, orderedJoin, rawChange, rawRows } from './statements';
 import { toSqlTime } from './time';
 
@@ -28,7 +28,7 @@ export async function recordRefusals(
   );
 }
 
-export interface RefusedLicense extends Standing {
+export interface RefusedLicense extends StatusTerms {
   id: number;
   /** of its latest refused request */
   at: Date;
@@ -37,14 +37,14 @@ export interface RefusedLicense extends Standing {
 }
 
 /** As much of a licence as its status now is told from (licensing/core/states.ts). */
-interface Standing {
+interface StatusTerms {
   status: string;
   expiresAt: Date | null;
 }
 
 /** Licences with a refused request since a moment, the latest first. */
 export async function listRefusedLicenses(db: Db, since: Date, limit: number): Promise<RefusedLicense[]> {
-  const rows = await rawRows<object>(
+  const rows = await rawRows<RowOf<RefusedLicense>>(
     db,
     `SELECT l.id, l.status, l.expires_at, l.activation_limit, l.activations_used, o.at
        FROM ${table(db, 'license_refusals')} o${forceIndex(db, 'license_refusals', 'at')}
@@ -52,5 +52,5 @@ export async function listRefusedLicenses(db: Db, since: Date, limit: number): P
       WHERE o.at >= ? ORDER BY o.at DESC LIMIT ${limit}`,
     [toSqlTime(since)],
   );
-  return rows.map((row) => toFields(row) as RefusedLicense);
+  return rows.map(toFields);
 }

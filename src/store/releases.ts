@@ -1,5 +1,5 @@
 import { table, type Db } from './database';
-import { toColumns, toFields } from './row-fields';
+import { toColumns, toFields, type RowOf } from './row-fields';
 import { toSqlTime } from './time';
 
 export const RELEASE_STATES = ['draft', 'published', 'withdrawn'] as const;
@@ -25,14 +25,13 @@ export interface Release {
 }
 
 export async function findRelease(db: Db, productId: number, version: string): Promise<Release | undefined> {
-  const row = (await db(table(db, 'releases')).where({ product_id: productId, version }).first()) as
-    object | undefined;
-  return row && (toFields(row) as Release);
+  const row = await db(table(db, 'releases')).where({ product_id: productId, version }).first();
+  return row && toFields(row);
 }
 
 export async function findReleaseById(db: Db, id: number): Promise<Release | undefined> {
-  const row = (await db(table(db, 'releases')).where({ id }).first()) as object | undefined;
-  return row && (toFields(row) as Release);
+  const row = await db(table(db, 'releases')).where({ id }).first();
+  return row && toFields(row);
 }
 
 /**
@@ -45,7 +44,7 @@ export async function listPublishedVersions(db: Db, productId: number, by?: Date
     .where({ product_id: productId, state: 'published' })
     .orderBy('version_order', 'desc');
   if (by !== undefined) query.where('published_at', '<=', toSqlTime(by));
-  return query.pluck<string[]>('version');
+  return query.pluck('version');
 }
 
 /** A product's releases, highest version first; with `after`, only some of those behind that version. */
@@ -57,7 +56,7 @@ export async function listReleases(
   const query = db(table(db, 'releases')).where({ product_id: productId }).orderBy('version_order', 'desc');
   if (after !== undefined) query.where('version_order', '<', after);
   if (limit !== undefined) query.limit(limit);
-  return ((await query) as object[]).map((row) => toFields(row) as Release);
+  return (await query).map(toFields);
 }
 
 /** The published releases of some products, highest version first. @param changelogs false: leaves the changelogs empty */
@@ -71,8 +70,8 @@ export async function listPublishedReleases(
     .whereIn('product_id', productIds)
     .where({ state: 'published' })
     .orderBy('version_order', 'desc')
-    .select<object[]>(...COLUMNS, changelogs ? 'changelog' : db.raw("'' AS changelog"));
-  return rows.map((row) => toFields(row) as Release);
+    .select<RowOf<Release>[]>(...COLUMNS, changelogs ? 'changelog' : db.raw("'' AS changelog"));
+  return rows.map(toFields);
 }
 
 /** All but the changelog, which may be long. */
@@ -90,10 +89,8 @@ export function needsPackage(state: ReleaseState): boolean {
 
 /** All versions that need their package. */
 export async function listPackages(db: Db): Promise<Release[]> {
-  const rows = (await db(table(db, 'releases'))
-    .whereIn('state', STATES_WITH_PACKAGE)
-    .orderBy('id')) as object[];
-  return rows.map((row) => toFields(row) as Release);
+  const rows = await db(table(db, 'releases')).whereIn('state', STATES_WITH_PACKAGE).orderBy('id');
+  return rows.map(toFields);
 }
 
 /** @throws a duplicate (`isDuplicate`) when the version exists already */

@@ -1,5 +1,5 @@
 import { table, type Db } from './database';
-import { toFields } from './row-fields';
+import { toFields, type RowOf } from './row-fields';
 import { tableBy } from './statements';
 import { toSqlTime } from './time';
 
@@ -15,7 +15,7 @@ export async function listPlansToRemind(db: Db): Promise<number[]> {
   return db({ p: table(db, 'plans') })
     .join({ r: table(db, 'products') }, 'r.id', 'p.product_id')
     .where('r.reminders', 1)
-    .pluck<number[]>('p.id');
+    .pluck('p.id');
 }
 
 /** Active licences of these plans with a customer that end within a time, by end and id, behind a place. */
@@ -34,12 +34,12 @@ export async function listEnds(
     .whereIn('plan_id', planIds)
     .orderBy(['expires_at', 'id'])
     .limit(limit)
-    .select('id', 'expires_at', 'created_at');
+    .select<RowOf<End>[]>('id', 'expires_at', 'created_at');
   if (place !== undefined) {
     const end = toSqlTime(place.expiresAt);
     query
       .where('expires_at', '>=', end)
       .where((either) => either.where('expires_at', '>', end).orWhere('id', '>', place.id));
   }
-  return ((await query) as object[]).map((row) => toFields(row) as End);
+  return (await query).map(toFields);
 }

@@ -11,15 +11,53 @@ interface Column {
   read: (value: SqlValue) => unknown;
 }
 
-const FLAGS = new Set([
-  ...['compromised', 'free', 'free_staging', 'is_first', 'is_test', 'own_only', 'partial', 'reminders'],
+const FLAGS = [
+  'compromised',
+  'free',
+  'free_staging',
+  'includes_all',
+  'is_first',
+  'is_test',
+  'own_only',
+  'partial',
+  'reminders',
   'renews_itself',
-]);
+] as const;
+
+type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : Name;
+
+export type Snake<Name extends string> = Name extends `${infer Letter}${infer Rest}`
+  ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${Snake<Rest>}`
+  : Name;
+
+type FieldOf<Name, Value> = Name extends (typeof FLAGS)[number]
+  ? Value extends number
+    ? boolean
+    : Value
+  : Name extends 'at' | `${string}_at` | `${string}_until`
+    ? Value extends string
+      ? Date
+      : Value
+    : Value;
+
+/** A row's columns as fields. */
+export type FieldsOf<Row> = {
+  [Name in keyof Row as Camel<Name & string>]: FieldOf<Name, Row[Name]>;
+};
+
+/** The row that is stored for these fields. */
+export type RowOf<Fields> = {
+  [Name in keyof Fields as Snake<Name & string>]: StoredOf<Exclude<Fields[Name], undefined>>;
+};
+
+type StoredOf<Value> = Value extends Date ? string : Value extends boolean ? number : Value;
 
 const columns = new Map<string, Column>();
 
 /** A row's columns as fields. */
-export function toFields(row: object): unknown {
+export function toFields<R extends object>(row: R): FieldsOf<R> {
   const fields: Record<string, unknown> = {};
   // Not Object.entries(), which takes a third longer and runs for every licence that an activation locks.
   for (const name in row) {
@@ -31,22 +69,34 @@ export function toFields(row: object): unknown {
     }
     fields[column.field] = column.read(value as SqlValue);
   }
-  return fields;
+  return fields as FieldsOf<R>;
 }
 
 function readerOf(name: string): Column['read'] {
-  if (FLAGS.has(name)) return (value) => (value === null ? null : value !== 0);
+  if ((FLAGS as readonly string[]).includes(name)) return (value) => (value === null ? null : value !== 0);
   if (/(^|_)at$|_until$/.test(name))
     return (value) => (typeof value === 'string' ? fromSqlTime(value) : value);
   return (value) => value;
 }
 
+const names = new Map<string, string>();
+
+/** The column of a field. */
+export function columnOf(field: string): string {
+  let name = names.get(field);
+  if (name === undefined) {
+    name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    names.set(field, name);
+  }
+  return name;
+}
+
 /** The fields as columns; undefined ones stay undefined, which an UPDATE leaves as they are. */
-export function toColumns(fields: object): Row {
+export function toColumns<const F extends object>(fields: F): RowOf<F> {
   return Object.fromEntries(
     Object.entries(fields as Record<string, SqlValue | boolean | Date>).map(([field, value]) => [
-      field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      columnOf(field),
       value instanceof Date ? toSqlTime(value) : typeof value === 'boolean' ? Number(value) : value,
     ]),
-  );
+  ) as RowOf<F>;
 }

@@ -1,5 +1,5 @@
 import { table, type Db } from './database';
-import { toColumns, toFields } from './row-fields';
+import { toColumns, toFields, type RowOf } from './row-fields';
 import { forceIndex, rawRows } from './statements';
 import { toSqlTime } from './time';
 
@@ -51,7 +51,7 @@ export async function findSession(
   kind: StoredSession['kind'],
   cookieDigest: string,
 ): Promise<(StoredSession & SessionOpener) | undefined> {
-  const [row] = await rawRows<object>(
+  const [row] = await rawRows<RowOf<StoredSession & SessionOpener>>(
     db,
     `SELECT s.*, t.live_name, t.expires_at AS token_expires_at, o.id AS present_operator_id,
             k.id AS present_key_id, k.ends_at AS key_ends_at,
@@ -65,7 +65,7 @@ export async function findSession(
       WHERE s.cookie_digest = ? AND s.kind = ?`,
     [cookieDigest, kind],
   );
-  return row && (toFields(row) as StoredSession & SessionOpener);
+  return row && toFields(row);
 }
 
 /** Records a use, unless another one after `unlessAfter` is recorded. */
@@ -94,7 +94,7 @@ export async function pruneSessions(db: Db, before: Date, limit: number): Promis
     .where('expires_at', '<', toSqlTime(before))
     .orderBy('expires_at')
     .limit(limit)
-    .pluck<number[]>('id');
+    .pluck('id');
   for (const id of ids) await db(table(db, 'sessions')).where({ id }).delete();
   return ids.length;
 }

@@ -1,6 +1,6 @@
 import { table, type Db } from './database';
 import { isDuplicate } from './errors';
-import { toColumns, toFields } from './row-fields';
+import { toColumns, toFields, type RowOf } from './row-fields';
 import { tableBy } from './statements';
 import { toSqlTime } from './time';
 
@@ -26,21 +26,18 @@ export interface ShopMessage {
 
 /** Keeps a message, once. @returns the one that is kept */
 export async function keepMessage(db: Db, message: Omit<ShopMessage, 'id'>): Promise<ShopMessage> {
-  const find = async () =>
-    (await db(table(db, 'shop_messages')).where({ digest: message.digest }).first()) as object | undefined;
-  let row = await find();
-  if (row === undefined) {
-    await db(table(db, 'shop_messages'))
-      .insert(toColumns(message))
-      .catch((error: unknown) => {
-        if (!isDuplicate(error)) throw error;
-      });
-    row = await find();
-  }
-  return toFields(row as object) as ShopMessage;
+  const find = () => db(table(db, 'shop_messages')).where({ digest: message.digest }).first();
+  const found = await find();
+  if (found !== undefined) return toFields(found);
+  await db(table(db, 'shop_messages'))
+    .insert(toColumns(message))
+    .catch((error: unknown) => {
+      if (!isDuplicate(error)) throw error;
+    });
+  return toFields((await find()) as RowOf<ShopMessage>);
 }
 
-export type MessageChanges = {
+type MessageChanges = {
   [Field in 'result' | 'reason' | 'orderId' | 'awaits' | 'pendingJson']?: ShopMessage[Field] | undefined;
 };
 
@@ -55,7 +52,7 @@ export async function listAwaiting(db: Db, digests: string[]): Promise<ShopMessa
   const rows = await db(tableBy(db, 'shop_messages', 'awaits'))
     .whereIn('awaits', digests)
     .orderBy('id');
-  return (rows as object[]).map((row) => toFields(row) as ShopMessage);
+  return rows.map(toFields);
 }
 
 /** The newest first. */
@@ -74,7 +71,7 @@ export async function listMessages(
     .limit(limit);
   if (result !== undefined) query.where({ result });
   if (before !== undefined) query.where('id', '<', before);
-  return ((await query) as object[]).map((row) => toFields(row) as ShopMessage);
+  return (await query).map(toFields);
 }
 
 /** Shops that took messages with one of these results since then, with how many. */
@@ -102,7 +99,7 @@ export async function pruneMessages(db: Db, before: Date, limit: number): Promis
     .whereNot({ result: 'unmatched' })
     .orderBy('received_at')
     .limit(limit)
-    .pluck<number[]>('id');
+    .pluck('id');
   return ids.length === 0 ? 0 : db(table(db, 'shop_messages')).whereIn('id', ids).delete();
 }
 
@@ -138,6 +135,6 @@ export async function keepLink(db: Db, link: Omit<ShopLink, 'id'>): Promise<void
 }
 
 export async function findLink(db: Db, digest: string): Promise<ShopLink | undefined> {
-  const row = (await db(table(db, 'shop_links')).where({ digest }).first()) as object | undefined;
-  return row && (toFields(row) as ShopLink);
+  const row = await db(table(db, 'shop_links')).where({ digest }).first();
+  return row && toFields(row);
 }

@@ -38,7 +38,7 @@ export async function pruneRefusedDays(db: Db, before: string, limit: number): P
     .where('day', '<', before)
     .orderBy('day')
     .limit(limit)
-    .select<Pick<RefusedDay, 'shop' | 'day'>[]>('shop', 'day');
+    .select('shop', 'day');
   for (const { shop, day } of rows) await db(table(db, 'shop_refusals')).where({ shop, day }).delete();
   return rows.length;
 }

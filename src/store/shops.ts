@@ -43,8 +43,8 @@ export async function insertShop(db: Db, shop: Omit<Shop, 'id'>): Promise<number
 }
 
 export async function findShop(db: Db, name: string): Promise<Shop | undefined> {
-  const row = (await db(table(db, 'shops')).where({ name }).first()) as object | undefined;
-  return row && (toFields(row) as Shop);
+  const row = await db(table(db, 'shops')).where({ name }).first();
+  return row && toFields(row);
 }
 
 /** By id. */
@@ -55,7 +55,7 @@ export async function listShops(
   const query = db(table(db, 'shops')).orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
-  return ((await query) as object[]).map((row) => toFields(row) as Shop);
+  return (await query).map(toFields);
 }
 
 /** Kinds that post with a token (orders/shop-kinds.ts). */
@@ -64,10 +64,10 @@ const POSTING = ['api', 'hikashop', 'membershippro', 'j2commerce'];
 /** Those that receive signed messages. */
 export async function listReceiverShops(db: Db): Promise<Shop[]> {
   const rows = await db(table(db, 'shops')).whereNotIn('kind', POSTING).orderBy('id');
-  return (rows as object[]).map((row) => toFields(row) as Shop);
+  return rows.map(toFields);
 }
 
-export type ShopChanges = {
+type ShopChanges = {
   [Field in Exclude<keyof Shop, 'id' | 'name'>]?: Shop[Field] | undefined;
 };
 
@@ -116,7 +116,7 @@ export async function findSkus(db: Db, awaited: string[]): Promise<ShopSku[]> {
   const rows = await db(tableBy(db, 'shop_skus', 'awaited', 'plan_id'))
     .whereIn('awaited', awaited)
     .orderBy('id');
-  return (rows as object[]).map((row) => toFields(row) as ShopSku);
+  return rows.map(toFields);
 }
 
 /** Where a plan is sold by shops; `sku` null: for test orders. */
@@ -127,8 +127,8 @@ export async function findShopsSelling(
   const mapped = await db(tableBy(db, 'shop_skus', 'plan_id'))
     .where({ plan_id: planId })
     .orderBy('id')
-    .select<{ shop: string; sku: string }[]>('shop', 'sku');
-  const tested = await db(table(db, 'shops')).where({ test_plan_id: planId }).pluck<string[]>('name');
+    .select('shop', 'sku');
+  const tested = await db(table(db, 'shops')).where({ test_plan_id: planId }).pluck('name');
   return [...mapped, ...tested.map((shop) => ({ shop, sku: null }))];
 }
 
@@ -141,7 +141,7 @@ export async function listSkus(
   const query = db(table(db, 'shop_skus')).where({ shop }).orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
-  return ((await query) as object[]).map((row) => toFields(row) as ShopSku);
+  return (await query).map(toFields);
 }
 
 /** @returns how many entries of the map an article had */

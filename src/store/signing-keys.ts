@@ -22,16 +22,16 @@ export interface SigningKey {
 
 /** In the order in which they sign. A shop has a few in its lifetime. */
 export async function listSigningKeys(db: Db): Promise<SigningKey[]> {
-  const rows = (await inOrder(db)) as object[];
-  return rows.map((row) => toFields(row) as SigningKey);
+  const rows = await inOrder(db);
+  return rows.map(toFields);
 }
 
 /** The same, locked until the transaction ends; its first statement. */
 export async function lockSigningKeys(trx: Transaction): Promise<SigningKey[]> {
   // SQLite has no row locks: a write takes the only lock.
   if (isSqlite(trx)) await trx(table(trx, 'signing_keys')).where({ id: 0 }).update({ id: 0 });
-  const rows = (await inOrder(trx).forUpdate()) as object[];
-  return rows.map((row) => toFields(row) as SigningKey);
+  const rows = await inOrder(trx).forUpdate();
+  return rows.map(toFields);
 }
 
 function inOrder(db: Db) {

@@ -5,7 +5,7 @@ import { placeholders, rawRows } from './statements';
 /** Reads the Joomla tables that say who may use the site's API. Nothing is ever written to them. */
 
 /** The tables, without prefix, that these functions read. */
-export const SITE_TABLES = [
+const SITE_TABLES = [
   'users',
   'user_profiles',
   'user_usergroup_map',

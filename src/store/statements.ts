@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
+import { isSqlite, table, type Db, type FullName, type TableName, type Transaction } from './database';
 import { send, type Connection, type StatementOptions } from './connections';
 
 /** Runs a SELECT; on MySQL without the query builder, which costs more than the driver. */
@@ -99,9 +99,9 @@ export function forceIndex(db: Db, name: TableName, ...columns: string[]): strin
   return ` FORCE INDEX (${columns.length === 0 ? 'PRIMARY' : [table(db, name), ...columns].join('_')})`;
 }
 
-/** A table for the query builder, read by an index (`forceIndex`). */
-export function tableBy(db: Db, name: TableName, ...columns: string[]): Knex.Raw {
-  return db.raw(table(db, name) + forceIndex(db, name, ...columns));
+/** A table for the query builder, read by an index (`forceIndex`). It is no text, but typed as the table's name is. */
+export function tableBy<Name extends TableName>(db: Db, name: Name, ...columns: string[]): FullName<Name> {
+  return db.raw(table(db, name) + forceIndex(db, name, ...columns)) as unknown as FullName<Name>;
 }
 
 /** The columns of the index that finds a licence's rows in a table. */

@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { toFields } from './row-fields';
+import { toFields, type RowOf } from './row-fields';
 import { forceIndex, insertRows, orderedJoin, placeholders, rawChange, rawRows, tableBy } from './statements';
 import { toSqlTime } from './time';
 
@@ -70,7 +70,7 @@ export async function findUnsummed(
     .limit(limit);
   if (which === 'new') query.whereNull('unsummed');
   else query.where('unsummed', '>', 0);
-  return query.pluck<number[]>('id');
+  return query.pluck('id');
 }
 
 /**
@@ -87,21 +87,21 @@ export async function takeUnsummed<T extends SummedTable>(
     forceIndex(trx, name),
     `id IN (${placeholders(ids.length)})`,
   ];
-  const rows = await rawRows<object>(
+  const rows = await rawRows<RowOf<Unsummed>>(
     trx,
     `SELECT id, at, ${COLUMNS[name].join(', ')}, COALESCE(unsummed, times) AS times FROM ${full}${index}
       WHERE ${isAnyOf} AND (unsummed IS NULL OR unsummed > 0)
       ORDER BY id${isSqlite(trx) ? '' : ' FOR UPDATE SKIP LOCKED'}`,
     ids,
   );
-  const taken = rows.map((row) => toFields(row) as UnsummedOf[T]);
+  const taken = rows.map(toFields);
   if (taken.length > 0)
     await rawChange(
       trx,
       `UPDATE ${full}${index} SET unsummed = 0 WHERE id IN (${placeholders(taken.length)})`,
       taken.map(({ id }) => id),
     );
-  return taken;
+  return taken as UnsummedOf[T][];
 }
 
 /** The products of licences, by licence id. */
@@ -148,28 +148,28 @@ export async function noteRefused(
 
 /** Forgets a few licences refused before a day. @returns how many were found */
 export async function pruneRefused(db: Db, before: string, limit: number): Promise<number> {
-  const found = (await db(table(db, 'refused_licenses'))
+  const found = await db(table(db, 'refused_licenses'))
     .where('day', '<', before)
     .orderBy(['day', 'product_id', 'code', 'license_id'])
-    .limit(limit)) as Record<string, string | number>[];
+    .limit(limit);
   if (found.length > 0)
     await rawChange(
       db,
       `DELETE FROM ${table(db, 'refused_licenses')}
         WHERE (day, product_id, code, license_id) IN (${isSqlite(db) ? 'VALUES ' : ''}(?, ?, ?, ?)${', (?, ?, ?, ?)'.repeat(found.length - 1)})`,
-      found.flatMap((row) => [row.day, row.product_id, row.code, row.license_id] as (string | number)[]),
+      found.flatMap((row) => [row.day, row.product_id, row.code, row.license_id]),
     );
   return found.length;
 }
 
 /** A product's sums, or those of all, from one day to another. */
 export async function listSums(db: Db, productId: number, from: string, to: string): Promise<DailySum[]> {
-  const rows = await rawRows<object>(
+  const rows = await rawRows<RowOf<DailySum>>(
     db,
     `SELECT * FROM ${table(db, 'daily_sums')} WHERE product_id = ? AND day >= ? AND day <= ? ORDER BY day, kind, name`,
     [productId, from, to],
   );
-  return rows.map((row) => toFields(row) as DailySum);
+  return rows.map(toFields);
 }
 
 /** How many different licences were refused on these days, by code. Kept as long as the access log is. */
@@ -202,7 +202,7 @@ function refusedOn(db: Db, days: string[]): string {
   return `FROM ${table(db, 'refused_licenses')}${forceIndex(db, 'refused_licenses')} WHERE ${isOf}`;
 }
 
-export interface VersionDownloads {
+interface VersionDownloads {
   productId: number;
   version: string;
   times: number;
@@ -290,5 +290,5 @@ export async function replaceLicenseCounts(trx: Transaction, counts: LicenseCoun
 export async function listLicenseCounts(db: Db, productId: number | undefined): Promise<LicenseCount[]> {
   const query = db(table(db, 'license_counts')).orderBy(['product_id', 'plan_id', 'status', 'month']);
   if (productId !== undefined) query.where({ product_id: productId });
-  return ((await query) as object[]).map((row) => toFields(row) as LicenseCount);
+  return (await query).map(toFields);
 }

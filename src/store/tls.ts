@@ -4,6 +4,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { SslOptions } from 'mysql2';
+import { ConfigError } from '../errors';
 
 export interface TlsSettings {
   /** checks both the authority and the host name of the server's certificate, never only one of them */
@@ -20,15 +21,12 @@ const PARTS = ['ca', 'cert', 'key', 'ciphers'] as const;
 export type TlsPart = (typeof PARTS)[number];
 
 /** The settings as a person writes them, with paths instead of file contents. */
-export interface TlsChoice {
+interface TlsChoice {
   verify: boolean;
   /** undefined: not given. Not called for `ca` unless `verify` is set. */
   written: (part: TlsPart) => string | undefined;
   base: string;
 }
-
-/** A TLS setting that cannot be used. The message names it and gives the remedy. */
-export class TlsError extends Error {}
 
 const EXPECTED: Record<TlsPart, string> = {
   ca: "the certificate of the authority that signed the server's, in PEM form",
@@ -44,7 +42,7 @@ const ATTEMPTS: Record<TlsPart, (text: string, cert: string | undefined) => unkn
   ciphers: (text) => createSecureContext({ ciphers: text }),
 };
 
-/** Tries the files now: the driver would fail at each connection with only OpenSSL's message. @throws TlsError */
+/** Tries the files now: the driver would fail at each connection with only OpenSSL's message. @throws ConfigError */
 export function readTls(
   { verify, written, base }: TlsChoice,
   nameOf: (part: TlsPart) => string,
@@ -60,7 +58,7 @@ export function readTls(
     } catch (error) {
       const what = part === 'ciphers' ? nameOf(part) : `${path}, which is ${nameOf(part)},`;
       const { reason = 'unknown reason' } = error as { reason?: string };
-      throw new TlsError(`${what} cannot be used (${reason}). It has to hold ${EXPECTED[part]}.`, {
+      throw new ConfigError(`${what} cannot be used (${reason}). It has to hold ${EXPECTED[part]}.`, {
         cause: error,
       });
     }
@@ -75,7 +73,7 @@ function readPem(path: string, name: string): string {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
     const remedy = `It is ${name}: let the user this service runs as read it, or correct the path.`;
-    throw new TlsError(`${path} cannot be read (${code}). ${remedy}`, { cause: error });
+    throw new ConfigError(`${path} cannot be read (${code}). ${remedy}`, { cause: error });
   }
 }
 

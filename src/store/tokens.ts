@@ -34,11 +34,8 @@ export async function insertToken(
 
 /** A live token, which may have expired. */
 export async function findTokenByDigest(db: Db, digest: string): Promise<Token | undefined> {
-  const row = (await db(table(db, 'tokens'))
-    .where({ token_digest: digest })
-    .whereNotNull('live_name')
-    .first()) as object | undefined;
-  return row && (toFields(row) as Token);
+  const row = await db(table(db, 'tokens')).where({ token_digest: digest }).whereNotNull('live_name').first();
+  return row && toFields(row);
 }
 
 /** Live tokens by id, with those that have expired. */
@@ -49,7 +46,7 @@ export async function listTokens(
   const query = db(table(db, 'tokens')).whereNotNull('live_name').orderBy('id');
   if (after !== undefined) query.where('id', '>', after);
   if (limit !== undefined) query.limit(limit);
-  return ((await query) as object[]).map((row) => toFields(row) as Token);
+  return (await query).map(toFields);
 }
 
 /** Frees the name of a token that has expired. */
@@ -58,7 +55,7 @@ export async function retireExpired(db: Db, liveName: string, now: Date): Promis
   const ids = await db(table(db, 'tokens'))
     .where({ live_name: liveName })
     .where('expires_at', '<=', toSqlTime(now))
-    .pluck<number[]>('id');
+    .pluck('id');
   for (const id of ids)
     await db(table(db, 'tokens')).where({ id, live_name: liveName }).update({ live_name: null });
 }
@@ -70,7 +67,8 @@ export async function revokeToken(db: Db, id: number, by: string, now: Date): Pr
     .whereNotNull('live_name')
     .update({ live_name: null, revoked_at: toSqlTime(now), revoked_by: by });
   if (changed === 0) return undefined;
-  return toFields((await db(table(db, 'tokens')).where({ id }).first()) as object) as Token;
+  const row = await db(table(db, 'tokens')).where({ id }).first();
+  return row && toFields(row);
 }
 
 /** Records a use, unless another one after `unlessAfter` is recorded. */

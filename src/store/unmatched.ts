@@ -29,9 +29,8 @@ export async function keepUnmatched(
   db: Db,
   given: Omit<Unmatched, 'id' | 'state' | 'actedBy' | 'actedAt'>,
 ): Promise<void> {
-  const row = { ...given, state: 'open', actedBy: null, actedAt: null };
-  const found = (await db(table(db, 'unmatched')).where({ digest: given.digest }).first()) as
-    object | undefined;
+  const row = { ...given, state: 'open' as const, actedBy: null, actedAt: null };
+  const found = await db(table(db, 'unmatched')).where({ digest: given.digest }).first();
   if (found !== undefined) return;
   await db(table(db, 'unmatched'))
     .insert(toColumns(row))
@@ -53,7 +52,7 @@ export async function listUnmatchedOf(
   const rows = await db(tableBy(db, 'unmatched', column))
     .where(toColumns(by))
     .orderBy('id');
-  return (rows as object[]).map((row) => toFields(row) as Unmatched);
+  return rows.map(toFields);
 }
 
 /** The newest first. */
@@ -68,7 +67,7 @@ export async function listUnmatched(
     .limit(limit);
   if (shop !== undefined) query.where({ shop });
   if (before !== undefined) query.where('id', '<', before);
-  return ((await query) as object[]).map((row) => toFields(row) as Unmatched);
+  return (await query).map(toFields);
 }
 
 /** How many are open, of each shop. */

@@ -32,8 +32,8 @@ export async function insertWebhook(db: Db, row: Omit<WebhookRow, 'id'>): Promis
 }
 
 export async function findWebhook(db: Db, id: number): Promise<WebhookRow | undefined> {
-  const row = (await db(table(db, 'webhooks')).where({ id }).first()) as object | undefined;
-  return row && (toFields(row) as WebhookRow);
+  const row = await db(table(db, 'webhooks')).where({ id }).first();
+  return row && toFields(row);
 }
 
 /** By id. */
@@ -43,7 +43,7 @@ export async function listWebhooks(
 ): Promise<WebhookRow[]> {
   const query = db(table(db, 'webhooks')).where('id', '>', after).orderBy('id');
   if (limit !== undefined) query.limit(limit);
-  return ((await query) as object[]).map((row) => toFields(row) as WebhookRow);
+  return (await query).map(toFields);
 }
 
 /** @param seen columns that must still be so @returns false when there is no such row any more */

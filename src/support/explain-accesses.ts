@@ -1,14 +1,14 @@
 import { isTrial, joomlaVersion } from '../joomla/updater/agent';
 import { formatTimestamp } from '../licensing/timestamps';
 import { latestOf, type LoggedAccess } from '../store/access-log';
-import { finding, timeOf, type Code, type Finding, type RequestFacts, type Told } from './findings';
-import type { Known } from './known';
+import { finding, timeOf, type Code, type Finding, type RequestFacts, type AccessFinding } from './findings';
+import type { PresentState } from './known';
 import { findCause, hasAnotherKey } from './refusal-causes';
 
 /** Explains recorded accesses to support. Pure functions. */
 
 /** Describes accesses in order of time, and merges consecutive equal ones. `newestFirst` is as the store lists them. */
-export function explainAccesses(newestFirst: LoggedAccess[], known: Known): Told[] {
+export function explainAccesses(newestFirst: LoggedAccess[], known: PresentState): AccessFinding[] {
   const groups: LoggedAccess[][] = [];
   // The store sorts rows by first access; sort repeated accesses by their latest.
   const inOrder = [...newestFirst].reverse().sort((a, b) => latestOf(a).getTime() - latestOf(b).getTime());
@@ -51,7 +51,7 @@ function isSame(a: LoggedAccess, b: LoggedAccess): boolean {
   ).every((field) => a[field] === b[field]);
 }
 
-function explainAccess(access: LoggedAccess, count: number, known: Known): Finding {
+function explainAccess(access: LoggedAccess, count: number, known: PresentState): Finding {
   const license = access.licenseId === null ? undefined : known.licenses.get(access.licenseId);
   const request = requestFacts(access, license === undefined && hasAnotherKey(access, known));
   if (access.outcome === 'ok') return explainGranted(request, count);
@@ -96,7 +96,7 @@ function explainGranted(request: RequestFacts, count: number): Finding {
 }
 
 /** @param newestFirst accesses whose identifier is not activated anywhere */
-export function explainLogged(newestFirst: LoggedAccess[], known: Known): Finding[] {
+export function explainLogged(newestFirst: LoggedAccess[], known: PresentState): Finding[] {
   const [latest] = newestFirst;
   if (latest === undefined) return [];
   const { code, facts, action } = explainAccess(latest, 1, known);
@@ -110,7 +110,7 @@ export function explainLogged(newestFirst: LoggedAccess[], known: Known): Findin
 }
 
 /** Whether the findings or the latest access explain a reported failure; otherwise it left no record. */
-export function hasCause(findings: Finding[], accesses: Told[]): boolean {
+export function hasCause(findings: Finding[], accesses: AccessFinding[]): boolean {
   const latest = accesses.at(-1);
   return (
     findings.some(({ code }) => CAUSES.has(code)) || (latest !== undefined && latest.access.outcome !== 'ok')

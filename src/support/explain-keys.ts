@@ -55,7 +55,10 @@ export function explainAskedKey(
       finding(
         'KEY_ENDS',
         {
-          ...{ named_by: by, key_id: key.id, label: key.label, license_id: license.id },
+          named_by: by,
+          key_id: key.id,
+          label: key.label,
+          license_id: license.id,
           ends_at: timeOf(ends) as string,
           successor: successor ? { key_hint: successor.keyHint } : null,
         },

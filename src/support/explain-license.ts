@@ -54,8 +54,12 @@ export function explainLicense(license: License, circumstances: Circumstances): 
 function explainMail(licenseId: number, { createdAt, failedAt, attempts, lastError }: OutboxRow): Finding {
   const [reason = '', status] = (lastError ?? '').split(' ');
   const facts = {
-    ...{ license_id: licenseId, given_up: failedAt !== null, attempts, reason },
-    ...{ queued_at: timeOf(createdAt) as string, status: status === undefined ? null : Number(status) },
+    license_id: licenseId,
+    given_up: failedAt !== null,
+    attempts,
+    reason,
+    queued_at: timeOf(createdAt) as string,
+    status: status === undefined ? null : Number(status),
   };
   const action: Action | null = failedAt === null ? null : { type: 'send_key', license_id: licenseId };
   return finding('MAIL_NOT_DELIVERED', facts, { since: timeOf(createdAt), action });

@@ -1,6 +1,6 @@
 import { liveStatus } from '../licensing/core/states';
 import { cause, finding, type Cause, type Finding, type MeantKey } from './findings';
-import type { Known, Likely } from './known';
+import type { PresentState, Likely } from './known';
 
 /** Explains to support which licence an unknown key was probably meant for. */
 
@@ -8,7 +8,7 @@ import type { Known, Likely } from './known';
 export function unknownKeyCause(
   candidates: Likely[],
   compared: MeantKey['compared'],
-  { now, about }: Pick<Known, 'now' | 'about'>,
+  { now, about }: Pick<PresentState, 'now' | 'about'>,
 ): Cause {
   const [first, ...others] = candidates;
   if (first === undefined) return cause('UNKNOWN_KEY', {});

@@ -17,7 +17,7 @@ import { explain, type WhyAnswer, type WhyOptions } from './why';
 
 /** What the pages' one search field finds. */
 
-export type Found =
+export type FindResult =
   /** `key`: the licence's key that was searched for, unless it is an open main key */
   | { kind: 'license'; id: number; key: { id: number; ended: boolean } | null }
   /** no licence has this, but orders of shops have this number, the newest first */
@@ -39,15 +39,15 @@ export interface FoundLicense {
   foundAs: string | null;
 }
 
-export type FindOptions = Omit<WhyOptions, 'searched'>;
+type FindOptions = Omit<WhyOptions, 'searched'>;
 
 /** The most licences listed; further ones are on the page of licences, with `q`. */
-export const MOST_FOUND = 50;
+const MOST_FOUND = 50;
 /** The whole log takes two seconds; so many of its latest entries some 50 ms. */
 const SEARCHED = 25_000;
 
 /** @throws OperatorError when nothing is asked about, or the text is too long to be anything */
-export async function find(db: Db, about: string, options: FindOptions): Promise<Found> {
+export async function find(db: Db, about: string, options: FindOptions): Promise<FindResult> {
   const text = about.trim();
   const key = canonicalKey(text);
   if (key === '')
@@ -66,7 +66,7 @@ export async function find(db: Db, about: string, options: FindOptions): Promise
   });
 }
 
-async function findByKey(db: Db, canonical: string, now: Date): Promise<Found | undefined> {
+async function findByKey(db: Db, canonical: string, now: Date): Promise<FindResult | undefined> {
   const key = await findKeyByDigest(db, keyDigest(canonical));
   if (key === undefined) return undefined;
   const [license] = await findLicensesByIds(db, [key.licenseId]);
@@ -80,7 +80,11 @@ async function findByKey(db: Db, canonical: string, now: Date): Promise<Found | 
 }
 
 /** By all that lists of licences find by; an exact e-mail address before those that begin like it. */
-async function findListed(db: Db, text: string, { language, now }: FindOptions): Promise<Found | undefined> {
+async function findListed(
+  db: Db,
+  text: string,
+  { language, now }: FindOptions,
+): Promise<FindResult | undefined> {
   // A marked id or order, such as `id:12`, is never ambiguous.
   if (isMarked(text)) {
     const named = await requireLicenseNamed(db, text).catch(ignoreUnknown);
@@ -105,7 +109,7 @@ async function findListed(db: Db, text: string, { language, now }: FindOptions):
 }
 
 /** By the beginning of a key, and by a name: an agency's client, or the customer of an order. */
-async function findBegun(db: Db, text: string, language: LanguageCode): Promise<Found | undefined> {
+async function findBegun(db: Db, text: string, language: LanguageCode): Promise<FindResult | undefined> {
   const { several, foundAs } = TEXTS[language];
   const start = asStart(text);
   const limit = MOST_FOUND + 1;
@@ -155,7 +159,7 @@ async function findNone(
   text: string,
   address: string | undefined,
   options: FindOptions,
-): Promise<Found> {
+): Promise<FindResult> {
   const answer = await explain(db, text, { ...options, searched: SEARCHED });
   const names = TEXTS[options.language];
   // A site that was refused and is on no licence: the licence that refused it.

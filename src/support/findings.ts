@@ -282,7 +282,7 @@ export interface Finding {
 }
 
 /** A finding about recorded accesses; `count` of them since the first. */
-export interface Told extends Finding {
+export interface AccessFinding extends Finding {
   count: number;
   firstAt: Date;
   lastAt: Date;

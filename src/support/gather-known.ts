@@ -17,7 +17,7 @@ import { findLicensesByIds, type License } from '../store/licenses';
 import { findLatestOutboxRow } from '../store/outbox';
 import { listReleases } from '../store/releases';
 import { FREE_SITES_READ } from './explain-sites';
-import type { Circumstances, Known, KnownKey, Likely } from './known';
+import type { Circumstances, PresentState, KnownKey, Likely } from './known';
 import { STOPPED } from './refusal-causes';
 import { findLikely } from './likely-licenses';
 import { distinct } from './distinct';
@@ -77,7 +77,7 @@ export async function gatherKnown(
   now: Date,
   known: [hint: string, likely: Likely[]][] = [],
   histories = MAX_HISTORY_SEARCHES,
-): Promise<Known> {
+): Promise<PresentState> {
   const licenses = await findLicensesByIds(db, distinct(accesses.map(({ licenseId }) => licenseId)));
   const byId = new Map(licenses.map((license) => [license.id, license]));
   const unknown = accesses.filter(
@@ -92,8 +92,8 @@ export async function gatherKnown(
   const products = distinct(
     accesses.map(({ outcome, productId }) => (outcome === 'DOWNLOAD_NOT_FOUND' ? productId : null)),
   );
-  const latest: Known['latest'] = new Map();
-  const releases: Known['releases'] = new Map();
+  const latest: PresentState['latest'] = new Map();
+  const releases: PresentState['releases'] = new Map();
   for (const id of products) {
     latest.set(id, (await latestRelease(db, id))?.version);
     releases.set(id, await listReleases(db, id));
@@ -137,20 +137,20 @@ async function readSites(
   db: Db,
   accesses: LoggedAccess[],
   licenses: Map<number, License>,
-): Promise<Known['sites']> {
+): Promise<PresentState['sites']> {
   const full = accesses.filter(
     ({ outcome, licenseId }) =>
       outcome === 'ACTIVATION_LIMIT_REACHED' && licenses.get(licenseId ?? 0)?.plan.freeStaging,
   );
-  const sites: Known['sites'] = new Map();
+  const sites: PresentState['sites'] = new Map();
   for (const licenseId of distinct(full.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
     sites.set(licenseId, await listActivations(db, licenseId));
   return sites;
 }
 
-async function findStops(db: Db, accesses: LoggedAccess[]): Promise<Known['stops']> {
+async function findStops(db: Db, accesses: LoggedAccess[]): Promise<PresentState['stops']> {
   const inactive = accesses.filter(({ outcome }) => outcome === 'LICENSE_INACTIVE');
-  const stops: Known['stops'] = new Map();
+  const stops: PresentState['stops'] = new Map();
   for (const licenseId of distinct(inactive.map((access) => access.licenseId)).slice(0, MAX_HISTORIES))
     stops.set(licenseId, await findEvents(db, STOPS, { licenseId }, MAX_STOPS));
   return stops;
@@ -160,7 +160,7 @@ async function findActivated(
   db: Db,
   accesses: LoggedAccess[],
   licenses: Map<number, License>,
-): Promise<Known['activated']> {
+): Promise<PresentState['activated']> {
   const asked = new Map<string, { licenseId: number; identifier: string }>();
   for (const { licenseId, identifier, outcome } of accesses) {
     if (licenseId === null || identifier === null || !outcome.startsWith('ACTIVATION_')) continue;

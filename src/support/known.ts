@@ -72,7 +72,7 @@ export interface KnownKey {
 }
 
 /** The present state by which accesses are judged, so that a finding can say whether its cause persists. */
-export interface Known {
+export interface PresentState {
   now: Date;
   /** licences named by accesses */
   licenses: Map<number, License>;

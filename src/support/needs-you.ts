@@ -32,14 +32,14 @@ export type Need =
   | { type: 'orders'; count: number; sentence: string };
 
 /** Licences by what refuses them now, the most first. */
-export interface RefusedNow {
+interface RefusedNow {
   code: 'EXPIRED' | 'SUSPENDED' | 'REVOKED' | 'CANCELLED' | 'SLOTS_FULL';
   count: number;
   /** "12 have expired" */
   sentence: string;
 }
 
-export interface NeedsOptions {
+interface NeedsOptions {
   home: XmlHome;
   /** mails that could not be delivered */
   failedMails: number;

@@ -38,7 +38,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const MOST_VERSIONS = 12;
 
 /** The days that charts show: a week is too short to see anything. */
-export function chartDays({ days }: Pick<OverviewQuery, 'days'>): number {
+function chartDays({ days }: Pick<OverviewQuery, 'days'>): number {
   return Math.max(30, days);
 }
 
@@ -86,7 +86,7 @@ export async function countEndingSoon(
   return countEnding(db, ids, now, endOfDay(addDuration(now, '30d')));
 }
 
-export interface Arrival {
+interface Arrival {
   product: string;
   version: string;
   downloads: number;

@@ -14,10 +14,10 @@ import { raiseLimit, revival, slotsOf } from './explain-license';
 import { placeOfSite } from './explain-sites';
 import { unknownKeyCause } from './explain-unknown-key';
 import { cause, CODE_OF, isOfDownload, named, timeOf, type Cause } from './findings';
-import type { Known } from './known';
+import type { PresentState } from './known';
 
 /** Why a recorded request was refused, and whether that persists. Pure functions. */
-export function findCause(access: LoggedAccess, license: License | undefined, known: Known): Cause {
+export function findCause(access: LoggedAccess, license: License | undefined, known: PresentState): Cause {
   switch (access.outcome) {
     case 'RATE_LIMITED':
       return rateLimited(access);
@@ -64,11 +64,11 @@ function invalidRequest({ endpoint, productId }: LoggedAccess, license: License 
   return cause(productId === null ? 'BAD_PRODUCT_ID' : 'NO_KEY', {});
 }
 
-function endedKey(access: LoggedAccess, license: License, known: Known): Cause {
+function endedKey(access: LoggedAccess, license: License, known: PresentState): Cause {
   return ofOther(access, known, endedKeyCause(known.keys.get(access.keyId ?? 0), license, known.now));
 }
 
-function unknownKey(access: LoggedAccess, known: Known): Cause {
+function unknownKey(access: LoggedAccess, known: PresentState): Cause {
   const { keyHint: hint } = access;
   const candidates = hint === null ? [] : (known.likely.get(hint) ?? []);
   const end = hint?.length === 8 ? 'last_group' : 'end';
@@ -82,17 +82,17 @@ function unknownKey(access: LoggedAccess, known: Known): Cause {
 }
 
 /** What mends another licence does not help the licence asked about. */
-function ofOther(access: LoggedAccess, known: Known, found: Cause): Cause {
+function ofOther(access: LoggedAccess, known: PresentState, found: Cause): Cause {
   return hasAnotherKey(access, known) ? { ...found, action: null } : found;
 }
 
 /** Whether an access came from an address of the licence asked about, but with a key that cannot be meant for it. */
-export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: Known): boolean {
+export function hasAnotherKey({ licenseId, keyHint }: LoggedAccess, { about }: PresentState): boolean {
   if (about === undefined || keyHint === null || licenseId === about.licenseId) return false;
   return licenseId !== null || !about.keyHints.has(keyHint);
 }
 
-function wrongProduct({ productId }: LoggedAccess, { product }: License, { catalogue }: Known): Cause {
+function wrongProduct({ productId }: LoggedAccess, { product }: License, { catalogue }: PresentState): Cause {
   const { id, name } = product;
   const included = includedIn(catalogue, id);
   const asked = catalogue.get(productId ?? 0);
@@ -118,7 +118,7 @@ function wrongProduct({ productId }: LoggedAccess, { product }: License, { catal
 }
 
 /** Explains a refusal by the licence's state at that time, which may differ from today's. */
-function unusable(access: LoggedAccess, license: License, known: Known): Cause {
+function unusable(access: LoggedAccess, license: License, known: PresentState): Cause {
   const { expiresAt } = license;
   const was = access.outcome === 'LICENSE_EXPIRED' ? 'expired' : stoppedAs(access, known);
   const status = liveStatus(license, known.now);
@@ -144,7 +144,7 @@ export const STOPPED: Partial<Record<EventAction, LiveStatus>> = {
 };
 
 /** The state in which a licence was refused as inactive; null if the history does not say. */
-function stoppedAs(access: LoggedAccess, { stops }: Known): LiveStatus | null {
+function stoppedAs(access: LoggedAccess, { stops }: PresentState): LiveStatus | null {
   const at = latestOf(access);
   const stop = stops.get(access.licenseId ?? 0)?.find((event) => event.at <= at);
   return (stop && STOPPED[stop.action]) ?? null;
@@ -154,7 +154,7 @@ function stoppedAs(access: LoggedAccess, { stops }: Known): LiveStatus | null {
 function otherKeys(
   { endpoint, identifier, keyId }: LoggedAccess,
   { id: license_id, plan }: License,
-  { activated, keys }: Known,
+  { activated, keys }: PresentState,
 ): Cause | undefined {
   const known = keys.get(keyId ?? 0);
   const own = known && effective(known);
@@ -168,12 +168,12 @@ function otherKeys(
   );
 }
 
-function held({ identifier }: LoggedAccess, { id: license_id }: License, { activated }: Known): Cause {
+function held({ identifier }: LoggedAccess, { id: license_id }: License, { activated }: PresentState): Cause {
   const isThere = identifier !== null && activated.has(activationKey({ licenseId: license_id, identifier }));
   return cause('HELD', {}, isThere ? { type: 'remove_activation', license_id, identifier } : null);
 }
 
-function slotRefused(access: LoggedAccess, license: License, known: Known): Cause {
+function slotRefused(access: LoggedAccess, license: License, known: PresentState): Cause {
   const { activated, keys, now, sites } = known;
   const { identifier, outcome, endpoint } = access;
   const { id: license_id, plan, activationLimit, activationsUsed } = license;
@@ -211,7 +211,7 @@ function slotRefused(access: LoggedAccess, license: License, known: Known): Caus
   return cause('SLOT_FREE', { free_site: free });
 }
 
-function notPublished(access: LoggedAccess, { catalogue, latest, releases }: Known): Cause {
+function notPublished(access: LoggedAccess, { catalogue, latest, releases }: PresentState): Cause {
   const { productId: product_id, version } = access;
   const now = (product_id === null ? undefined : latest.get(product_id)) ?? null;
   const release = releases.get(product_id ?? 0)?.find((one) => one.version === version);

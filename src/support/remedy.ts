@@ -8,7 +8,7 @@ import type { WhyAnswer } from './why';
 
 /** What makes a refused licence work again, as the licence's page offers it. Pure functions. */
 
-export type RemedyStep =
+type RemedyStep =
   | { type: 'renew'; duration: string; until: Date }
   | { type: 'reinstate'; until: Date | null }
   /** a new licence in the place of one that has ended for good */
@@ -32,7 +32,7 @@ export type Remedy = RemedyStep & {
   note: string | null;
 };
 
-export interface RemedyOptions {
+interface RemedyOptions {
   license: License;
   /** of the licence's plan; null: lifetime */
   planDuration: string | null;

@@ -8,7 +8,7 @@ import type { WhyAnswer } from './why';
 
 /** The mail that answers a customer who is refused. It has no command, no IP address and no whole key. Pure functions. */
 
-export interface ReplyOptions {
+interface ReplyOptions {
   language: LanguageCode;
   now: Date;
   /** the licence asked about, or the one that a mistyped key was meant for; undefined: none is known */

@@ -11,8 +11,8 @@ import { explainAskedKey } from './explain-keys';
 import { explainLicense, explainNearEmail, explainSeveral } from './explain-license';
 import { explainOrder, explainOrdersOf } from './explain-orders';
 import { explainUnknownKey } from './explain-unknown-key';
-import { finding, type Finding, type StateFacts, type Told } from './findings';
-import type { Known, KnownKey, NamedLicense } from './known';
+import { finding, type Finding, type StateFacts, type AccessFinding } from './findings';
+import type { PresentState, KnownKey, NamedLicense } from './known';
 import { compareHints, hintsOfSlips, mayBeOwn } from './similar-keys';
 import { distinct } from './distinct';
 import { gatherKnown, readCircumstances, readKeys } from './gather-known';
@@ -27,7 +27,7 @@ export interface SupportCase {
   /** the licences to choose from, if several match */
   licenses?: NamedLicense[];
   findings: Finding[];
-  accesses: Told[];
+  accesses: AccessFinding[];
 }
 
 export interface CaseOptions {
@@ -67,7 +67,7 @@ export async function openLicenseCase(
   const nearby = await listAccessesNearby(db, ips, limit);
   const accesses = newest([...own, ...slips, ...nearby], limit);
 
-  const known: Known = {
+  const known: PresentState = {
     ...(await gatherKnown(db, [...accesses, ...logged.slice(0, 1)], now)),
     about: { licenseId: license.id, keyHints: new Set(keyHints) },
   };

@@ -44,7 +44,7 @@ export interface Entry {
   near: NearKey | null;
 }
 
-export interface NearKey {
+interface NearKey {
   /** the end of the key that was sent */
   seen: string;
   /** the end of the licence's key */
@@ -110,7 +110,11 @@ function toEntry(
   const parts = kind === 'refused' ? partsOf(latest, texts, { language, activationType, near }) : null;
   const worksAgain = kind === 'refused' ? succeededSince(latest, newestFirst) : null;
   return {
-    ...{ at, first, count, kind, code: latest.code },
+    at,
+    first,
+    count,
+    kind,
+    code: latest.code,
     sentence: parts === null ? texts.succeeded(request) : texts.refused(parts),
     parts,
     repeated: count < 2 ? null : texts.repeated(formatNumber(count, language), since(first, at, options)),

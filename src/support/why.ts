@@ -34,7 +34,7 @@ export interface WhyAnswer {
   /** the licences to choose from, when several match, with what they were found by */
   licenses: { license_id: number; matched: Name }[];
   /** null when no single licence is known */
-  now: { updates: Verdict; new_site: Verdict } | null;
+  now: { updates: WhyVerdict; new_site: WhyVerdict } | null;
   /** first those about the licence or key, then the recorded requests in order of time */
   findings: ExplainedFinding[];
   /** failures that leave no record here; none where the findings have a cause */
@@ -42,7 +42,7 @@ export interface WhyAnswer {
 }
 
 /** What a customer's request would be answered at this moment. */
-export interface Verdict {
+interface WhyVerdict {
   allowed: boolean;
   /** the refusal's code, as customers get it; null: allowed */
   code: NowRefusal | null;
@@ -127,7 +127,11 @@ export function explained(
   const language = LANGUAGES[languageCode];
   const sayable = { code, facts: dated(facts) };
   return {
-    ...{ code, facts, since, count, action },
+    code,
+    facts,
+    since,
+    count,
+    action,
     sentence: sentenceOf(language, sayable),
     advice: adviceOf(language, sayable),
   };
@@ -156,7 +160,7 @@ async function judgeNow(
     refusal: Refusal | undefined,
     allowed: (facts: NowFacts) => string,
     refused: (because: string, facts: NowFacts) => string,
-  ): Verdict => {
+  ): WhyVerdict => {
     if (refusal === undefined) return { allowed: true, code: null, sentence: allowed(facts) };
     const code = refusal.refused as NowRefusal;
     return { allowed: false, code, sentence: refused(say.because[code](facts), facts) };

@@ -25,7 +25,7 @@ export interface Line {
   note: string | null;
 }
 
-export interface WorksNowOptions {
+interface WorksNowOptions {
   license: License;
   language: LanguageCode;
   now: Date;

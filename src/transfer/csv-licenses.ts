@@ -390,7 +390,7 @@ export function readCsvMap(text: string, before = new Map<CsvTarget, string>()):
 }
 
 /** The name of the licence's metadata that a column fills. @throws OperatorError when it cannot be one */
-export function metadataName(target: string): string | undefined {
+function metadataName(target: string): string | undefined {
   return target.startsWith(METADATA)
     ? requireMetadataChange(target.slice(METADATA.length), null)[0]
     : undefined;

@@ -23,9 +23,9 @@ import {
 } from './records';
 import { inSnapshot } from '../store/transaction';
 
-export type RecordCounts = Record<RecordType, number>;
+type RecordCounts = Record<RecordType, number>;
 
-export interface ExportOptions {
+interface ExportOptions {
   /** the folders packages are copied between */
   packages?: { from: string; to: string };
   onProgress?: (type: RecordType, count: number) => void;

@@ -165,7 +165,7 @@ export async function importPlans(job: Job, records: Numbered<'plan'>[]): Promis
 
 /** What a plan of the same name has otherwise in the file. */
 function planChanges(match: Plan, value: RecordOf<'plan'>): Row {
-  const here = toColumns(match);
+  const here: Row = toColumns(match);
   const differing = Object.entries(toRow('plan', value)).filter(
     ([column, there]) => !['id', 'created_at'].includes(column) && here[column] !== there,
   );

@@ -31,7 +31,7 @@ import { describeRemarks, keepFirst, keepRemark, type Remark } from './lines';
 import { fromRow, type RecordOf } from './records';
 import { inReadCommitted, inSnapshot } from '../store/transaction';
 
-export interface CsvImportOptions extends CsvTableOptions {
+interface CsvImportOptions extends CsvTableOptions {
   /** one character; undefined: detected */
   delimiter: string | undefined;
   /** import the other rows when some have faults */

@@ -23,7 +23,7 @@ export interface ImportOptions {
   onProgress?: (type: RecordType, count: number) => void;
 }
 
-export interface Tally {
+interface Tally {
   new: number;
   same: number;
   changed: number;

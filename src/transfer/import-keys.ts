@@ -14,7 +14,7 @@ interface TargetKey extends KeyRecord {
 }
 
 /** What the keys of a licence become. Keys are recognised by their digests. */
-export interface KeyMerge {
+interface KeyMerge {
   /** the main key's */
   mainDigest: string;
   byDigest: Map<string, TargetKey>;

@@ -32,7 +32,7 @@ import { noteLine } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
-type Found = Numbered<'license'> & { here: RecordOf<'license'> | undefined };
+type MatchedLicense = Numbered<'license'> & { here: RecordOf<'license'> | undefined };
 
 /** Licences are matched by the digests of their keys: any of the file's, any of those here. */
 export async function importLicenses(job: Job, records: Numbered<'license'>[]): Promise<void> {
@@ -44,15 +44,15 @@ export async function importLicenses(job: Job, records: Numbered<'license'>[]): 
   const here = await readLicenses(job, findRows, [...new Set(owners.values())]);
   const byReference = job.empty.license ? [] : await findRows(job.trx, 'licenses', 'reference', references);
   const ownerOf = new Map(byReference.map((row) => [row.reference, row.id as number]));
-  const added: Found[] = [];
-  const differing: Found[] = [];
+  const added: MatchedLicense[] = [];
+  const differing: MatchedLicense[] = [];
   for (const record of records) {
     const { line, value } = record;
     const ids = [...new Set(value.keys.flatMap(({ key_digest }) => owners.get(key_digest) ?? []))];
     const match = here.get(ids[0] ?? NOT_WRITTEN);
     const owner = value.reference === null ? undefined : ownerOf.get(value.reference);
     const merge = mergeKeys(match, value, formatTimestamp(job.options.now));
-    const found: Found = { ...record, here: match };
+    const found: MatchedLicense = { ...record, here: match };
     if (ids.length > 1)
       conflict(job, 'license', line, `its keys belong to several licences here: ${ids.join(', ')}`);
     else if (match !== undefined && job.matched.has(match.id))
@@ -116,7 +116,7 @@ function planOf(job: Job, { plan_id }: RecordOf<'license'>): LocalPlan {
   return job.plans.get(plan_id) as LocalPlan;
 }
 
-async function insertLicenses(job: Job, added: Found[]): Promise<void> {
+async function insertLicenses(job: Job, added: MatchedLicense[]): Promise<void> {
   const rows = added.map(({ value }) => ({
     ...toRow('license', value),
     customer_digest: customerDigest(value.customer),
@@ -196,7 +196,7 @@ function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'li
 
 const DECISIONS = ['status', 'plan_id', 'activation_limit', 'customer', 'reference', 'expires_at'] as const;
 
-async function changeLicenses(job: Job, differing: Found[]): Promise<void> {
+async function changeLicenses(job: Job, differing: MatchedLicense[]): Promise<void> {
   const { actor, now } = job.options;
   // Compare again under the lock: the service may have counted a check, or an operator revoked a licence.
   const ids = differing.flatMap(({ here }) => here?.id ?? []);

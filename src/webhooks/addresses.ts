@@ -1,6 +1,7 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { CodedError, isCoded } from '../errors';
 import { canonicalAddress, createNetworkMatcher } from '../licensing/ip-addresses';
 import { OperatorError } from '../licensing/operator-error';
 import { MAX_URL_LENGTH } from '../store/columns';
@@ -10,17 +11,10 @@ import { MAX_URL_LENGTH } from '../store/columns';
  * receiver must not reach this machine's neighbours. Names are judged by what they resolve to, at each connection.
  */
 
-/** An address that webhooks may not reach. */
-export class AddressRefused extends Error {
-  constructor(readonly address: string) {
-    super('ADDRESS_REFUSED');
-  }
-}
-
 export interface AddressRules {
   /** @param protocol of the receiver's URL: `http:` may reach this machine alone */
   allows: (address: string, protocol: string) => boolean;
-  /** The addresses of a host, as a URL spells it. @throws AddressRefused, or the resolver's error */
+  /** The addresses of a host, as a URL spells it. @throws ADDRESS_REFUSED, or the resolver's error */
   resolve: (hostname: string, protocol: string) => Promise<LookupAddress[]>;
   /** For `https.request`, which looks up names but not literal addresses. */
   lookup: (protocol: string) => LookupFunction;
@@ -59,7 +53,7 @@ export function createAddressRules(networks: readonly string[]): AddressRules {
     const addresses = family === 0 ? await lookUp(hostname) : [{ address: literal, family }];
     // One forbidden address is enough, because we do not choose which of them is connected to.
     const refused = addresses.find(({ address }) => !allows(address, protocol));
-    if (refused !== undefined) throw new AddressRefused(refused.address);
+    if (refused !== undefined) throw new CodedError('ADDRESS_REFUSED', 'ADDRESS_REFUSED', refused.address);
     return addresses;
   }
 
@@ -106,13 +100,13 @@ export async function requireWebhookUrl(text: string, rules: AddressRules): Prom
   try {
     await inTime(rules.resolve(hostname, protocol));
   } catch (error) {
-    if (!(error instanceof AddressRefused))
+    if (!isCoded(error, 'ADDRESS_REFUSED'))
       throw refusal(`The host ${hostname} cannot be resolved. Check its spelling, and this machine's DNS.`);
     throw refusal(
       protocol === 'http:'
         ? 'Without TLS (http:) only this machine itself can be reached, and only when LICENSING_WEBHOOK_NETWORKS names its ' +
             'loopback address, such as 127.0.0.1. Use https:.'
-        : `The host ${hostname} has the address ${error.address}, which is not public. To allow it, name its network in ` +
+        : `The host ${hostname} has the address ${String(error.facts)}, which is not public. To allow it, name its network in ` +
             'LICENSING_WEBHOOK_NETWORKS, and restart the service.',
     );
   }

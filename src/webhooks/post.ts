@@ -5,13 +5,14 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { isCoded } from '../errors';
 import { redactKeys } from '../licensing/core/keys';
-import { AddressRefused, type AddressRules } from './addresses';
+import { type AddressRules } from './addresses';
 
 /** One attempt to deliver a webhook over HTTP. */
 
 /** Why an attempt failed, as it is stored; with a status, `STATUS 500`. */
-export type PostFailure =
+type PostFailure =
   | 'STATUS'
   | 'TIMEOUT'
   | 'ADDRESS_REFUSED'
@@ -144,7 +145,7 @@ function readRetryAfter(text: string | undefined): number | undefined {
 }
 
 function failureOf(error: unknown): PostFailure {
-  if (error instanceof AddressRefused) return 'ADDRESS_REFUSED';
+  if (isCoded(error, 'ADDRESS_REFUSED')) return 'ADDRESS_REFUSED';
   const { code = '' } = error as NodeJS.ErrnoException;
   if (['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'ENODATA', 'EAI_NODATA'].includes(code)) return 'NOT_RESOLVED';
   if (/CERT|SSL|TLS|SELF_SIGNED|VERIFY|ALTNAME/.test(code)) return 'TLS';

@@ -41,7 +41,7 @@ export { listWebhooks, type WebhookRow, type Delivery };
 export type DisabledReason = 'operator' | 'failing' | 'gone';
 
 /** What adding and changing receivers needs of the settings. */
-export interface WebhookSettings {
+interface WebhookSettings {
   /** seals the secrets; undefined: there can be no receivers */
   keySecret: Buffer | undefined;
   /** LICENSING_WEBHOOK_NETWORKS */
@@ -296,7 +296,7 @@ export function webhookJson(webhook: WebhookRow) {
   };
 }
 
-export type DeliveryState = 'waiting' | 'delivered' | 'failed';
+type DeliveryState = 'waiting' | 'delivered' | 'failed';
 
 /** `failed`: a test that was not taken. Anything else is tried again. */
 export function stateOf({ nextAttemptAt, sentAt }: Delivery): DeliveryState {

@@ -17,7 +17,7 @@ export function sealSecret(secret: string, keySecret: Buffer): string {
 }
 
 /** @throws SealError when LICENSING_KEY_SECRET is another one */
-export function openSecret(sealed: string, keySecret: Buffer): string {
+function openSecret(sealed: string, keySecret: Buffer): string {
   return openSealedKey(sealed, SEALED_AS, keySecret);
 }
 

@@ -132,7 +132,7 @@ describe('a planted mistake is found', () => {
           const id = await eventually(async () => {
             const [one] = await activations(hot).pluck<number[]>('id');
             expect(one).toBeDefined();
-            return one;
+            return one!;
           });
           await activations(hot).where({ id }).delete();
           await license(hot).decrement('activations_used', 1);

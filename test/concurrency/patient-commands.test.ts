@@ -25,7 +25,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       let ran: Promise<{ code: number | null; stderr: string }[]> | undefined;
       await db.transaction(async (trx) => {
         for (const name of ['products', 'plans', 'licenses'] as const)
-          await trx(table(trx, name)).update({ id: trx.ref('id') });
+          await trx(table(trx, name)).update('id', trx.ref('id'));
         ran = Promise.all(lines.map((line) => command.run(line)));
         if (ms === Infinity) await ran;
         else await sleep(ms);

@@ -1512,11 +1512,11 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       const refused = await validate({ license_key: UNKNOWN_KEY });
       // Rows that no command writes: nothing in the code expects them.
       const { plan_id } = await storedLicense(id);
-      await select('plans').where({ id: plan_id }).update({ activation_type: 'nonsense' });
+      await select('plans').where('id', Number(plan_id)).update({ activation_type: 'nonsense' });
       const failed = await activate({ license_key: key, identifier: 'a.example' });
       expectError(failed, 500, 'INTERNAL_ERROR');
       expect(failed.text).not.toMatch(/nonsense|normaliz|TypeError|\bat /);
-      await select('plans').where({ id: plan_id }).update({ activation_type: 'domain' });
+      await select('plans').where('id', Number(plan_id)).update({ activation_type: 'domain' });
       await select('releases').where({ product_id: 42 }).update({ file_name: 'a\nb.zip' });
       const text = await get(`/downloads/42?dlid=${key}`);
       expectText(text, 500, (failed.body as ErrorBody).error.message);

@@ -55,7 +55,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
       (licenses as Thing[]).map(({ license_key }) => String(license_key)),
     );
   const queued = async (id: unknown) =>
-    (await service.db(table(service.db, 'outbox')).where({ order_id: id, kind: 'mail' })).length;
+    (await service.db(table(service.db, 'outbox')).where({ order_id: Number(id), kind: 'mail' })).length;
 
   it('goes out for a signed session of Stripe, once, and says when it went to whom', async () => {
     const event = fixture('stripe/checkout.session.completed') as Thing;

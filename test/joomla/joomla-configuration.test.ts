@@ -12,9 +12,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { ConfigError } from '../../src/errors';
 import {
   type ConfigurationValue,
-  JoomlaConfigurationError,
   parseConfigurationPhp,
   readJoomlaSite,
 } from '../../src/joomla/site/configuration';
@@ -253,7 +253,7 @@ describe('a configuration.php is refused in words, with the line and without a v
           try {
             expect(parseConfigurationPhp(source)).toBeInstanceOf(Map);
           } catch (error) {
-            if (!(error instanceof JoomlaConfigurationError)) throw error;
+            if (!(error instanceof ConfigError)) throw error;
           }
         },
       ),
@@ -596,7 +596,7 @@ function refusal(read: () => unknown): string {
   try {
     read();
   } catch (error) {
-    if (error instanceof JoomlaConfigurationError) return error.message;
+    if (error instanceof ConfigError) return error.message;
     throw error;
   }
   throw new Error('It was accepted.');

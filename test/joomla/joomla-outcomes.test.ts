@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SHOWN_KEY } from '../../src/joomla/updater/download-key';
 import type { Site } from '../../src/joomla/updater/offer';
-import { tryUpdate, type Verdict } from '../../src/joomla/updater/try';
+import { tryUpdate, type UpdateVerdict } from '../../src/joomla/updater/try';
 import { makePackage } from '../support/packages';
 import { PREFIX } from '../support/service';
 
@@ -44,7 +44,7 @@ const SITE: Site = {
 let server: Server;
 let origin: string;
 let zip: Buffer;
-let slow: Promise<Verdict>;
+let slow: Promise<UpdateVerdict>;
 /** each row under a path of its own: they may overlap */
 const requests = new Map<string, string[]>();
 
@@ -66,7 +66,7 @@ afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-function walk(id: string, key = KEY): Promise<Verdict> {
+function walk(id: string, key = KEY): Promise<UpdateVerdict> {
   requests.set(id, []);
   return tryUpdate(`${origin}/row/${encodeURIComponent(id)}/update.xml`, key, SITE);
 }

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Site } from '../../src/joomla/updater/offer';
-import { tryUpdate, type Limits, type Verdict } from '../../src/joomla/updater/try';
+import { tryUpdate, type Limits, type UpdateVerdict } from '../../src/joomla/updater/try';
 import { createAuthority } from '../support/certificates';
 import { operator } from '../support/operator';
 import { makePackage } from '../support/packages';
@@ -71,7 +71,7 @@ function attempt(
   { installed, ...having }: Having = {},
   path = '/update.xml',
   limits?: Partial<Limits>,
-): Promise<Verdict> {
+): Promise<UpdateVerdict> {
   return tryUpdate(
     site.url + path,
     KEY,
@@ -366,7 +366,7 @@ describe('the package', () => {
     answers = { '/update.xml': xml(update()), '/42': zip };
     return attempt();
   };
-  const remarks = ({ steps }: Verdict) =>
+  const remarks = ({ steps }: UpdateVerdict) =>
     steps.filter(({ name, result }) => name === 'Manifest' && result === 'note').map(({ text }) => text);
 
   it('is installed without a remark when all is as it should be', async () => {

@@ -148,14 +148,14 @@ test('mail list --failed has what was given up and what is tried again', async (
       { now: new Date(), language: 'en' },
     );
   const [first] = await db(table(db, 'outbox')).orderBy('id').limit(1).pluck<number[]>('id');
-  await db(table(db, 'outbox')).where({ id: first }).update({ attempts: 1, last_error: 'SENDMAIL' });
+  await db(table(db, 'outbox')).where({ id: first! }).update({ attempts: 1, last_error: 'SENDMAIL' });
   const [last] = await db(table(db, 'outbox')).orderBy('id', 'desc').limit(1).pluck<number[]>('id');
   const failure = {
     failed_at: toSqlTime(new Date()),
     next_attempt_at: null,
     last_error: 'ADDRESS_REFUSED 550',
   };
-  await db(table(db, 'outbox')).where({ id: last }).update(failure);
+  await db(table(db, 'outbox')).where({ id: last! }).update(failure);
   expect((await listAllMails(db, { failed: true, limit: 10 })).map(({ error }) => error)).toEqual([
     'ADDRESS_REFUSED 550',
     'SENDMAIL',

@@ -2,14 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import {
-  ConfigError,
-  envFilePath,
-  packageRoot,
-  readConfig,
-  type Config,
-  type Variable,
-} from '../../src/config';
+import { ConfigError } from '../../src/errors';
+import { envFilePath, packageRoot, readConfig, type Config, type Variable } from '../../src/config';
 import { createAuthority } from '../support/certificates';
 import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';

@@ -109,7 +109,7 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
     }
     // ... and two equal ones, as two processes write them.
     const [event] = (await rows(service.db, 'events')).slice(-1);
-    await service.db(table(service.db, 'events')).insert({ ...event, id: null });
+    await service.db(table(service.db, 'events')).insert({ ...event, id: db.raw('NULL') });
     await call('activate', { license_key: team!.key, identifier: 'Jane@Example.com' });
     const context = { actor: 'operator:test', now: service.clock.now };
     for (let i = 0; i < 2; i++) await addSigningKey(db, secret, context);

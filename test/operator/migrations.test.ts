@@ -10,7 +10,6 @@ import { readConfig, type Settings } from '../../src/config';
 import { startService } from '../../src/service';
 import { openDatabase, type Db } from '../../src/store/database';
 import { lockMigrations } from '../../src/store/migrate';
-import { DatabaseUnusable } from '../../src/store/error-messages';
 import { NEXT_MIGRATION, NEXT_VERSION } from '../support/next-version';
 import { operator } from '../support/operator';
 import { endProcess, eventually, temporaryFolder } from '../support/processes';
@@ -473,7 +472,7 @@ describe('a node of a cluster that refuses the lock is named, with what to do ab
     const settings = { LICENSING_DATABASE_URL: server.url };
     const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
     const locked = lockMigrations(database, tablePrefix);
-    await expect(locked).rejects.toThrow(DatabaseUnusable);
+    await expect(locked).rejects.toMatchObject({ code: 'DATABASE_UNUSABLE' });
     await expect(locked).rejects.toThrow(expected);
     await expect(locked).rejects.toThrow(
       /^The database \(shop as shop at 127\.0\.0\.1:\d+\) refuses the lock/,

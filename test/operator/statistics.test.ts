@@ -233,7 +233,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
       false,
       true,
     ]);
-    const [{ holder }] = (await db(table(db, 'leases'))) as [{ holder: string }];
+    const [{ holder } = {}] = await db(table(db, 'leases'));
     const [own, other] = holder === 'a' ? [a, b] : [b, a];
     expect(await holdLease(db, other, later(20))).toBe(false);
     expect(await holdLease(db, own, later(20))).toBe(true);
@@ -335,7 +335,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
       product_id: 42,
       version: '1.0.0',
       times: 7,
-    };
+    } as const;
     await db(table(db, 'access_log')).insert({ ...old, outcome: 'ok', last_at: '2026-11-20 08:30:00' });
     await sum();
     const mismatch = { PRODUCT_MISMATCH: { requests: 1, licenses: 1 } };

@@ -15,7 +15,7 @@ import { changeState, renew } from '../../src/licensing/lifecycle';
 import { sumUp } from '../../src/licensing/statistics';
 import { holdLease } from '../../src/store/leases';
 import { rmSync } from 'node:fs';
-import { find, type Found } from '../../src/support/find';
+import { find, type FindResult } from '../../src/support/find';
 import { joomlaSays } from '../../src/support/joomla-says';
 import { needsYou, refusalsByReason } from '../../src/support/needs-you';
 import { remedyOf } from '../../src/support/remedy';
@@ -142,7 +142,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     pageDays: true,
   });
 
-  async function search(about: string, language: LanguageCode): Promise<Found> {
+  async function search(about: string, language: LanguageCode): Promise<FindResult> {
     await written();
     return find(service.db, about, asked(language));
   }

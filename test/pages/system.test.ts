@@ -160,7 +160,7 @@ describe('tokens', () => {
     );
     await service
       .db(table(service.db, 'sessions'))
-      .where({ cookie_digest: secretDigest(cookie) })
+      .where({ cookie_digest: secretDigest(cookie)! })
       .update({ used_at: toSqlTime(service.clock.now) });
     const { location } = await browserWith(cookie).get('/tokens/new');
     expect(location).toBe('/sign-in?next=%2Ftokens%2Fnew&why=again');
@@ -232,10 +232,10 @@ describe('an import', () => {
     // At once, not when housekeeping comes by.
     const list = (await pages.get('/licenses')).text;
     expect(list).toContain(`All ${before + 2} `);
-    const rows = (await service
+    const rows = await service
       .db(table(service.db, 'licenses'))
       .whereIn('reference', ['1001', '1004'])
-      .orderBy('reference')) as Fields[];
+      .orderBy('reference');
     expect(rows.map(({ status, customer }) => [status, customer])).toEqual([
       ['active', 'ann@example.com'],
       ['cancelled', 'dee@example.com'],

@@ -151,7 +151,7 @@ async function loadMariaDb(db: Db, database: MysqlSettings, folder: string): Pro
 
 /** All rows of a table, by id. */
 export function rows<T = Record<string, unknown>>(db: Db, name: TableName): Promise<T[]> {
-  return db(table(db, name)).orderBy('id');
+  return db(table(db, name) as string).orderBy('id');
 }
 
 /** A licence's row, with the columns of its main key. */

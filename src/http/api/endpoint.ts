@@ -17,7 +17,7 @@ import { OPERATIONS } from '../../operations/operations';
 import { perform, requireRight, type Given, type Request } from '../../operations/perform';
 import type { ManageSettings } from '../../operations/settings';
 
-export interface ManageDependencies {
+interface ManageDependencies {
   db: Db;
   now: () => Date;
   authenticate: Authenticate;

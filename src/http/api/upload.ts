@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import { CodedError } from '../../errors';
 import type { Context } from '../context';
-import { ClientGoneError } from '../faults';
 import { refuseEncoded } from '../read-body';
 import { allowSlowBody } from '../server';
 import { hasBody, unsupported } from './body';
@@ -28,7 +28,7 @@ export async function receiveUpload<F>(
   if (!ctx.is(...types)) throw unsupported(ctx, [...types, FORM]);
   const { req } = ctx;
   const file = await rules.take(limited(req, rules.limit)).catch((error: unknown) => {
-    if (req.errored || req.destroyed) throw new ClientGoneError();
+    if (req.errored || req.destroyed) throw new CodedError('CLIENT_GONE');
     req.resume();
     throw error;
   });
@@ -75,7 +75,7 @@ async function receiveForm<F>(ctx: Context, rules: UploadRules<F>): Promise<Uplo
       form.on('error', () => reject(new ManageError('INVALID_REQUEST', 'The form cannot be read.')));
       form.on('finish', () => resolve());
       req.once('close', () => {
-        if (!req.readableEnded) reject(new ClientGoneError());
+        if (!req.readableEnded) reject(new CodedError('CLIENT_GONE'));
       });
       req.pipe(form);
     });

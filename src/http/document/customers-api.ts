@@ -480,7 +480,9 @@ function file(
   const content = Object.fromEntries(types.map((type) => [type, { schema }]));
   return {
     get: {
-      ...{ tags: [DOCUMENT_TAG], ...call, security: [] },
+      tags: [DOCUMENT_TAG],
+      ...call,
+      security: [],
       ...(parameters && { parameters }),
       responses: {
         200: { description: 'The file.', headers: all, content },

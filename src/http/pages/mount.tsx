@@ -6,14 +6,15 @@ import type { Child } from 'hono/jsx';
 import { callerKey } from '../../access/caller';
 import { secretDigest } from '../../access/random-secret';
 import { isFresh, readSession } from '../../access/sessions';
+import { CodedError, isCoded } from '../../errors';
 import { sendText } from '../answers';
 import type { Context, Middleware, State } from '../context';
 import type { Limiter } from '../rate-limit';
-import { ClientGoneError, inTime } from '../faults';
+import { inTime } from '../faults';
 import { ManageError } from '../../operations/failures';
 import { pagesBase } from '../prefix';
 import { parseForm } from '../../licensing/forms';
-import { LargeBodyError, readBytes } from '../read-body';
+import { readBytes } from '../read-body';
 import { isSameOrigin } from '../same-origin';
 import { readSessionCookie } from '../session-cookies';
 import { createTurns, type TakeTurn } from '../turns';
@@ -137,8 +138,8 @@ function handler<Call extends PageCall>(
       }
       await send(confirmed, answer);
     } catch (error) {
-      if (error instanceof ClientGoneError) throw error;
-      if (error instanceof OverLimitError) {
+      if (isCoded(error, 'CLIENT_GONE')) throw error;
+      if (isCoded(error, 'OVER_LIMIT')) {
         refuseView(ctx, error);
         return;
       }
@@ -167,45 +168,38 @@ function handler<Call extends PageCall>(
 const noTurn = (): void => undefined;
 const NO_FORM = new URLSearchParams();
 
-/** Too many views; `retryAfter` is in seconds. */
-class OverLimitError extends Error {
-  constructor(readonly retryAfter: number) {
-    super();
-  }
-}
-
-/** What is open to everybody counts by network before anything else is done. @throws OverLimitError */
+/** What is open to everybody counts by network before anything else is done. @throws OVER_LIMIT */
 async function countView(ctx: Context, limiter: Limiter): Promise<void> {
   const { allowed, retryAfter } = await limiter('pages', ctx.state.client.limitKey);
-  if (!allowed) throw new OverLimitError(retryAfter);
+  if (!allowed) throw new CodedError('OVER_LIMIT', '', retryAfter);
 }
 
 /**
  * Counts a request of a customer's session, and waits until the one before is done. By the cookie: the database is not asked.
  * @returns ends the turn
- * @throws OverLimitError, ClientGoneError
+ * @throws OVER_LIMIT, CLIENT_GONE
  */
 async function turnOfSession(ctx: Context, limiter: Limiter, takeTurn: TakeTurn): Promise<() => void> {
   const session = secretDigest(readSessionCookie(ctx, 'customer') ?? '');
   if (session === undefined) return noTurn;
   const { allowed, retryAfter } = await limiter('my_sessions', session);
-  if (!allowed) throw new OverLimitError(retryAfter);
+  if (!allowed) throw new CodedError('OVER_LIMIT', '', retryAfter);
   const taking = takeTurn(session);
   const endTurn = await inTime(taking).catch(() => {
     void taking.then((end) => end?.());
     return undefined;
   });
-  if (endTurn === undefined) throw new OverLimitError(1);
+  if (endTurn === undefined) throw new CodedError('OVER_LIMIT', '', 1);
   if (!ctx.req.socket.destroyed) return endTurn;
   endTurn();
-  throw new ClientGoneError();
+  throw new CodedError('CLIENT_GONE');
 }
 
 /** In words alone: a page takes a hundred times as long. @throws any other error */
 function refuseView(ctx: Context, error: unknown): void {
-  if (!(error instanceof OverLimitError)) throw error;
+  if (!isCoded(error, 'OVER_LIMIT')) throw error;
   ctx.state.code = 'RATE_LIMITED';
-  ctx.set('Retry-After', String(error.retryAfter));
+  ctx.set('Retry-After', String(error.facts));
   sendText(ctx, 429, TEXTS[languageOf(ctx)].common.errors.tooMany);
 }
 
@@ -215,7 +209,7 @@ async function keepForm(call: PageCall): Promise<URLSearchParams | undefined> {
     await countView(call.ctx, call.limiter);
     return await readForm(call.ctx, FORM_LIMIT);
   } catch (error) {
-    if (error instanceof ClientGoneError) throw error;
+    if (isCoded(error, 'CLIENT_GONE')) throw error;
     return undefined;
   }
 }
@@ -301,7 +295,7 @@ function pathBelow(path: string): string {
 /** @throws ManageError for a form that is larger than `limit` bytes */
 async function readForm(ctx: Context, limit: number): Promise<URLSearchParams> {
   const body = await readBytes(ctx, limit).catch((error: unknown) => {
-    throw error instanceof LargeBodyError ? new ManageError('PAYLOAD_TOO_LARGE', '') : error;
+    throw isCoded(error, 'BODY_TOO_LARGE') ? new ManageError('PAYLOAD_TOO_LARGE', '') : error;
   });
   if (!ctx.is('urlencoded')) return new URLSearchParams();
   // Of a field that is given twice, the last counts.

@@ -1,12 +1,13 @@
+import { isCoded } from '../../errors';
 import { API_PATH } from '../../api';
-import { fetchAsJoomla, NoAnswer, XML_TIMEOUT, type Answer } from '../updater/fetch';
+import { fetchAsJoomla, XML_TIMEOUT, type Answer } from '../updater/fetch';
 import { lintDelivery } from './delivery';
 import { lintAgainstRelease, lintLeftOut, type FindRelease } from './published';
 import { createReport, WRITE_AGAIN, type LintFinding, type Report } from './report';
 import { CURRENT_JOOMLA, lintUpdate } from './update';
 import { isUntried, matchesCurrentJoomla } from '../target-platform';
 import { ASSUMED_JOOMLA, checkPackage } from '../updater/try';
-import { MalformedXml, parseXml, TooMuchXml } from '../xml';
+import { parseXml } from '../xml';
 import { readUpdates, type XmlUpdate } from '../updater/xml-updates';
 
 export interface LintOptions {
@@ -37,7 +38,7 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
   try {
     answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, ca: options.ca, timeout: XML_TIMEOUT });
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!isCoded(error, 'NO_ANSWER')) throw error;
     report(
       'error',
       'unreachable',
@@ -103,8 +104,8 @@ function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {
       );
     else report('error', 'no_update', `There is no <update> in it, but <${root.tagName}>.`, WRITE_AGAIN);
   } catch (error) {
-    if (error instanceof TooMuchXml) report('error', 'too_much', error.message, WRITE_AGAIN);
-    else if (!(error instanceof MalformedXml)) throw error;
+    if (isCoded(error, 'TOO_MUCH_XML')) report('error', 'too_much', error.message, WRITE_AGAIN);
+    else if (!isCoded(error, 'MALFORMED_XML')) throw error;
     else report('error', 'malformed', `It is not well-formed XML: ${error.message}.`, WRITE_AGAIN);
   }
   return undefined;

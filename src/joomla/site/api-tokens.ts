@@ -28,9 +28,9 @@ export interface Site {
 }
 
 /** Why the site's tokens cannot be checked. */
-export type SiteOff = 'no-site' | 'sqlite' | 'other-server';
+type SiteOff = 'no-site' | 'sqlite' | 'other-server';
 
-/** Where the service's own connection finds the site's tables. @throws JoomlaConfigurationError */
+/** Where the service's own connection finds the site's tables. @throws ConfigError */
 export function findSite(
   root: string | undefined,
   database: DatabaseSettings,
@@ -73,7 +73,7 @@ const MAX_TOKEN_LENGTH = 1_000;
 /**
  * Judges a token: UNAUTHORIZED is what Joomla itself would refuse, or what cannot be looked up; FORBIDDEN is an account that
  * is in none of the operator's groups.
- * @throws what the database throws; JoomlaConfigurationError
+ * @throws what the database throws; ConfigError
  */
 export function judgeSiteToken(db: Db, site: Site, token: string): Promise<SiteVerdict> {
   const parts = readSiteToken(token);

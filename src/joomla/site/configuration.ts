@@ -2,9 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { ConfigError } from '../../errors';
 import { findEmail } from '../../licensing/customer-email';
 import type { MysqlSettings } from '../../store/mysql';
-import { readTls, TlsError, type ServerLocation, type TlsPart, type TlsSettings } from '../../store/tls';
+import { readTls, type ServerLocation, type TlsPart, type TlsSettings } from '../../store/tls';
 
 export interface JoomlaSite {
   database: MysqlSettings;
@@ -38,9 +39,6 @@ export interface SiteMail {
 export type ConfigurationValue = string | number | boolean | null;
 type Configuration = Map<string, ConfigurationValue>;
 
-/** configuration.php cannot be used. The message says where and what to do, and never contains a value. */
-export class JoomlaConfigurationError extends Error {}
-
 /** Default socket paths of MySQL and MariaDB: Debian (two), Red Hat and SUSE, MySQL itself. */
 const SOCKETS = [
   '/run/mysqld/mysqld.sock',
@@ -58,21 +56,21 @@ const OTHER_DATABASE =
   'Instead of LICENSING_JOOMLA_ROOT, set LICENSING_DATABASE_URL (mysql://user:password@host:3306/database) ' +
   'and LICENSING_TABLE_PREFIX.';
 
-/** Reads how a Joomla site (3.10 to 6) reaches its database. @throws JoomlaConfigurationError */
+/** Reads how a Joomla site (3.10 to 6) reaches its database. @throws ConfigError */
 export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKETS): JoomlaSite {
   const file = join(root, 'configuration.php');
   const values = readConfiguration(root, file);
   // As in Joomla 4's Service/Provider/Database.php, the default is mysqli.
   const type = (text(values, file, 'dbtype') || 'mysqli').toLowerCase();
   if (!['mysqli', 'mysql', 'pdomysql'].includes(type))
-    throw new JoomlaConfigurationError(
+    throw new ConfigError(
       `${file}: $dbtype is not a MySQL driver (mysqli, mysql, pdomysql), and this service works on MySQL and ` +
         `MariaDB only. It needs a MySQL or MariaDB database of its own. ${OTHER_DATABASE}`,
     );
   const host = required(values, file, 'host');
   const location = locate(host, type === 'mysqli', sockets);
   if (location === undefined)
-    throw new JoomlaConfigurationError(
+    throw new ConfigError(
       `${file}: $host is in no form that is understood: a name or address, "host:port", ":port", "[IPv6]:port", ` +
         `"unix:/path" or "localhost:/path". ${OTHER_DATABASE}`,
     );
@@ -94,7 +92,7 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
   };
 }
 
-export interface SiteSecret {
+interface SiteSecret {
   /** `$secret`; empty: not set */
   secret: string;
   /** `$root_user`, an id or a login name; empty: not set */
@@ -103,7 +101,7 @@ export interface SiteSecret {
 
 /**
  * Reads what the site's API tokens are checked with. Call it at each use: `$secret` also protects the site's sessions, so
- * nothing may keep, log or print it. @throws JoomlaConfigurationError
+ * nothing may keep, log or print it. @throws ConfigError
  */
 export function readSiteSecret(root: string): SiteSecret {
   const file = join(root, 'configuration.php');
@@ -162,7 +160,7 @@ function readRaw(value: ConfigurationValue | undefined): string | undefined {
 
 /**
  * Parses `class JConfig { public $name = value; ... }` without running PHP. Accepts what Joomla's registry writes and
- * common hand edits, and refuses anything else. @throws JoomlaConfigurationError with the line
+ * common hand edits, and refuses anything else. @throws ConfigError with the line
  */
 export function parseConfigurationPhp(source: string): Configuration {
   const cursor: Cursor = { source, at: 0 };
@@ -199,25 +197,23 @@ function readConfiguration(root: string, file: string): Configuration {
     const elsewhere = existsSync(join(root, 'defines.php'))
       ? ' The defines.php there may set JPATH_CONFIGURATION: name the folder it gives.'
       : '';
-    throw new JoomlaConfigurationError(
+    throw new ConfigError(
       `There is no ${file}, or this user may not look there. Name the folder with the site's ` +
         `configuration.php.${elsewhere}`,
     );
   }
   // Reading a pipe could block.
-  if (!statSync(file).isFile()) throw new JoomlaConfigurationError(`${file} is not a file.`);
+  if (!statSync(file).isFile()) throw new ConfigError(`${file} is not a file.`);
   const bytes = readBytes(
     file,
     `Let the user this service runs as read it, for example through the web server's group.`,
   );
-  if (bytes.length === 0)
-    throw new JoomlaConfigurationError(`${file} is empty. Finish the installation of Joomla first.`);
-  if (!isUtf8(bytes)) throw new JoomlaConfigurationError(`${file} is not in UTF-8. Save it in UTF-8.`);
+  if (bytes.length === 0) throw new ConfigError(`${file} is empty. Finish the installation of Joomla first.`);
+  if (!isUtf8(bytes)) throw new ConfigError(`${file} is not in UTF-8. Save it in UTF-8.`);
   try {
     return parseConfigurationPhp(bytes.toString('utf8'));
   } catch (error) {
-    if (error instanceof JoomlaConfigurationError)
-      throw new JoomlaConfigurationError(`${file}, ${error.message}`, { cause: error });
+    if (error instanceof ConfigError) throw new ConfigError(`${file}, ${error.message}`, { cause: error });
     throw error;
   }
 }
@@ -227,7 +223,7 @@ function readBytes(file: string, remedy: string): Buffer {
     return readFileSync(file);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    throw new JoomlaConfigurationError(`${file} cannot be read (${code}). ${remedy}`, { cause: error });
+    throw new ConfigError(`${file} cannot be read (${code}). ${remedy}`, { cause: error });
   }
 }
 
@@ -236,13 +232,13 @@ function text(values: Configuration, file: string, name: string): string {
   const value = values.get(name) ?? '';
   if (typeof value === 'string') return value;
   if (Number.isSafeInteger(value)) return String(value);
-  throw new JoomlaConfigurationError(`${file}: $${name} must be a string in single quotes.`);
+  throw new ConfigError(`${file}: $${name} must be a string in single quotes.`);
 }
 
 function required(values: Configuration, file: string, name: string): string {
   const value = text(values, file, name);
   if (value === '')
-    throw new JoomlaConfigurationError(
+    throw new ConfigError(
       `${file}: $${name} is missing or empty. Set it in Joomla's Global Configuration (Server, Database). ${OTHER_DATABASE}`,
     );
   return value;
@@ -280,12 +276,7 @@ function readSiteTls(values: Configuration, file: string, root: string): TlsSett
   const written = (part: TlsPart) => text(values, file, TLS_PROPERTIES[part]).trim() || undefined;
   // Without verification, PHP does not open the authorities file either.
   const verify = isTrue(values.get('dbsslverifyservercert'));
-  try {
-    return readTls({ verify, written, base: root }, (part) => `$${TLS_PROPERTIES[part]} of ${file}`);
-  } catch (error) {
-    if (error instanceof TlsError) throw new JoomlaConfigurationError(error.message, { cause: error });
-    throw error;
-  }
+  return readTls({ verify, written, base: root }, (part) => `$${TLS_PROPERTIES[part]} of ${file}`);
 }
 
 const TLS_PROPERTIES: Record<TlsPart, string> = {
@@ -442,7 +433,7 @@ function describe(cursor: Cursor): string {
 
 function fail(cursor: Cursor, message: string): never {
   const line = cursor.source.slice(0, cursor.at).split(/\r\n|\r|\n/).length;
-  throw new JoomlaConfigurationError(`line ${line}: ${message}`);
+  throw new ConfigError(`line ${line}: ${message}`);
 }
 
 function knownZone(name: string | undefined): string | undefined {

@@ -11,7 +11,7 @@ import { withGiven, type Remembered, type Requirements } from './remembered';
 import { renderUpdateXml } from './render';
 import { readSettings, type GivenSettings, type KnownProduct } from './settings';
 
-export interface WrittenUpdate extends Requirements {
+interface WrittenUpdate extends Requirements {
   version: string;
   tag: Stability;
 }
@@ -82,7 +82,7 @@ export async function requireUpdateXmlSettings(
   await requirePlace(settings.out, own);
 }
 
-export interface PlannedXml extends Omit<WrittenXml, 'leftBehind'> {
+interface PlannedXml extends Omit<WrittenXml, 'leftBehind'> {
   product: KnownProduct;
   /** the name in LICENSING_XML_DIR; undefined: the file lies elsewhere */
   file: string | undefined;

@@ -71,7 +71,7 @@ export async function unpack(
   }
 }
 
-export interface HashCheck {
+interface HashCheck {
   checked: string[];
   wrong: { name: string; expected: string; actual: string } | undefined;
 }

@@ -4,6 +4,7 @@ import { request as requestHttps, type RequestOptions } from 'node:https';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { domainToASCII } from 'node:url';
+import { CodedError, isCoded } from '../../errors';
 import { trialUserAgent } from './agent';
 
 /**
@@ -24,12 +25,6 @@ export interface Answer {
   took: number;
 }
 
-/** There was no answer. The message is what Joomla shows after "Error connecting to the server: ". */
-export class NoAnswer extends Error {}
-
-/** The body is larger than allowed. The message is the end of a sentence. */
-export class TooLarge extends Error {}
-
 /** Joomla's time-out for an update XML (UpdateAdapter), milliseconds. */
 export const XML_TIMEOUT = 20_000;
 
@@ -38,7 +33,7 @@ const MALFORMED = 'URL using bad/illegal format or missing URL';
 const MAX_REDIRECTS = 20;
 const MAX_BODY_IN_MEMORY = 10_000_000;
 
-export interface FetchOptions {
+interface FetchOptions {
   /** the Joomla version in the User-Agent */
   joomla: string;
   /** authorities for the certificate; undefined: Node's own */
@@ -51,7 +46,7 @@ export interface FetchOptions {
   maxBytes?: number | undefined;
 }
 
-/** @throws NoAnswer, TooLarge */
+/** @throws NO_ANSWER, TOO_LARGE */
 export async function fetchAsJoomla(address: string, options: FetchOptions): Promise<Answer> {
   const started = performance.now();
   const signal = AbortSignal.timeout(options.timeout);
@@ -63,7 +58,7 @@ export async function fetchAsJoomla(address: string, options: FetchOptions): Pro
     if (status >= 300 && status < 400 && location !== undefined) {
       response.destroy();
       if (redirects.length === MAX_REDIRECTS)
-        throw new NoAnswer(`Maximum (${MAX_REDIRECTS}) redirects followed`);
+        throw new CodedError('NO_ANSWER', `Maximum (${MAX_REDIRECTS}) redirects followed`);
       url = follow(url, location);
       redirects.push(writeAddress(url));
       continue;
@@ -93,7 +88,7 @@ function readAddress(address: string): Address {
   const [, userInfo, host, port] =
     /^(?:([^@]*)@)?(\[[^\]]*\]|[^:@]*)(?::([0-9]+))?$/.exec(authority ?? '') ?? [];
   const ascii = host?.startsWith('[') ? host : domainToASCII(host ?? '');
-  if (scheme === undefined || !ascii || plain.includes(' ')) throw new NoAnswer(MALFORMED);
+  if (scheme === undefined || !ascii || plain.includes(' ')) throw new CodedError('NO_ANSWER', MALFORMED);
   return {
     secure: scheme.toLowerCase() === 'https',
     userInfo,
@@ -110,9 +105,9 @@ function writeAddress({ secure, host, port, target }: Address): string {
 
 function follow(from: Address, location: string): Address {
   const next = URL.canParse(location, writeAddress(from)) ? new URL(location, writeAddress(from)) : undefined;
-  if (next === undefined) throw new NoAnswer(MALFORMED);
+  if (next === undefined) throw new CodedError('NO_ANSWER', MALFORMED);
   if (!['http:', 'https:'].includes(next.protocol))
-    throw new NoAnswer(`Protocol "${next.protocol.slice(0, -1)}" not supported`);
+    throw new CodedError('NO_ANSWER', `Protocol "${next.protocol.slice(0, -1)}" not supported`);
   return readAddress(next.href);
 }
 
@@ -143,7 +138,7 @@ function send(
     );
     // Joomla does not send this header.
     request.removeHeader('Connection');
-    request.on('error', (error) => reject(new NoAnswer(inCurlsWords(error, address))));
+    request.on('error', (error) => reject(new CodedError('NO_ANSWER', inCurlsWords(error, address))));
     request.end();
   });
 }
@@ -169,18 +164,23 @@ async function receive(
       : createWriteStream(file);
   response.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (size > maxBytes) response.destroy(new TooLarge(`more than ${describeBytes(maxBytes)} are sent`));
+    if (size > maxBytes)
+      response.destroy(new CodedError('TOO_LARGE', `more than ${describeBytes(maxBytes)} are sent`));
   });
   try {
     await pipeline(response, sink, { signal });
     return size;
   } catch (error) {
-    if (error instanceof TooLarge) throw error;
+    if (isCoded(error, 'TOO_LARGE')) throw error;
     if (signal.aborted)
-      throw new NoAnswer(`Operation timed out after ${timeout} milliseconds with ${size} bytes received`);
+      throw new CodedError(
+        'NO_ANSWER',
+        `Operation timed out after ${timeout} milliseconds with ${size} bytes received`,
+      );
     if (response.complete) throw error;
     const length = Number(response.headers['content-length']);
-    throw new NoAnswer(
+    throw new CodedError(
+      'NO_ANSWER',
       Number.isNaN(length)
         ? 'transfer closed with outstanding read data remaining'
         : `transfer closed with ${length - size} bytes remaining to read`,

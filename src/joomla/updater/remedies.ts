@@ -72,7 +72,7 @@ export function remedyForStatus(
   return `Joomla takes 200 alone, and this is ${status}: find what answers so, a cache or a proxy before the service.`;
 }
 
-/** For a package without an answer, by the NoAnswer's message. `key` is as Joomla stores it. */
+/** For a package without an answer, by the NO_ANSWER's message. `key` is as Joomla stores it. */
 export function remedyForNoAnswer(message: string, downloadUrl: string, key: string): string {
   if (message.startsWith('URL using'))
     return /\s/.test(phpTrim(downloadUrl)) || !/\s/.test(key)

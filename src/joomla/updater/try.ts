@@ -2,15 +2,16 @@ import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isCoded } from '../../errors';
 import { onInterrupt } from '../../process/interrupts';
 import { compareVersions } from '../../licensing/versions';
 import { appendKey, describeRedirect, keyRemover, SHOWN_KEY, storedKey } from './download-key';
 import { checkHashes, FAULTS_OF_PACKAGE, fileName, remarksOnManifest, unpack } from './downloaded-package';
-import { fetchAsJoomla, NoAnswer, TooLarge, XML_TIMEOUT, type Answer } from './fetch';
+import { fetchAsJoomla, XML_TIMEOUT, type Answer } from './fetch';
 import { chooseUpdate, compareWithInstalled, type Site } from './offer';
 import { REMEDY_FOR_TOO_LARGE, remedyForNoAnswer, remedyForStatus, remedyForXml } from './remedies';
 import { describeFaults, findContentFaults } from '../package-contents';
-import { MalformedXml, parseXml, TooMuchXml } from '../xml';
+import { parseXml } from '../xml';
 import { readUpdates, type XmlUpdate } from './xml-updates';
 
 /**
@@ -24,7 +25,7 @@ export interface Step {
   text: string;
 }
 
-export interface Verdict {
+export interface UpdateVerdict {
   steps: Step[];
   /** whether the administrator sees the update in the list */
   offered: boolean;
@@ -58,7 +59,7 @@ export async function tryUpdate(
   typedKey: string,
   site: Site,
   limits: Partial<Limits> = {},
-): Promise<Verdict> {
+): Promise<UpdateVerdict> {
   return withTemporaryFile('licensing-try-', async (file) =>
     redact(await walk(address.trim(), { typedKey, site, limits: { ...LIMITS, ...limits }, file }), typedKey),
   );
@@ -83,13 +84,13 @@ interface Attempt {
 }
 
 interface Recorder {
-  verdict: Verdict;
+  verdict: UpdateVerdict;
   step: (name: string, text: string, result?: Step['result']) => void;
   fail: (name: string, text: string, messages: string[], remedy: string) => undefined;
 }
 
 function createRecorder(): Recorder {
-  const verdict: Verdict = {
+  const verdict: UpdateVerdict = {
     steps: [],
     offered: false,
     installed: false,
@@ -111,7 +112,7 @@ function createRecorder(): Recorder {
   };
 }
 
-async function walk(address: string, attempt: Attempt): Promise<Verdict> {
+async function walk(address: string, attempt: Attempt): Promise<UpdateVerdict> {
   const recorder = createRecorder();
   const { verdict } = recorder;
   const { site } = attempt;
@@ -166,20 +167,20 @@ async function askForXml(
       remedy: remedyForXml(answer.status, url),
     };
   } catch (error) {
-    if (error instanceof MalformedXml)
+    if (isCoded(error, 'MALFORMED_XML'))
       return {
         failed: `${url}: it is not XML: ${error.message}`,
         messages: [`warning: Update: :Extension: Could not parse ${url}`],
         remedy: 'Write the update XML again ("licensing update-xml write") and put it there unchanged.',
       };
-    if (error instanceof TooMuchXml)
+    if (isCoded(error, 'TOO_MUCH_XML'))
       return {
         failed: `${url}: ${error.message}`,
         messages: [],
         remedy:
           'Write the update XML again ("licensing update-xml write"): it leaves out what no site is offered.',
       };
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!isCoded(error, 'NO_ANSWER')) throw error;
     return {
       failed: `${url}: ${error.message}`,
       messages: [`warning: Update: Could not open update site #ID "NAME", URL: ${url}`],
@@ -304,9 +305,9 @@ async function fetchPackage(
       maxBytes: limits.packageBytes,
     });
   } catch (error) {
-    if (error instanceof TooLarge)
+    if (isCoded(error, 'TOO_LARGE'))
       return fail('Download', `${error.message}; the rest is not received`, [], REMEDY_FOR_TOO_LARGE);
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!isCoded(error, 'NO_ANSWER')) throw error;
     const { message } = error;
     return failed(message, message, remedyForNoAnswer(message, downloadUrl, key));
   }
@@ -379,7 +380,7 @@ function firstLine(body: Buffer): string {
   return line === '' ? '' : ` "${Array.from(line).slice(0, 120).join('')}"`;
 }
 
-function redact(verdict: Verdict, typedKey: string): Verdict {
+function redact(verdict: UpdateVerdict, typedKey: string): UpdateVerdict {
   const clean = keyRemover(typedKey);
   return {
     ...verdict,
@@ -422,9 +423,9 @@ export async function checkPackage(
       );
     });
   } catch (error) {
-    if (error instanceof TooLarge)
+    if (isCoded(error, 'TOO_LARGE'))
       return { problem: `The package is not examined: ${error.message}.`, remedy: REMEDY_FOR_TOO_LARGE };
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!isCoded(error, 'NO_ANSWER')) throw error;
     return {
       problem: clean(`The package cannot be fetched: ${error.message}.`),
       remedy: remedyForNoAnswer(error.message, downloadUrl, key),

@@ -1,3 +1,5 @@
+import { CodedError } from '../../errors';
+
 /**
  * Group commit: items that arrive during a batch form the next one, so under load batches grow and share a statement's
  * cost. If all callers shared one batch, this process would be idle while it runs. So a batch takes only half of them,
@@ -16,10 +18,8 @@ const DEFAULTS: BatchOptions = { maxItems: 200, maxWaiting: 5_000 };
 const LEAST_HALF = 16;
 
 /** Too many items wait: a quick refusal is better than an answer that comes too late. */
-export class BusyError extends Error {
-  constructor() {
-    super('Too many requests are waiting for the database.');
-  }
+export function busy(): CodedError {
+  return new CodedError('BUSY', 'Too many requests are waiting for the database.');
 }
 
 /**
@@ -69,7 +69,7 @@ export function createBatches<Item, Answer>(
   return (item) =>
     new Promise((resolve, reject) => {
       if (waiting.length >= maxWaiting) {
-        reject(new BusyError());
+        reject(busy());
         return;
       }
       waiting.push({ item, resolve, reject });

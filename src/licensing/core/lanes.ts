@@ -1,5 +1,5 @@
 import { Semaphore, withTimeout } from 'async-mutex';
-import { BusyError, createBatches, type BatchOptions } from './batches';
+import { busy, createBatches, type BatchOptions } from './batches';
 
 /**
  * Work on a locked licence waits in the licence's lane. A lane runs one batch at a time, and only a few lanes run at
@@ -20,7 +20,7 @@ export function createLanes<Item, Answer>(
   atOnce: number,
   work: (items: Item[]) => Promise<Answer[]>,
 ): Lanes<Item, Answer> {
-  const turns = withTimeout(new Semaphore(atOnce), TURN_TIMEOUT_MS, new BusyError());
+  const turns = withTimeout(new Semaphore(atOnce), TURN_TIMEOUT_MS, busy());
   const lanes = new Map<number, { waiting: number; submit: (item: Item) => Promise<Answer> }>();
   const open = () => ({
     waiting: 0,

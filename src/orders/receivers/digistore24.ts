@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { decodeHTMLStrict } from 'entities';
+import { InvalidRequestError } from '../../errors';
 import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
-import { MessageError, type Delivery, type Link, type Receiver, type Told, type ToldEvent } from './receiver';
+import type { Delivery, Link, Receiver, MessageContent, ContentEvent } from './receiver';
 import { isAmong } from './signature';
 
 /**
@@ -58,9 +59,9 @@ function signatureOf(form: Map<string, string>, secret: string, decode: (value: 
   return hash.digest('hex').toUpperCase();
 }
 
-type Read = Omit<Told, 'id' | 'type'>;
+type OneContent = Omit<MessageContent, 'id' | 'type'>;
 
-function readForm(form: Map<string, string>, type: string, at: Date): Read {
+function readForm(form: Map<string, string>, type: string, at: Date): OneContent {
   const transaction = form.get('transaction_id') || undefined;
   const test = (form.get('api_mode') || 'live') !== 'live';
   const shared = { at, test, eventId: `${type}:${transaction ?? itemOf(form)}` };
@@ -94,9 +95,9 @@ function readForm(form: Map<string, string>, type: string, at: Date): Read {
 
 function readPayment(
   form: Map<string, string>,
-  shared: Pick<ToldEvent, 'at' | 'test' | 'eventId'>,
+  shared: Pick<ContentEvent, 'at' | 'test' | 'eventId'>,
   transaction: string | undefined,
-): Read {
+): OneContent {
   const number = orderOf(form);
   const links: Link[] =
     transaction === undefined ? [] : [{ key: transaction, order: number, paid: amountOf(form) }];
@@ -119,7 +120,7 @@ function readPayment(
 
 function orderOf(form: Map<string, string>): string {
   const order = form.get('order_id');
-  if (!order) throw new MessageError('"order_id" is missing.');
+  if (!order) throw new InvalidRequestError('"order_id" is missing.');
   return order;
 }
 

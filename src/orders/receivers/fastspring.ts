@@ -10,7 +10,8 @@ import {
   textAt,
   valueAt,
 } from './json';
-import { MessageError, type Receiver, type Told, type ToldEvent } from './receiver';
+import { InvalidRequestError } from '../../errors';
+import { type Receiver, type MessageContent, type ContentEvent } from './receiver';
 import { secretsOfChoice } from './secrets';
 import { hmac, isAmong } from './signature';
 
@@ -29,7 +30,7 @@ export const fastspring: Receiver = {
 
   split(delivery) {
     const events = listAt(parseObject(delivery.body), 'events');
-    if (events.length === 0) throw new MessageError('"events" is missing.');
+    if (events.length === 0) throw new InvalidRequestError('"events" is missing.');
     return events.map((event) => ({ ...delivery, body: Buffer.from(JSON.stringify(event)) }));
   },
 
@@ -40,7 +41,7 @@ export const fastspring: Receiver = {
     const read = READERS.get(type);
     if (read === undefined) return { id, type, note: 'unused' };
     const created = numberAt(message, 'created');
-    if (created === undefined) throw new MessageError('"created" is missing.');
+    if (created === undefined) throw new InvalidRequestError('"created" is missing.');
     const event = { at: new Date(created), test: valueAt(message, 'live') === false };
     return { id, type, ...read({ object: valueAt(message, 'data'), event }) };
   },
@@ -48,12 +49,12 @@ export const fastspring: Receiver = {
 
 interface About {
   object: unknown;
-  event: Pick<ToldEvent, 'at' | 'test'>;
+  event: Pick<ContentEvent, 'at' | 'test'>;
 }
 
-type Read = Omit<Told, 'id' | 'type'>;
+type OneContent = Omit<MessageContent, 'id' | 'type'>;
 
-const READERS = new Map<string, (about: About) => Read>([
+const READERS = new Map<string, (about: About) => OneContent>([
   ['order.completed', readOrder],
   ['subscription.charge.completed', readCharge],
   ['subscription.charge.failed', readFailedCharge],
@@ -68,11 +69,11 @@ function thingAt(value: unknown, name: string): string | undefined {
 
 function requireThing(value: unknown, name: string): string {
   const found = thingAt(value, name);
-  if (found === undefined) throw new MessageError(`"${name}" is missing.`);
+  if (found === undefined) throw new InvalidRequestError(`"${name}" is missing.`);
   return found;
 }
 
-function readOrder({ object, event }: About): Read {
+function readOrder({ object, event }: About): OneContent {
   const order = requireId(object, 'order');
   const items = listAt(object, 'items');
   const subscriptions = items.flatMap((item) => thingAt(item, 'subscription') ?? []);
@@ -93,7 +94,7 @@ function readOrder({ object, event }: About): Read {
 function itemOf(item: unknown) {
   const product = thingAt(item, 'product');
   const line = thingAt(item, 'subscription') ?? product;
-  if (line === undefined) throw new MessageError('An item has no product.');
+  if (line === undefined) throw new InvalidRequestError('An item has no product.');
   return {
     line,
     ids: [line, product ?? []].flat(),
@@ -108,14 +109,14 @@ function nextOf(subscription: unknown): { paidUntil?: Date } {
   return next === undefined ? {} : { paidUntil: new Date(next) };
 }
 
-function buyerOf(object: unknown): ToldEvent['customer'] {
+function buyerOf(object: unknown): ContentEvent['customer'] {
   const buyer = valueAt(object, 'customer') ?? valueAt(object, 'account', 'contact');
   const name = [textAt(buyer, 'first'), textAt(buyer, 'last')].filter(Boolean).join(' ');
   return customerOf(textAt(buyer, 'email'), name || undefined, textAt(object, 'language'));
 }
 
 /** A renewal, or the price of a change for the rest of the period: both are paid until the next charge. */
-function readCharge({ object, event }: About): Read {
+function readCharge({ object, event }: About): OneContent {
   const subscription = requireThing(object, 'subscription');
   const payment = requireThing(object, 'order');
   const whole = valueAt(object, 'subscription');
@@ -138,18 +139,18 @@ function readCharge({ object, event }: About): Read {
   };
 }
 
-function readFailedCharge({ object, event }: About): Read {
+function readFailedCharge({ object, event }: About): OneContent {
   return {
     event: { ...event, event: 'payment_failed', order: { of: requireThing(object, 'subscription') } },
   };
 }
 
-function readEnd({ object, event }: About): Read {
+function readEnd({ object, event }: About): OneContent {
   const of = idAt(object, 'id') ?? requireThing(object, 'subscription');
   return { event: { ...event, event: 'subscription_ended', order: { of } } };
 }
 
-function readReturn({ object, event }: About): Read {
+function readReturn({ object, event }: About): OneContent {
   const original = valueAt(object, 'original');
   const of = textAt(object, 'original') ?? idAt(original, 'order') ?? requireId(original, 'id');
   const [returned, total] = [numberAt(object, 'totalReturn'), numberAt(original, 'total')];

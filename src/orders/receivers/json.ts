@@ -1,18 +1,18 @@
 import { isStorable } from '../../licensing/timestamps';
-import { MessageError } from './receiver';
+import { InvalidRequestError } from '../../errors';
 
 /** Reads a sender's JSON, whose shape differs between its versions: what is not there, or of another type, is undefined. */
 
-/** @throws MessageError when it is not a JSON object */
+/** @throws InvalidRequestError when it is not a JSON object */
 export function parseObject(body: Buffer): object {
   let value: unknown;
   try {
     value = JSON.parse(body.toString('utf8'));
   } catch {
-    throw new MessageError('The body is not JSON.');
+    throw new InvalidRequestError('The body is not JSON.');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new MessageError('The body is not a JSON object.');
+    throw new InvalidRequestError('The body is not a JSON object.');
   return value;
 }
 
@@ -42,24 +42,24 @@ export function listAt(value: unknown, ...path: (string | number)[]): unknown[] 
   return Array.isArray(found) ? (found as unknown[]) : [];
 }
 
-/** @throws MessageError */
+/** @throws InvalidRequestError */
 export function requireText(value: unknown, ...path: (string | number)[]): string {
   const found = textAt(value, ...path);
-  if (found === undefined) throw new MessageError(`"${path.join('.')}" is missing.`);
+  if (found === undefined) throw new InvalidRequestError(`"${path.join('.')}" is missing.`);
   return found;
 }
 
-/** Seconds since 1970. @throws MessageError */
+/** Seconds since 1970. @throws InvalidRequestError */
 export function requireSeconds(value: unknown, ...path: (string | number)[]): Date {
   const found = numberAt(value, ...path);
-  if (found === undefined) throw new MessageError(`"${path.join('.')}" is missing.`);
+  if (found === undefined) throw new InvalidRequestError(`"${path.join('.')}" is missing.`);
   return new Date(found * 1000);
 }
 
-/** @throws MessageError */
+/** @throws InvalidRequestError */
 export function requireTime(value: unknown, ...path: (string | number)[]): Date {
   const time = timeAt(value, ...path);
-  if (time === undefined) throw new MessageError(`"${path.join('.')}" is not a time.`);
+  if (time === undefined) throw new InvalidRequestError(`"${path.join('.')}" is not a time.`);
   return time;
 }
 
@@ -78,10 +78,10 @@ export function idAt(value: unknown, ...path: (string | number)[]): string | und
     : textAt(value, ...path);
 }
 
-/** @throws MessageError */
+/** @throws InvalidRequestError */
 export function requireId(value: unknown, ...path: (string | number)[]): string {
   const found = idAt(value, ...path);
-  if (found === undefined) throw new MessageError(`"${path.join('.')}" is missing.`);
+  if (found === undefined) throw new InvalidRequestError(`"${path.join('.')}" is missing.`);
   return found;
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { customerOf } from './customer';
 import { numberAt, parseObject, requireId, requireText, requireTime, textAt, timeAt, valueAt } from './json';
-import type { Receiver, Told, ToldEvent } from './receiver';
+import type { Receiver, MessageContent, ContentEvent } from './receiver';
 import { secretsOfChoice } from './secrets';
 import { hmac, isAmong } from './signature';
 
@@ -37,9 +37,9 @@ interface About {
   test: boolean;
 }
 
-type Read = Omit<Told, 'id' | 'type'>;
+type OneContent = Omit<MessageContent, 'id' | 'type'>;
 
-const READERS = new Map<string, (about: About) => Read>([
+const READERS = new Map<string, (about: About) => OneContent>([
   ['order_created', readOrder],
   ['order_refunded', readOrderRefund],
   ['subscription_created', readBeginning],
@@ -60,7 +60,7 @@ const keyOf = (subscription: string) => `subscription-${subscription}`;
 /** A subscription's first invoice is paid by its order. */
 const firstPaymentOf = (subscription: string) => `first-of-${keyOf(subscription)}`;
 
-function readOrder({ id, object, at, test }: About): Read {
+function readOrder({ id, object, at, test }: About): OneContent {
   const key = paymentOfOrder(id);
   const links = [{ key, order: id, paid: numberAt(object, 'total') }];
   const status = textAt(object, 'status');
@@ -82,11 +82,11 @@ function readOrder({ id, object, at, test }: About): Read {
   };
 }
 
-function buyerOf(object: unknown): ToldEvent['customer'] {
+function buyerOf(object: unknown): ContentEvent['customer'] {
   return customerOf(textAt(object, 'user_email'), textAt(object, 'user_name'));
 }
 
-function readOrderRefund({ id, object, at, test }: About): Read {
+function readOrderRefund({ id, object, at, test }: About): OneContent {
   const refunded = numberAt(object, 'refunded_amount');
   return {
     event: {
@@ -105,7 +105,7 @@ function isPartOf(object: unknown): boolean {
 }
 
 /** Says until when the order pays, which the order itself does not. */
-function readBeginning({ id, object, at, test }: About): Read {
+function readBeginning({ id, object, at, test }: About): OneContent {
   const order = requireId(object, 'order_id');
   const payment = paymentOfOrder(order);
   return {
@@ -136,7 +136,7 @@ function endOf(object: unknown): Date | undefined {
 }
 
 /** It comes with every change. What is not paid, as while a card fails, moves no end. */
-function readChange({ object, at, test }: About): Read {
+function readChange({ object, at, test }: About): OneContent {
   if (!['active', 'on_trial', 'cancelled'].includes(textAt(object, 'status') ?? ''))
     return { note: 'unused' };
   const order = { number: requireId(object, 'order_id') };
@@ -147,7 +147,7 @@ function readChange({ object, at, test }: About): Read {
   return { event: { event: 'upgraded', at, test, eventId, order, lines: [told] } };
 }
 
-function readEnd({ object, at, test }: About): Read {
+function readEnd({ object, at, test }: About): OneContent {
   return {
     event: { event: 'subscription_ended', at, test, order: { number: requireId(object, 'order_id') } },
   };
@@ -163,7 +163,7 @@ function invoiceOf({ id, object, at, test }: About) {
   };
 }
 
-function readPayment(about: About): Read {
+function readPayment(about: About): OneContent {
   const { isFirst, event } = invoiceOf(about);
   if (isFirst) return { note: 'first_payment' };
   // A change that is paid at once is told by `subscription_updated`.
@@ -171,12 +171,12 @@ function readPayment(about: About): Read {
   return { event: { ...event, event: 'renewed', eventId: event.payment, renewsItself: true } };
 }
 
-function readFailedPayment(about: About): Read {
+function readFailedPayment(about: About): OneContent {
   const { isFirst, event } = invoiceOf(about);
   return isFirst ? { note: 'unpaid' } : { event: { ...event, event: 'payment_failed' } };
 }
 
-function readPaymentRefund(about: About): Read {
+function readPaymentRefund(about: About): OneContent {
   const { isFirst, event, subscription } = invoiceOf(about);
   const refunded = numberAt(about.object, 'refunded_amount');
   const eventId = `${event.payment}:refund:${refunded ?? ''}`;

@@ -1,7 +1,7 @@
 import type { LineMessage } from '../message';
 import { customerOf } from './customer';
 import { listAt, numberAt, parseObject, requireText, requireTime, textAt, timeAt, valueAt } from './json';
-import type { Receiver, Told, ToldEvent } from './receiver';
+import type { Receiver, MessageContent, ContentEvent } from './receiver';
 import { secretsLike } from './secrets';
 import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
 
@@ -35,9 +35,9 @@ export const paddle: Receiver = {
 
 const TRIED_FOR_MS = 3 * 24 * 60 * 60 * 1000 + FIVE_MINUTES_MS;
 
-type Read = Omit<Told, 'id' | 'type'>;
+type OneContent = Omit<MessageContent, 'id' | 'type'>;
 
-const READERS = new Map<string, (data: unknown, at: Date) => Read>([
+const READERS = new Map<string, (data: unknown, at: Date) => OneContent>([
   ['transaction.completed', readTransaction],
   ['adjustment.created', readAdjustment],
   ['adjustment.updated', readAdjustment],
@@ -46,7 +46,7 @@ const READERS = new Map<string, (data: unknown, at: Date) => Read>([
   ['customer.updated', readCustomer],
 ]);
 
-function readTransaction(data: unknown, at: Date): Read {
+function readTransaction(data: unknown, at: Date): OneContent {
   const transaction = requireText(data, 'id');
   const origin = textAt(data, 'origin') ?? '';
   const subscription = textAt(data, 'subscription_id');
@@ -57,7 +57,10 @@ function readTransaction(data: unknown, at: Date): Read {
   if (origin === 'subscription_payment_method_change') return { links, note: 'links' };
   const items = itemsOf(data);
   const shared = {
-    ...{ at, eventId: transaction, order: { number }, payment: transaction },
+    at,
+    eventId: transaction,
+    order: { number },
+    payment: transaction,
     ...(subscription !== undefined && !isBeside && { renewsItself: true }),
   };
   const recurring = items.filter(({ once }) => !once);
@@ -80,7 +83,9 @@ function readTransaction(data: unknown, at: Date): Read {
   return {
     links,
     event: {
-      ...{ ...shared, event: 'paid', customerId: textAt(data, 'customer_id') },
+      ...shared,
+      event: 'paid',
+      customerId: textAt(data, 'customer_id'),
       customer: customerOf(textAt(data, 'custom_data', 'email')),
       lines: items,
     },
@@ -112,13 +117,13 @@ function lineOf(item: unknown, items: unknown[]): string {
   return (isAlone ? product : undefined) ?? requireText(item, 'price', 'id');
 }
 
-const ADJUSTMENTS = new Map<string, ToldEvent['event']>([
+const ADJUSTMENTS = new Map<string, ContentEvent['event']>([
   ['refund', 'refunded'],
   ['chargeback', 'charged_back'],
   ['chargeback_reverse', 'chargeback_reversed'],
 ]);
 
-function readAdjustment(data: unknown, at: Date): Read {
+function readAdjustment(data: unknown, at: Date): OneContent {
   const event = ADJUSTMENTS.get(textAt(data, 'action') ?? '');
   if (event === undefined) return { note: 'unused' };
   if (textAt(data, 'status') !== 'approved') return { note: 'not_final' };
@@ -136,11 +141,11 @@ function isFull(adjustment: unknown): boolean {
   return items.length > 0 && items.every((item) => textAt(item, 'type') === 'full');
 }
 
-function readEnd(data: unknown, at: Date): Read {
+function readEnd(data: unknown, at: Date): OneContent {
   return { event: { event: 'subscription_ended', at, order: { number: requireText(data, 'id') } } };
 }
 
-function readCustomer(data: unknown, at: Date): Read {
+function readCustomer(data: unknown, at: Date): OneContent {
   const customer = customerOf(textAt(data, 'email'));
   if (customer === undefined) return { note: 'unused' };
   return { note: 'links', links: [{ key: requireText(data, 'id'), email: customer.email, at }] };

@@ -16,11 +16,11 @@ export interface Receiver {
   ping?: { contentType: string; body: RegExp };
   /** Messages are taken, without effect, until the secret is known: the sender would give up. */
   takesBeforeSecret?: true;
-  verify(delivery: Delivery, secret: string, now: Date): Verdict;
-  /** The messages of a body that has several. @throws MessageError when it has none */
+  verify(delivery: Delivery, secret: string, now: Date): SignatureVerdict;
+  /** The messages of a body that has several. @throws InvalidRequestError when it has none */
   split?(delivery: Delivery): Delivery[];
-  /** Called with a verified body. @throws MessageError when it is not what this sender sends */
-  read(delivery: Delivery, context: ReadContext): Told;
+  /** Called with a verified body. @throws InvalidRequestError when it is not what this sender sends */
+  read(delivery: Delivery, context: ReadContext): MessageContent;
   /** The secret in what was copied from the sender's settings. */
   cleanSecret?(copied: string): string;
   /** What a text looks like that cannot be one of this sender's secrets; undefined: it can. */
@@ -38,9 +38,9 @@ export interface Delivery {
 }
 
 /** `old`: the signature is right, but made too long ago, or ahead of this machine's clock. */
-export type Verdict = 'right' | 'wrong' | 'old';
+export type SignatureVerdict = 'right' | 'wrong' | 'old';
 
-export interface ReadContext {
+interface ReadContext {
   /** the receiver's name, which is the shop's */
   shop: string;
   now: Date;
@@ -49,7 +49,7 @@ export interface ReadContext {
 }
 
 /** What a message tells. */
-export interface Told {
+export interface MessageContent {
   /** the sender's own id of the message: deliveries of the same one have the same */
   id: string;
   /** the sender's name of what it tells */
@@ -58,9 +58,9 @@ export interface Told {
   note?: Note | undefined;
   /** with a note: money is concerned, and it cannot be told what for. It is shown until somebody acts */
   unmatched?: boolean | undefined;
-  event?: ToldEvent | undefined;
+  event?: ContentEvent | undefined;
   /** what it tells besides of the same order */
-  also?: ToldEvent[];
+  also?: ContentEvent[];
   links?: Link[];
 }
 
@@ -77,7 +77,7 @@ export const NOTES = [
 ] as const;
 export type Note = (typeof NOTES)[number];
 
-export interface ToldEvent extends Omit<OrderMessage, 'shop' | 'order'> {
+export interface ContentEvent extends Omit<OrderMessage, 'shop' | 'order'> {
   order: OrderReference;
   /** the sender's id of the customer, whose address another message tells */
   customerId?: string | undefined;
@@ -86,7 +86,7 @@ export interface ToldEvent extends Omit<OrderMessage, 'shop' | 'order'> {
 }
 
 /** An order by its number, or by the sender's id of something that belongs to it, such as a payment. */
-export type OrderReference =
+type OrderReference =
   | { number: string }
   /** `refunded`: in hundredths of the currency; less than what was paid is a part */
   | { of: string; refunded?: number | undefined };
@@ -97,6 +97,3 @@ export type Link =
   | { key: string; other: string }
   /** `at`: when the customer had this address */
   | { key: string; email: string; at: Date };
-
-/** The body is signed, but not what this sender sends. The message is for the sender's log. */
-export class MessageError extends Error {}

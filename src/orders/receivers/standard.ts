@@ -1,5 +1,6 @@
+import { InvalidRequestError } from '../../errors';
 import { parseObject, requireText, valueAt } from './json';
-import { MessageError, type Receiver } from './receiver';
+import type { Receiver } from './receiver';
 import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh } from './signature';
 
@@ -31,7 +32,7 @@ export const standard: Receiver = {
     const data = valueAt(message, 'data');
     const id = header('webhook-id') ?? '';
     if (!type.startsWith('order.')) return { id, type, note: 'unused' };
-    if (typeof data !== 'object' || data === null) throw new MessageError('"data" must be an object.');
+    if (typeof data !== 'object' || data === null) throw new InvalidRequestError('"data" must be an object.');
     const event = type.slice('order.'.length);
     requireSame(valueAt(data, 'shop'), shop, 'shop');
     requireSame(valueAt(data, 'event'), event, 'event');
@@ -52,5 +53,5 @@ function keyOf(secret: string): Buffer {
 
 function requireSame(given: unknown, expected: string, field: string): void {
   if (given !== undefined && given !== expected)
-    throw new MessageError(`"data.${field}" must be "${expected}", or left out.`);
+    throw new InvalidRequestError(`"data.${field}" must be "${expected}", or left out.`);
 }

@@ -10,7 +10,7 @@ import {
   textAt,
   valueAt,
 } from './json';
-import type { Link, Receiver, Told, ToldEvent } from './receiver';
+import type { Link, Receiver, MessageContent, ContentEvent } from './receiver';
 import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh, partsOf } from './signature';
 
@@ -51,12 +51,12 @@ export const stripe: Receiver = {
 interface About {
   /** what the message is about */
   object: unknown;
-  event: Pick<ToldEvent, 'at' | 'eventId' | 'test'>;
+  event: Pick<ContentEvent, 'at' | 'eventId' | 'test'>;
 }
 
-type Read = Omit<Told, 'id' | 'type'>;
+type OneContent = Omit<MessageContent, 'id' | 'type'>;
 
-const READERS = new Map<string, (about: About) => Read>([
+const READERS = new Map<string, (about: About) => OneContent>([
   ['checkout.session.completed', readSession],
   ['checkout.session.async_payment_succeeded', readSession],
   ['invoice.paid', readInvoice],
@@ -77,7 +77,7 @@ const READERS = new Map<string, (about: About) => Read>([
 /** The article of a session that names none, so that its order is seen and can be mapped. */
 const UNNAMED = 'checkout';
 
-function readSession({ object, event }: About): Read {
+function readSession({ object, event }: About): OneContent {
   if (textAt(object, 'mode') === 'setup') return { note: 'unused' };
   if (textAt(object, 'payment_status') === 'unpaid') return { note: 'unpaid' };
   const payment = referenceAt(object, 'payment_intent');
@@ -89,7 +89,10 @@ function readSession({ object, event }: About): Read {
   return {
     links: linksOf(number, invoice, [payment]),
     event: {
-      ...{ ...event, event: 'paid', order: { number }, payment: invoice ?? payment },
+      ...event,
+      event: 'paid',
+      order: { number },
+      payment: invoice ?? payment,
       renewsItself: subscription === undefined ? undefined : true,
       customer: customerOf(
         textAt(details, 'email') ?? textAt(object, 'customer_email'),
@@ -111,7 +114,7 @@ function linksOf(order: string, invoice: string | undefined, payments: (string |
   return [{ key: invoice, order }, ...keys.map((key) => ({ key, other: invoice }))];
 }
 
-function readInvoice({ object, event }: About): Read {
+function readInvoice({ object, event }: About): OneContent {
   const invoice = requireText(object, 'id');
   const { subscription, details } = subscriptionOf(object);
   const number = subscription ?? invoice;
@@ -128,8 +131,9 @@ function readInvoice({ object, event }: About): Read {
   const own = ownLines(object, subscription).filter((line) => !isProration(line));
   const renews = { ...shared, renewsItself: true };
   const change = changesOf(object, subscription);
-  const changed: ToldEvent[] = change === undefined ? [] : [{ ...renews, event: 'upgraded', lines: change }];
-  const nothing: Read = isMoney(object)
+  const changed: ContentEvent[] =
+    change === undefined ? [] : [{ ...renews, event: 'upgraded', lines: change }];
+  const nothing: OneContent = isMoney(object)
     ? { links, note: 'untold', unmatched: true }
     : { links, note: 'links' };
   switch (textAt(object, 'billing_reason')) {
@@ -232,7 +236,10 @@ function itemsOf(lines: unknown[]): Item[] {
     const sku =
       textAt(line, 'price', 'metadata', 'sku') ?? textAt(line, 'metadata', 'sku') ?? price ?? UNNAMED;
     return {
-      ...{ line: price ?? ONLY, ids: [item ?? [], price ?? []].flat(), sku, price },
+      line: price ?? ONLY,
+      ids: [item ?? [], price ?? []].flat(),
+      sku,
+      price,
       ...(paidUntil !== undefined && isStorable(paidUntil) && { paidUntil }),
     };
   });
@@ -251,7 +258,7 @@ function endOf({ paidUntil }: Item): number {
 }
 
 /** What an invoice for a change pays for: the items as they are now, or as they are for the rest of the period. */
-function changesOf(invoice: unknown, subscription: string): ToldEvent['lines'] {
+function changesOf(invoice: unknown, subscription: string): ContentEvent['lines'] {
   const own = ownLines(invoice, subscription);
   const whole = own.filter((line) => !isProration(line));
   const amountOf = (line: unknown) => numberAt(line, 'amount') ?? 0;
@@ -279,7 +286,7 @@ function lineQuantity(line: unknown): number | undefined {
 }
 
 /** The articles of an invoice without a subscription. */
-function articlesOf(invoice: unknown): ToldEvent['lines'] {
+function articlesOf(invoice: unknown): ContentEvent['lines'] {
   return listAt(invoice, 'lines', 'data').map((line, i) => ({
     line: String(i + 1),
     sku: textAt(line, 'metadata', 'sku') ?? priceOf(line) ?? UNNAMED,
@@ -296,7 +303,7 @@ function priceOf(line: unknown): string | undefined {
 }
 
 /** Tells which payment paid an invoice; the invoice tells its subscription. */
-function readInvoicePayment({ object }: About): Read {
+function readInvoicePayment({ object }: About): OneContent {
   const key = referenceAt(object, 'payment', 'payment_intent');
   const other = referenceAt(object, 'invoice');
   return key === undefined || other === undefined
@@ -304,13 +311,13 @@ function readInvoicePayment({ object }: About): Read {
     : { note: 'links', links: [{ key, other }] };
 }
 
-function readRefund({ object, event }: About): Read {
+function readRefund({ object, event }: About): OneContent {
   const partial = (numberAt(object, 'amount_refunded') ?? 0) < (numberAt(object, 'amount') ?? 0);
   return { event: { ...event, event: 'refunded', order: { of: paymentOf(object) }, partial } };
 }
 
 /** A refund that did not reach the customer, or was taken back: the money is with the seller. */
-function readFailedRefund({ object, event }: About): Read {
+function readFailedRefund({ object, event }: About): OneContent {
   if (!['failed', 'canceled'].includes(textAt(object, 'status') ?? '')) return { note: 'not_final' };
   // Two messages tell of it.
   const eventId = `refund_failed:${requireText(object, 'id')}`;
@@ -320,7 +327,7 @@ function readFailedRefund({ object, event }: About): Read {
 }
 
 /** The first payment of a subscription has no order yet. */
-function readFailedPayment({ object, event }: About): Read {
+function readFailedPayment({ object, event }: About): OneContent {
   const { subscription } = subscriptionOf(object);
   if (subscription === undefined || textAt(object, 'billing_reason') === 'subscription_create')
     return { note: 'unpaid' };
@@ -333,7 +340,7 @@ function paymentOf(charge: unknown): string {
   return referenceAt(charge, 'payment_intent') ?? referenceAt(charge, 'invoice') ?? requireText(charge, 'id');
 }
 
-function readDispute({ object, event }: About): Read {
+function readDispute({ object, event }: About): OneContent {
   const status = textAt(object, 'status') ?? '';
   const order = {
     of: referenceAt(object, 'payment_intent') ?? referenceAt(object, 'charge') ?? requireText(object, 'id'),
@@ -343,7 +350,7 @@ function readDispute({ object, event }: About): Read {
   return { event: { ...event, event: status === 'won' ? 'chargeback_reversed' : 'charged_back', order } };
 }
 
-function readEnd({ object, event }: About): Read {
+function readEnd({ object, event }: About): OneContent {
   return { event: { ...event, event: 'subscription_ended', order: { number: requireText(object, 'id') } } };
 }
 

@@ -1,6 +1,7 @@
 import { customerOf } from './customer';
 import { idAt, listAt, numberAt, parseObject, requireId, requireText, textAt, timeAt, valueAt } from './json';
-import { MessageError, type Receiver, type Told, type ToldEvent } from './receiver';
+import { InvalidRequestError } from '../../errors';
+import { type Receiver, type MessageContent, type ContentEvent } from './receiver';
 import { secretsOfChoice } from './secrets';
 import { hmac, isAmong } from './signature';
 
@@ -36,9 +37,9 @@ export const woocommerce: Receiver = {
   },
 };
 
-type Read = Omit<Told, 'id' | 'type'>;
+type OneContent = Omit<MessageContent, 'id' | 'type'>;
 
-const READERS = new Map<string, (object: unknown, at: Date) => Read>([
+const READERS = new Map<string, (object: unknown, at: Date) => OneContent>([
   ['order', readOrder],
   ['subscription', readSubscription],
 ]);
@@ -57,14 +58,14 @@ function timeAtUtc(object: unknown, name: string): Date | undefined {
 
 function timeOf(object: unknown, name: string): Date {
   const time = timeAtUtc(object, name);
-  if (time === undefined) throw new MessageError(`"${name}" is not a time.`);
+  if (time === undefined) throw new InvalidRequestError(`"${name}" is not a time.`);
   return time;
 }
 
 const paymentOf = (order: string) => `order-${order}`;
 const keyOf = (subscription: string) => `subscription-${subscription}`;
 
-function readOrder(object: unknown, at: Date): Read {
+function readOrder(object: unknown, at: Date): OneContent {
   const id = idOf(object);
   const payment = paymentOf(id);
   const renews = metaOf(object, '_subscription_renewal');
@@ -115,14 +116,14 @@ function metaOf(object: unknown, key: string): string | undefined {
   return idAt(meta, 'value');
 }
 
-function buyerOf(object: unknown): ToldEvent['customer'] {
+function buyerOf(object: unknown): ContentEvent['customer'] {
   const billing = valueAt(object, 'billing');
   const name = [textAt(billing, 'first_name'), textAt(billing, 'last_name')].filter(Boolean).join(' ');
   return customerOf(textAt(billing, 'email'), name || undefined, metaOf(object, 'wpml_language'));
 }
 
 /** Until when its items are paid; what of them changed. */
-function readSubscription(object: unknown, at: Date): Read {
+function readSubscription(object: unknown, at: Date): OneContent {
   const id = idOf(object);
   const order = idAt(object, 'parent_id') ?? keyOf(id);
   const links = [{ key: keyOf(id), order }];

@@ -1,5 +1,5 @@
 import { receive } from '../../../src/orders/receive';
-import type { Told } from '../../../src/orders/receivers/receiver';
+import type { MessageContent } from '../../../src/orders/receivers/receiver';
 import { addShop, mapSku } from '../../../src/orders/shops';
 import type { Db } from '../../../src/store/database';
 import { SHOP, SHOP_NOW, shopSettings } from '../../support/sample-shop';
@@ -17,11 +17,11 @@ export async function giveShops(db: Db): Promise<void> {
     context,
   );
   const customer = { email: SHOP.studio.email, name: 'Studio Nord' };
-  const paid = (number: string, sku: string): Told['event'] => ({
+  const paid = (number: string, sku: string): MessageContent['event'] => ({
     ...{ event: 'paid', at: SHOP_NOW, order: { number }, customer },
     lines: [{ line: '1', sku, quantity: 2 }],
   });
-  const messages: Omit<Told, 'id'>[] = [
+  const messages: Omit<MessageContent, 'id'>[] = [
     {
       type: 'checkout.session.completed',
       event: paid('pi_3PqRsTuVwXyZ012345678901', 'plink_1Q2W3E4R5T6Z7U8I'),

@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import { namesOfEntries } from '../../../licensing/bundles';
 import { readByKey, type KeyView } from '../../../selfservice/by-key';
 import { tellStanding } from '../../../selfservice/sentences';
-import { endsSoon, isFine, type Standing } from '../../../selfservice/standing';
+import { endsSoon, isFine, type Entitlement } from '../../../selfservice/standing';
 import { CustomerPage } from '../kit/customer-page';
 import { Submit } from '../kit/fields';
 import type { IconName } from '../kit/icons';
@@ -93,7 +93,7 @@ function ByKey({ view, hasMail, refused }: { view: KeyView; hasMail: boolean; re
   );
 }
 
-const LOOKS: Record<Standing['code'], [kind: 'ok' | 'bad' | 'final' | 'off', icon: IconName]> = {
+const LOOKS: Record<Entitlement['code'], [kind: 'ok' | 'bad' | 'final' | 'off', icon: IconName]> = {
   ACTIVE: ['ok', 'yes'],
   FULL: ['bad', 'info'],
   EXPIRED: ['bad', 'clock'],

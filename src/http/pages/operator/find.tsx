@@ -3,7 +3,7 @@ import { canonicalKey, keyHint } from '../../../licensing/core/keys';
 import { listProducts } from '../../../licensing/catalogue';
 import { OperatorError } from '../../../licensing/operator-error';
 import { customerDigest } from '../../../store/customer-digest';
-import { find, type Found, type FoundLicense } from '../../../support/find';
+import { find, type FindResult, type FoundLicense } from '../../../support/find';
 import { writeReply, type Reply } from '../../../support/reply';
 import { isOfRequest, whatHappened, type Entry } from '../../../support/what-happened';
 import { formState, type FormState } from '../form-state';
@@ -73,7 +73,7 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer
 
 /** What the customer is told of a key that no licence has. */
 function replyTo(
-  { answer, licenses }: Extract<Found, { kind: 'none' }>,
+  { answer, licenses }: Extract<FindResult, { kind: 'none' }>,
   entries: Entry[],
   call: OperatorCall,
 ): Reply {
@@ -128,7 +128,7 @@ function Ask({ form }: { form: FormState }) {
   );
 }
 
-function Several({ about, found }: { about: string; found: Extract<Found, { kind: 'several' }> }) {
+function Several({ about, found }: { about: string; found: Extract<FindResult, { kind: 'several' }> }) {
   const { t, to, format } = useView();
   const texts = t.search;
   const { heading, licenses, more } = found;
@@ -187,7 +187,7 @@ function None({
   reply,
 }: {
   about: string;
-  found: Extract<Found, { kind: 'none' }>;
+  found: Extract<FindResult, { kind: 'none' }>;
   entries: Entry[];
   products: ProductNames;
   reply: Reply | undefined;

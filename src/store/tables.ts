@@ -1,0 +1,90 @@
+import type { Access, LoggedAccess } from './access-log';
+import type { StoredActivation } from './activations';
+import type { Inclusion, Plan, Product } from './catalogue';
+import type { DeliveryColumns } from './deliveries';
+import type { StoredEvent } from './events';
+import type { StoredCall } from './idempotency';
+import type { LeaseRow } from './leases';
+import type { LicenseKey } from './license-keys';
+import type { LockedLicense } from './licenses';
+import type { SlotOfRequest } from './link-requests';
+import type { StoredCode } from './one-time-codes';
+import type { Operator } from './operators';
+import type { Order, OrderEvent, OrderLicense, OrderLine } from './orders';
+import type { OutboxRow } from './outbox';
+import type { Release } from './releases';
+import type { RowOf } from './row-fields';
+import type { StoredSession } from './sessions';
+import type { ShopLink, ShopMessage } from './shop-messages';
+import type { Shop, ShopSku } from './shops';
+import type { SigningKey } from './signing-keys';
+import type { DailySum, LicenseCount } from './sums';
+import type { Token } from './tokens';
+import type { Unmatched } from './unmatched';
+import type { WebhookRow } from './webhooks';
+
+/**
+ * The tables, for the query builder: a wrong column, or a value of another type, is an error of the compiler. A column is
+ * declared as a field of its row's interface; here stand those that no reader of the row needs.
+ */
+
+interface Unsummed {
+  /** how many of its times still have to be summed; null: none */
+  unsummed: number | null;
+}
+
+interface OfCustomer {
+  /** see customer-digest.ts */
+  customer_digest: string | null;
+}
+
+declare module 'knex/types/tables' {
+  interface Tables {
+    [products: `${string}licensing_products`]: RowOf<Product> & { update_xml: string | null };
+    [product_includes: `${string}licensing_product_includes`]: RowOf<Inclusion>;
+    [plans: `${string}licensing_plans`]: RowOf<Plan>;
+    [licenses: `${string}licensing_licenses`]: RowOf<LockedLicense> & OfCustomer;
+    [license_keys: `${string}licensing_license_keys`]: RowOf<LicenseKey>;
+    [activations: `${string}licensing_activations`]: RowOf<StoredActivation>;
+    [releases: `${string}licensing_releases`]: RowOf<Release>;
+    [access_log: `${string}licensing_access_log`]: RowOf<Access & LoggedAccess> & Unsummed;
+    [license_refusals: `${string}licensing_license_refusals`]: { license_id: number; at: string };
+    [events: `${string}licensing_events`]: RowOf<StoredEvent> & Unsummed;
+    [idempotency: `${string}licensing_idempotency`]: RowOf<StoredCall>;
+    [tokens: `${string}licensing_tokens`]: RowOf<Token>;
+    [one_time_codes: `${string}licensing_one_time_codes`]: RowOf<StoredCode>;
+    [link_requests: `${string}licensing_link_requests`]: RowOf<SlotOfRequest> & { address_digest: string };
+    [sessions: `${string}licensing_sessions`]: RowOf<StoredSession>;
+    [operators: `${string}licensing_operators`]: RowOf<Operator>;
+    [signing_keys: `${string}licensing_signing_keys`]: RowOf<SigningKey>;
+    [leases: `${string}licensing_leases`]: LeaseRow & { name: string };
+    [daily_sums: `${string}licensing_daily_sums`]: RowOf<DailySum>;
+    [refused_licenses: `${string}licensing_refused_licenses`]: {
+      day: string;
+      product_id: number;
+      code: string;
+      license_id: number;
+    };
+    [license_counts: `${string}licensing_license_counts`]: RowOf<LicenseCount>;
+    [outbox: `${string}licensing_outbox`]: RowOf<Omit<OutboxRow, 'attemptedBefore'> & DeliveryColumns> & {
+      recipient_digest: string | null;
+    };
+    [webhooks: `${string}licensing_webhooks`]: RowOf<WebhookRow>;
+    [shops: `${string}licensing_shops`]: RowOf<Shop>;
+    [shop_skus: `${string}licensing_shop_skus`]: RowOf<ShopSku>;
+    [shop_messages: `${string}licensing_shop_messages`]: RowOf<ShopMessage>;
+    [unmatched: `${string}licensing_unmatched`]: RowOf<Unmatched>;
+    [shop_links: `${string}licensing_shop_links`]: RowOf<ShopLink>;
+    [shop_refusals: `${string}licensing_shop_refusals`]: { shop: string; day: string; times: number };
+    [orders: `${string}licensing_orders`]: RowOf<Order> & OfCustomer;
+    [order_events: `${string}licensing_order_events`]: RowOf<OrderEvent>;
+    [order_lines: `${string}licensing_order_lines`]: RowOf<OrderLine>;
+    [order_licenses: `${string}licensing_order_licenses`]: RowOf<OrderLicense>;
+    [migrations: `${string}licensing_migrations`]: {
+      id: number;
+      name: string;
+      batch: number;
+      migration_time: string;
+    };
+  }
+}

@@ -80,7 +80,7 @@ const LAYERS = {
 /** The command reaches rows through the rooms above the store; these files open the database, make it, and explain its errors. */
 const OPEN_DATABASE = ['database', 'describe-error', 'init', 'migrate'].map((name) => `src/cli/${name}.ts`);
 /** Files that every folder may import, and that import nothing of src/ themselves. */
-const LEAVES = ['api'];
+const LEAVES = ['api', 'texts'];
 
 /** What the scripts of the pages use of a browser. */
 const BROWSER = [

@@ -14,7 +14,7 @@ import { createMetrics } from './http/metrics';
 import { createMemoryLimiter, createRedisLimiter, FIXED_LIMITS, type Limiter } from './http/rate-limit';
 import { connectRedis, type RedisConnection } from './http/redis';
 import { startServer, type Listen, type RunningServer } from './http/server';
-import type { LanguageCode } from './licensing/dates';
+import type { LanguageCode } from './texts/dates';
 import { composerOf } from './mail/compose';
 import { mailingOf, queueMail } from './mail/queue';
 import { queueReminders } from './mail/reminders';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findEmail } from '../licensing/customer-email';
-import type { LanguageCode } from '../licensing/dates';
+import type { LanguageCode } from '../texts/dates';
 import { customerDigest } from '../store/customer-digest';
 import { findCustomerByDigest } from '../store/customers';
 import type { Db } from '../store/database';

@@ -1,4 +1,4 @@
-import { system as german } from '../http/pages/texts/de/system';
+import { system as german } from '../texts/operators/de/system';
 import { describeFailure, failureCode, remedyOf, toMailFailure } from '../mail/failures';
 import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';

@@ -7,7 +7,7 @@ import { openKey } from '../licensing/issue';
 import { findLicense, type License } from '../licensing/licenses';
 import { listKeys } from '../licensing/license-keys';
 import { OperatorError } from '../licensing/operator-error';
-import { formatDay } from '../licensing/dates';
+import { formatDay } from '../texts/dates';
 import { SealError } from '../licensing/sealing';
 import { isFinal, liveStatus } from '../licensing/core/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';

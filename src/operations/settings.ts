@@ -1,6 +1,6 @@
 import type { Mailing } from '../mail/queue';
 import type { XmlHome } from '../joomla/update-xml/place';
-import type { LanguageCode } from '../http/pages/texts/texts';
+import type { LanguageCode } from '../texts/operators/texts';
 
 /** A finding of the doctor, as the service can tell it, in every language of its pages. */
 export interface Examined extends Record<LanguageCode, ExaminedText> {

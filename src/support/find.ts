@@ -1,4 +1,4 @@
-import type { LanguageCode } from '../licensing/dates';
+import type { LanguageCode } from '../texts/dates';
 import { storedCustomer } from '../licensing/customer-email';
 import { spellings } from '../licensing/core/identifiers';
 import { canonicalAddress } from '../licensing/ip-addresses';

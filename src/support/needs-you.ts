@@ -1,7 +1,7 @@
 import type { XmlHome } from '../joomla/update-xml/place';
 import { readUpdateXmlState } from '../joomla/follow-xml';
 import { listProducts } from '../licensing/catalogue';
-import { formatNumber, type LanguageCode } from '../licensing/dates';
+import { formatNumber, type LanguageCode } from '../texts/dates';
 import { subtractDuration } from '../licensing/durations';
 import { listRequestPage } from '../licensing/lists';
 import { liveStatus } from '../licensing/core/states';

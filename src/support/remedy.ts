@@ -1,4 +1,4 @@
-import { formatDay, formatDuration, formatNumber, type LanguageCode } from '../licensing/dates';
+import { formatDay, formatDuration, formatNumber, type LanguageCode } from '../texts/dates';
 import { prolongedUntil } from '../licensing/lifecycle';
 import { liveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';

@@ -1,8 +1,8 @@
-import type { LanguageCode } from '../licensing/dates';
+import type { LanguageCode } from '../texts/dates';
 import { liveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
 import type { Code, MeantKey, StateFacts } from './findings';
-import { REPLIES, type ReplyFacts } from './reply-texts';
+import { REPLIES, type ReplyFacts } from '../texts/customers/reply';
 import type { Entry } from './what-happened';
 import type { WhyAnswer } from './why';
 

@@ -1,9 +1,9 @@
-import { formatDay } from '../licensing/dates';
+import { formatDay } from '../texts/dates';
 import type { LiveStatus } from '../licensing/core/states';
 import type { RefusalCode } from '../licensing/core/verdict';
 import type { CauseFacts, Code, RequestFacts, StateFacts } from './findings';
-import { GERMAN } from './sentences-de';
-import { ENGLISH } from './sentences-en';
+import { GERMAN } from '../texts/operators/de/support';
+import { ENGLISH } from '../texts/operators/en/support';
 
 /** What a customer's request would meet now, as a sentence is built from it. */
 export interface NowFacts {

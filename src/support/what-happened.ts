@@ -1,9 +1,9 @@
-import type { LanguageCode } from '../licensing/dates';
-import { formatMoment, formatNumber, formatTime, isSameDay } from '../licensing/dates';
+import type { LanguageCode } from '../texts/dates';
+import { formatMoment, formatNumber, formatTime, isSameDay } from '../texts/dates';
 import { isOfDownload, type Code, type MeantKey, type RequestFacts } from './findings';
 import { causeOf, LANGUAGES, withDays } from './sentences';
 import { compareHints, type Slip } from './similar-keys';
-import { WHAT_HAPPENED, type WhatHappenedTexts } from './what-happened-texts';
+import { WHAT_HAPPENED, type WhatHappenedTexts } from '../texts/operators/what-happened';
 import type { ExplainedFinding, WhyAnswer } from './why';
 
 /** What is recorded of a licence's requests, as its page tells it. Pure functions. */

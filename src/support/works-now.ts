@@ -1,8 +1,8 @@
-import { formatDay, formatMoment, formatNumber, type LanguageCode } from '../licensing/dates';
+import { formatDay, formatMoment, formatNumber, type LanguageCode } from '../texts/dates';
 import type { License } from '../store/licenses';
 import type { StateFacts } from './findings';
 import type { Entry } from './what-happened';
-import { WORKS_NOW } from './works-now-texts';
+import { WORKS_NOW } from '../texts/operators/works-now';
 import type { WhyAnswer } from './why';
 
 /** "Does it work now?": the same two lines on every licence's page. Pure functions. */

@@ -23,7 +23,7 @@ import {
 import { table } from '../../src/store/database';
 import { toSqlTime } from '../../src/store/time';
 import { freeMySite, newMyKey, revealMyKey, type ChangeMail } from '../../src/selfservice/changes';
-import { CUSTOMER_SENTENCES, tellStanding } from '../../src/selfservice/sentences';
+import { CUSTOMER_SENTENCES, tellStanding } from '../../src/texts/customers/sentences';
 import { operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';

@@ -9,18 +9,18 @@ import {
   formatMoment,
   formatNumber,
   type LanguageCode,
-} from '../../src/licensing/dates';
+} from '../../src/texts/dates';
 import { rekey } from '../../src/licensing/license-keys';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { sumUp } from '../../src/licensing/statistics';
 import { holdLease } from '../../src/store/leases';
 import { rmSync } from 'node:fs';
 import { find, type Found } from '../../src/support/find';
-import { joomlaSays } from '../../src/support/joomla-says';
+import { joomlaSays } from '../../src/texts/operators/joomla-says';
 import { needsYou, refusalsByReason } from '../../src/support/needs-you';
 import { remedyOf } from '../../src/support/remedy';
 import { writeReply, type Reply, type ReplyCase } from '../../src/support/reply';
-import { REPLIES } from '../../src/support/reply-texts';
+import { REPLIES } from '../../src/texts/customers/reply';
 import { worksNow, type WorksNow } from '../../src/support/works-now';
 import { whatHappened, type Entry } from '../../src/support/what-happened';
 import { explain, type WhyAnswer } from '../../src/support/why';

@@ -10,7 +10,7 @@ import { API_PATH } from '../../src/api';
 import type { State } from '../../src/http/context';
 import { mountAssets } from '../../src/http/pages/assets';
 import { UploadProgress } from '../../src/http/pages/kit/fields';
-import { TEXTS } from '../../src/http/pages/texts/texts';
+import { TEXTS } from '../../src/texts/operators/texts';
 import { ViewProvider } from '../../src/http/pages/view';
 import { sendRaw } from '../support/raw-http';
 import {

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { formState } from '../../src/http/pages/form-state';
 import { createFormat } from '../../src/http/pages/format';
-import { TEXTS } from '../../src/http/pages/texts/texts';
+import { TEXTS } from '../../src/texts/operators/texts';
 import { ViewProvider, type View } from '../../src/http/pages/view';
 
 /** Every part of the pages with hostile texts in each of its properties: they come out as texts. */

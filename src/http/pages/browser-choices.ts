@@ -1,5 +1,5 @@
 import type { Context } from '../context';
-import { isLanguage, TEXTS, type LanguageCode, type Texts } from './texts/texts';
+import { isLanguage, TEXTS, type LanguageCode, type Texts } from '../../texts/operators/texts';
 import { THEMES, type Said, type Theme } from './view';
 
 /** What a browser keeps for us in cookies besides the session: theme, language, the result of the last action, and the page that asked to sign in. */

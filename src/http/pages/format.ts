@@ -8,7 +8,7 @@ import {
   formatNumber,
   formatTime,
   type LanguageCode,
-} from '../../licensing/dates';
+} from '../../texts/dates';
 
 /** How one request's pages write days, times and numbers. */
 export interface Format {

@@ -37,7 +37,7 @@ import {
   type PagesDependencies,
   type Route,
 } from './page';
-import { TEXTS } from './texts/texts';
+import { TEXTS } from '../../texts/operators/texts';
 import { ViewProvider, type Query, type View } from './view';
 
 /** The pages, for the operator and for customers: the steps of every request, and who may see what. */

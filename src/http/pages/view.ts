@@ -1,7 +1,7 @@
 import { createContext, useContext } from 'hono/jsx';
 import type { Scope } from '../../access/caller';
 import type { Format } from './format';
-import type { LanguageCode, Texts } from './texts/texts';
+import type { LanguageCode, Texts } from '../../texts/operators/texts';
 
 /** What every component may ask about the request that a page is made for. */
 export interface View {

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { TEXTS } from '../../../src/http/pages/texts/texts';
+import { TEXTS } from '../../../src/texts/operators/texts';
 import { SHOP } from '../../support/sample-shop';
 import { eventually } from '../../support/processes';
 import { rows } from '../../support/service';

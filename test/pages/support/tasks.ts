@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../../src/access/one-time-codes';
-import { TEXTS } from '../../../src/http/pages/texts/texts';
+import { TEXTS } from '../../../src/texts/operators/texts';
 import { table } from '../../../src/store/database';
 import { makePackage } from '../../support/packages';
 import { temporaryFolder } from '../../support/processes';

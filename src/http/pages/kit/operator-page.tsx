@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { THEMES, useView } from '../view';
-import { isLanguage, TEXTS } from '../texts/texts';
+import { isLanguage, TEXTS } from '../../../texts/operators/texts';
 import { Document } from './document';
 
 const NAV = {

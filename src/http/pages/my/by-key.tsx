@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { namesOfEntries } from '../../../licensing/bundles';
 import { readByKey, type KeyView } from '../../../selfservice/by-key';
-import { tellStanding } from '../../../selfservice/sentences';
+import { tellStanding } from '../../../texts/customers/sentences';
 import { endsSoon, isFine, type Standing } from '../../../selfservice/standing';
 import { CustomerPage } from '../kit/customer-page';
 import { Submit } from '../kit/fields';

@@ -1,7 +1,7 @@
 import { readSession, type CustomerSession } from '../../../access/sessions';
 import type { Client } from '../../../selfservice/by-key';
 import type { Changing } from '../../../selfservice/changes';
-import { CUSTOMER_SENTENCES, type CustomerSentences } from '../../../selfservice/sentences';
+import { CUSTOMER_SENTENCES, type CustomerSentences } from '../../../texts/customers/sentences';
 import type { Context } from '../../context';
 import { ManageError, notFound } from '../../../operations/failures';
 import { readSessionCookie } from '../../session-cookies';

@@ -3,7 +3,7 @@ import { Inside } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import { useView } from '../view';
-import { tellStanding } from '../../../selfservice/sentences';
+import { tellStanding } from '../../../texts/customers/sentences';
 import { sentencesOf } from './customer';
 import { AskLink, DownloadButton, Meter, RenewLink } from './parts';
 import { SiteTable } from './site-table';

@@ -8,7 +8,7 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
-import type { Texts } from '../texts/texts';
+import type { Texts } from '../../../texts/operators/texts';
 import { useView } from '../view';
 import { enterKeyOf } from './catalogue';
 

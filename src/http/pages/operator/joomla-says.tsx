@@ -1,4 +1,4 @@
-import { joomlaSays } from '../../../support/joomla-says';
+import { joomlaSays } from '../../../texts/operators/joomla-says';
 import { Table } from '../kit/table';
 import { useView } from '../view';
 

@@ -4,7 +4,7 @@ import { notFound } from '../../../operations/failures';
 import { readId } from '../../../operations/reading';
 import { hasOperation } from '../act';
 import type { OperatorCall } from '../page';
-import type { Texts } from '../texts/texts';
+import type { Texts } from '../../../texts/operators/texts';
 
 /** What the pages of one licence share. */
 

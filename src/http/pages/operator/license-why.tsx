@@ -13,7 +13,7 @@ import { CopyText } from '../kit/copy';
 import { Form, Submit } from '../kit/fields';
 import { Icon } from '../kit/icons';
 import type { OperatorCall } from '../page';
-import { isLanguage, TEXTS, type LanguageCode } from '../texts/texts';
+import { isLanguage, TEXTS, type LanguageCode } from '../../../texts/operators/texts';
 import { useView } from '../view';
 import { pathOf } from './license-call';
 

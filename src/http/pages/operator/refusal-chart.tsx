@@ -1,4 +1,4 @@
-import type { LanguageCode } from '../../../licensing/dates';
+import type { LanguageCode } from '../../../texts/dates';
 import type { Statistics } from '../../../licensing/statistics';
 import { refusalReason } from '../../../support/needs-you';
 import { BarChart, type BarColour } from '../kit/chart';

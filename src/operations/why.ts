@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { ACTION_TYPES } from '../support/findings';
+import { OPERATOR_LANGUAGES } from '../texts/operators/languages';
 import { UNTRACED_CODES } from '../support/sentences';
 import { explain } from '../support/why';
 import { post } from './operation';
@@ -63,7 +64,8 @@ export const whyOperations = [
     },
     async ({ db, body, settings, now, ctx }) => {
       const { packagesDir, logDays } = settings;
-      const language = ctx.acceptsLanguages('en', 'de') === 'de' ? 'de' : 'en';
+      const accepted = ctx.acceptsLanguages(OPERATOR_LANGUAGES);
+      const language = OPERATOR_LANGUAGES.find((one) => one === accepted) ?? 'en';
       return { data: await explain(db, body.about, { language, packagesDir, logDays, now, limit: LATEST }) };
     },
   ),

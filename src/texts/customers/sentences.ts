@@ -2,16 +2,12 @@ import type { RefusalCode } from '../../licensing/core/verdict';
 import type { Attention } from '../../selfservice/by-mail';
 import type { Removals } from '../../selfservice/removals';
 import type { Slots, Standing } from '../../selfservice/standing';
-import { GERMAN } from './de/sentences';
-import { ENGLISH } from './en/sentences';
 
 type StandingFacts = { [S in Standing as S['code']]: S & { activationType: string } };
 type Told = Pick<Slots, 'limit' | 'used'> & { activationType: string };
 
 /** What the customer's page says, in one language. Sentences are built from codes and facts, never from pieces. */
 export interface CustomerSentences {
-  /** a UTC day, as a licence's end is always written */
-  day: (time: Date) => string;
   /** what a slot holds, such as "Sites", as the name of a row or column */
   kind: (activationType: string) => string;
   /** the sentence that opens the page with the key */
@@ -20,7 +16,7 @@ export interface CustomerSentences {
   meaning: { [C in keyof StandingFacts]: ((facts: StandingFacts[C]) => string | null) | null };
   keyEnded: (facts: { endedAt: Date }) => string;
   /** a note beside the day of an end, such as "in 16 days" */
-  endsIn: (facts: { endsAt: Date; now: Date }) => string;
+  endsIn: (facts: { days: number }) => string;
   /** a key that still works for a while, after another took its place */
   keyEnds: (facts: { endsAt: Date }) => string;
   unknownKey: (facts: { length: number }) => string;
@@ -38,17 +34,23 @@ export interface CustomerSentences {
   siteRemoved: (facts: { site: string }) => string;
   keyChanged: (facts: { oldEndsAt: Date | null }) => string;
   keyNotKept: string;
+  /** after a product and its plan, in the mail with an order's keys */
+  validUntil: (facts: { endsAt: Date }) => string;
+  /** on the page on which a reseller thanks for an order */
+  thanks: { title: string; key: string };
 }
 
 export interface AttentionFacts {
   product: string;
   endsAt: Date | null;
-  now: Date;
+  /** until then */
+  days: number;
   limit: number;
   activationType: string;
 }
 
-export const CUSTOMER_SENTENCES = { en: ENGLISH, de: GERMAN } satisfies Record<string, CustomerSentences>;
+/** The length of a key that this service makes. */
+export const KEY_LENGTH = 35;
 
 // TypeScript cannot follow that the sentence of a code takes the facts of that code.
 type Words = Record<string, ((facts: object) => string | null) | null | undefined>;

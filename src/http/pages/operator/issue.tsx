@@ -171,7 +171,7 @@ function IssueForm({
 export function grantsOf({ activationType, activationLimit, duration }: Plan): string {
   const { t, format } = useView();
   const { common } = t;
-  const what = (activationLimit === 1 ? common.site : common.sites)[activationType] ?? activationType;
+  const what = (activationLimit === 1 ? common.site : common.sites)(activationType);
   const slots = activationLimit === 0 ? common.unlimited : format.number(activationLimit);
   return t.licenses.issuePage.grants(
     `${slots} ${what}`,

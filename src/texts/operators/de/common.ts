@@ -1,10 +1,12 @@
 import type { common as en } from '../en/common';
+import { kit } from '../../customers/de/kit';
+import { thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
 
 /** Was auf jeder Seite steht. */
 export const common: Translated<typeof en> = {
+  ...kit,
   brand: 'Lizenzen',
-  skip: 'Zum Inhalt',
   pages: 'Seiten',
   nav: {
     overview: 'Übersicht',
@@ -15,10 +17,8 @@ export const common: Translated<typeof en> = {
     products: 'Produkte',
     system: 'System',
   },
-  find: 'Suchen',
   findLabel: 'Eine Lizenz oder eine Ablehnung suchen',
   findHint: 'Schlüssel, E-Mail, Name, Bestellung, Website oder IP-Adresse',
-  signOut: 'Abmelden',
   keyboard: 'Tastatur',
   keys: {
     title: 'Tasten',
@@ -27,30 +27,14 @@ export const common: Translated<typeof en> = {
     on: 'Diese Tasten wirken',
     close: 'Schließen',
   },
-  theme: 'Darstellung',
-  themes: { auto: 'System', light: 'Hell', dark: 'Dunkel' },
   language: 'Sprache',
-  times: (zone) => `Zeiten: ${zone}. Eine Lizenz endet mit dem Ende ihres Tages, UTC.`,
   mayRead: 'Sie dürfen ansehen, nicht ändern.',
   all: 'Alle',
-  none: '–',
   never: 'nie',
   unlimited: 'unbegrenzt',
-  yes: 'Ja',
-  no: 'Nein',
-  csv: 'CSV',
   filter: 'Filtern',
-  clearFilters: 'Filter entfernen',
-  first: 'Anfang',
-  next: (count) => `Nächste ${count}`,
-  morePages: 'Weitere Seiten',
-  actions: 'Handlungen',
   save: 'Speichern',
   back: 'Zurück',
-  copy: 'Kopieren',
-  copied: 'Kopiert.',
-  copyFailed: 'Drücken Sie Strg+C.',
-  busy: 'Einen Moment...',
   upload: {
     label: 'Fortschritt des Hochladens',
     plain: 'Schließen Sie diese Seite nicht, bis die nächste da ist.',
@@ -61,45 +45,23 @@ export const common: Translated<typeof en> = {
     stopped: 'Angehalten. Nichts wurde gespeichert.',
     failed: 'Die Verbindung ist abgebrochen. Nichts wurde gespeichert. Bitte senden Sie noch einmal.',
   },
-  optional: 'freiwillig',
   sayWhat: 'Zahlen zeigen',
   highest: (value, where) =>
     where === undefined ? `am meisten: ${value}` : `am meisten: ${value} (${where})`,
-  status: {
-    active: 'Aktiv',
-    expired: 'Abgelaufen',
-    suspended: 'Ausgesetzt',
-    revoked: 'Entzogen',
-    cancelled: 'Storniert',
-  },
-  sites: { domain: 'Websites', device: 'Geräte', seat: 'Nutzer', instance: 'Instanzen' },
-  site: { domain: 'Website', device: 'Gerät', seat: 'Nutzer', instance: 'Instanz' },
+  sites: (activationType) => thing(activationType).many,
+  site: (activationType) => thing(activationType).one,
   lifetime: 'unbefristet',
   enterKey: (entries, isOne) =>
     isOne
       ? `Öffnen Sie im Administrator von Joomla „System“, dann „Aktualisierungsquellen“, wählen Sie die Aktualisierungsquelle von ${entries} und fügen Sie den Schlüssel in das Feld „Downloadschlüssel“ ein.`
       : `Öffnen Sie im Administrator von Joomla „System“, dann „Aktualisierungsquellen“. Wählen Sie die Aktualisierungsquelle jeder Erweiterung, die Sie nutzen (${entries}), und fügen Sie den Schlüssel in das Feld „Downloadschlüssel“ ein.`,
   errors: {
-    title: 'Das ging nicht.',
+    ...kit.errors,
     fields: (count) => (count === 1 ? 'Bitte sehen Sie dieses Feld an:' : 'Bitte sehen Sie diese Felder an:'),
-    notFound: 'Hier ist nichts',
-    notFoundHint: 'Die Adresse ist vielleicht alt oder falsch geschrieben.',
-    forbidden: 'Das ist nicht erlaubt',
     readOnly: 'Sie sind zum Ansehen angemeldet, nicht zum Ändern.',
     underWay:
       'Dasselbe Formular wurde schon gesendet und ist noch nicht fertig. Drücken Sie gleich noch einmal: Es geschieht nur einmal.',
-    foreign:
-      'Dieses Formular kam von anderer Stelle. Bitte öffnen Sie die Seite neu und senden Sie es von dort.',
-    tooMany: 'Zu viele Anfragen. Bitte warten Sie eine Minute.',
-    tooLarge: 'Das ist zu groß.',
-    tooLargeHint:
-      'Bitte gehen Sie zurück, kürzen Sie Ihre Eingabe oder wählen Sie eine kleinere Datei, und senden Sie noch einmal.',
-    compressed: 'Das wurde komprimiert gesendet und wird so nicht gelesen.',
-    away: 'Die Datenbank antwortet nicht.',
-    fault: 'Hier ist etwas schiefgegangen.',
-    faultHint: (id) => `Im Protokoll des Dienstes steht mehr unter ${id}.`,
     onlyOnce: 'Ihre Eingaben sind noch da. Noch einmal gesendet, geschieht es nur einmal.',
-    again: 'Noch einmal versuchen',
     toOverview: 'Zur Übersicht',
     other: 'Das wurde nicht übernommen: Etwas darin passt nicht. Bitte prüfen Sie Ihre Eingaben.',
     conflict:

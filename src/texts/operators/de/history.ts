@@ -1,10 +1,8 @@
 import type { history as en } from '../en/history';
+import { thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
 
 /** Der Verlauf einer Lizenz: was getan wurde, und von wem. */
-
-const THINGS: Record<string, string> = { device: 'Gerät', seat: 'Nutzer', instance: 'Instanz' };
-const thing = (type: string) => THINGS[type] ?? 'Website';
 
 export const history: Translated<typeof en> = {
   title: 'Verlauf',
@@ -38,13 +36,13 @@ export const history: Translated<typeof en> = {
   rekeyed: (after, before) => `Neuer Schlüssel ${after} anstelle von ${before}`,
   overlap: (until) => `der alte wirkt bis ${until}`,
   revealed: 'Schlüssel angezeigt',
-  activated: (type, name) => `${thing(type)} hinzugefügt${name && `: ${name}`}`,
-  activatedFree: (type, name) => `${thing(type)} hinzugefügt, belegt keinen Platz${name && `: ${name}`}`,
-  renamed: (type, name, before, after) => `${thing(type)} ${name} heißt ${after}, zuvor ${before}`,
-  freed: (type, name) => `${thing(type)} belegt keinen Platz mehr${name && `: ${name}`}`,
+  activated: (type, name) => `${thing(type).one} hinzugefügt${name && `: ${name}`}`,
+  activatedFree: (type, name) => `${thing(type).one} hinzugefügt, belegt keinen Platz${name && `: ${name}`}`,
+  renamed: (type, name, before, after) => `${thing(type).one} ${name} heißt ${after}, zuvor ${before}`,
+  freed: (type, name) => `${thing(type).one} belegt keinen Platz mehr${name && `: ${name}`}`,
   held: (type, name, until) =>
-    `Datei für den Betrieb ohne Netz${name && `: ${name}`}, ${thing(type)} bis ${until} festgehalten`,
-  deactivated: (type, name) => `${thing(type)} entfernt${name && `: ${name}`}`,
+    `Datei für den Betrieb ohne Netz${name && `: ${name}`}, ${thing(type).one} bis ${until} festgehalten`,
+  deactivated: (type, name) => `${thing(type).one} entfernt${name && `: ${name}`}`,
   repaired: (before, after) => `Belegte Plätze berichtigt ${before} → ${after}`,
   because: (sentence, reason) => `${sentence}: „${reason}“`,
   repeated: (sentence, times, until) => `${sentence} (${times}-mal bis ${until})`,

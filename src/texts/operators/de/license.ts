@@ -1,4 +1,5 @@
 import type { license as en } from '../en/license';
+import { thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
 
 /** Eine Lizenz: ob sie wirkt, was zu ihr gehört, und alles, was man mit ihr tun kann. */
@@ -16,12 +17,7 @@ export const license: Translated<typeof en> = {
   reinstate: 'Freigeben',
   cancel: 'Stornieren (Erstattung)…',
   revoke: 'Entziehen (Missbrauch)…',
-  things: {
-    domain: { title: 'Websites', one: 'Website', add: 'Website hinzufügen', example: 'www.example.com' },
-    device: { title: 'Geräte', one: 'Gerät', add: 'Gerät hinzufügen', example: 'LAPTOP-7' },
-    seat: { title: 'Nutzer', one: 'Nutzer', add: 'Nutzer hinzufügen', example: 'jane' },
-    instance: { title: 'Instanzen', one: 'Instanz', add: 'Instanz hinzufügen', example: 'web-1' },
-  },
+  add: (activationType) => `${thing(activationType).one} hinzufügen`,
   why: {
     title: 'Geht es jetzt?',
     byKey: (hint, label) => `Für den Schlüssel, der auf ${hint} endet${label === null ? '' : ` (${label})`}:`,

@@ -1,5 +1,21 @@
 import type { orders as english } from '../en/orders';
+import { capitalizedEach } from '../../case';
 import type { Translated } from '../../translated';
+
+/** Was mit einer Bestellung geschah. */
+export const orderEvents: Record<string, string> = {
+  paid: 'bezahlt',
+  renewed: 'verlängert',
+  upgraded: 'Tarif gewechselt',
+  payment_failed: 'Zahlung fehlgeschlagen',
+  refunded: 'erstattet',
+  charged_back: 'zurückgebucht',
+  chargeback_reversed: 'Rückbuchung aufgehoben',
+  subscription_ended: 'Abo beendet',
+  refund_failed: 'Erstattung fehlgeschlagen',
+  cancelled: 'storniert',
+  reduced: 'auf weniger Lizenzen gewechselt',
+};
 
 export const orders: Translated<typeof english> = {
   title: 'Bestellungen',
@@ -38,12 +54,6 @@ export const orders: Translated<typeof english> = {
     others: 'Die anderen Bestellungen warten auf etwas anderes.',
     showAll: 'Alle wartenden zeigen',
   },
-  waits: {
-    not_mapped: (what) => `Der Artikel „${what}“ ist keinem Tarif zugeordnet.`,
-    unknown_order: (what) => `Sie verlängert „${what}“, und davon ist hier noch nichts bekannt.`,
-    reference_in_use: () => 'Eine andere Lizenz hat ihre Bestellnummer.',
-    no_plan: () => 'Ihren Tarif gibt es nicht mehr.',
-  },
   one: {
     title: (number) => `Bestellung ${number}`,
     facts: 'Bestellung',
@@ -57,14 +67,7 @@ export const orders: Translated<typeof english> = {
       queued: (to: string, at: string) => `unterwegs an ${to} seit ${at}`,
       failed: (to: string, at: string) => `nein: ${to} wurde ${at} aufgegeben`,
     },
-    notMailed: {
-      test: 'nein: eine Testbestellung',
-      nothing_issued: 'nein: es wurde nichts ausgestellt',
-      off: 'nein: der Shop gibt sie heraus',
-      no_address: 'nein: es gibt noch keine Adresse',
-      mail_off: 'nein: Mail ist nicht eingerichtet',
-      not_sent: 'noch nicht',
-    },
+    notMailed: (why) => `nein: ${why}`,
     sendKeys: 'Schlüssel senden',
     sendBusy: 'Wird eingereiht...',
     lines: 'Positionen',
@@ -87,19 +90,7 @@ export const orders: Translated<typeof english> = {
     part: 'ein Teil des Geldes',
     of: (line, what) => `Position ${line}: ${what}`,
   },
-  events: {
-    paid: 'Bezahlt',
-    renewed: 'Verlängert',
-    upgraded: 'Tarif gewechselt',
-    payment_failed: 'Zahlung fehlgeschlagen',
-    refunded: 'Erstattet',
-    charged_back: 'Zurückgebucht',
-    chargeback_reversed: 'Rückbuchung aufgehoben',
-    subscription_ended: 'Abo beendet',
-    refund_failed: 'Erstattung fehlgeschlagen',
-    cancelled: 'Storniert',
-    reduced: 'Auf weniger Lizenzen gewechselt',
-  },
+  events: capitalizedEach(orderEvents),
   actions: {
     issued: 'ausgestellt',
     renewed: 'verlängert',
@@ -133,11 +124,6 @@ export const orders: Translated<typeof english> = {
     other_product: 'ein Tarif eines anderen Produkts',
     other_activation_type: 'der Tarif zählt etwas anderes',
     no_change: 'nichts zu ändern',
-    not_mapped: 'der Artikel ist nicht zugeordnet',
-    too_many: 'mehr als 100 Lizenzen auf einmal',
-    unknown_order: 'die frühere Bestellung ist nicht bekannt',
-    reference_in_use: 'die Bestellnummer ist vergeben',
-    no_plan: 'kein solcher Tarif',
   },
   effects: {
     issue: 'die Lizenz ausstellen',

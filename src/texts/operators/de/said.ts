@@ -26,11 +26,8 @@ export const said: Translated<typeof en> = {
     `${name} ist entfernt. ${free === 'free' ? 'Es belegte keinen Platz, also wurde keiner frei.' : 'Der Platz ist frei.'} Sie können es unten wieder hinzufügen.`,
   licenseSlots: (slots) => `Die Lizenz hat jetzt ${slots} Plätze.`,
   licenseSuspended: () => 'Die Lizenz ist ausgesetzt. „Freigeben“ macht sie wieder aktiv.',
-  linkAsked: () =>
-    'Wenn diese Adresse Lizenzen hat, ist eine E-Mail unterwegs. Verwenden Sie die Adresse, mit der Sie gekauft haben.',
   operatorLinkAsked: () =>
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',
-  mySiteRemoved: (sentence) => sentence,
   operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,
   operatorRemoved: (email) => `${email} ist kein Betreiber mehr.`,
   orderMapped: (sku, plan, done) =>
@@ -63,7 +60,6 @@ export const said: Translated<typeof en> = {
     `Der Shop ${shop} ist da. Ordnen Sie seine Artikel zu, und lassen Sie ihn eine Bestellung melden.`,
   shopRemoved: (shop) => `Der Shop ${shop} ist gelöscht. Seine Bestellungen und Lizenzen bleiben.`,
   skuUnmapped: (sku) => `„${sku}“ hat keine Bedeutung mehr. Bestellungen, die ihn nennen, warten.`,
-  signedOut: () => 'Sie sind abgemeldet.',
   webhookDisabled: () => 'Er ist ausgeschaltet. Was jetzt geschieht, wartet auf ihn.',
   webhookEnabled: () => 'Er ist eingeschaltet. Was auf ihn wartet, wird gesendet.',
   webhookRemoved: (name: string) => `${name} ist entfernt.`,

@@ -1,5 +1,8 @@
 import type { start as en } from '../en/start';
+import { thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
+
+const WHICH: Record<string, string> = { domain: ' (Domains)', seat: ' (E-Mail-Adressen)' };
 
 /** Die ersten Schritte. */
 export const start: Translated<typeof en> = {
@@ -37,12 +40,7 @@ export const start: Translated<typeof en> = {
     usual: 'Einzeln',
     counts: 'Was gezählt wird',
     countsHint: 'Für Joomla: Websites.',
-    types: {
-      domain: 'Websites (Domains)',
-      device: 'Geräte',
-      seat: 'Nutzer (E-Mail-Adressen)',
-      instance: 'Instanzen',
-    },
+    types: (activationType) => `${thing(activationType).many}${WHICH[activationType] ?? ''}`,
     slots: 'Wie viele eine Lizenz belegen darf',
     slotsHint:
       '0 heißt unbegrenzt. Das begrenzt, was eine Erweiterung aktiviert; Joomlas Updates bekommt jede Website, die den Schlüssel hat.',

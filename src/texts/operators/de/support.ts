@@ -1,3 +1,7 @@
+import type { NoMailReason } from '../../../orders/key-mails';
+import { capitalized } from '../../case';
+import { german, states, thing, type Thing } from '../../customers/de/words';
+import { orderEvents } from './orders';
 import type { LiveStatus } from '../../../licensing/core/states';
 import {
   isOfDownload,
@@ -10,64 +14,21 @@ import {
   type StateFacts,
 } from '../../../support/findings';
 import type { Name } from '../../../support/known';
-import type { Language } from '../../../support/sentences';
+import type { SupportTexts } from '../support';
+import { describeStored, describeWait } from '../failures';
+import { failures } from './failures';
 
 /** What support is told, in German. Joomla's messages stay as Joomla and cURL write them in English. */
-
-const UNTRACED: Language['untraced'] = {
-  KEY_FIELD_EMPTY:
-    'Joomla meldet „The Download Key is missing“: Das Feld ist leer oder enthält nur eine 0. Joomla sendet nichts.',
-  BLANK_IN_KEY:
-    'Joomla meldet „URL using bad/illegal format“: Im Schlüssel (oder in downloadurl) steht ein Leerzeichen oder ein Zeilenumbruch. Joomla sendet nichts.',
-  INVISIBLE_CHARACTER:
-    'Joomla meldet „Error connecting to the server: 400“, und hier steht keine Ablehnung: Mit dem Schlüssel wurde ein unsichtbares Zeichen eingefügt. (Mit licensing.conf entfernt nginx es.)',
-  NOT_OFFERED:
-    'Joomla bietet kein Update an: <client>administrator</client> im Update-XML, eine unpassende targetplatform, eine deaktivierte Aktualisierungsquelle, oder das XML ist nicht abrufbar. Joomla fragt diesen Dienst dann nicht.',
-  CHECKSUM:
-    'Joomla meldet „The checksum verification failed“: Der Download steht hier als gesendet. Eine Prüfsumme im Update-XML gehört zu einem anderen Paket oder ist von Leerzeichen umgeben.',
-  NO_PACKAGE:
-    'Joomla meldet „Failed to extract file“: Die Antwort kam nicht von diesem Dienst, oder die Seiten der Website oder ein Cache haben ihre Header verändert.',
-  PACKAGE_NOT_SENT:
-    'Joomla meldet „Error connecting to the server: 404“, und der Download steht hier als gesendet: nginx kann das Paket nicht lesen.',
-  SERVER_ERROR:
-    'Joomla meldet „Error connecting to the server: 500“, 502, 503 oder eine Zeitüberschreitung: Der Dienst oder seine Datenbank lief nicht, oder die Übertragung brach ab. Wann, steht in den Protokollen von nginx und vom Dienst.',
-  REDIRECTED:
-    'Joomla meldet „Maximum (20) redirects followed“, oder hier steht ein Download ohne Schlüssel: downloadurl wird umgeleitet, und Joomla sendet den Schlüssel nicht an die neue Adresse. downloadurl muss die endgültige https-Adresse sein.',
-  CERTIFICATE:
-    'Joomla meldet „SSL certificate problem: unable to get local issuer certificate“ oder etwas anderes mit „SSL“: Der Server des Kunden akzeptiert das Zertifikat Ihrer Website nicht. Meist fehlen die Zwischenzertifikate: ssl_certificate von nginx muss die Datei mit der ganzen Kette nennen (fullchain.pem). Betrifft es nur einen Kunden, ist die Liste der Zertifizierungsstellen auf dessen Server zu alt.',
-  NOT_CONNECTED:
-    "Joomla meldet „Couldn't connect to server“, „Could not resolve host“ oder „Connection timed out“: Der Server des Kunden hat Ihren nicht erreicht. Ihr Webserver war nicht verfügbar, oder eine Firewall lässt keine Verbindung hinaus (meist beim Hoster des Kunden) oder herein (bei Ihnen).",
-  OUT_OF_MEMORY:
-    'Joomla zeigt eine leere Seite oder „Whoops, looks like something went wrong“, und der Download steht hier als gesendet: Joomla hält das ganze Paket im Speicher, und memory_limit von PHP ist dafür zu klein. Mit 128 MB scheitern Pakete ab etwa 40 MB.',
-  VALIDATE:
-    'Aufrufe von validate werden nicht einzeln aufgezeichnet. Je Lizenz werden die Zeit des letzten Aufrufs und die Zahl der Aufrufe gespeichert.',
-};
 
 const TRY_AGAIN = () => 'Der Kunde kann es noch einmal versuchen.';
 
 const OVER_LIMIT =
   'Diese Adresse hat mehr Anfragen gesendet, als das Limit erlaubt (je Zeitfenster wird nur die erste Ablehnung aufgezeichnet)';
 
-const NOT_MAILED: Record<string, string> = {
-  ADDRESS_REFUSED: 'Der Mailserver nimmt keine Mail für diese Adresse an',
-  MAIL_REFUSED: 'Der Mailserver hat diese Mail abgelehnt',
-  SENDER_REFUSED: 'Der Mailserver nimmt von diesem Absender oder Rechner keine Mail an',
-  PASSWORD_REFUSED: 'Der Mailserver hat Benutzer oder Passwort abgelehnt',
-  LATER: 'Der Mailserver bittet um einen späteren Versuch',
-  TLS: 'Die Verbindung zum Mailserver ließ sich nicht verschlüsseln, oder sein Zertifikat gilt nicht für seinen Namen',
-  TIMEOUT: 'Der Mailserver hat nicht rechtzeitig geantwortet',
-  NOT_CONNECTED: 'Der Mailserver ist nicht erreichbar',
-  SENDMAIL: 'Das Programm sendmail ist fehlgeschlagen oder lässt sich nicht ausführen',
-  SENDMAIL_RIGHTS: 'Das Programm sendmail braucht Rechte, die die Unit des Dienstes nicht zulässt',
-  FOLDER: 'In den Ordner für Mails kann nicht geschrieben werden',
-  NO_CUSTOMER: 'Die Lizenz hat keinen Kunden mit E-Mail-Adresse',
-  KEY_UNKNOWN: 'Der Schlüssel lässt sich nicht anzeigen',
-};
-
-export const GERMAN: Language = {
+export const support: SupportTexts = {
   findings: {
     ACTIVE: ({ expires_at, activation_type, activation_limit, activations_used, ...facts }) =>
-      `${license(facts)} ist ${expires_at ? `bis ${day(expires_at)} aktiv` : 'ohne Enddatum aktiv'}. ${activation_limit === 0 ? `${activations_used} Plätze sind belegt, ihre Zahl ist unbegrenzt` : `${activations_used} von ${count(activation_limit)} sind belegt`}, gezählt je ${KIND[activation_type] ?? activation_type}.`,
+      `${license(facts)} ist ${expires_at ? `bis ${day(expires_at)} aktiv` : 'ohne Enddatum aktiv'}. ${activation_limit === 0 ? `${activations_used} Plätze sind belegt, ihre Zahl ist unbegrenzt` : `${activations_used} von ${count(activation_limit)} sind belegt`}, gezählt je ${thing(activation_type).one}.`,
     EXPIRED: ({ expires_at, refused_since, still_downloads, ...facts }) =>
       `${license(facts)} ist${on(expires_at)} abgelaufen${refusals(refused_since)}.${still_downloads ? ' Nach ihrem Tarif lädt sie weiterhin, was bis dahin veröffentlicht wurde.' : ''}`,
     SUSPENDED: (facts) => `${license(facts)} wurde${stopped(facts)} ausgesetzt${end(facts)}`,
@@ -84,7 +45,7 @@ export const GERMAN: Language = {
     OFFER_WITHDRAWN: ({ version, latest }) =>
       `Version ${version} wurde zurückgezogen. Eine Website, der sie angeboten wurde, meldet „Invalid extension update“, bis sie wieder nach Updates sucht${latest === null ? '' : `; die neueste ist ${latest}`}.`,
     MAIL_NOT_DELIVERED: ({ given_up, queued_at, attempts, reason, status }) =>
-      `Die Mail vom ${day(queued_at)} mit dem Schlüssel ${given_up ? 'wurde aufgegeben' : 'wurde noch nicht angenommen und wird weiter versucht'}${attempts === 0 ? '' : `, nach ${attempts === 1 ? 'einem Versuch' : `${attempts} Versuchen`}`}: ${NOT_MAILED[reason] ?? 'unbekannter Fehler'}${status === null ? '' : ` (${status})`}.`,
+      `Die Mail vom ${day(queued_at)} mit dem Schlüssel ${given_up ? 'wurde aufgegeben' : 'wurde noch nicht angenommen und wird weiter versucht'}${attempts === 0 ? '' : `, nach ${attempts === 1 ? 'einem Versuch' : `${attempts} Versuchen`}`}: ${notMailed(status === null ? reason : `${reason} ${status}`)}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>
       `Der Schlüssel der Lizenz wurde zuletzt am ${moment(last_check_at)} von ${last_check_ip ?? 'einer unbekannten Adresse'} geprüft, insgesamt ${check_count}-mal. Dort ist der richtige Schlüssel eingetragen.`,
     KEY_REPLACED: (facts) => askedKey(facts),
@@ -118,7 +79,7 @@ export const GERMAN: Language = {
         ...(issued.length > 0 ? [`${licences(issued)} ausgestellt`] : []),
         ...(renewed.length > 0 ? [`${licences(renewed)} verlängert`] : []),
       ];
-      return `Bestellung ${order} des Shops ${shop} hat ${did.join(' und ')}. Ihr letztes Ereignis ist „${ORDER_EVENTS[event] ?? event}“ vom ${day(event_at)}.`;
+      return `Bestellung ${order} des Shops ${shop} hat ${did.join(' und ')}. Ihr letztes Ereignis ist „${orderEvents[event] ?? event}“ vom ${day(event_at)}.`;
     },
     ORDER_MAIL: ({ shop, order, state, to, at, reason }) => {
       const keys = `Die Schlüssel der Bestellung ${order} des Shops ${shop}`;
@@ -127,12 +88,12 @@ export const GERMAN: Language = {
         return `${keys} konnten nicht an ${to ?? '-'} gesendet werden (${notMailed(reason)}).`;
       if (state === 'queued')
         return `${keys} sind unterwegs an ${to ?? '-'}${reason === null ? '' : `; der letzte Versuch schlug fehl (${notMailed(reason)})`}.`;
-      return `${keys} wurden nicht gesendet: ${NO_KEYS_MAIL[reason ?? ''] ?? 'das wurde noch nicht verlangt'}.`;
+      return `${keys} wurden nicht gesendet: ${failures.keysNotMailed[reason as NoMailReason]}.`;
     },
     ORDER_WAITS: ({ shop, order, line, waits_for, sku, renews }) =>
-      `Bestellung ${order} des Shops ${shop} wartet bei Position ${line}: ${(WAITS[waits_for] ?? WAITS.other)({ sku: sku ?? '', renews: renews ?? '' })}.`,
+      `Bestellung ${order} des Shops ${shop} wartet bei Position ${line}: ${describeWait(failures, waits_for, (waits_for === 'unknown_order' ? renews : sku) ?? '')}.`,
     ORDER_ISSUED_NOTHING: ({ shop, order, event, reason }) =>
-      `Bestellung ${order} des Shops ${shop} hat keine Lizenz: ${NOT_ISSUED[reason] ?? `ihr letztes Ereignis ist „${ORDER_EVENTS[event] ?? event}“`}.`,
+      `Bestellung ${order} des Shops ${shop} hat keine Lizenz: ${NOT_ISSUED[reason] ?? `ihr letztes Ereignis ist „${orderEvents[event] ?? event}“`}.`,
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
       `Dies ist auf keiner Lizenz aktiviert, steht aber im Zugriffsprotokoll, zuletzt am ${moment(last_at)}: ${tell(access.code, access.facts)}`,
     ONLY_NEARBY: ({ license_id, log_days }) =>
@@ -159,7 +120,7 @@ export const GERMAN: Language = {
     RATE_LIMITED_PROXY: ({ loopback }) =>
       `${OVER_LIMIT}. Die Adresse ist ${loopback ? 'die dieses Rechners' : 'in Ihrem eigenen Netz'}. Entweder läuft die anfragende Website oder das Programm ebenfalls ${loopback ? 'auf diesem Rechner' : 'in diesem Netz'}, oder nginx oder ein CDN davor gibt die Adressen der Kunden nicht an den Dienst weiter, sodass sich alle ein Limit teilen`,
     BAD_IDENTIFIER: ({ activation_type: type }) =>
-      `${VALID[type] ?? 'Das ist kein gültiger Wert'}, und der Tarif zählt ${KINDS[type] ?? type}`,
+      `${notValid(type)}, und der Tarif zählt ${thing(type).many}`,
     MALFORMED: () =>
       'Der Schlüssel oder die Kennung fehlt, ein Feld hat einen unzulässigen Wert, oder der Inhalt ist nicht lesbar',
     BAD_PRODUCT_ID: () => 'Am Ende der Download-Adresse fehlt die Nummer des Produkts',
@@ -193,7 +154,7 @@ export const GERMAN: Language = {
     SLOTS_FULL: ({ license_status, activation_limit, key, place }) =>
       license_status === 'active'
         ? `${allSlots(activation_limit)} belegt${key ? `; von ${keyName(key)} sind ${key.activations_used} von ${count(key.activation_limit)} belegt` : ''}${why(place)}`
-        : `Alle Plätze waren belegt. Die Lizenz ist jetzt ${STATUS[license_status]}`,
+        : `Alle Plätze waren belegt. Die Lizenz ist jetzt ${states[license_status]}`,
     KEY_SLOTS_FULL: ({ license: all, place, activation_limit, activations_used, ...key }) =>
       `${allSlots(activation_limit, `von ${keyName(key)}`)} belegt (${activations_used}). Von der Lizenz sind ${all.activations_used} von ${all.activation_limit === 0 ? 'unbegrenzt vielen' : all.activation_limit} belegt${why(place)}`,
     SLOT_FREE: ({ free_site, request }) =>
@@ -202,7 +163,7 @@ export const GERMAN: Language = {
       'Eine Datei für den Betrieb ohne Netz hält dies fest, oder eine Testumgebung, die mit entfernt würde',
     NOT_ACTIVATED: ({ license_status, request }) => {
       if (license_status !== 'active')
-        return `${slotThen(request)}. Die Lizenz ist jetzt ${STATUS[license_status]}`;
+        return `${slotThen(request)}. Die Lizenz ist jetzt ${states[license_status]}`;
       return (
         slotThen(request) + (request.endpoint === 'deactivate' ? ', es gab also nichts freizugeben' : '')
       );
@@ -230,7 +191,7 @@ export const GERMAN: Language = {
     RATE_LIMITED: ({ request: { endpoint } }) =>
       `Eine Minute warten (LICENSING_RATE_WINDOW), dann noch einmal versuchen. Wenn sich viele Kunden diese Adresse teilen, erhöhen Sie ${isOfDownload(endpoint) ? 'LICENSING_DOWNLOAD_RATE_LIMIT' : 'LICENSING_RATE_LIMIT'}.`,
     BAD_IDENTIFIER: ({ activation_type }) =>
-      `Die Software des Kunden muss ${SENT[activation_type] ?? 'eine gültige Kennung'} senden. Informieren Sie deren Entwickler.`,
+      `Die Software des Kunden muss ${sent(activation_type)} senden. Informieren Sie deren Entwickler.`,
     MALFORMED: () =>
       'Die Software des Kunden sendet nicht, was die API verlangt. Informieren Sie deren Entwickler.',
     BAD_PRODUCT_ID: () =>
@@ -268,58 +229,26 @@ export const GERMAN: Language = {
   now: {
     updates: ({ version }) => `Updates funktionieren: Version ${version ?? '?'} wird gesendet.`,
     newSite: ({ activation_limit, activations_used, activation_type }) =>
-      `Neue ${KINDS[activation_type] ?? 'Aktivierungen'} sind möglich: ${
+      `Neue ${thing(activation_type).many} sind möglich: ${
         activation_limit === 0
           ? 'Die Zahl der Plätze ist unbegrenzt'
           : `${activation_limit - activations_used} von ${count(activation_limit)} ${activation_limit - activations_used === 1 ? 'ist' : 'sind'} frei`
       }.`,
     updatesRefused: (because) => `Updates werden abgelehnt: ${because}.`,
     newSiteRefused: (because, { activation_type }) =>
-      `Neue ${KINDS[activation_type] ?? 'Aktivierungen'} werden abgelehnt: ${because}.`,
+      `Neue ${thing(activation_type).many} werden abgelehnt: ${because}.`,
     because: {
       LICENSE_NOT_FOUND: () => 'Der Schlüssel gilt nicht mehr',
-      LICENSE_INACTIVE: ({ license_status }) => `Die Lizenz ist ${STATUS[license_status]}`,
+      LICENSE_INACTIVE: ({ license_status }) => `Die Lizenz ist ${states[license_status]}`,
       LICENSE_EXPIRED: ({ expires_at }) => `Die Lizenz ist${on(expires_at)} abgelaufen`,
       ACTIVATION_LIMIT_REACHED: ({ activation_limit }) => `${allSlots(activation_limit)} belegt`,
       DOWNLOAD_NOT_FOUND: () => 'Das Produkt hat keine veröffentlichte Version',
       FILE_NOT_FOUND: () => 'Die Datei des Pakets fehlt oder ist nicht lesbar',
     },
   },
-  untraced: UNTRACED,
-};
-
-const STATUS: Record<LiveStatus, string> = {
-  active: 'aktiv',
-  expired: 'abgelaufen',
-  suspended: 'ausgesetzt',
-  revoked: 'entzogen',
-  cancelled: 'storniert',
-};
-
-/** By activation type, as the plans' own types are not checked (`license.plan.activationType`). */
-const KIND: Partial<Record<string, string>> = {
-  domain: 'Website',
-  device: 'Gerät',
-  seat: 'Arbeitsplatz',
-  instance: 'Instanz',
-};
-const KINDS: Partial<Record<string, string>> = {
-  domain: 'Websites',
-  device: 'Geräte',
-  seat: 'Arbeitsplätze',
-  instance: 'Instanzen',
-};
-const VALID: Partial<Record<string, string>> = {
-  domain: 'Das ist keine gültige Domain',
-  device: 'Das ist kein gültiges Gerät',
-  seat: 'Das ist kein gültiger Arbeitsplatz',
-  instance: 'Das ist keine gültige Instanz',
-};
-const SENT: Partial<Record<string, string>> = {
-  domain: 'eine Domain',
-  device: 'ein Gerät',
-  seat: 'einen Arbeitsplatz',
-  instance: 'eine Instanz',
+  untraced: ({ says, means, todo }) => `Joomla zeigt: ${says}. ${means} ${todo}`,
+  validate:
+    'Aufrufe von validate werden nicht einzeln aufgezeichnet. Je Lizenz werden die Zeit des letzten Aufrufs und die Zahl der Aufrufe gespeichert.',
 };
 
 const NAMES: Record<Name, string> = {
@@ -334,43 +263,6 @@ const NAMES: Record<Name, string> = {
   provider: 'als Namen in der E-Mail ihres Kunden, bei einem anderen Anbieter',
 };
 
-const ORDER_EVENTS: Record<string, string> = {
-  paid: 'bezahlt',
-  renewed: 'verlängert',
-  upgraded: 'Tarif gewechselt',
-  payment_failed: 'Zahlung fehlgeschlagen',
-  refund_failed: 'Erstattung fehlgeschlagen',
-  refunded: 'erstattet',
-  charged_back: 'zurückgebucht',
-  chargeback_reversed: 'Rückbuchung aufgehoben',
-  cancelled: 'storniert',
-  subscription_ended: 'Abo beendet',
-};
-
-type WaitsFor = (facts: { sku: string; renews: string }) => string;
-
-const WAITS: Record<string, WaitsFor> & { other: WaitsFor } = {
-  not_mapped: ({ sku }) => `ihr Artikel „${sku}“ ist keinem Tarif zugeordnet`,
-  unknown_order: ({ renews }) => `sie verlängert „${renews}“, und davon ist hier nichts bekannt`,
-  too_many: () => 'sie wäre mehr als 100 Lizenzen auf einmal',
-  reference_in_use: () => 'eine andere Lizenz hat ihre Bestellnummer',
-  no_plan: () => 'ihren Tarif gibt es nicht mehr',
-  other: () => 'es fehlt etwas',
-};
-
-/** @param reason such as `ADDRESS_REFUSED 550` */
-function notMailed(reason: string | null): string {
-  return NOT_MAILED[(reason ?? '').split(' ')[0] ?? ''] ?? reason ?? '-';
-}
-
-/** Why an order's keys were not mailed (orders/key-mails.ts). */
-const NO_KEYS_MAIL: Record<string, string> = {
-  test: 'es ist eine Testbestellung',
-  off: 'der Shop gibt sie selbst heraus',
-  no_address: 'die Bestellung hat noch keine Adresse',
-  mail_off: 'Mail ist nicht eingerichtet',
-};
-
 const NOT_ISSUED: Record<string, string> = {
   test: 'sie ist ein Test, und der Shop hat keinen Tarif für Tests',
   not_paid: 'hier ist keine Zahlung dafür bekannt',
@@ -379,6 +271,11 @@ const NOT_ISSUED: Record<string, string> = {
   cancelled: 'sie wurde storniert',
   rule: 'nach den Regeln des Shops bewirken ihre Ereignisse nichts',
 };
+
+/** @param reason such as `ADDRESS_REFUSED 550` */
+function notMailed(reason: string | null): string {
+  return describeStored(failures.mail, reason ?? '');
+}
 
 function licences(ids: number[]): string {
   return `${ids.length === 1 ? 'Lizenz' : 'die Lizenzen'} ${ids.join(', ')}`;
@@ -410,9 +307,9 @@ const COMPARED: Record<MeantKey['compared'], string> = {
   key_asked_about: 'der gesuchte Schlüssel',
 };
 
-/** `2027-01-31T...` as `31.01.2027`, as pages write it too. */
+/** A time that pages have written as a day stays (`withDays`). */
 function day(time: string): string {
-  return time.slice(0, 10).split('-').reverse().join('.');
+  return time.includes('T') ? german.day(new Date(time)) : time;
 }
 
 function moment(time: string): string {
@@ -495,7 +392,7 @@ function meantFor({
 }: MeantKey): string {
   const possible = certain ? '' : `Vielleicht ist Lizenz ${id} gemeint: `;
   const others = also.length === 0 ? '' : ` (auch möglich: ${also.join(', ')})`;
-  const useless = license_status === 'active' ? '' : `. Lizenz ${id} ist jetzt ${STATUS[license_status]}`;
+  const useless = license_status === 'active' ? '' : `. Lizenz ${id} ist jetzt ${states[license_status]}`;
   const what = capitalized(SLIPS[slip](id, COMPARED[compared]));
   return `Der Schlüssel ist unbekannt. ${possible}${what}${others}${key_ended ? '. Dieser Schlüssel gilt nicht mehr' : ''}${useless}`;
 }
@@ -510,11 +407,11 @@ function keyCause(facts: (EndedKey | MeantKey) & { request: RequestFacts }): str
   if ('slip' in facts) return meantFor(facts);
   const { license_status, request } = facts;
   const full = request.outcome === 'ACTIVATION_LIMIT_REACHED' ? `${slotThen(request)}. ` : '';
-  return `${full}Der Schlüssel ${endOf(facts)}${license_status === 'active' ? '' : `. Die Lizenz ist jetzt ${STATUS[license_status]}`}`;
+  return `${full}Der Schlüssel ${endOf(facts)}${license_status === 'active' ? '' : `. Die Lizenz ist jetzt ${states[license_status]}`}`;
 }
 
 function usedToBe(was: LiveStatus | null): string {
-  return `Die Lizenz war ${was === null ? 'nicht aktiv' : STATUS[was]}`;
+  return `Die Lizenz war ${was === null ? 'nicht aktiv' : states[was]}`;
 }
 
 function slotThen({ outcome, identifier }: RequestFacts): string {
@@ -596,6 +493,17 @@ function who({
   return `${clients[client]} (${ip ?? 'Adresse unbekannt'}${told}${installed})`;
 }
 
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** What an activation is named by: a site by its domain. */
+function identifier(type: string): Thing {
+  return type === 'domain' ? { ...thing(type), one: 'Domain' } : thing(type);
+}
+
+function notValid(type: string): string {
+  const { ein, er, one } = identifier(type);
+  return `Das ist k${ein} gültig${er} ${one}`;
+}
+
+function sent(type: string): string {
+  const { einen, one } = identifier(type);
+  return `${einen} ${one}`;
 }

@@ -100,16 +100,5 @@ export const webhooks: Translated<typeof en> = {
     body: 'Inhalt und Antwort',
     replay: 'Noch einmal senden',
     replayOne: (id) => `Zustellung ${id} noch einmal senden`,
-    errors: {
-      STATUS: 'Der Empfänger antwortete mit einem Fehler',
-      TIMEOUT: 'Der Empfänger hat nicht innerhalb von 15 Sekunden geantwortet',
-      ADDRESS_REFUSED: 'Sein Name führt zu einer Adresse, die Webhooks nicht erreichen dürfen',
-      NOT_RESOLVED: 'Sein Name lässt sich nicht auflösen',
-      TLS: 'Sein Zertifikat ist nicht gültig, oder die Verbindung ließ sich nicht verschlüsseln',
-      NOT_CONNECTED: 'Der Empfänger ist nicht erreichbar oder hat die Verbindung geschlossen',
-      INVALID_ANSWER: 'Seine Antwort ist kein HTTP',
-      SECRET: 'Sein Geheimnis lässt sich nicht öffnen: LICENSING_KEY_SECRET ist ein anderes',
-      UNKNOWN: 'Ein unbekannter Fehler',
-    },
   },
 };

@@ -1,9 +1,12 @@
 import type { RefusalFacts } from '../../../licensing/operator-error';
 
+import { thing } from '../../customers/en/words';
+import { kit } from '../../customers/en/kit';
+
 /** What stands on every page. */
 export const common = {
+  ...kit,
   brand: 'Licensing',
-  skip: 'Skip to content',
   pages: 'Pages',
   nav: {
     overview: 'Overview',
@@ -14,10 +17,8 @@ export const common = {
     products: 'Products',
     system: 'System',
   },
-  find: 'Find',
   findLabel: 'Find a licence or a refusal',
   findHint: 'Key, e-mail, name, order, site or IP address',
-  signOut: 'Sign out',
   keyboard: 'Keyboard',
   keys: {
     title: 'Keys on the keyboard',
@@ -26,30 +27,14 @@ export const common = {
     on: 'These keys work',
     close: 'Close',
   },
-  theme: 'Theme',
-  themes: { auto: 'System', light: 'Light', dark: 'Dark' },
   language: 'Language',
-  times: (zone: string) => `Times: ${zone}. A licence ends at the end of its day, UTC.`,
   mayRead: 'You may look, not change.',
   all: 'All',
-  none: '–',
   never: 'never',
   unlimited: 'unlimited',
-  yes: 'Yes',
-  no: 'No',
-  csv: 'CSV',
   filter: 'Filter',
-  clearFilters: 'Clear the filters',
-  first: 'First',
-  next: (count: string) => `Next ${count}`,
-  morePages: 'More pages',
-  actions: 'Actions',
   save: 'Save',
   back: 'Back',
-  copy: 'Copy',
-  copied: 'Copied.',
-  copyFailed: 'Press Ctrl+C.',
-  busy: 'One moment...',
   upload: {
     label: 'Progress of the upload',
     plain: 'Do not close this page until the next one has come.',
@@ -60,27 +45,14 @@ export const common = {
     stopped: 'Stopped. Nothing was saved.',
     failed: 'The connection was lost. Nothing was saved. Please send it again.',
   },
-  optional: 'optional',
   sayWhat: 'Show the numbers',
   /** of a chart */
   highest: (value: string, where?: string) =>
     where === undefined ? `highest: ${value}` : `highest: ${value} (${where})`,
-  status: {
-    active: 'Active',
-    expired: 'Expired',
-    suspended: 'Suspended',
-    revoked: 'Revoked',
-    cancelled: 'Cancelled',
-  },
   /** what takes a slot, by the plan's activation type */
-  sites: {
-    domain: 'sites',
-    device: 'devices',
-    seat: 'seats',
-    instance: 'instances',
-  } as Record<string, string>,
+  sites: (activationType: string) => thing(activationType).many,
   /** one of them */
-  site: { domain: 'site', device: 'device', seat: 'seat', instance: 'instance' } as Record<string, string>,
+  site: (activationType: string) => thing(activationType).one,
   lifetime: 'for life',
   /** @param entries the names of the update sites that take the key */
   enterKey: (entries: string, isOne: boolean) =>
@@ -88,24 +60,12 @@ export const common = {
       ? `In Joomla’s administrator, open System, then Update Sites, choose the update site of ${entries}, and paste the key into the field “Download Key”.`
       : `In Joomla’s administrator, open System, then Update Sites. Choose the update site of each extension that you use (${entries}), and paste the key into the field “Download Key”.`,
   errors: {
-    title: 'This could not be done.',
+    ...kit.errors,
     fields: (count: number) => (count === 1 ? 'Please look at this field:' : 'Please look at these fields:'),
-    notFound: 'There is nothing here',
-    notFoundHint: 'The address may be old, or mistyped.',
-    forbidden: 'This is not allowed',
     readOnly: 'You are signed in to look, not to change.',
     underWay:
       'The same form was sent before and is not done yet. Press the button again in a moment: it is done once.',
-    foreign: 'This form was sent from another place. Open the page again and send it from there.',
-    tooMany: 'Too many requests. Please wait a minute.',
-    tooLarge: 'This is too large.',
-    tooLargeHint: 'Go back, shorten what you typed or choose a smaller file, and send it again.',
-    compressed: 'What was sent is compressed, which is not read here.',
-    away: 'The database does not answer.',
-    fault: 'Something went wrong here.',
-    faultHint: (id: string) => `The service's log has the details under ${id}.`,
     onlyOnce: 'What you typed is kept. Sent again, it is done only once.',
-    again: 'Try again',
     toOverview: 'To the overview',
     /** where there is no sentence for the reason and the field */
     other: 'This was not taken: something in it does not fit. Please check what you typed.',

@@ -1,8 +1,7 @@
-/** A licence's history: what was done, and by whom. */
+import { capitalized } from '../../case';
+import { thing } from '../../customers/en/words';
 
-/** What takes a slot, by the plan's activation type */
-const THINGS: Record<string, string> = { device: 'Device', seat: 'Seat', instance: 'Instance' };
-const thing = (type: string) => THINGS[type] ?? 'Site';
+/** A licence's history: what was done, and by whom. */
 
 export const history = {
   title: 'History',
@@ -37,14 +36,17 @@ export const history = {
   rekeyed: (after: string, before: string) => `New key ${after} in the place of ${before}`,
   overlap: (until: string) => `the old one works until ${until}`,
   revealed: 'Key shown',
-  activated: (type: string, name: string) => `${thing(type)} added${name && `: ${name}`}`,
-  activatedFree: (type: string, name: string) => `${thing(type)} added, takes no slot${name && `: ${name}`}`,
+  activated: (type: string, name: string) => `${capitalized(thing(type).one)} added${name && `: ${name}`}`,
+  activatedFree: (type: string, name: string) =>
+    `${capitalized(thing(type).one)} added, takes no slot${name && `: ${name}`}`,
   renamed: (type: string, name: string, before: string, after: string) =>
-    `${thing(type)} ${name} named ${after}, before ${before}`,
-  freed: (type: string, name: string) => `${thing(type)} takes no slot any more${name && `: ${name}`}`,
+    `${capitalized(thing(type).one)} ${name} named ${after}, before ${before}`,
+  freed: (type: string, name: string) =>
+    `${capitalized(thing(type).one)} takes no slot any more${name && `: ${name}`}`,
   held: (type: string, name: string, until: string) =>
-    `File for use without network${name && `: ${name}`}, ${thing(type).toLowerCase()} held until ${until}`,
-  deactivated: (type: string, name: string) => `${thing(type)} removed${name && `: ${name}`}`,
+    `File for use without network${name && `: ${name}`}, ${thing(type).one} held until ${until}`,
+  deactivated: (type: string, name: string) =>
+    `${capitalized(thing(type).one)} removed${name && `: ${name}`}`,
   repaired: (before: string, after: string) => `Used slots corrected ${before} → ${after}`,
   because: (sentence: string, reason: string) => `${sentence}: “${reason}”`,
   repeated: (sentence: string, times: string, until: string) => `${sentence} (${times} times until ${until})`,

@@ -1,21 +1,6 @@
+import { thing } from '../../customers/en/words';
+
 /** One licence: whether it works, its facts, keys and sites, and all that can be done with it. */
-
-interface Things {
-  title: string;
-  one: string;
-  add: string;
-  /** an example of an identifier */
-  example: string;
-}
-
-/** What takes a slot, by the plan's activation type. */
-const things: Record<string, Things> = {
-  domain: { title: 'Sites', one: 'Site', add: 'Add a site', example: 'www.example.com' },
-  device: { title: 'Devices', one: 'Device', add: 'Add a device', example: 'LAPTOP-7' },
-  seat: { title: 'Seats', one: 'Seat', add: 'Add a seat', example: 'jane' },
-  instance: { title: 'Instances', one: 'Instance', add: 'Add an instance', example: 'web-1' },
-};
-
 export const license = {
   title: 'Licence',
   number: (id: string) => `Licence ${id}`,
@@ -30,7 +15,7 @@ export const license = {
   reinstate: 'Reinstate',
   cancel: 'Cancel (refund)…',
   revoke: 'Revoke (abuse)…',
-  things,
+  add: (activationType: string) => `Add ${thing(activationType).a}`,
   why: {
     title: 'Does it work now?',
     another: 'another end',

@@ -22,10 +22,8 @@ export const said = {
     `${name} is removed. ${free === 'free' ? 'It took no slot, so none is free now.' : 'Its slot is free.'} You can add it again below.`,
   licenseSlots: (slots) => `The licence has ${slots} slots now.`,
   licenseSuspended: () => 'The licence is suspended. “Reinstate” makes it active again.',
-  linkAsked: () => 'If this address has licences, a mail is on its way. Use the address you bought with.',
   operatorLinkAsked: () =>
     'If this address is an operator’s, a mail is on its way. Its link works once, within ten minutes.',
-  mySiteRemoved: (sentence: string) => sentence,
   operatorAdded: (email: string) => `${email} may have a link mailed now.`,
   operatorRemoved: (email: string) => `${email} is not an operator any more.`,
   orderMapped: (sku, plan, done) =>
@@ -56,7 +54,6 @@ export const said = {
   shopAdded: (shop) => `Shop ${shop} is there. Map its articles, then let it post an order.`,
   shopRemoved: (shop) => `Shop ${shop} is removed. Its orders and licences stay.`,
   skuUnmapped: (sku) => `“${sku}” means nothing any more. Orders that name it wait.`,
-  signedOut: () => 'You are signed out.',
   webhookDisabled: () => 'It is switched off. What happens now waits for it.',
   webhookEnabled: () => 'It is on. What waits for it is being sent.',
   webhookRemoved: (name: string) => `${name} is removed.`,

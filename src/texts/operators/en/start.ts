@@ -1,3 +1,8 @@
+import { thing } from '../../customers/en/words';
+import { capitalized } from '../../case';
+
+const WHICH: Record<string, string> = { domain: ' (domains)', seat: ' (e-mail addresses)' };
+
 /** The first steps. */
 export const start = {
   title: 'Three steps to the first licence',
@@ -34,12 +39,8 @@ export const start = {
     usual: 'Single',
     counts: 'What is counted',
     countsHint: 'For Joomla: sites.',
-    types: {
-      domain: 'Sites (domains)',
-      device: 'Devices',
-      seat: 'Seats (e-mail addresses)',
-      instance: 'Instances',
-    },
+    types: (activationType: string) =>
+      `${capitalized(thing(activationType).many)}${WHICH[activationType] ?? ''}`,
     slots: 'How many a licence may use',
     slotsHint:
       '0 means without limit. It limits what an extension activates; Joomla’s updates go to every site that has the key.',

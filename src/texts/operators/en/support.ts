@@ -1,3 +1,6 @@
+import type { NoMailReason } from '../../../orders/key-mails';
+import { uncapitalized } from '../../case';
+import { thing } from '../../customers/en/words';
 import type { LiveStatus } from '../../../licensing/core/states';
 import {
   isOfDownload,
@@ -10,58 +13,15 @@ import {
   type StateFacts,
 } from '../../../support/findings';
 import type { Name } from '../../../support/known';
-import type { Language } from '../../../support/sentences';
+import type { SupportTexts } from '../support';
+import { describeStored, describeWait } from '../failures';
+import { failures } from './failures';
 
 /** What support is told, in English. */
 
-const UNTRACED: Language['untraced'] = {
-  KEY_FIELD_EMPTY:
-    'Joomla says "The Download Key is missing": the field is empty, or has only a 0 in it. Joomla sends nothing.',
-  BLANK_IN_KEY:
-    'Joomla says "URL using bad/illegal format": there is a space or a line break in the key (or in downloadurl). Joomla sends nothing.',
-  INVISIBLE_CHARACTER:
-    'Joomla says "Error connecting to the server: 400" and no refusal is listed here: an invisible character was pasted with the key. (With licensing.conf, nginx removes it.)',
-  NOT_OFFERED:
-    'Joomla offers no update: <client>administrator</client> in the update XML, a targetplatform that does not match, the update site disabled, or the XML cannot be fetched. Joomla does not ask this service then.',
-  CHECKSUM:
-    'Joomla says "The checksum verification failed": the download is listed here as sent. A hash in the update XML belongs to another package, or has spaces around it.',
-  NO_PACKAGE:
-    'Joomla says "Failed to extract file": the answer did not come from this service, or its headers were changed: by the site\'s own pages, or a cache.',
-  PACKAGE_NOT_SENT:
-    'Joomla says "Error connecting to the server: 404" and the download is listed here as sent: nginx cannot read the package.',
-  SERVER_ERROR:
-    'Joomla says "Error connecting to the server: 500", 502, 503, or names a time-out: the service or its database did not run, or the transfer broke off. The logs of nginx and of the service say when.',
-  REDIRECTED:
-    'Joomla says "Maximum (20) redirects followed", or a download without a key is listed here: downloadurl is redirected, and Joomla does not send the key to the new address. downloadurl must be the final https address.',
-  CERTIFICATE:
-    'Joomla says "SSL certificate problem: unable to get local issuer certificate", or something else with "SSL": the customer\'s server does not accept the certificate of your site. Mostly the intermediate certificates are missing: nginx\'s ssl_certificate must name the file with the whole chain (fullchain.pem). If only one customer has it, the list of authorities on their server is too old.',
-  NOT_CONNECTED:
-    'Joomla says "Couldn\'t connect to server", "Could not resolve host" or "Connection timed out": the customer\'s server did not reach yours. Your web server was down, or a firewall, mostly of the customer\'s host, lets no connection out, or yours lets none in.',
-  OUT_OF_MEMORY:
-    'Joomla shows a blank page, or "Whoops, looks like something went wrong", and the download is listed here as sent: Joomla holds the whole package in memory, and PHP\'s memory_limit is too small for it. With 128 MB packages above some 40 MB fail.',
-  VALIDATE:
-    'Validate calls are not recorded one by one. Of each licence, the time of the latest call and the number of calls are kept.',
-};
-
-const NOT_MAILED: Record<string, string> = {
-  ADDRESS_REFUSED: 'the mail server takes no mail for this address',
-  MAIL_REFUSED: 'the mail server refused this mail',
-  SENDER_REFUSED: 'the mail server takes no mail from this sender or this machine',
-  PASSWORD_REFUSED: 'the mail server refused the user or the password',
-  LATER: 'the mail server asked to try again later',
-  TLS: 'the connection to the mail server could not be encrypted, or its certificate is not valid for its name',
-  TIMEOUT: 'the mail server did not answer in time',
-  NOT_CONNECTED: 'the mail server cannot be reached',
-  SENDMAIL: 'the sendmail program failed or cannot be run',
-  SENDMAIL_RIGHTS: 'the sendmail program needs rights that the unit of the service does not allow',
-  FOLDER: 'the folder for mails cannot be written to',
-  NO_CUSTOMER: 'the licence has no customer with an e-mail address',
-  KEY_UNKNOWN: 'the key cannot be revealed',
-};
-
 const TRY_AGAIN = () => 'The customer can try again.';
 
-export const ENGLISH: Language = {
+export const support: SupportTexts = {
   findings: {
     ACTIVE: ({ expires_at, activation_type, ...facts }) =>
       `${license(facts)} is active ${expires_at ? `until ${day(expires_at)}` : 'without an end'}, ${facts.activations_used} of ${facts.activation_limit || 'unlimited'} slots used, by ${activation_type}.`,
@@ -82,7 +42,7 @@ export const ENGLISH: Language = {
     OFFER_WITHDRAWN: ({ version, latest }) =>
       `Version ${version} was withdrawn. A site that was offered it says "Invalid extension update" until it checks for updates again${latest === null ? '' : `; the latest is ${latest}`}.`,
     MAIL_NOT_DELIVERED: ({ given_up, queued_at, attempts, reason, status }) =>
-      `The mail of ${day(queued_at)} with its key ${given_up ? 'was given up' : 'has not been taken yet and is tried again'}${attempts === 0 ? '' : `, after ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}`}: ${NOT_MAILED[reason] ?? 'of an unknown fault'}${status === null ? '' : ` (${status})`}.`,
+      `The mail of ${day(queued_at)} with its key ${given_up ? 'was given up' : 'has not been taken yet and is tried again'}${attempts === 0 ? '' : `, after ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}`}: ${notMailed(status === null ? reason : `${reason} ${status}`)}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>
       `Its key was last validated at ${last_check_at} from ${last_check_ip ?? 'an unknown address'}, ${check_count} times in all: that client has the right key.`,
     KEY_REPLACED: (facts) => askedKey(facts),
@@ -124,10 +84,10 @@ export const ENGLISH: Language = {
       if (state === 'failed') return `${keys} could not be mailed to ${to ?? '-'}: ${notMailed(reason)}.`;
       if (state === 'queued')
         return `${keys} are on their way to ${to ?? '-'}${reason === null ? '' : `; the last attempt failed: ${notMailed(reason)}`}.`;
-      return `${keys} were not mailed: ${NO_KEYS_MAIL[reason ?? ''] ?? 'that was not asked for yet'}.`;
+      return `${keys} were not mailed: ${failures.keysNotMailed[reason as NoMailReason]}.`;
     },
     ORDER_WAITS: ({ shop, order, line, waits_for, sku, renews }) =>
-      `Order ${order} of shop ${shop} waits at line ${line}: ${(WAITS[waits_for] ?? WAITS.other)({ sku: sku ?? '', renews: renews ?? '' })}.`,
+      `Order ${order} of shop ${shop} waits at line ${line}: ${describeWait(failures, waits_for, (waits_for === 'unknown_order' ? renews : sku) ?? '')}.`,
     ORDER_ISSUED_NOTHING: ({ shop, order, event, reason }) =>
       `Order ${order} of shop ${shop} has no licence: ${NOT_ISSUED[reason] ?? `its latest event is "${event}"`}.`,
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
@@ -261,14 +221,14 @@ export const ENGLISH: Language = {
   now: {
     updates: ({ version }) => `Updates work: version ${version ?? '?'} is sent.`,
     newSite: ({ activation_limit, activations_used, activation_type }) =>
-      `New ${things(activation_type)} can be added: ${
+      `New ${thing(activation_type).many} can be added: ${
         activation_limit === 0
           ? 'the number of slots is unlimited'
           : `${activation_limit - activations_used} of ${activation_limit} ${activation_limit === 1 ? 'slot' : 'slots'} ${activation_limit - activations_used === 1 ? 'is' : 'are'} free`
       }.`,
     updatesRefused: (because) => `Updates are refused: ${because}.`,
     newSiteRefused: (because, { activation_type }) =>
-      `New ${things(activation_type)} are refused: ${because}.`,
+      `New ${thing(activation_type).many} are refused: ${because}.`,
     because: {
       LICENSE_NOT_FOUND: () => 'the key has ended',
       LICENSE_INACTIVE: ({ license_status }) => `the licence is ${license_status}`,
@@ -279,7 +239,9 @@ export const ENGLISH: Language = {
       FILE_NOT_FOUND: () => 'the file of the package is missing or cannot be read',
     },
   },
-  untraced: UNTRACED,
+  untraced: ({ says, means, todo }) => `Joomla shows: ${says}. ${means} ${todo}`,
+  validate:
+    'Validate calls are not recorded one by one. Of each licence, the time of the latest call and the number of calls are kept.',
 };
 
 const OVER_LIMIT =
@@ -297,30 +259,6 @@ const NAMES: Record<Name, string> = {
   provider: "as the name in their customer's e-mail, at another provider",
 };
 
-type WaitsFor = (facts: { sku: string; renews: string }) => string;
-
-const WAITS: Record<string, WaitsFor> & { other: WaitsFor } = {
-  not_mapped: ({ sku }) => `its article "${sku}" is not mapped to a plan`,
-  unknown_order: ({ renews }) => `it renews "${renews}", of which nothing is known here`,
-  too_many: () => 'it would be more than 100 licences at once',
-  reference_in_use: () => 'another licence has its reference',
-  no_plan: () => 'its plan does not exist any more',
-  other: () => 'something is missing',
-};
-
-/** @param reason such as `ADDRESS_REFUSED 550` */
-function notMailed(reason: string | null): string {
-  return NOT_MAILED[(reason ?? '').split(' ')[0] ?? ''] ?? reason ?? '-';
-}
-
-/** Why an order's keys were not mailed (orders/key-mails.ts). */
-const NO_KEYS_MAIL: Record<string, string> = {
-  test: 'it is a test order',
-  off: 'the shop hands them out itself',
-  no_address: 'the order has no address yet',
-  mail_off: 'mail is not set up',
-};
-
 const NOT_ISSUED: Record<string, string> = {
   test: 'it is a test, and the shop has no plan for tests',
   not_paid: 'no payment of it is known here',
@@ -329,6 +267,11 @@ const NOT_ISSUED: Record<string, string> = {
   cancelled: 'it was cancelled',
   rule: 'by the rules of the shop its events do nothing',
 };
+
+/** @param reason such as `ADDRESS_REFUSED 550` */
+function notMailed(reason: string | null): string {
+  return describeStored(failures.mail, reason ?? '');
+}
 
 function licences(ids: number[]): string {
   return `${ids.length === 1 ? 'licence' : 'licences'} ${ids.join(', ')}`;
@@ -536,12 +479,4 @@ function who({
   const told = site === null ? '' : `, which says it is ${site}`;
   const installed = installed_version === null ? '' : `, with version ${installed_version} installed`;
   return `${clients[client]} at ${ip ?? 'an unknown address'}${told}${installed}`;
-}
-
-function things(type: string): string {
-  return type === 'domain' ? 'sites' : `${type}s`;
-}
-
-function uncapitalized(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -97,16 +97,5 @@ export const webhooks = {
     body: 'Body and answer',
     replay: 'Send again',
     replayOne: (id: string) => `Send delivery ${id} again`,
-    errors: {
-      STATUS: 'The receiver answered with an error',
-      TIMEOUT: 'The receiver did not answer within 15 seconds',
-      ADDRESS_REFUSED: 'Its name leads to an address that webhooks may not reach',
-      NOT_RESOLVED: 'Its name cannot be resolved',
-      TLS: 'Its certificate is not valid, or the connection could not be encrypted',
-      NOT_CONNECTED: 'The receiver cannot be reached, or closed the connection',
-      INVALID_ANSWER: 'Its answer is not HTTP',
-      SECRET: 'Its secret cannot be opened: LICENSING_KEY_SECRET is another one',
-      UNKNOWN: 'An unknown fault',
-    } as Record<string, string>,
   },
 };

@@ -110,7 +110,7 @@ function waitsOf({ lines }: OrderView): string | null {
   const waits = lines.flatMap(({ line: { waitsFor, sku } }) =>
     waitsFor === null
       ? []
-      : [describeWait(failures, waitsFor, waitsFor === 'not_mapped' ? (sku ?? '') : undefined)],
+      : [waitsFor === 'not_mapped' ? `${sku ?? ''} is not mapped` : describeWait(failures, waitsFor)],
   );
   return waits.length === 0 ? null : [...new Set(waits)].join(', ');
 }

@@ -1,6 +1,7 @@
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { OperatorTexts } from '../texts/operators/texts';
-import { isOfDownload, type Code, type MeantKey, type RequestFacts } from './findings';
+import { isOfDownload } from '../texts/operators/support';
+import type { Code, MeantKey, RequestFacts } from './findings';
 import { causeOf, withDays } from './sentences';
 import { compareHints, type Slip } from './similar-keys';
 import type { ExplainedFinding, WhyAnswer } from './why';

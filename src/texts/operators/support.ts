@@ -67,3 +67,8 @@ type AdvisedCause =
   | 'PUBLISHED_SINCE'
   | 'VERSION_NOT_PUBLISHED'
   | 'VERSION_WITHDRAWN';
+
+/** A check of a download is judged and refused like one. */
+export function isOfDownload(endpoint: string): boolean {
+  return endpoint === 'download' || endpoint === 'check';
+}

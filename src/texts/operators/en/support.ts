@@ -2,18 +2,17 @@ import type { NoMailReason } from '../../../orders/key-mails';
 import { uncapitalized } from '../../case';
 import { thing } from '../../customers/en/words';
 import type { LiveStatus } from '../../../licensing/core/states';
-import {
-  isOfDownload,
-  type EndedKey,
-  type KeyName,
-  type MeantKey,
-  type Named,
-  type RequestFacts,
-  type SitePlace,
-  type StateFacts,
+import type {
+  EndedKey,
+  KeyName,
+  MeantKey,
+  Named,
+  RequestFacts,
+  SitePlace,
+  StateFacts,
 } from '../../../support/findings';
 import type { Name } from '../../../support/known';
-import type { SupportTexts } from '../support';
+import { isOfDownload, type SupportTexts } from '../support';
 import { describeStored, describeWait } from '../failures';
 import { failures } from './failures';
 

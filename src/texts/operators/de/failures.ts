@@ -16,7 +16,7 @@ export const failures: FailureTexts = {
     FOLDER: 'In den Ordner für Mails kann nicht geschrieben werden',
     NO_CUSTOMER: 'Die Lizenz hat keinen Kunden mit E-Mail-Adresse',
     KEY_UNKNOWN: 'Der Schlüssel der Lizenz lässt sich nicht anzeigen',
-    NOBODYS: 'Kein Kunde hat die Adresse, mit der dieser Link verlangt wurde, daher wird nichts gesendet',
+    NOBODYS: 'Kein Kunde hat diese Adresse: nicht gesendet',
     UNKNOWN: 'unbekannter Fehler',
   },
   webhook: {

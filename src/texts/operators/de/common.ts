@@ -27,7 +27,6 @@ export const common: Translated<typeof en> = {
     on: 'Diese Tasten wirken',
     close: 'Schließen',
   },
-  language: 'Sprache',
   mayRead: 'Sie dürfen ansehen, nicht ändern.',
   all: 'Alle',
   never: 'nie',
@@ -57,7 +56,6 @@ export const common: Translated<typeof en> = {
       : `Öffnen Sie im Administrator von Joomla „System“, dann „Aktualisierungsquellen“. Wählen Sie die Aktualisierungsquelle jeder Erweiterung, die Sie nutzen (${entries}), und fügen Sie den Schlüssel in das Feld „Downloadschlüssel“ ein.`,
   errors: {
     ...kit.errors,
-    fields: (count) => (count === 1 ? 'Bitte sehen Sie dieses Feld an:' : 'Bitte sehen Sie diese Felder an:'),
     readOnly: 'Sie sind zum Ansehen angemeldet, nicht zum Ändern.',
     underWay:
       'Dasselbe Formular wurde schon gesendet und ist noch nicht fertig. Drücken Sie gleich noch einmal: Es geschieht nur einmal.',

@@ -6,7 +6,6 @@ export const requests: Translated<typeof en> = {
   ofLicense: (id) => `Anfragen der Lizenz ${id}`,
   historyOf: (id) => `Verlauf der Lizenz ${id}`,
   crumb: (id) => `Lizenz ${id}`,
-  toRequests: 'Alle Anfragen',
   about: (days) =>
     `Downloads und Ablehnungen der letzten ${days} Tage. Gleiche Anfragen binnen einer Stunde sind eine Zeile.`,
   filters: 'Anfragen filtern',

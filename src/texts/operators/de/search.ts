@@ -35,7 +35,6 @@ export const search: Translated<typeof en> = {
   happened: 'Was geschah',
   answer: 'Antwort für den Kunden',
   answerBody: 'Die Mail',
-  elsewhere: 'Fehler, die hier keine Spur hinterlassen',
   nothingTyped:
     'Geben Sie einen Schlüssel, eine E-Mail, eine Bestellung, eine Website oder eine IP-Adresse ein.',
   tooLong: 'Das ist zu lang für alles, womit Lizenzen gefunden werden.',

@@ -27,7 +27,6 @@ export const common = {
     on: 'These keys work',
     close: 'Close',
   },
-  language: 'Language',
   mayRead: 'You may look, not change.',
   all: 'All',
   never: 'never',
@@ -61,7 +60,6 @@ export const common = {
       : `In Joomla’s administrator, open System, then Update Sites. Choose the update site of each extension that you use (${entries}), and paste the key into the field “Download Key”.`,
   errors: {
     ...kit.errors,
-    fields: (count: number) => (count === 1 ? 'Please look at this field:' : 'Please look at these fields:'),
     readOnly: 'You are signed in to look, not to change.',
     underWay:
       'The same form was sent before and is not done yet. Press the button again in a moment: it is done once.',

@@ -4,7 +4,6 @@ export const requests = {
   ofLicense: (id: string) => `Requests of licence ${id}`,
   historyOf: (id: string) => `History of licence ${id}`,
   crumb: (id: string) => `Licence ${id}`,
-  toRequests: 'All requests',
   about: (days: string) =>
     `Downloads and refusals of the last ${days} days. Equal requests within an hour are one line.`,
   filters: 'Filter requests',

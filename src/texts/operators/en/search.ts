@@ -33,7 +33,6 @@ export const search = {
   happened: 'What happened',
   answer: 'Answer for the customer',
   answerBody: 'The mail',
-  elsewhere: 'Failures that leave no record here',
   nothingTyped: 'Type a key, an e-mail, an order, a site or an IP address.',
   tooLong: 'This is too long to be anything that licences are found by.',
 };

@@ -183,7 +183,9 @@ describe.each(BACKENDS)("an order's keys by mail, on %s", (_, settings) => {
     expect(await read(`/orders/${test.id}`)).toContain('Keys mailed no: it is a test order');
     const off = await post('8', 'off@example.com', { shop: 'membership', kind: 'membershippro' });
     const [{ id }] = (off.lines as { licenses: [{ id: number }] }[])[0]!.licenses;
-    expect(await read(`/licenses/${id}`)).toContain('Keys mailed no: the shop hands them out itself Mail the keys');
+    expect(await read(`/licenses/${id}`)).toContain(
+      'Keys mailed no: the shop hands them out itself Mail the keys',
+    );
   });
 
   it('says that an address was refused', async () => {

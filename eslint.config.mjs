@@ -80,8 +80,8 @@ const LAYERS = {
 };
 /** The command reaches rows through the rooms above the store; these files open the database, make it, and explain its errors. */
 const OPEN_DATABASE = ['database', 'describe-error', 'init', 'migrate'].map((name) => `src/cli/${name}.ts`);
-/** Files that every folder may import, and that import nothing of src/ themselves. */
-const LEAVES = ['api', 'errors'];
+/** What every folder may import. The files import nothing of src/, and `texts` only types. */
+const FLOOR = ['api', 'errors', 'texts'];
 
 /** What the scripts of the pages use of a browser. */
 const BROWSER = [
@@ -117,7 +117,7 @@ const refuseImports = (files, regex, message) => ({
 
 /** A folder's files, and those one folder deeper, whose way out begins with one step more. */
 const layer = ([folder, others]) => {
-  const allowed = [...others, ...LEAVES];
+  const allowed = [...others, ...FLOOR];
   const message = `src/${folder} may import from ${allowed.join(', ')} alone.`;
   const outside = `(?!(?:${allowed.join('|')})(?:/|$))`;
   return [
@@ -125,6 +125,25 @@ const layer = ([folder, others]) => {
     refuseImports([`src/${folder}/*/*.{ts,tsx}`], `^\\.\\./\\.\\./${outside}`, message),
   ];
 };
+
+/** Of the rest of src/, texts know the facts that they tell of, and nothing that runs. */
+const floorOfTexts = (below) => ({
+  files: [`src/texts/${below}*.ts`],
+  rules: {
+    '@typescript-eslint/no-restricted-imports': [
+      'error',
+      {
+        patterns: [
+          {
+            regex: `^${below.replaceAll('*', '\\.\\.')}\\.\\./`,
+            message: 'src/texts imports only types of other folders.',
+            allowTypeImports: true,
+          },
+        ],
+      },
+    ],
+  },
+});
 
 export default ts.config(
   { ignores: ['dist/', 'var/', 'node_modules/'] },
@@ -176,16 +195,13 @@ export default ts.config(
   { files: ['**/*.mjs'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },
   ...Object.entries(LAYERS).flatMap(layer),
   { files: OPEN_DATABASE, rules: layer(['cli', [...LAYERS.cli, 'store']])[0].rules },
-  refuseImports(
-    LEAVES.map((leaf) => `src/${leaf}.ts`),
-    '^\\.',
-    'A leaf imports nothing of src/.',
-  ),
+  refuseImports(['src/api.ts', 'src/errors.ts'], '^\\.', 'It imports nothing of src/.'),
   refuseImports(
     ['migrations/**/*.ts'],
     '^(?:\\.\\./)+src/(?!store/transaction$)',
     'A migration must not change with the rules of src/ (decision 6).',
   ),
+  ...['', '*/', '*/*/'].map((below) => floorOfTexts(below)),
   {
     files: ['test/**/*.ts', 'bench/**/*.ts', 'jest.config.ts'],
     rules: {

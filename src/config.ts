@@ -1,3 +1,4 @@
+import { CUSTOMER_LANGUAGES, type CustomerLanguage } from './texts/customers/languages';
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -7,14 +8,7 @@ import type { Listen } from './http/server';
 import { isNetwork } from './licensing/ip-addresses';
 import { pictureFault } from './packages/pictures';
 import { readJoomlaSite } from './joomla/site/configuration';
-import {
-  MAIL_LANGUAGES,
-  mailOfSite,
-  parseMailUrl,
-  type MailLanguage,
-  type MailOff,
-  type MailSettings,
-} from './mail/settings';
+import { mailOfSite, parseMailUrl, type MailOff, type MailSettings } from './mail/settings';
 import type { TextFolders } from './mail/texts';
 import { HOMES, isWithin } from './process/units';
 import { describeLines, describeUnknown, isMeantForUs, type Settings, type Variable } from './settings';
@@ -61,7 +55,7 @@ export interface Config {
   mail: MailSettings | undefined;
   mailOff: MailOff | undefined;
   /** of mails to customers */
-  mailLanguage: MailLanguage;
+  mailLanguage: CustomerLanguage;
   mailTexts: TextFolders;
   /** 32 bytes; undefined: not set */
   keySecret: Buffer | undefined;
@@ -187,7 +181,11 @@ export function buildConfig(
     timeZone: site?.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
     mail: 'route' in mail ? mail : undefined,
     mailOff: 'route' in mail ? undefined : mail,
-    mailLanguage: oneOf('LICENSING_MAIL_LANGUAGE', get('LICENSING_MAIL_LANGUAGE') ?? 'en', MAIL_LANGUAGES),
+    mailLanguage: oneOf(
+      'LICENSING_MAIL_LANGUAGE',
+      get('LICENSING_MAIL_LANGUAGE') ?? 'en',
+      CUSTOMER_LANGUAGES,
+    ),
     mailTexts: {
       builtIn: join(packageRoot, 'mails'),
       own: optional(get('LICENSING_MAIL_TEXTS_DIR'), (path) => resolve(base, path)),

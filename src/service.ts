@@ -14,7 +14,7 @@ import { createMetrics } from './http/metrics';
 import { createMemoryLimiter, createRedisLimiter, FIXED_LIMITS, type Limiter } from './http/rate-limit';
 import { connectRedis, type RedisConnection } from './http/redis';
 import { startServer, type Listen, type RunningServer } from './http/server';
-import type { LanguageCode } from './licensing/dates';
+import type { CustomerLanguage } from './texts/customers/languages';
 import { composerOf } from './mail/compose';
 import { mailingOf, queueMail } from './mail/queue';
 import { queueReminders } from './mail/reminders';
@@ -22,7 +22,9 @@ import type { MailSettings } from './mail/settings';
 import { startMailSender } from './mail/sender';
 import { createMailTransport } from './mail/transport';
 import { runReady } from './orders/record';
-import { describeFailure, remedyOf, toMailFailure } from './mail/failures';
+import { toMailFailure } from './mail/failures';
+import { failures } from './texts/operators/en/failures';
+import { describeStored, mailRemedy } from './texts/operators/failures';
 import { gainsNoRights } from './process/units';
 import { startHousekeeping } from './runner/housekeeping';
 import type { Job } from './runner/jobs';
@@ -125,7 +127,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       ((
         trx: Db,
         request: CustomerLink | OperatorLink | ChangeMail,
-        at: { now: Date; language?: LanguageCode },
+        at: { now: Date; language?: CustomerLanguage },
       ) => queueMail(trx, request, { language: mailing.language, ...at }));
     const downloads = { packagesDir: config.packagesDir, accelLocation: config.accelLocation };
     const app = createApp({
@@ -222,8 +224,8 @@ function startMail(config: Config, db: Db, log: Logger, now: Clock): () => unkno
 
 function warnOfMail(log: Logger, { source, from }: MailSettings, error: unknown): void {
   const { stored } = toMailFailure(error);
-  const remedy = remedyOf(stored, from.address)?.english ?? `Correct ${source}.`;
-  log.warn(`mails wait, which are sent by ${source}: ${describeFailure(stored)}. ${remedy}`);
+  const remedy = mailRemedy(failures, stored, from.address) ?? `Correct ${source}.`;
+  log.warn(`mails wait, which are sent by ${source}: ${describeStored(failures.mail, stored)}. ${remedy}`);
 }
 
 /** Starts to send webhooks. Without LICENSING_KEY_SECRET there are none. */

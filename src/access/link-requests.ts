@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findEmail } from '../licensing/customer-email';
-import type { LanguageCode } from '../licensing/dates';
+import type { CustomerLanguage } from '../texts/customers/languages';
 import { customerDigest } from '../store/customer-digest';
 import { findCustomerByDigest } from '../store/customers';
 import type { Db } from '../store/database';
@@ -32,13 +32,13 @@ export interface OperatorLink {
 export type QueueLink<Request> = (
   db: Db,
   request: Request,
-  context: { now: Date; language?: LanguageCode },
+  context: { now: Date; language?: CustomerLanguage },
 ) => Promise<unknown>;
 
 interface LinkRequest<Request> {
   now: Date;
   /** of the page on which it is asked for; undefined: the usual one */
-  language?: LanguageCode;
+  language?: CustomerLanguage;
   queue: QueueLink<Request>;
 }
 
@@ -77,7 +77,10 @@ export function requestCustomerLink(
   });
 }
 
-function contextOf(now: Date, language: LanguageCode | undefined): { now: Date; language?: LanguageCode } {
+function contextOf(
+  now: Date,
+  language: CustomerLanguage | undefined,
+): { now: Date; language?: CustomerLanguage } {
   return { now, ...(language && { language }) };
 }
 

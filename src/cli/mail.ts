@@ -3,7 +3,9 @@ import type { Command } from 'commander';
 import { readConfig } from '../config';
 import { OperatorError } from '../licensing/operator-error';
 import { composerOf, composeTest } from '../mail/compose';
-import { describeFailure, remedyOf, toMailFailure } from '../mail/failures';
+import { toMailFailure } from '../mail/failures';
+import { failures } from '../texts/operators/en/failures';
+import { describeStored, mailRemedy } from '../texts/operators/failures';
 import { listAllMails, mailingOf, mailJson, sendKey } from '../mail/queue';
 import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';
@@ -51,9 +53,9 @@ function addTest(mail: Command): void {
         .send(composed, from, signal)
         .catch((error: unknown) => {
           const { stored, said } = toMailFailure(error);
-          const remedy = remedyOf(stored, settings.from.address)?.english;
+          const remedy = mailRemedy(failures, stored, settings.from.address);
           throw new OperatorError(
-            `The mail was not sent, by ${settings.source}: ${describeFailure(stored)}.${said === undefined ? '' : ` It said: ${printable(said.trim())}`}${remedy === undefined ? '' : ` ${remedy}`}`,
+            `The mail was not sent, by ${settings.source}: ${describeStored(failures.mail, stored)}.${said === undefined ? '' : ` It said: ${printable(said.trim())}`}${remedy === undefined ? '' : ` ${remedy}`}`,
           );
         });
       output.print(
@@ -104,7 +106,7 @@ function addList(mail: Command): void {
             ['ID', 'TYPE', 'STATE', 'LICENCE', 'QUEUED', 'SENT', 'ATTEMPTS', 'WHY NOT'],
             rows.map((row) => [
               ...[row.id, row.type, row.state, row.license_id, row.created_at, row.sent_at, row.attempts],
-              row.error === null ? null : describeFailure(row.error),
+              row.error === null ? null : describeStored(failures.mail, row.error),
             ]),
             'No mails.',
           ),

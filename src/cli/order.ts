@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { formatTimestamp } from '../licensing/timestamps';
-import { describeFailure } from '../mail/failures';
+import { failures } from '../texts/operators/en/failures';
+import { describeStored, describeWait } from '../texts/operators/failures';
 import { mailingOf } from '../mail/queue';
 import { orderMailJson, readOrderMail, sendOrderKeys, type NoMailReason } from '../orders/key-mails';
 import { noOrder } from '../orders/record';
@@ -48,18 +49,17 @@ function addMail(order: Command): void {
 
 /** In words, for a line. */
 function describeMail({ state, to, at, reason }: ReturnType<typeof orderMailJson>): string {
-  if (state === 'none') return `no: ${WHY_NOT[reason as NoMailReason]}`;
-  const why = reason === null ? '' : `: ${describeFailure(reason)}`;
+  if (state === 'none') {
+    const why = reason as NoMailReason;
+    return `no: ${failures.keysNotMailed[why]}${HINTS[why] ?? ''}`;
+  }
+  const why = reason === null ? '' : `: ${describeStored(failures.mail, reason)}`;
   return `${state} ${at ?? ''} to ${to ?? '-'}${why}`;
 }
 
-const WHY_NOT: Record<NoMailReason, string> = {
-  test: 'it is a test order',
-  nothing_issued: 'it has issued nothing',
-  off: 'the shop hands them out itself (licensing shop edit SHOP --mail key)',
-  no_address: 'the order has no address yet',
-  mail_off: 'mail is not set up',
-  not_sent: 'not yet (licensing order mail ID)',
+const HINTS: Partial<Record<NoMailReason, string>> = {
+  off: ' (licensing shop edit SHOP --mail key)',
+  not_sent: ' (licensing order mail ID)',
 };
 
 function addList(order: Command): void {
@@ -108,7 +108,9 @@ function licensesOf({ lines }: OrderView): string | null {
 
 function waitsOf({ lines }: OrderView): string | null {
   const waits = lines.flatMap(({ line: { waitsFor, sku } }) =>
-    waitsFor === null ? [] : [waitsFor === 'not_mapped' ? `${sku ?? ''} is not mapped` : waitsFor],
+    waitsFor === null
+      ? []
+      : [waitsFor === 'not_mapped' ? `${sku ?? ''} is not mapped` : describeWait(failures, waitsFor)],
   );
   return waits.length === 0 ? null : [...new Set(waits)].join(', ');
 }

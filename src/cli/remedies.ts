@@ -1,5 +1,6 @@
 import type { Action, CauseFacts, Code, Finding, Named, RequestFacts, StateFacts } from '../support/findings';
-import { adviceOf, LANGUAGES, type UntracedCode } from '../support/sentences';
+import { support } from '../texts/operators/en/support';
+import { adviceOf, untracedSentences, type UntracedCode } from '../support/sentences';
 
 /** What to type for a finding: the commands for its action, after the advice that goes with it. */
 
@@ -72,7 +73,7 @@ export function remedyOf({ code, facts, action }: Finding): string | null {
   // TypeScript cannot follow that the words of an action's type take that action.
   const words = OF_ACTIONS as Record<string, (action: Action, finding: object) => string>;
   const parts = [
-    adviceOf(LANGUAGES.en, { code, facts }),
+    adviceOf(support, { code, facts }),
     COMMANDS[code]?.(facts),
     action && words[action.type]?.(action, { code, facts }),
   ].filter(Boolean);
@@ -82,18 +83,16 @@ export function remedyOf({ code, facts, action }: Finding): string | null {
 /** What finds the failures that leave no record. */
 const OF_UNTRACED: Partial<Record<UntracedCode, string>> = {
   NOT_OFFERED: 'To check: licensing update-xml lint.',
-  CHECKSUM: 'Write it again: licensing update-xml write.',
+  CHECKSUM: 'To write it: licensing update-xml write.',
   NO_PACKAGE: `To check: ${DOCTOR}.`,
   PACKAGE_NOT_SENT: 'To check: licensing doctor.',
 };
 
 /** Failures that leave no record here, and how to recognise them. */
-export const UNTRACED = (Object.entries(LANGUAGES.en.untraced) as [UntracedCode, string][]).map(
-  ([code, sentence]) => ({
-    code,
-    text: OF_UNTRACED[code] === undefined ? sentence : `${sentence} ${OF_UNTRACED[code]}`,
-  }),
-);
+export const UNTRACED = untracedSentences('en').map(({ code, sentence }) => ({
+  code,
+  text: OF_UNTRACED[code] === undefined ? sentence : `${sentence} ${OF_UNTRACED[code]}`,
+}));
 
 function requestOf(facts: object): RequestFacts | undefined {
   return (facts as { request?: RequestFacts }).request;

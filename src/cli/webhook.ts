@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestampOrNull } from '../licensing/timestamps';
-import { describePostFailure } from '../webhooks/post';
+import { failures } from '../texts/operators/en/failures';
+import { describeStored } from '../texts/operators/failures';
 import {
   addWebhook,
   countWaitingFor,
@@ -182,7 +183,9 @@ async function printSent({ db, output }: Session, queued: Delivery): Promise<voi
     );
   const said = sent.answer === null ? '' : ` It said: ${printable(sent.answer)}`;
   if (stateOf(sent) !== 'delivered')
-    throw new OperatorError(`It was not delivered: ${describePostFailure(sent.lastError ?? '')}.${said}`);
+    throw new OperatorError(
+      `It was not delivered: ${describeStored(failures.webhook, sent.lastError ?? '')}.${said}`,
+    );
   output.print(deliveryJson(sent), `Delivered: the receiver answered ${sent.answerStatus ?? '-'}.${said}`);
 }
 
@@ -205,7 +208,10 @@ function addDeliveries(webhook: Command): void {
                 .map(deliveryJson)
                 .map((row) => [
                   ...[row.id, row.type, row.license_id, row.state, row.created_at, row.attempts],
-                  ...[row.next_attempt_at, row.error === null ? null : describePostFailure(row.error)],
+                  ...[
+                    row.next_attempt_at,
+                    row.error === null ? null : describeStored(failures.webhook, row.error),
+                  ],
                 ]),
               'No deliveries.',
             ),

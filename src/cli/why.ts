@@ -4,7 +4,8 @@ import { licenseJson } from '../licensing/views';
 import { hasCause } from '../support/explain-accesses';
 import type { Finding, AccessFinding } from '../support/findings';
 import { openCase } from '../support/open-case';
-import { LANGUAGES, sentenceOf } from '../support/sentences';
+import { support } from '../texts/operators/en/support';
+import { sentenceOf } from '../support/sentences';
 import type { SupportCase } from '../support/support-case';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
@@ -70,7 +71,7 @@ function findingJson(finding: Finding) {
 }
 
 function textOf(finding: Finding): string {
-  return sentenceOf(LANGUAGES.en, finding);
+  return sentenceOf(support, finding);
 }
 
 function formatCase({ licenses, findings, accesses }: SupportCase, now: Date, all: boolean): string {

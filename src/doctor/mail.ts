@@ -1,5 +1,7 @@
-import { system as german } from '../http/pages/texts/de/system';
-import { describeFailure, failureCode, remedyOf, toMailFailure } from '../mail/failures';
+import { toMailFailure } from '../mail/failures';
+import { failures as german } from '../texts/operators/de/failures';
+import { failures } from '../texts/operators/en/failures';
+import { describeStored, mailRemedy } from '../texts/operators/failures';
 import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';
 import { serviceGainsNoRights } from '../process/units';
@@ -58,18 +60,16 @@ export const checkMail: Check = async ({ config }) => {
   } catch (error) {
     const { stored } = toMailFailure(error);
     const isOwn = mail.source === 'LICENSING_MAIL_URL';
-    const what = `Mails cannot be sent, by ${mail.source}: ${describeFailure(stored)}.`;
-    const general = remedyOf(stored, mail.from.address);
+    const what = `Mails cannot be sent, by ${mail.source}: ${describeStored(failures.mail, stored)}.`;
     const remedy =
-      general?.english ??
+      mailRemedy(failures, stored, mail.from.address) ??
       `Correct ${isOwn ? mail.source : "the site's mail settings"}, and try: licensing mail test ADDRESS`;
     const why = 'Mails wait, and are tried again for two days.';
-    const reasons: Record<string, string> = german.mails.errors;
     const inGerman = {
-      what: `Mails können nicht gesendet werden (eingestellt in ${sourceInGerman(mail.source)}). ${reasons[failureCode(stored)] ?? 'Die Ursache ist unbekannt.'}`,
+      what: `Mails können nicht gesendet werden (eingestellt in ${sourceInGerman(mail.source)}). ${describeStored(german.mail, stored)}.`,
       why: 'Mails warten und werden zwei Tage lang wieder versucht.',
       remedy:
-        general?.german ??
+        mailRemedy(german, stored, mail.from.address) ??
         `Berichtigen Sie ${isOwn ? mail.source : 'die Mail-Einstellungen der Website'}, und versuchen Sie: licensing mail test ADDRESS`,
     };
     return [

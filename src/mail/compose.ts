@@ -7,7 +7,6 @@ import { openKey } from '../licensing/issue';
 import { findLicense, type License } from '../licensing/licenses';
 import { listKeys } from '../licensing/license-keys';
 import { OperatorError } from '../licensing/operator-error';
-import { formatDay } from '../licensing/dates';
 import { SealError } from '../licensing/sealing';
 import { isFinal, liveStatus } from '../licensing/core/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
@@ -17,7 +16,8 @@ import type { OutboxRow } from '../store/outbox';
 import { findWebhook } from '../store/webhooks';
 import type { MailDetails, MailRequest, MailType } from './queue';
 import { renderMail, type KeyLine, type MailContent, type Values } from './render';
-import type { MailLanguage, MailSettings } from './settings';
+import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
+import type { MailSettings } from './settings';
 import { readMailText, type TextFolders, type TextName } from './texts';
 
 export interface ComposerSettings {
@@ -74,7 +74,7 @@ export interface ComposedMail extends MailContent {
 
 /** `obsolete`: nobody needs the mail any more. `failed`: it can never be sent, with the reason's code. */
 export type ComposeResult = { mail: ComposedMail } | { obsolete: true } | { failed: ComposeFailure };
-type ComposeFailure = 'NO_CUSTOMER' | 'KEY_UNKNOWN';
+export type ComposeFailure = 'NO_CUSTOMER' | 'KEY_UNKNOWN';
 
 /** A link that could not be sent for so long is of no use any more. */
 const LINK_LIFETIME_MS = 60 * 60 * 1000;
@@ -100,7 +100,7 @@ export async function composeMail(
   if (to === undefined) return { failed: 'NO_CUSTOMER' };
   const { text, values } = await contentOf(db, type, license, details, {
     secret: settings.keySecret,
-    language: row.language as MailLanguage,
+    language: row.language as CustomerLanguage,
     now,
   });
   if (text === undefined) return { failed: 'KEY_UNKNOWN' };
@@ -143,7 +143,6 @@ async function composeDisabled(
 }
 
 const STOPPED: readonly string[] = ['suspended', 'cancelled', 'revoked'];
-const VALID_UNTIL = { en: 'valid until', de: 'gültig bis' } as const satisfies Record<MailLanguage, string>;
 
 /** The keys of an order's licences, but not of those stopped since. */
 async function composeKeys(
@@ -153,7 +152,7 @@ async function composeKeys(
   settings: ComposerSettings,
 ): Promise<ComposeResult> {
   const { recipient } = row;
-  const language = row.language as MailLanguage;
+  const { sentences } = CUSTOMERS[row.language as CustomerLanguage];
   const licenses = (await findLicensesByIds(db, ids))
     .filter(({ status }) => !STOPPED.includes(status))
     .sort((a, b) => a.id - b.id);
@@ -164,7 +163,7 @@ async function composeKeys(
     const key = revealKey(license, settings.keySecret);
     if (key === undefined) return { failed: 'KEY_UNKNOWN' };
     const { product, plan, expiresAt } = license;
-    const end = expiresAt === null ? '' : `, ${VALID_UNTIL[language]} ${formatDay(expiresAt, language)}`;
+    const end = expiresAt === null ? '' : `, ${sentences.validUntil({ endsAt: expiresAt })}`;
     keys.push({ what: `${product.name} (${plan.name})${end}`, key });
   }
   const products = [...new Set(licenses.map(({ product }) => product.name))].join(', ');
@@ -184,8 +183,9 @@ async function contentOf(
   type: Exclude<MailRequest['type'], 'customer_link' | 'operator_link' | 'webhook_disabled'>,
   license: License,
   { days_before: days, key_id: keyId, site }: MailDetails,
-  { secret, language, now }: { secret: Buffer | undefined; language: MailLanguage; now: Date },
+  { secret, language, now }: { secret: Buffer | undefined; language: CustomerLanguage; now: Date },
 ): Promise<{ text: TextName | undefined; values?: Values }> {
+  const { day } = CUSTOMERS[language].language;
   switch (type) {
     case 'license_key': {
       const key = revealKey(license, secret);
@@ -199,7 +199,7 @@ async function contentOf(
         values: {
           key,
           ...(entries.length > 1 ? { entries: names } : { entry: names }),
-          ...(hasEnded ? { ended: formatDay(expiresAt, language), ends: undefined } : {}),
+          ...(hasEnded ? { ended: day(expiresAt), ends: undefined } : {}),
         },
       };
     }
@@ -218,7 +218,7 @@ async function contentOf(
         text: type,
         values: {
           key_hint: key?.keyHint ?? '-',
-          old_key_ends: oldEndsAt ? formatDay(oldEndsAt, language) : undefined,
+          old_key_ends: oldEndsAt ? day(oldEndsAt) : undefined,
         },
       };
     }
@@ -255,7 +255,7 @@ async function valuesOf(
   return {
     product: product.name,
     plan: plan.name,
-    ends: expiresAt === null ? undefined : formatDay(expiresAt, language as MailLanguage),
+    ends: expiresAt === null ? undefined : CUSTOMERS[language as CustomerLanguage].language.day(expiresAt),
     renew_url: renewUrl ?? undefined,
     support_url: supportUrl ?? undefined,
     my_url: `${publicUrl}${API_PATH}/pages/my`,
@@ -270,15 +270,15 @@ function finish(
   { texts, shopName, publicUrl }: Pick<ComposerSettings, 'texts' | 'shopName' | 'publicUrl'>,
   keys: KeyLine[] = [],
 ): { mail: ComposedMail } {
-  const allValues = { ...values, shop: shopName };
-  const rendered = renderMail(readMailText(texts, text, language as MailLanguage), allValues, keys);
+  const said = { ...values, shop: shopName };
+  const rendered = renderMail(readMailText(texts, text, language as CustomerLanguage), said, keys);
   return { mail: { ...rendered, to, messageId: `<${messageId}@${new URL(publicUrl).hostname}>` } };
 }
 
 /** The mail of `licensing mail test`. @param messageId a random text */
 export function composeTest(
   to: string,
-  { language, messageId }: { language: MailLanguage; messageId: string },
+  { language, messageId }: { language: CustomerLanguage; messageId: string },
   settings: Pick<ComposerSettings, 'texts' | 'shopName' | 'publicUrl'>,
 ): ComposedMail {
   return finish({ language, messageId }, to, 'test', {}, settings).mail;

@@ -2,7 +2,7 @@ import { CodedError } from '../errors';
 
 /** Why a mail was not taken. Codes are stored and shown; they hold no address and no secret. */
 
-type MailFailureCode =
+export type MailFailureCode =
   /** the server takes no mail for this address */
   | 'ADDRESS_REFUSED'
   /** the server does not want this mail */
@@ -94,43 +94,4 @@ function isAboutAddress(status: number, response: string): boolean {
   // Exchange Online answers 5.4.1 for an unknown address; 5.1.7 and 5.1.8 are about the sender's.
   if (enhanced !== undefined) return /^5\.[124]\./.test(enhanced) && !/^5\.1\.[78]$/.test(enhanced);
   return [501, 550, 551, 553, 556].includes(status) && !/relay|authenticat|block|black/i.test(response);
-}
-
-/** The code that a row's `last_error` begins with. */
-export function failureCode(stored: string): string {
-  return stored.split(' ')[0] ?? '';
-}
-
-const WORDS: Record<string, string> = {
-  ADDRESS_REFUSED: 'the mail server takes no mail for this address',
-  MAIL_REFUSED: 'the mail server refused this mail',
-  SENDER_REFUSED: 'the mail server takes no mail from this sender or this machine',
-  PASSWORD_REFUSED: 'the mail server refused the user or the password',
-  LATER: 'the mail server asked to try again later',
-  TLS: "the connection could not be encrypted, or the mail server's certificate is not valid for its name",
-  TIMEOUT: 'the mail server did not answer in time',
-  NOT_CONNECTED: 'the mail server cannot be reached',
-  SENDMAIL: 'the sendmail program failed or cannot be run',
-  SENDMAIL_RIGHTS:
-    'the sendmail program needs the rights of another user or group, which the unit of the service does not allow (NoNewPrivileges)',
-  FOLDER: 'the folder for mails cannot be written to',
-  NO_CUSTOMER: 'the licence has no customer with an e-mail address any more',
-  KEY_UNKNOWN: "the licence's key cannot be revealed",
-  NOBODYS: 'no customer has the address that asked for this link, so nothing is sent',
-};
-
-/** What helps against a failure that the settings cause; undefined: nothing general. */
-export function remedyOf(stored: string, from: string): { english: string; german: string } | undefined {
-  if (failureCode(stored) !== 'SENDMAIL_RIGHTS') return undefined;
-  const setting = `LICENSING_MAIL_URL=smtp://localhost:25?from=${from}`;
-  return {
-    english: `If a mail server of this machine listens on port 25, set ${setting} and restart the service (docs/mail.md).`,
-    german: `Wenn ein Mailserver dieses Rechners an Port 25 lauscht, setzen Sie ${setting} und starten Sie den Dienst neu (docs/mail.md).`,
-  };
-}
-
-/** A stored code in words for the operator, as a clause. */
-export function describeFailure(stored: string): string {
-  const [code = '', status] = stored.split(' ');
-  return `${WORDS[code] ?? 'of an unknown fault'}${status === undefined ? '' : ` (${status})`}`;
 }

@@ -18,7 +18,8 @@ import {
   type OutboxRow,
 } from '../store/outbox';
 import { inReadCommitted, inTransaction } from '../store/transaction';
-import type { MailLanguage, MailSettings } from './settings';
+import type { CustomerLanguage } from '../texts/customers/languages';
+import type { MailSettings } from './settings';
 
 /**
  * Mails that wait to be sent. A row holds no secret: keys are revealed and one-time codes made when the mail is composed
@@ -66,21 +67,21 @@ export interface MailDetails {
 
 interface QueueContext {
   now: Date;
-  language: MailLanguage;
+  language: CustomerLanguage;
   /** when it is sent at the earliest; by default at once */
   dueAt?: Date;
 }
 
 /** Present if mail is set up: the settings that queueing needs. */
 export interface Mailing {
-  language: MailLanguage;
+  language: CustomerLanguage;
 }
 
 /** undefined: mail is off. Links in mails need the site's address. */
 export function mailingOf(config: {
   mail: MailSettings | undefined;
   publicUrl: string | undefined;
-  mailLanguage: MailLanguage;
+  mailLanguage: CustomerLanguage;
 }): Mailing | undefined {
   return config.mail && config.publicUrl !== undefined ? { language: config.mailLanguage } : undefined;
 }

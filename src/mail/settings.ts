@@ -5,9 +5,6 @@ import { ConfigError } from '../errors';
 import type { SiteMail } from '../joomla/site/configuration';
 import { findEmail } from '../licensing/customer-email';
 
-export const MAIL_LANGUAGES = ['en', 'de'] as const;
-export type MailLanguage = (typeof MAIL_LANGUAGES)[number];
-
 export interface SmtpSettings {
   kind: 'smtp';
   host: string;

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MAIL_LANGUAGES, type MailLanguage } from './settings';
+import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
+import { operatorLanguageOf } from '../texts/operators/languages';
 
 /** The texts of mails: files named `TYPE.LANGUAGE.txt`, with the subject in the first line. */
 
@@ -24,6 +25,9 @@ export const PLACEHOLDERS = {
 export type TextName = keyof typeof PLACEHOLDERS;
 export const TEXT_NAMES = Object.keys(PLACEHOLDERS) as TextName[];
 
+/** Those that only operators get. */
+const OF_OPERATORS: readonly TextName[] = ['operator_link', 'webhook_disabled', 'test'];
+
 export interface TextFolders {
   /** our own texts */
   builtIn: string;
@@ -36,9 +40,9 @@ export interface MailText {
   body: string;
 }
 
-/** The seller's text if it is usable, otherwise ours. Read for each mail, so that a change needs no restart. */
-export function readMailText(folders: TextFolders, name: TextName, language: MailLanguage): MailText {
-  const file = fileName(name, language);
+/** The seller's text where there is a usable one, else ours. Read for each mail, so that a change needs no restart. */
+export function readMailText(folders: TextFolders, name: TextName, language: CustomerLanguage): MailText {
+  const file = fileName(name, OF_OPERATORS.includes(name) ? operatorLanguageOf(language) : language);
   const own = folders.own === undefined ? undefined : join(folders.own, file);
   if (own !== undefined && existsSync(own)) {
     const text = readText(own, name);
@@ -61,7 +65,9 @@ export function findTextFaults({ own }: TextFolders): string[] {
     return [`LICENSING_MAIL_TEXTS_DIR names ${own}, and ${fault}.`];
   }
   const names = new Map(
-    TEXT_NAMES.flatMap((name) => MAIL_LANGUAGES.map((language) => [fileName(name, language), name] as const)),
+    TEXT_NAMES.flatMap((name) =>
+      CUSTOMER_LANGUAGES.map((language) => [fileName(name, language), name] as const),
+    ),
   );
   return files.flatMap((file) => {
     const name = names.get(file);
@@ -73,7 +79,7 @@ export function findTextFaults({ own }: TextFolders): string[] {
   });
 }
 
-function fileName(name: TextName, language: MailLanguage): string {
+function fileName(name: TextName, language: CustomerLanguage): string {
   return `${name}.${language}.txt`;
 }
 

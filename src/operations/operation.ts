@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Static, TNever, TObject, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import type { Caller, Scope } from '../access/caller';
 import type { ChangeContext } from '../licensing/lifecycle';
-import type { LanguageCode } from '../licensing/dates';
+import type { OperatorLanguage } from '../texts/operators/languages';
 import type { Db } from '../store/database';
 import { bodyReader, formReader, queryReader, type Reader } from './read-input';
 import type { ManageSettings } from './settings';
@@ -28,7 +28,7 @@ export interface Call<Query = unknown, Body = unknown> {
   body: Body;
   settings: ManageSettings;
   /** of who reads the answer */
-  language: LanguageCode;
+  language: OperatorLanguage;
   /** aborted when nobody waits for the answer any more */
   gone: AbortSignal;
 }

@@ -1,9 +1,9 @@
 import type { Mailing } from '../mail/queue';
 import type { XmlHome } from '../joomla/update-xml/place';
-import type { LanguageCode } from '../licensing/dates';
+import type { OperatorLanguage } from '../texts/operators/languages';
 
 /** A finding of the doctor, as the service can tell it, in every language of its pages. */
-export interface Examined extends Record<LanguageCode, ExaminedText> {
+export interface Examined extends Record<OperatorLanguage, ExaminedText> {
   id: string;
   state: 'ok' | 'warning' | 'problem';
 }

@@ -3,7 +3,7 @@ import { openKey } from '../licensing/issue';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { mailIsOff, stateOf, type Mailing, type MailDetails } from '../mail/queue';
-import type { MailLanguage } from '../mail/settings';
+import { asCustomerLanguage } from '../texts/customers/languages';
 import type { Db, Transaction } from '../store/database';
 import { findLicensesByIds } from '../store/licenses';
 import { listOrderLicenses, setOrder, type Order } from '../store/orders';
@@ -53,12 +53,8 @@ function rowOf(order: Order, ids: number[], mailing: Mailing, now: Date): NewOut
     once: null,
     createdAt: now,
     nextAttemptAt: now,
-    language: languageOf(order, mailing),
+    language: asCustomerLanguage(order.language) ?? mailing.language,
   };
-}
-
-function languageOf({ language }: Order, mailing: Mailing): MailLanguage {
-  return (language as MailLanguage | null) ?? mailing.language;
 }
 
 export interface OrderMail {

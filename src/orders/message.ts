@@ -1,3 +1,4 @@
+import { asCustomerLanguage } from '../texts/customers/languages';
 import { requireCustomer } from '../licensing/customer-email';
 import { requireLabel, requireWholeNumber } from '../licensing/fields';
 import { containsKey } from '../licensing/core/keys';
@@ -67,7 +68,6 @@ export const MAX_QUANTITY = 100;
 export const MAX_SLOTS_QUANTITY = 10_000;
 export const MAX_LINES = 100;
 export const MAX_NAME_LENGTH = 100;
-export const LANGUAGES = ['en', 'de'] as const;
 const MAX_SHOP_LENGTH = 40;
 /** A shop's clock may be a little ahead. */
 const MAX_AHEAD_MS = 5 * 60 * 1000;
@@ -104,7 +104,7 @@ export function requireOrderCustomer({ email, name, language }: OrderCustomer): 
   return {
     email: inField('customer.email', () => requireCustomer(email)),
     name: name === undefined ? undefined : requireLabel(name, 'customer.name'),
-    language: LANGUAGES.find((one) => one === language),
+    language: asCustomerLanguage(language),
   };
 }
 

@@ -2,7 +2,7 @@ import type { Found } from '../licensing/core/lookup';
 import { liveStatus, type LiveStatus } from '../licensing/core/states';
 import { asShown, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/core/verdict';
 
-/** What a licence lets its customer do now, as the functions that judge customers say. Sentences: `sentences.ts`. */
+/** What a licence lets its customer do now, as the functions that judge customers say. Sentences: `texts/customers`. */
 export type Entitlement =
   | { code: 'ACTIVE'; until: Date | null }
   /** no slot is left for a new site */

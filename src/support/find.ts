@@ -1,4 +1,4 @@
-import type { LanguageCode } from '../licensing/dates';
+import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { storedCustomer } from '../licensing/customer-email';
 import { spellings } from '../licensing/core/identifiers';
 import { canonicalAddress } from '../licensing/ip-addresses';
@@ -102,15 +102,15 @@ async function findListed(
   if (items.length === 1) return { kind: 'license', id: only.id, key: null };
   return {
     kind: 'several',
-    heading: TEXTS[language].several(text, items.length, next !== null),
+    heading: OPERATORS[language].found.several(text, items.length, next !== null),
     licenses: await withFoundAs(db, items, text, language),
     more: next !== null,
   };
 }
 
 /** By the beginning of a key, and by a name: an agency's client, or the customer of an order. */
-async function findBegun(db: Db, text: string, language: LanguageCode): Promise<FindResult | undefined> {
-  const { several, foundAs } = TEXTS[language];
+async function findBegun(db: Db, text: string, language: OperatorLanguage): Promise<FindResult | undefined> {
+  const { several, foundAs } = OPERATORS[language].found;
   const start = asStart(text);
   const limit = MOST_FOUND + 1;
   const byStart = start === undefined ? [] : await findLicenseIdsByKeyStart(db, start, limit);
@@ -161,7 +161,7 @@ async function findNone(
   options: FindOptions,
 ): Promise<FindResult> {
   const answer = await explain(db, text, { ...options, searched: SEARCHED });
-  const names = TEXTS[options.language];
+  const names = OPERATORS[options.language].found;
   // A site that was refused and is on no licence: the licence that refused it.
   const isRefusedSite = answer.findings.some(({ code }) => code === 'IN_ACCESS_LOG');
   if (answer.license_id !== null && isRefusedSite)
@@ -221,9 +221,9 @@ async function withFoundAs(
   db: Db,
   licenses: License[],
   text: string,
-  language: LanguageCode,
+  language: OperatorLanguage,
 ): Promise<FoundLicense[]> {
-  const { foundAs } = TEXTS[language];
+  const { foundAs } = OPERATORS[language].found;
   const email = storedCustomer(text);
   const hint = asHint(text);
   const identifiers = [...new Set(Object.values(spellings(text)))].filter((one) => one !== undefined);
@@ -248,57 +248,3 @@ async function withFoundAs(
                   : foundAs.activated(license.plan.activationType),
   }));
 }
-
-const english = {
-  several: (text: string, count: number, more: boolean) =>
-    `${text}: ${more ? 'more than ' : ''}${count} licences`,
-  none: {
-    key: (_text: string) => 'No licence has this key',
-    address: (text: string) => text,
-    email: (text: string) => `No customer has the e-mail ${text}`,
-    other: (text: string) => `Nothing was found for ${text}`,
-  },
-  foundAs: {
-    customer: 'customer',
-    beginning: 'beginning of the e-mail',
-    reference: 'order',
-    id: 'licence number',
-    hint: 'end of a key',
-    refused: 'refused',
-    start: 'beginning of a key',
-    label: 'name of a key’s user',
-    name: 'customer’s name',
-    activated: (activationType: string) => `activated ${EN_THINGS[activationType] ?? 'site'}`,
-  },
-};
-
-const german: typeof english = {
-  several: (text, count, more) => `${text}: ${more ? 'mehr als ' : ''}${count} Lizenzen`,
-  none: {
-    key: () => 'Keine Lizenz hat diesen Schlüssel',
-    address: (text) => text,
-    email: (text) => `Kein Kunde hat die E-Mail ${text}`,
-    other: (text) => `Zu ${text} wurde nichts gefunden`,
-  },
-  foundAs: {
-    customer: 'Kunde',
-    beginning: 'Anfang der E-Mail',
-    reference: 'Bestellung',
-    id: 'Nummer der Lizenz',
-    hint: 'Ende eines Schlüssels',
-    refused: 'abgelehnt',
-    start: 'Anfang eines Schlüssels',
-    label: 'für wen ein Schlüssel ist',
-    name: 'Name des Kunden',
-    activated: (activationType) => DE_THINGS[activationType] ?? 'belegte Website',
-  },
-};
-
-const TEXTS: Record<LanguageCode, typeof english> = { en: english, de: german };
-
-const EN_THINGS: Record<string, string> = { device: 'device', seat: 'seat', instance: 'instance' };
-const DE_THINGS: Record<string, string> = {
-  device: 'belegtes Gerät',
-  seat: 'belegter Nutzerplatz',
-  instance: 'belegte Instanz',
-};

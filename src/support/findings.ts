@@ -164,11 +164,6 @@ export interface StateFacts {
   GRANTED_REPEATEDLY: OfRequest & { count: number };
 }
 
-/** A check of a download is judged and refused like one. */
-export function isOfDownload(endpoint: string): boolean {
-  return endpoint === 'download' || endpoint === 'check';
-}
-
 /** Why a staging or local site needs a slot, though the plan leaves such sites free. */
 export type SitePlace = { kind: 'staging'; site: string } | { kind: 'staging' | 'local'; free_sites: number };
 

@@ -1,7 +1,7 @@
 import type { XmlHome } from '../joomla/update-xml/place';
 import { readUpdateXmlState } from '../joomla/follow-xml';
 import { listProducts } from '../licensing/catalogue';
-import { formatNumber, type LanguageCode } from '../licensing/dates';
+import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { subtractDuration } from '../licensing/durations';
 import { listRequestPage } from '../licensing/lists';
 import { liveStatus } from '../licensing/core/states';
@@ -27,12 +27,13 @@ export type Need =
       byCode: RefusedNow[];
       sentence: string;
     }
-  | { type: 'mails' | 'webhooks' | 'unmatched'; count: number; sentence: string }
-  /** orders that wait */
-  | { type: 'orders'; count: number; sentence: string };
+  /** `orders`: those that wait */
+  | { type: CountedNeed; count: number; sentence: string };
+
+type CountedNeed = 'mails' | 'webhooks' | 'unmatched' | 'orders';
 
 /** Licences by what refuses them now, the most first. */
-interface RefusedNow {
+export interface RefusedNow {
   code: 'EXPIRED' | 'SUSPENDED' | 'REVOKED' | 'CANCELLED' | 'SLOTS_FULL';
   count: number;
   /** "12 have expired" */
@@ -45,7 +46,7 @@ interface NeedsOptions {
   failedMails: number;
   /** receivers of webhooks that were stopped */
   stoppedWebhooks: number;
-  language: LanguageCode;
+  language: OperatorLanguage;
   now: Date;
 }
 
@@ -58,21 +59,13 @@ export async function needsYou(
   db: Db,
   { home, failedMails, stoppedWebhooks, language, now }: NeedsOptions,
 ): Promise<Need[]> {
-  const texts = TEXTS[language];
+  const { needsYou: texts, language: written } = OPERATORS[language];
   const refused = await findRefused(db, language, now);
   const unmatched = (await countUnmatched(db)).reduce((sum, { count }) => sum + count, 0);
   const waiting = (await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
   return [
     // Customers who paid and have nothing come first.
-    ...(waiting > 0
-      ? [
-          {
-            type: 'orders' as const,
-            count: waiting,
-            sentence: texts.orders(waiting, formatNumber(waiting, language)),
-          },
-        ]
-      : []),
+    ...counted('orders', waiting),
     ...counted('unmatched', unmatched),
     ...(await findNotOffered(db, home, language)),
     ...(refused ? [refused] : []),
@@ -80,25 +73,25 @@ export async function needsYou(
     ...counted('webhooks', stoppedWebhooks),
   ];
 
-  function counted(type: 'mails' | 'webhooks' | 'unmatched', count: number): Need[] {
-    return count === 0 ? [] : [{ type, count, sentence: texts[type](count, formatNumber(count, language)) }];
+  function counted(type: CountedNeed, count: number): Need[] {
+    return count === 0 ? [] : [{ type, count, sentence: texts[type](count, written.number(count)) }];
   }
 }
 
 /** Published, but the update XML lacks it. A product whose XML is not set up is not among them. */
-async function findNotOffered(db: Db, home: XmlHome, language: LanguageCode): Promise<Need[]> {
+async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage): Promise<Need[]> {
   const needs: Need[] = [];
   for (const { id, name, element } of await listProducts(db)) {
     const release = element === null ? undefined : await latestRelease(db, id);
     if (release === undefined || (await readUpdateXmlState(db, home, id)).state !== 'stale') continue;
     const { version } = release;
-    const sentence = TEXTS[language].notOffered(name, version);
+    const sentence = OPERATORS[language].needsYou.notOffered(name, version);
     needs.push({ type: 'not_offered', productId: id, product: name, version, sentence });
   }
   return needs;
 }
 
-async function findRefused(db: Db, language: LanguageCode, now: Date): Promise<Need | undefined> {
+async function findRefused(db: Db, language: OperatorLanguage, now: Date): Promise<Need | undefined> {
   const since = subtractDuration(now, REFUSED_WITHIN);
   const refused = await listRefusedLicenses(db, since, MOST_REFUSED + 1);
   const counts = new Map<RefusedNow['code'], number>();
@@ -107,7 +100,7 @@ async function findRefused(db: Db, language: LanguageCode, now: Date): Promise<N
     if (code !== undefined) counts.set(code, (counts.get(code) ?? 0) + 1);
   }
   if (counts.size === 0) return undefined;
-  const texts = TEXTS[language];
+  const { needsYou: texts, language: written } = OPERATORS[language];
   const count = [...counts.values()].reduce((sum, one) => sum + one, 0);
   const more = refused.length > MOST_REFUSED;
   return {
@@ -116,8 +109,8 @@ async function findRefused(db: Db, language: LanguageCode, now: Date): Promise<N
     more,
     byCode: [...counts]
       .sort(([, a], [, b]) => b - a)
-      .map(([code, n]) => ({ code, count: n, sentence: texts.byCode[code](n, formatNumber(n, language)) })),
-    sentence: texts.refused(count, formatNumber(count, language), more),
+      .map(([code, n]) => ({ code, count: n, sentence: texts.byCode[code](n, written.number(n)) })),
+    sentence: texts.refused(count, written.number(count), more),
   };
 }
 
@@ -155,7 +148,7 @@ export async function refusalsByReason(
   db: Db,
   from: Date,
   to: Date,
-  language: LanguageCode,
+  language: OperatorLanguage,
   productId?: number,
 ): Promise<RefusalReason[]> {
   const product = productId ?? ALL_PRODUCTS;
@@ -196,84 +189,10 @@ export const REFUSAL_CODES = [
   'RATE_LIMITED',
   'OMITTED',
 ] as const;
+export type RefusalReasonCode = (typeof REFUSAL_CODES)[number];
 
 /** What a code that customers get means, in a few words. */
-export function refusalReason(code: string, language: LanguageCode): string {
-  const { reasons } = TEXTS[language];
+export function refusalReason(code: string, language: OperatorLanguage): string {
+  const { reasons } = OPERATORS[language].needsYou;
   return (reasons as Partial<Record<string, string>>)[code] ?? reasons.OTHER;
 }
-
-const english = {
-  notOffered: (product: string, version: string) =>
-    `${product} ${version} is published, but customers’ sites are not offered it.`,
-  refused: (count: number, written: string, more: boolean) =>
-    `${more ? 'More than ' : ''}${written} ${count === 1 ? 'licence that was refused in the last 7 days would' : 'licences that were refused in the last 7 days would'} be refused now.`,
-  byCode: {
-    EXPIRED: (count, written) => `${written} ${count === 1 ? 'has' : 'have'} expired`,
-    SUSPENDED: (count, written) => `${written} ${count === 1 ? 'is' : 'are'} suspended`,
-    REVOKED: (count, written) => `${written} ${count === 1 ? 'is' : 'are'} revoked`,
-    CANCELLED: (count, written) => `${written} ${count === 1 ? 'is' : 'are'} cancelled`,
-    SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'has' : 'have'} no free slot`,
-  } satisfies Record<RefusedNow['code'], (count: number, written: string) => string>,
-  orders: (count: number, written: string) =>
-    `${written} ${count === 1 ? 'order waits' : 'orders wait'}: paid, and no licence yet.`,
-  unmatched: (count: number, written: string) =>
-    `${written} ${count === 1 ? 'message of a shop is' : 'messages of shops are'} about money, and belong${count === 1 ? 's' : ''} to nothing that is known here.`,
-  mails: (count: number, written: string) =>
-    `${written} ${count === 1 ? 'mail was' : 'mails were'} not delivered.`,
-  webhooks: (count: number, written: string) =>
-    `${written} ${count === 1 ? 'receiver of webhooks was' : 'receivers of webhooks were'} stopped.`,
-  reasons: {
-    LICENSE_NOT_FOUND: 'Unknown or mistyped key',
-    LICENSE_EXPIRED: 'Licence expired',
-    LICENSE_INACTIVE: 'Licence suspended, revoked or cancelled',
-    ACTIVATION_LIMIT_REACHED: 'No free slot',
-    ACTIVATION_NOT_FOUND: 'Site is not activated',
-    ACTIVATION_HELD: 'Site is used without network',
-    PRODUCT_MISMATCH: 'Key of another product',
-    DOWNLOAD_NOT_FOUND: 'Version is not published',
-    FILE_NOT_FOUND: 'Package is missing',
-    INVALID_REQUEST: 'No key, or a faulty request',
-    RATE_LIMITED: 'Too many requests',
-    OMITTED: 'Many different refusals from one address',
-    OTHER: 'Another reason',
-  } satisfies Record<(typeof REFUSAL_CODES)[number] | 'OTHER', string>,
-};
-
-const german: typeof english = {
-  notOffered: (product, version) =>
-    `${product} ${version} ist veröffentlicht, wird den Websites der Kunden aber nicht angeboten.`,
-  refused: (count, written, more) =>
-    `${more ? 'Mehr als ' : ''}${written} ${count === 1 ? 'Lizenz, die in den letzten 7 Tagen abgelehnt wurde, würde' : 'Lizenzen, die in den letzten 7 Tagen abgelehnt wurden, würden'} auch jetzt abgelehnt.`,
-  byCode: {
-    EXPIRED: (count, written) => `${written} ${count === 1 ? 'ist' : 'sind'} abgelaufen`,
-    SUSPENDED: (count, written) => `${written} ${count === 1 ? 'ist' : 'sind'} ausgesetzt`,
-    REVOKED: (count, written) => `${written} ${count === 1 ? 'ist' : 'sind'} entzogen`,
-    CANCELLED: (count, written) => `${written} ${count === 1 ? 'ist' : 'sind'} storniert`,
-    SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'hat' : 'haben'} keinen freien Platz`,
-  },
-  orders: (count, written) =>
-    `${written} ${count === 1 ? 'Bestellung wartet' : 'Bestellungen warten'}: bezahlt, und noch keine Lizenz.`,
-  unmatched: (count, written) =>
-    `${written} ${count === 1 ? 'Meldung eines Shops betrifft' : 'Meldungen von Shops betreffen'} Geld und ${count === 1 ? 'gehört' : 'gehören'} zu nichts, was hier bekannt ist.`,
-  mails: (count, written) => `${written} ${count === 1 ? 'Mail wurde' : 'Mails wurden'} nicht zugestellt.`,
-  webhooks: (count, written) =>
-    `${written} ${count === 1 ? 'Empfänger von Webhooks wurde' : 'Empfänger von Webhooks wurden'} angehalten.`,
-  reasons: {
-    LICENSE_NOT_FOUND: 'Schlüssel unbekannt oder vertippt',
-    LICENSE_EXPIRED: 'Lizenz abgelaufen',
-    LICENSE_INACTIVE: 'Lizenz ausgesetzt, entzogen oder storniert',
-    ACTIVATION_LIMIT_REACHED: 'Kein freier Platz',
-    ACTIVATION_NOT_FOUND: 'Website ist nicht belegt',
-    ACTIVATION_HELD: 'Website läuft ohne Netz',
-    PRODUCT_MISMATCH: 'Schlüssel eines anderen Produkts',
-    DOWNLOAD_NOT_FOUND: 'Version ist nicht veröffentlicht',
-    FILE_NOT_FOUND: 'Paket fehlt',
-    INVALID_REQUEST: 'Kein Schlüssel oder fehlerhafte Anfrage',
-    RATE_LIMITED: 'Zu viele Anfragen',
-    OMITTED: 'Viele verschiedene Ablehnungen von einer Adresse',
-    OTHER: 'Anderer Grund',
-  },
-};
-
-const TEXTS: Record<LanguageCode, typeof english> = { en: english, de: german };

@@ -10,7 +10,8 @@ import { inSnapshot } from '../store/transaction';
 import { explainReference } from './explain-license';
 import { explainOrder } from './explain-orders';
 import { finding, type Finding } from './findings';
-import { LANGUAGES, sentenceOf } from './sentences';
+import { support } from '../texts/operators/en/support';
+import { sentenceOf } from './sentences';
 import { findLicensesByNearEmail, findLicensesNamed } from './named-licenses';
 import {
   openAddressCase,
@@ -68,7 +69,7 @@ async function openMeaning(db: Db, written: string, options: CaseOptions): Promi
   const unknownEnd = end === undefined ? undefined : await openHintCase(db, end, options);
   if (unknownEnd) return unknownEnd;
   if (isNumber)
-    throw new OperatorError(sentenceOf(LANGUAGES.en, finding('UNKNOWN_KEY', {})), {
+    throw new OperatorError(sentenceOf(support, finding('UNKNOWN_KEY', {})), {
       facts: { reason: 'nothing-found' },
     });
   return openUnknownKeyCase(db, key, options);

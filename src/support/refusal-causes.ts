@@ -13,7 +13,8 @@ import { effective, endedKeyCause, keyFullCause, slotsOf as slotsOfKey } from '.
 import { raiseLimit, revival, slotsOf } from './explain-license';
 import { placeOfSite } from './explain-sites';
 import { unknownKeyCause } from './explain-unknown-key';
-import { cause, CODE_OF, isOfDownload, named, timeOf, type Cause } from './findings';
+import { isOfDownload } from '../texts/operators/support';
+import { cause, CODE_OF, named, timeOf, type Cause } from './findings';
 import type { PresentState } from './known';
 
 /** Why a recorded request was refused, and whether that persists. Pure functions. */

@@ -1,4 +1,5 @@
-import { formatDay, formatDuration, formatNumber, type LanguageCode } from '../licensing/dates';
+import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
+import type { RemedyButton } from '../texts/operators/remedy';
 import { prolongedUntil } from '../licensing/lifecycle';
 import { liveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
@@ -8,7 +9,7 @@ import type { WhyAnswer } from './why';
 
 /** What makes a refused licence work again, as the licence's page offers it. Pure functions. */
 
-type RemedyStep =
+export type RemedyStep =
   | { type: 'renew'; duration: string; until: Date }
   | { type: 'reinstate'; until: Date | null }
   /** a new licence in the place of one that has ended for good */
@@ -23,20 +24,13 @@ type RemedyStep =
   | { type: 'show_key'; keyId: number | null }
   | { type: 'add_key' };
 
-export type Remedy = RemedyStep & {
-  /** "Renew for 1 year: new end 23 Nov 2027" */
-  label: string;
-  /** the button's own text, "Renew for 1 year" */
-  button: string;
-  /** what to say beside the button; null: nothing */
-  note: string | null;
-};
+export type Remedy = RemedyStep & RemedyButton;
 
 interface RemedyOptions {
   license: License;
   /** of the licence's plan; null: lifetime */
   planDuration: string | null;
-  language: LanguageCode;
+  language: OperatorLanguage;
   now: Date;
 }
 
@@ -53,7 +47,10 @@ export function remedyOf(
   const types = steps.map(({ type }) => type);
   const [remedy = null, ...others] = steps
     .filter(({ type }, i) => types.indexOf(type) === i)
-    .map((step) => ({ ...step, ...TEXTS[options.language](step, options.license.plan.activationType) }));
+    .map((step) => ({
+      ...step,
+      ...OPERATORS[options.language].remedy(step, options.license.plan.activationType),
+    }));
   return { remedy, others };
 }
 
@@ -112,84 +109,3 @@ function moreSlots(answer: WhyAnswer, { activationLimit, activationsUsed }: Lice
 function actionOf({ findings }: WhyAnswer, code: string): Action | null {
   return findings.find((one) => one.code === code && !('request' in one.facts))?.action ?? null;
 }
-
-type Words = Pick<Remedy, 'label' | 'button' | 'note'>;
-
-function words(button: string, note: string | null = null, label = button): Words {
-  return { button, note, label };
-}
-
-const TEXTS: Record<LanguageCode, (step: RemedyStep, activationType: string) => Words> = {
-  en: (step, activationType) => {
-    switch (step.type) {
-      case 'renew': {
-        const button = `Renew for ${formatDuration(step.duration, 'en')}`;
-        const end = formatDay(step.until, 'en');
-        return words(button, `new end: ${end}, counted from today`, `${button}: new end ${end}`);
-      }
-      case 'reinstate': {
-        const note = step.until
-          ? `ends ${formatDay(step.until, 'en')}, as before`
-          : 'without an end, as before';
-        return words('Reinstate', note, `Reinstate: ${note}`);
-      }
-      case 'issue':
-        return words('Issue a new licence', 'same customer and plan; it gets a key of its own');
-      case 'remove_site':
-        return words(`Choose ${EN_THINGS[activationType] ?? 'a site'} to remove`);
-      case 'raise_limit':
-        return words(`Give ${formatNumber(step.slots, 'en')} slots`);
-      case 'raise_key_limit':
-        return words(`Give this key ${formatNumber(step.slots, 'en')} slots`);
-      case 'change_plan':
-        return words('Change the plan');
-      case 'publish':
-        return words('Publish a version', 'until then there is nothing to download for anybody');
-      case 'restore_package':
-        return words('See what is missing', 'the doctor names the file; publishing a new version helps too');
-      case 'show_key':
-        return words('Show the key that is valid now', 'send it to the customer');
-      case 'add_key':
-        return words('Add a key', 'the one that was asked about has ended');
-    }
-  },
-  de: (step, activationType) => {
-    switch (step.type) {
-      case 'renew': {
-        const button = `Um ${formatDuration(step.duration, 'de')} verlängern`;
-        const end = formatDay(step.until, 'de');
-        return words(button, `neu gültig bis ${end}, ab heute gerechnet`, `${button}: gültig bis ${end}`);
-      }
-      case 'reinstate': {
-        const note = step.until
-          ? `gültig bis ${formatDay(step.until, 'de')}, wie zuvor`
-          : 'unbefristet, wie zuvor';
-        return words('Freigeben', note, `Freigeben: ${note}`);
-      }
-      case 'issue':
-        return words(
-          'Neue Lizenz ausstellen',
-          'gleicher Kunde und Tarif; sie bekommt einen eigenen Schlüssel',
-        );
-      case 'remove_site':
-        return words(`${DE_THINGS[activationType] ?? 'Website'} zum Entfernen wählen`);
-      case 'raise_limit':
-        return words(`${formatNumber(step.slots, 'de')} Plätze geben`);
-      case 'raise_key_limit':
-        return words(`Diesem Schlüssel ${formatNumber(step.slots, 'de')} Plätze geben`);
-      case 'change_plan':
-        return words('Tarif ändern');
-      case 'publish':
-        return words('Version veröffentlichen', 'bis dahin kann niemand etwas herunterladen');
-      case 'restore_package':
-        return words('Nachsehen, was fehlt', 'die Prüfung nennt die Datei; auch eine neue Version hilft');
-      case 'show_key':
-        return words('Den jetzt gültigen Schlüssel anzeigen', 'senden Sie ihn dem Kunden');
-      case 'add_key':
-        return words('Schlüssel hinzufügen', 'der gesuchte gilt nicht mehr');
-    }
-  },
-};
-
-const EN_THINGS: Record<string, string> = { device: 'a device', seat: 'a seat', instance: 'an instance' };
-const DE_THINGS: Record<string, string> = { device: 'Gerät', seat: 'Nutzer', instance: 'Instanz' };

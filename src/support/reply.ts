@@ -1,15 +1,15 @@
-import type { LanguageCode } from '../licensing/dates';
 import { liveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
 import type { Code, MeantKey, StateFacts } from './findings';
-import { REPLIES, type ReplyFacts } from './reply-texts';
+import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
+import type { ReplyCase, ReplyFacts } from '../texts/customers/reply';
 import type { Entry } from './what-happened';
 import type { WhyAnswer } from './why';
 
 /** The mail that answers a customer who is refused. It has no command, no IP address and no whole key. Pure functions. */
 
 interface ReplyOptions {
-  language: LanguageCode;
+  language: CustomerLanguage;
   now: Date;
   /** the licence asked about, or the one that a mistyped key was meant for; undefined: none is known */
   license: License | undefined;
@@ -30,31 +30,10 @@ export interface Reply {
   body: string;
 }
 
-/** What the mail is about. */
-export type ReplyCase =
-  | 'fine'
-  | 'works_again'
-  | 'expired'
-  /** expired, on a plan that leaves the versions published until then */
-  | 'older_versions'
-  | 'suspended'
-  | 'revoked'
-  | 'cancelled'
-  | 'full'
-  | 'not_published'
-  | 'package_missing'
-  | 'key_ended'
-  | 'mistyped'
-  | 'unknown_key'
-  | 'wrong_product'
-  | 'no_key'
-  | 'too_many_requests'
-  | 'version_gone';
-
 /** @param happened the entries of the answer's requests, newest first (`whatHappened`) */
 export function writeReply(answer: WhyAnswer, happened: Entry[], options: ReplyOptions): Reply {
   const { language, license, product, shopName, now } = options;
-  const { greeting, closing, subject, cases } = REPLIES[language];
+  const { greeting, closing, subject, ask, cases } = CUSTOMERS[language].reply;
   const replyCase = caseOf(answer, happened, license, now);
   const facts: ReplyFacts = {
     product: license?.product.name ?? null,
@@ -69,12 +48,17 @@ export function writeReply(answer: WhyAnswer, happened: Entry[], options: ReplyO
     version: happened.find(({ kind }) => kind === 'refused')?.client.version ?? null,
     worksSince: happened.find(({ worksAgain }) => worksAgain)?.worksAgain ?? null,
     renewUrl: product?.renewUrl ?? null,
-    supportUrl: product?.supportUrl ?? null,
   };
+  const paragraphs = [
+    greeting,
+    ...cases[replyCase](facts),
+    ...(product?.supportUrl ? [ask(product.supportUrl)] : []),
+    shopName ? `${closing}\n${shopName}` : closing,
+  ];
   return {
     case: replyCase,
     subject: subject(facts.product),
-    body: [greeting, ...cases[replyCase](facts), shopName ? `${closing}\n${shopName}` : closing].join('\n\n'),
+    body: paragraphs.join('\n\n'),
   };
 }
 

@@ -1,96 +1,41 @@
-import { formatDay } from '../licensing/dates';
-import type { LiveStatus } from '../licensing/core/states';
-import type { RefusalCode } from '../licensing/core/verdict';
-import type { CauseFacts, Code, RequestFacts, StateFacts } from './findings';
-import { GERMAN } from './sentences-de';
-import { ENGLISH } from './sentences-en';
-
-/** What a customer's request would meet now, as a sentence is built from it. */
-export interface NowFacts {
-  license_status: LiveStatus;
-  expires_at: string | null;
-  /** the version that is sent */
-  version: string | null;
-  activation_type: string;
-  /** 0: unlimited */
-  activation_limit: number;
-  activations_used: number;
-}
-
-/** Failures that leave no record here (observed on Joomla 5.3). */
-export type UntracedCode =
-  | 'KEY_FIELD_EMPTY'
-  | 'BLANK_IN_KEY'
-  | 'INVISIBLE_CHARACTER'
-  | 'NOT_OFFERED'
-  | 'CHECKSUM'
-  | 'NO_PACKAGE'
-  | 'PACKAGE_NOT_SENT'
-  | 'SERVER_ERROR'
-  | 'REDIRECTED'
-  | 'CERTIFICATE'
-  | 'NOT_CONNECTED'
-  | 'OUT_OF_MEMORY'
-  | 'VALIDATE';
-
-interface WithRequest {
-  request: RequestFacts;
-}
-
-/** The sentences of one language. None contains a command of a shell, or a placeholder. */
-export interface Language {
-  findings: {
-    [C in keyof StateFacts]: (facts: StateFacts[C], tell: (code: Code, facts: object) => string) => string;
-  };
-  /** clauses that follow a colon */
-  causes: { [C in keyof CauseFacts]: (facts: CauseFacts[C] & WithRequest) => string };
-  refused: (request: RequestFacts, because: string) => string;
-  /** what to do besides the action; null: nothing in this case */
-  advice: { [C in AdvisedCause]: (facts: CauseFacts[C] & WithRequest) => string | null } & {
-    [C in AdvisedState]: (facts: StateFacts[C]) => string | null;
-  } & { [C in AdvisedAnywhere]: (facts: CauseFacts[C] & Partial<WithRequest>) => string | null };
-  now: {
-    updates: (facts: NowFacts) => string;
-    newSite: (facts: NowFacts) => string;
-    updatesRefused: (because: string) => string;
-    newSiteRefused: (because: string, facts: NowFacts) => string;
-    because: Record<NowRefusal, (facts: NowFacts) => string>;
-  };
-  untraced: Record<UntracedCode, string>;
-}
-
-/** The refusals that a customer with the right key and product, and a new site, can meet. */
-export type NowRefusal = Exclude<
-  RefusalCode,
-  'INVALID_REQUEST' | 'ACTIVATION_NOT_FOUND' | 'ACTIVATION_HELD' | 'PRODUCT_MISMATCH'
->;
-
-type AdvisedState = 'NOTHING_RECORDED' | 'GRANTED_REPEATEDLY';
-/** told of a request, and of what was looked for */
-type AdvisedAnywhere = 'KEY_MISTYPED' | 'UNKNOWN_KEY';
-type AdvisedCause =
-  | 'RATE_LIMITED'
-  | 'BAD_IDENTIFIER'
-  | 'MALFORMED'
-  | 'BAD_PRODUCT_ID'
-  | 'NO_KEY'
-  | 'WRONG_PRODUCT'
-  | 'COVERED_SINCE'
-  | 'ACTIVE_AGAIN'
-  | 'SLOT_FREE'
-  | 'NOT_ACTIVATED'
-  | 'PUBLISHED_SINCE'
-  | 'VERSION_NOT_PUBLISHED'
-  | 'VERSION_WITHDRAWN';
-
-export const LANGUAGES = { en: ENGLISH, de: GERMAN } satisfies Record<string, Language>;
-export type LanguageCode = keyof typeof LANGUAGES;
+import type { JoomlaMessageCode } from '../texts/operators/joomla-says';
+import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
+import type { SupportTexts } from '../texts/operators/support';
+import type { Code, RequestFacts, StateFacts } from './findings';
 
 /** All codes, for a schema. */
 export const CODES = [
-  ...new Set([...Object.keys(ENGLISH.findings), ...Object.keys(ENGLISH.causes)]),
+  ...new Set([...Object.keys(OPERATORS.en.support.findings), ...Object.keys(OPERATORS.en.support.causes)]),
 ] as Code[];
-export const UNTRACED_CODES = Object.keys(ENGLISH.untraced) as UntracedCode[];
+
+/** Failures that leave no record here (observed on Joomla 5.3), with their row in the table of Joomla's messages; null: not Joomla's. */
+const UNTRACED = {
+  KEY_FIELD_EMPTY: 'KEY_FIELD_EMPTY',
+  BLANK_IN_KEY: 'BLANK_IN_KEY',
+  INVISIBLE_CHARACTER: 'STATUS_400',
+  NOT_OFFERED: 'NOT_OFFERED',
+  CHECKSUM: 'CHECKSUM',
+  NO_PACKAGE: 'NO_PACKAGE',
+  PACKAGE_NOT_SENT: 'STATUS_404',
+  SERVER_ERROR: 'SERVER_ERROR',
+  REDIRECTED: 'REDIRECTED',
+  CERTIFICATE: 'CERTIFICATE',
+  NOT_CONNECTED: 'NOT_CONNECTED',
+  OUT_OF_MEMORY: 'OUT_OF_MEMORY',
+  VALIDATE: null,
+} as const satisfies Record<string, JoomlaMessageCode | null>;
+
+export type UntracedCode = keyof typeof UNTRACED;
+export const UNTRACED_CODES = Object.keys(UNTRACED) as UntracedCode[];
+
+/** What a customer tells of such a failure, what it means, and what to do. */
+export function untracedSentences(language: OperatorLanguage): { code: UntracedCode; sentence: string }[] {
+  const { support, joomlaSays } = OPERATORS[language];
+  return UNTRACED_CODES.map((code) => {
+    const row = UNTRACED[code];
+    return { code, sentence: row === null ? support.validate : support.untraced(joomlaSays[row]) };
+  });
+}
 
 /** As much of a finding as a sentence is built from. */
 interface Sayable {
@@ -99,46 +44,46 @@ interface Sayable {
 }
 
 // TypeScript cannot follow that the sentence of a code takes the facts of that code.
-type Words<Result> = Record<
+type Sentences<Result> = Record<
   string,
   ((facts: object, tell: (code: Code, facts: object) => string) => Result) | undefined
 >;
 
-/** The facts of a finding, or of the present, with their days as a page writes them: `12 Nov 2026`. German does anyway. */
-export function withDays<Facts extends object>(facts: Facts, language: LanguageCode): Facts {
-  if (language === 'de') return facts;
-  const written = Object.entries(facts).map(([name, value]: [string, unknown]) => [
+/** The facts of a finding, or of the present, with their days as a page writes them: `12 Nov 2026`. */
+export function withDays<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
+  const written = OPERATORS[language].language;
+  const dated = Object.entries(facts).map(([name, value]: [string, unknown]) => [
     name,
     DAYS.has(name) && typeof value === 'string'
-      ? formatDay(new Date(value), language)
+      ? written.day(new Date(value))
       : typeof value === 'object' && value !== null && !Array.isArray(value)
         ? withDays(value, language)
         : value,
   ]);
-  return Object.fromEntries(written) as Facts;
+  return Object.fromEntries(dated) as Facts;
 }
 
 const DAYS = new Set(['expires_at', 'expired_at', 'stopped_at', 'ended_at', 'ends_at', 'event_at']);
 
 /** The clause of a recorded refusal's cause, which follows a colon; undefined: it was not refused. */
-export function causeOf(language: Language, { code, facts }: Sayable): string | undefined {
-  return isOfRequest(facts) ? (language.causes as Words<string>)[code]?.(facts, () => '') : undefined;
+export function causeOf(texts: SupportTexts, { code, facts }: Sayable): string | undefined {
+  return isOfRequest(facts) ? (texts.causes as Sentences<string>)[code]?.(facts, () => '') : undefined;
 }
 
 /** A finding as a sentence. */
-export function sentenceOf(language: Language, { code, facts }: Sayable): string {
-  const tell = (inner: Code, of: object) => sentenceOf(language, { code: inner, facts: of });
-  const clause = causeOf(language, { code, facts });
-  if (clause !== undefined && isOfRequest(facts)) return language.refused(facts.request, clause);
-  return (language.findings as Words<string>)[code]?.(facts, tell) ?? code;
+export function sentenceOf(texts: SupportTexts, { code, facts }: Sayable): string {
+  const tell = (inner: Code, of: object) => sentenceOf(texts, { code: inner, facts: of });
+  const clause = causeOf(texts, { code, facts });
+  if (clause !== undefined && isOfRequest(facts)) return texts.refused(facts.request, clause);
+  return (texts.findings as Sentences<string>)[code]?.(facts, tell) ?? code;
 }
 
-function isOfRequest(facts: object): facts is WithRequest {
+function isOfRequest(facts: object): facts is { request: RequestFacts } {
   return 'request' in facts;
 }
 
 /** What to do about a finding; null: nothing, or its action alone. */
-export function adviceOf(language: Language, { code, facts }: Sayable): string | null {
-  if (code === 'IN_ACCESS_LOG') return adviceOf(language, (facts as StateFacts['IN_ACCESS_LOG']).access);
-  return (language.advice as Words<string | null>)[code]?.(facts, () => '') ?? null;
+export function adviceOf(texts: SupportTexts, { code, facts }: Sayable): string | null {
+  if (code === 'IN_ACCESS_LOG') return adviceOf(texts, (facts as StateFacts['IN_ACCESS_LOG']).access);
+  return (texts.advice as Sentences<string | null>)[code]?.(facts, () => '') ?? null;
 }

@@ -1,9 +1,9 @@
-import type { LanguageCode } from '../licensing/dates';
-import { formatMoment, formatNumber, formatTime, isSameDay } from '../licensing/dates';
-import { isOfDownload, type Code, type MeantKey, type RequestFacts } from './findings';
-import { causeOf, LANGUAGES, withDays } from './sentences';
+import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
+import type { OperatorTexts } from '../texts/operators/texts';
+import { isOfDownload } from '../texts/operators/support';
+import type { Code, MeantKey, RequestFacts } from './findings';
+import { causeOf, withDays } from './sentences';
 import { compareHints, type Slip } from './similar-keys';
-import { WHAT_HAPPENED, type WhatHappenedTexts } from './what-happened-texts';
 import type { ExplainedFinding, WhyAnswer } from './why';
 
 /** What is recorded of a licence's requests, as its page tells it. Pure functions. */
@@ -54,7 +54,7 @@ interface NearKey {
 }
 
 export interface WhatHappenedOptions {
-  language: LanguageCode;
+  language: OperatorLanguage;
   now: Date;
   /** in which times are written, such as `Europe/Berlin` */
   zone: string;
@@ -99,7 +99,7 @@ function toEntry(
   options: WhatHappenedOptions,
 ): Entry {
   const { language, now, zone, activationType = 'domain' } = options;
-  const texts = WHAT_HAPPENED[language];
+  const { whatHappened: texts, language: written } = OPERATORS[language];
   const [latest] = group as [RequestFinding];
   const { request } = latest.facts;
   const at = new Date(request.last_at);
@@ -117,9 +117,9 @@ function toEntry(
     code: latest.code,
     sentence: parts === null ? texts.succeeded(request) : texts.refused(parts),
     parts,
-    repeated: count < 2 ? null : texts.repeated(formatNumber(count, language), since(first, at, options)),
+    repeated: count < 2 ? null : texts.repeated(written.number(count), since(first, at, options)),
     worksAgain,
-    worksAgainSentence: worksAgain && texts.worksAgain(formatMoment(worksAgain, language, zone, now)),
+    worksAgainSentence: worksAgain && texts.worksAgain(written.moment(worksAgain, zone, now)),
     advice: worksAgain ? null : adviceOf(latest, texts),
     client: {
       joomla: request.joomla_version,
@@ -137,9 +137,10 @@ function toEntry(
 
 /** The first of several; only its time when that is on the day of the latest. */
 function since(first: Date, at: Date, { language, zone, now }: WhatHappenedOptions): string {
-  return isSameDay(first, at, zone)
-    ? formatTime(first, language, zone)
-    : formatMoment(first, language, zone, now);
+  const written = OPERATORS[language].language;
+  return written.day(first, zone) === written.day(at, zone)
+    ? written.time(first, zone)
+    : written.moment(first, zone, now);
 }
 
 export function isOfRequest(finding: ExplainedFinding): finding is RequestFinding {
@@ -170,24 +171,24 @@ function firstOf({ since: at, facts }: RequestFinding): number {
 
 function partsOf(
   finding: RequestFinding,
-  texts: WhatHappenedTexts,
+  texts: OperatorTexts['whatHappened'],
   {
     language,
     activationType,
     near,
-  }: { language: LanguageCode; activationType: string; near: NearKey | null },
+  }: { language: OperatorLanguage; activationType: string; near: NearKey | null },
 ): NonNullable<Entry['parts']> {
   const { code, facts } = finding;
   const because = near
     ? texts.mistyped
     : code === 'RATE_LIMITED'
       ? texts.rateLimited
-      : causeOf(LANGUAGES[language], { code, facts: withDays(facts, language) });
+      : causeOf(OPERATORS[language].support, { code, facts: withDays(facts, language) });
   return { what: texts.attempt(facts.request, activationType), because: `${because ?? ''}.` };
 }
 
 /** In place of what names settings or the codes of the command's answer. */
-function adviceOf({ code, advice }: RequestFinding, texts: WhatHappenedTexts): string | null {
+function adviceOf({ code, advice }: RequestFinding, texts: OperatorTexts['whatHappened']): string | null {
   if (code === 'RATE_LIMITED' || code === 'GRANTED_REPEATEDLY') return texts.advice[code];
   return advice;
 }
@@ -209,8 +210,8 @@ function nearKey(
   return null;
 }
 
-function toNear(seen: string, hint: string, slip: Slip, language: LanguageCode): NearKey {
-  const texts = WHAT_HAPPENED[language];
+function toNear(seen: string, hint: string, slip: Slip, language: OperatorLanguage): NearKey {
+  const texts = OPERATORS[language].whatHappened;
   return { seen, hint, sentence: texts.near(seen, hint, texts.slips[slip]) };
 }
 

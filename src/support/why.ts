@@ -14,17 +14,9 @@ import { hasCause } from './explain-accesses';
 import { finding, timeOf, type Action, type Code, type Finding } from './findings';
 import type { Name } from './known';
 import { openCase } from './open-case';
-import {
-  adviceOf,
-  LANGUAGES,
-  sentenceOf,
-  withDays,
-  type Language,
-  type LanguageCode,
-  type NowFacts,
-  type NowRefusal,
-  type UntracedCode,
-} from './sentences';
+import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
+import type { NowFacts, NowRefusal, SupportTexts } from '../texts/operators/support';
+import { adviceOf, sentenceOf, untracedSentences, withDays, type UntracedCode } from './sentences';
 import type { CaseOptions, SupportCase } from './support-case';
 
 /** What `licensing why` says, as data (docs/operator-api.md). */
@@ -62,7 +54,7 @@ export interface ExplainedFinding {
 }
 
 export interface WhyOptions extends CaseOptions {
-  language: LanguageCode;
+  language: OperatorLanguage;
   packagesDir: string;
   /** writes days as pages do, `12 Nov 2026`; otherwise English has them as the command, `2026-11-12` */
   pageDays?: boolean;
@@ -72,9 +64,8 @@ export interface WhyOptions extends CaseOptions {
 export async function explain(db: Db, about: string, options: WhyOptions): Promise<WhyAnswer> {
   if (canonicalKey(about) === '')
     throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
-  const { now, language: languageCode, packagesDir, pageDays = false } = options;
-  const language = LANGUAGES[languageCode];
-  const dated = <Facts extends object>(facts: Facts) => (pageDays ? withDays(facts, languageCode) : facts);
+  const { now, language, packagesDir, pageDays = false } = options;
+  const dated = <Facts extends object>(facts: Facts) => (pageDays ? withDays(facts, language) : facts);
   return inSnapshot(db, async (trx) => {
     const {
       license,
@@ -84,21 +75,21 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
       accesses,
     } = await openKnownCase(trx, about, options);
     const isUntraced = licenses.length === 0 && !hasCause(findings, accesses);
-    const told = [...findings, ...accesses].map((one) => explained(one, languageCode, dated));
+    const told = [...findings, ...accesses].map((one) => explained(one, language, dated));
     return {
       license_id: license?.id ?? null,
       licenses: licenses.map((one) => ({ license_id: one.license.id, matched: one.by })),
       now:
         license && keyDigest !== undefined
-          ? await judgeNow(trx, license, keyDigest, { now, language, packagesDir, dated })
+          ? await judgeNow(trx, license, keyDigest, {
+              now,
+              say: OPERATORS[language].support.now,
+              packagesDir,
+              dated,
+            })
           : null,
       findings: told,
-      untraced: isUntraced
-        ? (Object.entries(language.untraced) as [UntracedCode, string][]).map(([code, sentence]) => ({
-            code,
-            sentence,
-          }))
-        : [],
+      untraced: isUntraced ? untracedSentences(language) : [],
     };
   });
 }
@@ -121,10 +112,10 @@ type Dated = <Facts extends object>(facts: Facts) => Facts;
 /** A finding with its sentences. */
 export function explained(
   { code, facts, since, count, action }: Finding,
-  languageCode: LanguageCode,
+  language: OperatorLanguage,
   dated: Dated = (facts) => facts,
 ): ExplainedFinding {
-  const language = LANGUAGES[languageCode];
+  const { support } = OPERATORS[language];
   const sayable = { code, facts: dated(facts) };
   return {
     code,
@@ -132,8 +123,8 @@ export function explained(
     since,
     count,
     action,
-    sentence: sentenceOf(language, sayable),
-    advice: adviceOf(language, sayable),
+    sentence: sentenceOf(support, sayable),
+    advice: adviceOf(support, sayable),
   };
 }
 
@@ -142,7 +133,12 @@ async function judgeNow(
   db: Db,
   license: License,
   keyDigest: string,
-  { now, language, packagesDir, dated }: { now: Date; language: Language; packagesDir: string; dated: Dated },
+  {
+    now,
+    say,
+    packagesDir,
+    dated,
+  }: { now: Date; say: SupportTexts['now']; packagesDir: string; dated: Dated },
 ): Promise<WhyAnswer['now']> {
   const productId = license.product.id;
   const [found] = await lookUp(db, [{ keyDigest, productId }]);
@@ -155,7 +151,6 @@ async function judgeNow(
     activation_type: license.plan.activationType,
     ...scarcest(license, found?.key.limit),
   });
-  const { now: say } = language;
   const verdict = (
     refusal: Refusal | undefined,
     allowed: (facts: NowFacts) => string,

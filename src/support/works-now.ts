@@ -1,8 +1,8 @@
-import { formatDay, formatMoment, formatNumber, type LanguageCode } from '../licensing/dates';
+import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
+import type { LiveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
 import type { StateFacts } from './findings';
 import type { Entry } from './what-happened';
-import { WORKS_NOW } from './works-now-texts';
 import type { WhyAnswer } from './why';
 
 /** "Does it work now?": the same two lines on every licence's page. Pure functions. */
@@ -27,7 +27,7 @@ export interface Line {
 
 interface WorksNowOptions {
   license: License;
-  language: LanguageCode;
+  language: OperatorLanguage;
   now: Date;
   /** in which times are written */
   zone: string;
@@ -40,7 +40,7 @@ export function worksNow(answer: WhyAnswer, happened: Entry[], options: WorksNow
   const { now } = answer;
   if (now === null) return null;
   const { language, license, logDays } = options;
-  const texts = WORKS_NOW[language];
+  const { worksNow: texts, language: written } = OPERATORS[language];
   const refused = happened.filter(({ kind }) => kind === 'refused');
   const again = now.updates.allowed ? refused.filter((one) => isOver(one)) : [];
   const state = !now.updates.allowed
@@ -72,10 +72,7 @@ export function worksNow(answer: WhyAnswer, happened: Entry[], options: WorksNow
     quiet:
       refused.length > 0
         ? null
-        : texts.quiet(
-            formatNumber(logDays, language),
-            sent ? formatDay(sent.at, language, options.zone) : null,
-          ),
+        : texts.quiet(written.number(logDays), sent ? written.day(sent.at, options.zone) : null),
   };
 }
 
@@ -88,14 +85,14 @@ function isOver({ code, worksAgain }: Entry): boolean {
 
 function updatesLine(answer: WhyAnswer, again: Entry[], { language, now, zone }: WorksNowOptions): Line {
   const { allowed, code, sentence } = (answer.now as NonNullable<WhyAnswer['now']>).updates;
-  const texts = WORKS_NOW[language];
+  const { worksNow: texts, language: written } = OPERATORS[language];
   if (!allowed) {
     const stop = answer.findings.find(({ code: one, facts }) => STOPS.has(one) && !('request' in facts));
     const facts = stop?.facts as Partial<StateFacts['SUSPENDED']> | undefined;
     const notes = [
       facts?.stopped_at
         ? texts.stopped(
-            formatDay(new Date(facts.stopped_at), language, zone),
+            written.day(new Date(facts.stopped_at), zone),
             facts.actor ?? null,
             facts.reason ?? null,
           )
@@ -103,7 +100,7 @@ function updatesLine(answer: WhyAnswer, again: Entry[], { language, now, zone }:
       texts.joomlaSays[code === 'DOWNLOAD_NOT_FOUND' || code === 'FILE_NOT_FOUND' ? 404 : 403],
       facts?.refused_since === undefined
         ? null
-        : texts.refusedSince(facts.refused_since, formatNumber(facts.refused_since, language)),
+        : texts.refusedSince(facts.refused_since, written.number(facts.refused_since)),
     ];
     return { allowed, sentence, note: notes.filter((note) => note !== null).join(' ') };
   }
@@ -113,21 +110,17 @@ function updatesLine(answer: WhyAnswer, again: Entry[], { language, now, zone }:
   const since = again.find(({ worksAgain }) => worksAgain)?.worksAgain;
   return {
     allowed,
-    sentence: since ? texts.updatesAgain(formatMoment(since, language, zone, now)) : sentence,
-    note: texts.refusedBefore(
-      count,
-      formatNumber(count, language),
-      formatMoment(last.at, language, zone, now),
-    ),
+    sentence: since ? texts.updatesAgain(written.moment(since, zone, now)) : sentence,
+    note: texts.refusedBefore(count, written.number(count), written.moment(last.at, zone, now)),
   };
 }
 
 const STOPS = new Set(['EXPIRED', 'SUSPENDED', 'REVOKED', 'CANCELLED']);
 
-/** The live status that stops it, in lower case; null: it is active. */
-function statusOf({ findings }: WhyAnswer): string | null {
+/** The live status that stops it; null: it is active. */
+function statusOf({ findings }: WhyAnswer): LiveStatus | null {
   const stop = findings.find(({ code, facts }) => STOPS.has(code) && !('request' in facts));
-  return stop?.code.toLowerCase() ?? null;
+  return (stop?.code.toLowerCase() as LiveStatus | undefined) ?? null;
 }
 
 function fullNote(
@@ -136,25 +129,22 @@ function fullNote(
   { language, now: at, zone }: WorksNowOptions,
 ): string | null {
   if (now.new_site.code !== 'ACTIVATION_LIMIT_REACHED') return null;
-  const texts = WORKS_NOW[language];
+  const { worksNow: texts, language: written } = OPERATORS[language];
   const last = refused.find(
     ({ code, identifier }) => (code === 'SLOTS_FULL' || code === 'KEY_SLOTS_FULL') && identifier !== null,
   );
   return last?.identifier
     ? texts.lastRefused(
         last.identifier,
-        formatMoment(last.at, language, zone, at),
+        written.moment(last.at, zone, at),
         last.count,
-        formatNumber(last.count, language),
+        written.number(last.count),
       )
     : texts.keepsWorking;
 }
 
-function slots({ activationLimit, activationsUsed }: License, language: LanguageCode): string | null {
+function slots({ activationLimit, activationsUsed }: License, language: OperatorLanguage): string | null {
   if (activationLimit === 0) return null;
-  return WORKS_NOW[language].used(
-    formatNumber(activationsUsed, language),
-    formatNumber(activationLimit, language),
-    activationLimit,
-  );
+  const { worksNow, language: written } = OPERATORS[language];
+  return worksNow.used(written.number(activationsUsed), written.number(activationLimit), activationLimit);
 }

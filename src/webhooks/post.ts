@@ -12,7 +12,7 @@ import { type AddressRules } from './addresses';
 /** One attempt to deliver a webhook over HTTP. */
 
 /** Why an attempt failed, as it is stored; with a status, `STATUS 500`. */
-type PostFailure =
+export type PostFailure =
   | 'STATUS'
   | 'TIMEOUT'
   | 'ADDRESS_REFUSED'
@@ -151,21 +151,4 @@ function failureOf(error: unknown): PostFailure {
   if (/CERT|SSL|TLS|SELF_SIGNED|VERIFY|ALTNAME/.test(code)) return 'TLS';
   if (code.startsWith('HPE_')) return 'INVALID_ANSWER';
   return /^E[A-Z]+$/.test(code) ? 'NOT_CONNECTED' : 'UNKNOWN';
-}
-
-const WORDS: Record<string, string> = {
-  STATUS: 'the receiver answered with an error',
-  TIMEOUT: 'the receiver did not answer within 15 seconds',
-  ADDRESS_REFUSED: "the receiver's name resolves to an address that webhooks may not reach",
-  NOT_RESOLVED: "the receiver's name cannot be resolved",
-  TLS: "the connection could not be encrypted, or the receiver's certificate is not valid for its name",
-  NOT_CONNECTED: 'the receiver cannot be reached, or closed the connection without an answer',
-  INVALID_ANSWER: "the receiver's answer is not HTTP",
-  SECRET: 'its secret cannot be opened: LICENSING_KEY_SECRET is another one',
-};
-
-/** A stored failure in words for the operator, as a clause. */
-export function describePostFailure(stored: string): string {
-  const [code = '', status] = stored.split(' ');
-  return `${WORDS[code] ?? 'of an unknown fault'}${status === undefined ? '' : ` (${status})`}`;
 }

@@ -6,7 +6,7 @@ import { changeState, renew } from '../../src/licensing/lifecycle';
 import { composeMail, type ComposeResult, type ComposerSettings } from '../../src/mail/compose';
 import { queueMail, type MailRequest } from '../../src/mail/queue';
 import { queueReminders } from '../../src/mail/reminders';
-import { MAIL_LANGUAGES, type MailLanguage } from '../../src/mail/settings';
+import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../../src/texts/customers/languages';
 import { findTextFaults, PLACEHOLDERS, readMailText, TEXT_NAMES } from '../../src/mail/texts';
 import { table } from '../../src/store/database';
 import { holdLease } from '../../src/store/leases';
@@ -110,7 +110,7 @@ describe('what mails say', () => {
 
   async function compose(
     request: MailRequest,
-    language: MailLanguage = 'en',
+    language: CustomerLanguage = 'en',
     more = {},
   ): Promise<ComposeResult> {
     const { db, clock } = service;
@@ -136,7 +136,7 @@ describe('what mails say', () => {
 
   test('each text exists in both languages, and every placeholder is used', () => {
     for (const name of TEXT_NAMES)
-      for (const language of MAIL_LANGUAGES) {
+      for (const language of CUSTOMER_LANGUAGES) {
         const { subject, body } = readMailText(texts, name, language);
         const missing = PLACEHOLDERS[name].filter((word) => !`${subject}${body}`.includes(`{${word}}`));
         expect([name, missing.filter((word) => !['ends', 'renew_url'].includes(word))]).toEqual([name, []]);

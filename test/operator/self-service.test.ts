@@ -23,7 +23,8 @@ import {
 import { table } from '../../src/store/database';
 import { toSqlTime } from '../../src/store/time';
 import { freeMySite, newMyKey, revealMyKey, type ChangeMail } from '../../src/selfservice/changes';
-import { CUSTOMER_SENTENCES, tellStanding } from '../../src/selfservice/sentences';
+import { CUSTOMERS } from '../../src/texts/customers/languages';
+import { tellStanding } from '../../src/texts/customers/sentences';
 import { operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
@@ -621,7 +622,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
 describe('the sentences', () => {
   const until = new Date('2027-03-03T23:59:59Z');
   const endedAt = new Date('2026-11-12T23:59:59Z');
-  const { en, de } = CUSTOMER_SENTENCES;
+  const [en, de] = [CUSTOMERS.en.sentences, CUSTOMERS.de.sentences];
 
   it('say where a licence stands', () => {
     const told = (standing: Parameters<typeof tellStanding>[1], type = 'domain') =>
@@ -662,7 +663,7 @@ describe('the sentences', () => {
     expect(en.noMovesLeft({ allowed: 3, nextAt, activationType })).toBe(
       'You have removed 3 sites within 30 days. You can remove the next on 14 Dec 2026, or ask the seller.',
     );
-    const facts = { product: 'Form Kit', endsAt: days(17), now: NOW, limit: 1, activationType };
+    const facts = { product: 'Form Kit', endsAt: days(17), days: 17, limit: 1, activationType };
     expect(en.attention.ENDS_SOON(facts)).toBe(
       'Form Kit ends in 17 days, on 10 Dec 2026. Until then nothing changes.',
     );

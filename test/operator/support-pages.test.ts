@@ -2,25 +2,18 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { editProduct } from '../../src/licensing/catalogue';
-import {
-  formatDay,
-  formatDuration,
-  formatLongDay,
-  formatMoment,
-  formatNumber,
-  type LanguageCode,
-} from '../../src/licensing/dates';
+import { CUSTOMERS } from '../../src/texts/customers/languages';
+import type { ReplyCase } from '../../src/texts/customers/reply';
+import { OPERATOR_LANGUAGES, OPERATORS, type OperatorLanguage } from '../../src/texts/operators/languages';
 import { rekey } from '../../src/licensing/license-keys';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { sumUp } from '../../src/licensing/statistics';
 import { holdLease } from '../../src/store/leases';
 import { rmSync } from 'node:fs';
 import { find, type FindResult } from '../../src/support/find';
-import { joomlaSays } from '../../src/support/joomla-says';
 import { needsYou, refusalsByReason } from '../../src/support/needs-you';
 import { remedyOf } from '../../src/support/remedy';
-import { writeReply, type Reply, type ReplyCase } from '../../src/support/reply';
-import { REPLIES } from '../../src/support/reply-texts';
+import { writeReply, type Reply } from '../../src/support/reply';
 import { worksNow, type WorksNow } from '../../src/support/works-now';
 import { whatHappened, type Entry } from '../../src/support/what-happened';
 import { explain, type WhyAnswer } from '../../src/support/why';
@@ -45,35 +38,37 @@ import {
 
 const JOOMLA = 'Mozilla/5.0 Joomla!/5.3.0 Joomla';
 const ZONE = 'Europe/Berlin';
-const LANGUAGES: LanguageCode[] = ['en', 'de'];
+const en = CUSTOMERS.en.language;
+const de = CUSTOMERS.de.language;
 const at = (time: string) => new Date(`2026-11-${time}Z`);
 const NOW = at('23T07:30:00');
 
 test('days, times and numbers are written the same way on any machine', () => {
   const end = at('12T23:59:59');
-  expect(formatDay(end, 'en')).toBe('12 Nov 2026');
-  expect(formatDay(end, 'de')).toBe('12.11.2026');
-  expect(formatDay(new Date('2026-09-03T00:00:00Z'), 'en')).toBe('3 Sep 2026');
-  expect(formatDay(new Date('2026-09-03T00:00:00Z'), 'de')).toBe('03.09.2026');
-  expect(formatDay(end, 'en', ZONE)).toBe('13 Nov 2026');
-  expect(formatLongDay(end, 'en')).toBe('12 November 2026');
-  expect(formatLongDay(end, 'de')).toBe('12. November 2026');
-  const moments = (date: Date) => LANGUAGES.map((language) => formatMoment(date, language, ZONE, NOW));
+  expect(en.day(end)).toBe('12 Nov 2026');
+  expect(de.day(end)).toBe('12.11.2026');
+  expect(en.day(new Date('2026-09-03T00:00:00Z'))).toBe('3 Sep 2026');
+  expect(de.day(new Date('2026-09-03T00:00:00Z'))).toBe('03.09.2026');
+  expect(en.day(end, ZONE)).toBe('13 Nov 2026');
+  expect(en.longDay(end)).toBe('12 November 2026');
+  expect(de.longDay(end)).toBe('12. November 2026');
+  const moments = (date: Date) => [en, de].map(({ moment }) => moment(date, ZONE, NOW));
   expect(moments(at('23T07:12:00'))).toEqual(['today 08:12', 'heute 08:12']);
   expect(moments(at('22T23:30:00'))).toEqual(['today 00:30', 'heute 00:30']);
   expect(moments(at('22T18:03:00'))).toEqual(['22 Nov 19:03', '22.11. 19:03']);
   expect(moments(new Date('2025-11-22T18:03:00Z'))).toEqual(['22 Nov 2025 19:03', '22.11.2025 19:03']);
-  expect([formatNumber(1842, 'en'), formatNumber(1842, 'de')]).toEqual(['1,842', '1.842']);
-  expect(formatDuration('1y', 'en')).toBe('1 year');
-  expect(formatDuration('18m', 'de')).toBe('18 Monate');
+  expect([en.number(1842), de.number(1842)]).toEqual(['1,842', '1.842']);
+  expect(en.duration('1y')).toBe('1 year');
+  expect(de.duration('18m')).toBe('18 Monate');
 });
 
 test('what Joomla says has a meaning and a way out in both languages', () => {
-  const [english, german] = LANGUAGES.map((language) => joomlaSays(language));
-  expect(english!.map(({ code }) => code)).toEqual(german!.map(({ code }) => code));
-  for (const { says, means, todo } of [...english!, ...german!])
+  const [english, german] = OPERATOR_LANGUAGES.map((one) => OPERATORS[one].joomlaSays);
+  expect(Object.keys(english!)).toEqual(Object.keys(german!));
+  const rows = Object.values(english!);
+  for (const { says, means, todo } of [...rows, ...Object.values(german!)])
     for (const text of [says, means, todo]) expectPlain(text);
-  expect(new Set(english!.map(({ says }) => says)).size).toBe(english!.length);
+  expect(new Set(rows.map(({ says }) => says)).size).toBe(rows.length);
 });
 
 /** No shell command, nothing that was not filled in. */
@@ -137,12 +132,12 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
   /** Accesses are written shortly after their answers: who reads them waits, once for all before. */
   const written = () => eventually(async () => expect(await countTimes(service.db, 'access_log')).toBe(sent));
 
-  const asked = (language: LanguageCode, now = NOW) => ({
+  const asked = (language: OperatorLanguage, now = NOW) => ({
     ...{ now, language, limit: 50, logDays: 90, packagesDir: service.packagesDir },
     pageDays: true,
   });
 
-  async function search(about: string, language: LanguageCode): Promise<FindResult> {
+  async function search(about: string, language: OperatorLanguage): Promise<FindResult> {
     await written();
     return find(service.db, about, asked(language));
   }
@@ -156,7 +151,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
   }
 
   /** All that the licence's page says, in one language. */
-  async function tell(id: number, language: LanguageCode, about = `id:${id}`, now = NOW): Promise<Told> {
+  async function tell(id: number, language: OperatorLanguage, about = `id:${id}`, now = NOW): Promise<Told> {
     await written();
     const answer = await explain(service.db, about, asked(language, now));
     const license = (await findLicense(service.db, id))!;
@@ -479,7 +474,7 @@ Example Shop Ltd`,
     });
     expect(JSON.stringify(unknown)).not.toContain(wrong);
     if (unknown.kind !== 'none') throw new Error('It must not be found.');
-    for (const language of LANGUAGES) {
+    for (const language of OPERATOR_LANGUAGES) {
       const found = await search(wrong, language);
       if (found.kind !== 'none') throw new Error('It must not be found.');
       const happened = whatHappened(found.answer, { language, now: NOW, zone: ZONE });
@@ -534,8 +529,8 @@ Example Shop Ltd`,
   });
 
   test('each mail was written in both languages', () => {
-    expect(Object.keys(REPLIES.en.cases).filter((one) => !cases.has(one as ReplyCase))).toEqual([]);
-    expect(Object.keys(REPLIES.de.cases)).toEqual(Object.keys(REPLIES.en.cases));
+    expect(Object.keys(CUSTOMERS.en.reply.cases).filter((one) => !cases.has(one as ReplyCase))).toEqual([]);
+    expect(Object.keys(CUSTOMERS.de.reply.cases)).toEqual(Object.keys(CUSTOMERS.en.reply.cases));
   });
 
   test('what needs the seller, and refusals by reason', async () => {

@@ -10,7 +10,7 @@ import { API_PATH } from '../../src/api';
 import type { State } from '../../src/http/context';
 import { mountAssets } from '../../src/http/pages/assets';
 import { UploadProgress } from '../../src/http/pages/kit/fields';
-import { TEXTS } from '../../src/http/pages/texts/texts';
+import { pageTexts } from '../../src/texts/operators/languages';
 import { ViewProvider } from '../../src/http/pages/view';
 import { sendRaw } from '../support/raw-http';
 import {
@@ -326,7 +326,7 @@ describe('search as you type', () => {
 describe('an upload', () => {
   /** As on the pages that have a file to send. */
   const progress = () => {
-    const view = { t: TEXTS.en };
+    const view = { t: pageTexts('en') };
     const whole: unknown = jsx(ViewProvider, { value: view }, jsx(UploadProgress, {}));
     return String(whole);
   };
@@ -363,7 +363,7 @@ data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Rea
 
   test('says how far it is, and shows the page that is answered', async () => {
     const page = await released(() => ({ location: 'published' }));
-    expect(await page.getByText(TEXTS.en.common.upload.plain).isVisible()).toBe(false);
+    expect(await page.getByText(pageTexts('en').common.upload.plain).isVisible()).toBe(false);
     const endSlowness = await slow(page);
     await publish(page);
     await page.getByText(/^0\.\d MB of 0\.6 MB, about \d+ seconds? left\.$/).waitFor();
@@ -419,7 +419,7 @@ data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Rea
 
   test('without a script it is an ordinary form', async () => {
     const page = await released(() => ({ location: 'published' }), { javaScript: false });
-    expect(await page.getByText(TEXTS.en.common.upload.plain).isVisible()).toBe(true);
+    expect(await page.getByText(pageTexts('en').common.upload.plain).isVisible()).toBe(true);
     await publish(page);
     await page.getByText('Published.').waitFor();
     await page.context().close();

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { formState } from '../../src/http/pages/form-state';
 import { createFormat } from '../../src/http/pages/format';
-import { TEXTS } from '../../src/http/pages/texts/texts';
+import { OPERATORS, pageTexts } from '../../src/texts/operators/languages';
 import { ViewProvider, type View } from '../../src/http/pages/view';
 
 /** Every part of the pages with hostile texts in each of its properties: they come out as texts. */
@@ -14,8 +14,9 @@ const NOW = new Date('2026-11-24T12:00:00Z');
 
 const view: View = {
   language: 'en',
-  t: TEXTS.en,
-  format: createFormat('en', 'UTC', NOW),
+  operatorLanguage: 'en',
+  t: pageTexts('en'),
+  format: createFormat(pageTexts('en').language, 'UTC', NOW),
   theme: 'auto',
   to: (path, query = {}) => `/pages${path}${Object.values(query).join('')}`,
   asset: (name) => `/pages/${name}`,
@@ -59,7 +60,7 @@ const PROPS: Record<string, Record<string, unknown>> = {
       back: [HOSTILE, HOSTILE],
     },
   },
-  Footer: { keys: true, preferences: '/preferences', help: HOSTILE },
+  Footer: { keys: true, preferences: '/preferences', languages: OPERATORS, help: HOSTILE },
   Form: { path: `/${HOSTILE}`, form, upload: true, kind: HOSTILE, label: HOSTILE, children },
   FormErrors: { form },
   Head: { title: HOSTILE, sub: HOSTILE, actions: HOSTILE },

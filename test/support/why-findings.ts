@@ -258,8 +258,8 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
       renews: null,
     },
     action: { type: 'map_sku', shop: 'hikashop', sku: 'PRO-1Y' },
-    en: 'Order WEB-7004 of shop hikashop waits at line 0: its article "PRO-1Y" is not mapped to a plan.',
-    de: 'Bestellung WEB-7004 des Shops hikashop wartet bei Position 0: ihr Artikel „PRO-1Y“ ist keinem Tarif zugeordnet.',
+    en: 'Order WEB-7004 of shop hikashop waits at line 0: article “PRO-1Y” is not mapped to a plan.',
+    de: 'Bestellung WEB-7004 des Shops hikashop wartet bei Position 0: Artikel „PRO-1Y“ ist keinem Tarif zugeordnet.',
   },
   ORDER_ISSUED_NOTHING: {
     facts: { order_id: 0, shop: 'hikashop', order: 'WEB-7005', event: 'paid', reason: 'test' },

@@ -5,6 +5,7 @@ import type { Db } from '../../store/database';
 import { sendJson } from '../answers';
 import type { Context, Middleware, State } from '../context';
 import { clientGone, inTime } from '../faults';
+import { OPERATOR_LANGUAGES, type OperatorLanguage } from '../../texts/operators/languages';
 import type { Limiter } from '../rate-limit';
 import { isSameOrigin } from '../same-origin';
 import { readSessionCookie } from '../session-cookies';
@@ -85,9 +86,14 @@ function endpoint(
 export function requestOf(ctx: Context): Pick<Request, 'receive' | 'language' | 'gone'> {
   return {
     receive: (types, rules) => receiveUpload(ctx, types, rules),
-    language: ctx.acceptsLanguages('en', 'de') === 'de' ? 'de' : 'en',
+    language: acceptedLanguage(ctx),
     gone: clientGone(ctx),
   };
+}
+
+function acceptedLanguage(ctx: Context): OperatorLanguage {
+  const accepted = ctx.acceptsLanguages(OPERATOR_LANGUAGES);
+  return OPERATOR_LANGUAGES.find((one) => one === accepted) ?? 'en';
 }
 
 function asText(sent: object | undefined): string {

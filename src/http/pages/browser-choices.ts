@@ -1,5 +1,11 @@
 import type { Context } from '../context';
-import { isLanguage, TEXTS, type LanguageCode, type Texts } from './texts/texts';
+import {
+  asCustomerLanguage,
+  CUSTOMER_LANGUAGES,
+  type CustomerLanguage,
+} from '../../texts/customers/languages';
+import { OPERATOR_LANGUAGES } from '../../texts/operators/languages';
+import type { Texts } from '../../texts/operators/texts';
 import { THEMES, type Said, type Theme } from './view';
 
 /** What a browser keeps for us in cookies besides the session: theme, language, the result of the last action, and the page that asked to sign in. */
@@ -16,12 +22,11 @@ export function themeOf(ctx: Context): Theme {
   return THEMES.find((one) => one === chosen) ?? 'auto';
 }
 
-/** The chosen language, else the browser's. */
-export function languageOf(ctx: Context): LanguageCode {
-  const chosen = ctx.cookies.get(LANGUAGE) ?? '';
-  if (isLanguage(chosen)) return chosen;
-  const accepted = ctx.acceptsLanguages(Object.keys(TEXTS));
-  return typeof accepted === 'string' && isLanguage(accepted) ? accepted : 'en';
+/** The chosen language, else the browser's. @param isCustomer the page is a customer's */
+export function languageOf(ctx: Context, isCustomer: boolean): CustomerLanguage {
+  const languages: CustomerLanguage[] = isCustomer ? CUSTOMER_LANGUAGES : OPERATOR_LANGUAGES;
+  const among = (code: unknown) => languages.find((one) => one === code);
+  return among(ctx.cookies.get(LANGUAGE)) ?? among(ctx.acceptsLanguages(languages)) ?? 'en';
 }
 
 /** Keeps what was chosen in the footer. @param base the path of all pages */
@@ -36,7 +41,7 @@ export function keepChoices(ctx: Context, sent: URLSearchParams, base: string): 
   const theme = sent.get('theme');
   if (THEMES.some((one) => one === theme)) ctx.cookies.set(THEME, theme, options);
   const language = sent.get('language') ?? '';
-  if (isLanguage(language)) ctx.cookies.set(LANGUAGE, language, options);
+  if (asCustomerLanguage(language)) ctx.cookies.set(LANGUAGE, language, options);
 }
 
 /** Lets the next page say what was done. */
@@ -48,7 +53,7 @@ export function keepSaid(ctx: Context, { code, values }: Said, base: string): vo
 }
 
 /** What the action before this page did; it is said once. */
-export function takeSaid(ctx: Context, { said }: Texts, base: string): Said | undefined {
+export function takeSaid(ctx: Context, { said, kit }: Texts, base: string): Said | undefined {
   const text = ctx.cookies.get(SAID);
   // nginx passes an empty one where the browser sent none.
   if (!text) return undefined;
@@ -57,7 +62,9 @@ export function takeSaid(ctx: Context, { said }: Texts, base: string): Said | un
   try {
     const [code, ...values] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[];
     const isOurs =
-      typeof code === 'string' && Object.hasOwn(said, code) && values.every((one) => typeof one === 'string');
+      typeof code === 'string' &&
+      (Object.hasOwn(said, code) || Object.hasOwn(kit.said, code)) &&
+      values.every((one) => typeof one === 'string');
     return isOurs ? { code: code as Said['code'], values: values } : undefined;
   } catch {
     return undefined;

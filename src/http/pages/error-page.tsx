@@ -34,10 +34,10 @@ export function ErrorPage({
   sent: URLSearchParams | undefined;
 }) {
   const { t, to, path, operator } = useView();
-  const { errors } = t.common;
+  const { errors } = t.kit;
   const says: Record<number, [title: string, hint: string]> = {
     404: [errors.notFound, errors.notFoundHint],
-    403: [errors.forbidden, operator?.scope === 'read' ? errors.readOnly : errors.foreign],
+    403: [errors.forbidden, operator?.scope === 'read' ? t.common.errors.readOnly : errors.foreign],
     413: [errors.tooLarge, errors.tooLargeHint],
     415: [errors.title, errors.compressed],
     429: [errors.tooMany, ''],
@@ -57,7 +57,7 @@ export function ErrorPage({
           {status === 503 ? (
             <a href={to(path)}>{errors.again}</a>
           ) : (
-            <a href={to(isCustomer ? '/my' : '/')}>{isCustomer ? t.my.title : errors.toOverview}</a>
+            <a href={to(isCustomer ? '/my' : '/')}>{isCustomer ? t.my.title : t.common.errors.toOverview}</a>
           )}
         </p>
       )}
@@ -75,7 +75,7 @@ function SendAgain({ sent }: { sent: URLSearchParams }) {
         <input type="hidden" name={name} value={value} />
       ))}
       <p>{t.common.errors.onlyOnce}</p>
-      <Submit>{t.common.errors.again}</Submit>
+      <Submit>{t.kit.errors.again}</Submit>
     </Form>
   );
 }

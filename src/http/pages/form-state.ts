@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Failure } from '../../operations/failures';
-import type { Texts } from './texts/texts';
+import type { Texts } from '../../texts/operators/texts';
 
 /** A form as it is shown: at first, or again with what was typed and what is wrong with it. */
 export interface FormState {

@@ -1,14 +1,4 @@
-import {
-  formatDay,
-  formatDuration,
-  formatFullDay,
-  formatLongDay,
-  formatMoment,
-  formatMonth,
-  formatNumber,
-  formatTime,
-  type LanguageCode,
-} from '../../licensing/dates';
+import type { Language } from '../../texts/language';
 
 /** How one request's pages write days, times and numbers. */
 export interface Format {
@@ -38,32 +28,15 @@ export interface Format {
   zone: string;
 }
 
-export function createFormat(language: LanguageCode, zone: string, now: Date): Format {
+export function createFormat(language: Language, zone: string, now: Date): Format {
+  const { day, longDay, fullDay, month, time, moment, duration, number, bytes } = language;
   return {
-    day: (date) => formatDay(date, language),
-    localDay: (date) => formatDay(date, language, zone),
-    longDay: (date) => formatLongDay(date, language, zone),
-    fullDay: (date) => formatFullDay(date, language, zone),
-    month: (date) => formatMonth(date, language),
-    moment: (date) => formatMoment(date, language, zone, now),
-    exact: (date) => `${formatDay(date, language, zone)} ${formatTime(date, language, zone)}`,
-    duration: (duration) => formatDuration(duration, language),
-    number: (value) => formatNumber(value, language),
-    bytes: (value) => formatBytes(value, language),
-    limit: (value) => formatBytes((value / 1_048_576) * 1_000_000, language),
-    zone,
+    ...{ day, month, duration, number, bytes, zone },
+    localDay: (date) => day(date, zone),
+    longDay: (date) => longDay(date, zone),
+    fullDay: (date) => fullDay(date, zone),
+    moment: (date) => moment(date, zone, now),
+    exact: (date) => `${day(date, zone)} ${time(date, zone)}`,
+    limit: (value) => bytes((value / 1_048_576) * 1_000_000),
   };
-}
-
-const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'];
-
-function formatBytes(value: number, language: LanguageCode): string {
-  const step = Math.min(Math.floor(Math.log10(Math.max(value, 1)) / 3), UNITS.length - 1);
-  return new Intl.NumberFormat(language, {
-    style: 'unit',
-    unit: UNITS[step] ?? 'byte',
-    // In short, English has no plural: 885 byte.
-    unitDisplay: step === 0 ? 'long' : 'short',
-    maximumFractionDigits: step > 1 ? 1 : 0,
-  }).format(value / 1000 ** step);
 }

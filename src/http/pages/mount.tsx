@@ -38,7 +38,8 @@ import {
   type PagesDependencies,
   type Route,
 } from './page';
-import { TEXTS } from './texts/texts';
+import { CUSTOMERS } from '../../texts/customers/languages';
+import { operatorLanguageOf, pageTexts } from '../../texts/operators/languages';
 import { ViewProvider, type Query, type View } from './view';
 
 /** The pages, for the operator and for customers: the steps of every request, and who may see what. */
@@ -96,7 +97,7 @@ function handler<Call extends PageCall>(
     ctx.state.endpoint = 'pages';
     ctx.state.route = route.path;
     setPageHeaders(ctx);
-    const isCustomer = /^\/my(?:\/|$)/.test(pathBelow(ctx.path));
+    const isCustomer = isOfCustomers(ctx);
     const isPost = ctx.method === 'POST';
     let endTurn = noTurn;
     let call: PageCall;
@@ -200,7 +201,7 @@ function refuseView(ctx: Context, error: unknown): void {
   if (!isCoded(error, 'OVER_LIMIT')) throw error;
   ctx.state.code = 'RATE_LIMITED';
   ctx.set('Retry-After', String(error.facts));
-  sendText(ctx, 429, TEXTS[languageOf(ctx)].common.errors.tooMany);
+  sendText(ctx, 429, CUSTOMERS[languageOf(ctx, isOfCustomers(ctx))].kit.errors.tooMany);
 }
 
 /** The form of an operator whom the database cannot name now, to be sent again; undefined: it is not read. */
@@ -255,8 +256,8 @@ function callOf(ctx: Context, dependencies: PagesDependencies): PageCall {
   const { settings, now, asset, isTrusted } = dependencies;
   const at = now();
   const base = pagesBase(ctx, isTrusted);
-  const language = languageOf(ctx);
-  const t = TEXTS[language];
+  const language = languageOf(ctx, isOfCustomers(ctx));
+  const t = pageTexts(language);
   const to = (path: string, query: Query = {}) => {
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
     const search = String(
@@ -265,8 +266,8 @@ function callOf(ctx: Context, dependencies: PagesDependencies): PageCall {
     return `${base}${path}${search === '' ? '' : `?${search}`}`;
   };
   const view: View = {
-    ...{ language, t, to, now: at },
-    format: createFormat(language, settings.timeZone, at),
+    ...{ language, operatorLanguage: operatorLanguageOf(language), t, to, now: at },
+    format: createFormat(t.language, settings.timeZone, at),
     theme: themeOf(ctx),
     asset: (name) => `${base}/${asset(name)}`,
     path: pathBelow(ctx.path),
@@ -285,6 +286,10 @@ function callOf(ctx: Context, dependencies: PagesDependencies): PageCall {
       query: new URLSearchParams(ctx.querystring),
     },
   };
+}
+
+function isOfCustomers(ctx: Context): boolean {
+  return /^\/my(?:\/|$)/.test(pathBelow(ctx.path));
 }
 
 /** The path below `pages`. */

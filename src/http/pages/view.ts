@@ -1,12 +1,16 @@
 import { createContext, useContext } from 'hono/jsx';
 import type { Scope } from '../../access/caller';
 import type { Format } from './format';
-import type { LanguageCode, Texts } from './texts/texts';
+import type { CustomerLanguage } from '../../texts/customers/languages';
+import type { OperatorLanguage } from '../../texts/operators/languages';
+import type { Texts } from '../../texts/operators/texts';
 
 /** What every component may ask about the request that a page is made for. */
 export interface View {
-  language: LanguageCode;
-  /** the texts of that language */
+  language: CustomerLanguage;
+  /** what only operators read is in; the page's own, unless it is a customer's */
+  operatorLanguage: OperatorLanguage;
+  /** the texts of the page's language */
   t: Texts;
   format: Format;
   theme: Theme;
@@ -34,9 +38,9 @@ export type AssetName = 'licensing.css' | 'licensing.js';
 
 export type Query = Record<string, string | number | undefined>;
 
-/** A sentence of `texts.said` by its name, with its values. */
+/** A sentence by its name, with its values. */
 export interface Said {
-  code: keyof Texts['said'];
+  code: keyof (Texts['said'] & Texts['kit']['said']);
   values: string[];
 }
 

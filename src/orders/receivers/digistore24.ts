@@ -1,3 +1,4 @@
+import { asCustomerLanguage, CUSTOMERS } from '../../texts/customers/languages';
 import { createHash } from 'node:crypto';
 import { decodeHTMLStrict } from 'entities';
 import { InvalidRequestError } from '../../errors';
@@ -35,11 +36,10 @@ export const digistore24: Receiver = {
   },
 
   answer(delivery, keys) {
-    const isGerman = fieldsOf(delivery).get('language') === 'de';
-    const name = isGerman ? 'Lizenzschlüssel' : 'License key';
+    const language = asCustomerLanguage(fieldsOf(delivery).get('language')) ?? 'en';
+    const { title, key: name } = CUSTOMERS[language].sentences.thanks;
     const lines = keys.map((key, i) => `${name}${i === 0 ? '' : ` ${i + 1}`}: ${key}`);
-    const headline = `headline: ${isGerman ? 'Ihre Lizenz' : 'Your license'}`;
-    return ['OK', ...(keys.length === 0 ? [] : [headline, ...lines])].join('\n');
+    return ['OK', ...(keys.length === 0 ? [] : [`headline: ${title}`, ...lines])].join('\n');
   },
 };
 

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { TEXTS } from '../../../src/http/pages/texts/texts';
+import { pageTexts } from '../../../src/texts/operators/languages';
 import { SHOP } from '../../support/sample-shop';
 import { eventually } from '../../support/processes';
 import { rows } from '../../support/service';
@@ -12,7 +12,7 @@ import { signIn, startPagesSite, type PagesSite } from '../support/site';
 
 /** What a browser makes of the pages' headers and cookies; ../security.test.ts has the same rules without one. */
 
-const t = TEXTS.en;
+const t = pageTexts('en');
 
 let browser: Browser;
 let site: PagesSite;

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../../src/access/one-time-codes';
-import { TEXTS } from '../../../src/http/pages/texts/texts';
+import { pageTexts } from '../../../src/texts/operators/languages';
 import { table } from '../../../src/store/database';
 import { makePackage } from '../../support/packages';
 import { temporaryFolder } from '../../support/processes';
@@ -26,7 +26,7 @@ export interface Desk {
 
 export type Task = (desk: Desk) => Promise<void>;
 
-const t = TEXTS.en;
+const t = pageTexts('en');
 
 const button = ({ page }: Desk, name: string) =>
   page.getByRole('main').getByRole('button', { name, exact: true });
@@ -348,7 +348,7 @@ export const eraseCustomer: Task = async (desk) => {
 export const signOut: Task = async (desk) => {
   const { page, hands } = desk;
   await hands.follow(page.getByRole('button', { name: t.common.signOut }));
-  expect(await said(desk)).toBe(t.said.signedOut());
+  expect(await said(desk)).toBe(t.kit.said.signedOut());
 };
 
 /** A customer finds out by the key why the update is refused, and downloads what it still gives. */

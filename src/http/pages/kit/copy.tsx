@@ -33,11 +33,11 @@ export function CopyText({
           class="btn btn-quiet btn-sm"
           type="button"
           data-copy={`#${id}`}
-          data-copied={t.common.copied}
-          data-copy-failed={t.common.copyFailed}
+          data-copied={t.kit.copied}
+          data-copy-failed={t.kit.copyFailed}
           hidden
         >
-          {t.common.copy}
+          {t.kit.copy}
         </button>
         {children}
       </p>

@@ -1,4 +1,5 @@
 import type { Child } from 'hono/jsx';
+import { CUSTOMERS } from '../../../texts/customers/languages';
 import { useView } from '../view';
 import { Document } from './document';
 import { Footer, SaidLine } from './operator-page';
@@ -20,7 +21,7 @@ export function CustomerPage({
   return (
     <Document title={shopName === '' ? title : `${title} · ${shopName}`}>
       <a class="visually-hidden-focusable skip" href="#main">
-        {t.common.skip}
+        {t.kit.skip}
       </a>
       <header class="cust-top">
         <div class="wrap narrow">
@@ -39,6 +40,7 @@ export function CustomerPage({
         keys={false}
         narrow
         preferences="/my/preferences"
+        languages={CUSTOMERS}
         help={
           help ? (
             <>

@@ -49,7 +49,7 @@ export function FormErrors({ form: { failure, value } }: { form: FormState }) {
   const { field, sentence, reason } = failure;
   return (
     <div class="alert alert-danger" role="alert" tabindex={-1}>
-      <strong>{t.common.errors.title}</strong>{' '}
+      <strong>{t.kit.errors.title}</strong>{' '}
       {field !== undefined && value(field) !== undefined ? <a href={`#f-${field}`}>{sentence}</a> : sentence}
       {reason === SIGN_IN_AGAIN ? (
         <>
@@ -79,7 +79,7 @@ function Frame({ form, name, label, hint, required = false, children }: FieldPro
     <div class="fld">
       <label for={`f-${name}`}>
         {label}
-        {required ? null : <span class="muted fw-normal"> ({t.common.optional})</span>}
+        {required ? null : <span class="muted fw-normal"> ({t.kit.optional})</span>}
       </label>
       {children}
       {error === undefined ? null : (
@@ -305,7 +305,7 @@ export function Submit({
     <button
       class={`btn btn-${kind}${small ? ' btn-row' : ''}`}
       type="submit"
-      data-busy={busy ?? t.common.busy}
+      data-busy={busy ?? t.kit.busy}
       {...(name === undefined ? {} : { name, value })}
     >
       {children}

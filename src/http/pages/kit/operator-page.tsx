@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { THEMES, useView } from '../view';
-import { isLanguage, TEXTS } from '../texts/texts';
+import type { Language } from '../../../texts/language';
+import { OPERATORS } from '../../../texts/operators/languages';
 import { Document } from './document';
 
 const NAV = {
@@ -93,7 +94,7 @@ export function OperatorPage({
         )}
         {children}
       </main>
-      <Footer keys={operator !== undefined} preferences="/preferences" />
+      <Footer keys={operator !== undefined} preferences="/preferences" languages={OPERATORS} />
       {operator && <Keys />}
     </Document>
   );
@@ -103,7 +104,7 @@ export function OperatorPage({
 export function SaidLine() {
   const { t, said } = useView();
   if (said === undefined) return null;
-  const say: (...values: string[]) => string = t.said[said.code];
+  const say: (...values: string[]) => string = { ...t.said, ...t.kit.said }[said.code];
   return (
     <p class="alert alert-success mt-3 mb-0" role="status">
       {say(...said.values)}
@@ -115,20 +116,23 @@ export function SaidLine() {
 export function Footer({
   keys,
   preferences,
+  languages,
   narrow = false,
   help,
 }: {
   keys: boolean;
   preferences: string;
+  /** those that the page can be read in, by code */
+  languages: Record<string, { language: Language }>;
   /** as wide as a customer's page */
   narrow?: boolean;
   help?: Child;
 }) {
   const { t, to, format, theme, language, path } = useView();
-  const { common } = t;
+  const { common, kit } = t;
   return (
     <footer class={narrow ? 'wrap narrow foot' : 'wrap foot'}>
-      <span>{common.times(format.zone)}</span>
+      <span>{kit.times(format.zone)}</span>
       <form method="post" action={to(preferences)}>
         <input type="hidden" name="back" value={path} />
         {help}
@@ -137,7 +141,7 @@ export function Footer({
             {common.keyboard}
           </button>
         ) : null}{' '}
-        {common.theme}:{' '}
+        {kit.theme}:{' '}
         {THEMES.map((one) => (
           <>
             <button
@@ -147,23 +151,28 @@ export function Footer({
               value={one}
               {...(one === theme ? { 'aria-current': 'true' } : {})}
             >
-              {common.themes[one]}
+              {kit.themes[one]}
             </button>{' '}
           </>
         ))}
-        {Object.keys(TEXTS)
-          .filter((code) => code !== language && isLanguage(code))
-          .map((code) => (
-            <button type="submit" class="btn-text" name="language" value={code} lang={code}>
-              {LANGUAGE_NAMES[code]}
-            </button>
-          ))}
+        {Object.entries(languages)
+          .filter(([code]) => code !== language)
+          .map(
+            ([
+              code,
+              {
+                language: { name },
+              },
+            ]) => (
+              <button type="submit" class="btn-text" name="language" value={code} lang={code}>
+                {name}
+              </button>
+            ),
+          )}
       </form>
     </footer>
   );
 }
-
-const LANGUAGE_NAMES: Record<string, string> = { en: 'English', de: 'Deutsch' };
 
 /** The keys of the script, opened by `?`. */
 function Keys() {

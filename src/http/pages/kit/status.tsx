@@ -19,7 +19,7 @@ export function Status({ status, says }: { status: string; says?: string }) {
   return (
     <span class={`st st-${known}`}>
       <Icon name={ICONS[known]} />
-      {says ?? t.common.status[known]}
+      {says ?? t.kit.status[known]}
     </span>
   );
 }

@@ -41,7 +41,7 @@ export function Table<Row>({
         <tr role="row">
           {columns.map((column) => (
             <th scope="col" role="columnheader" {...classOf(column)}>
-              {column.title === '' ? <span class="visually-hidden">{t.common.actions}</span> : column.title}
+              {column.title === '' ? <span class="visually-hidden">{t.kit.actions}</span> : column.title}
             </th>
           ))}
         </tr>
@@ -90,12 +90,12 @@ export function Paging({
   const { t, to, format } = useView();
   if (next === null && query.after === undefined) return null;
   return (
-    <nav class="in paging" aria-label={t.common.morePages}>
+    <nav class="in paging" aria-label={t.kit.morePages}>
       {query.after === undefined ? null : (
-        <a href={to(path, { ...query, after: undefined })}>{t.common.first}</a>
+        <a href={to(path, { ...query, after: undefined })}>{t.kit.first}</a>
       )}{' '}
       {next === null ? null : (
-        <a href={to(path, { ...query, after: next })}>{t.common.next(format.number(limit))}</a>
+        <a href={to(path, { ...query, after: next })}>{t.kit.next(format.number(limit))}</a>
       )}
     </nav>
   );

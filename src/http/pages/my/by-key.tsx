@@ -1,8 +1,8 @@
 import type { Child } from 'hono/jsx';
 import { namesOfEntries } from '../../../licensing/bundles';
 import { readByKey, type KeyView } from '../../../selfservice/by-key';
-import { tellStanding } from '../../../selfservice/sentences';
-import { endsSoon, isFine, type Entitlement } from '../../../selfservice/standing';
+import { tellStanding } from '../../../texts/customers/sentences';
+import { daysUntil, endsSoon, isFine, type Entitlement } from '../../../selfservice/standing';
 import { CustomerPage } from '../kit/customer-page';
 import { Submit } from '../kit/fields';
 import type { IconName } from '../kit/icons';
@@ -10,7 +10,6 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import type { Answer, CustomerCall } from '../page';
 import { useView } from '../view';
-import { sentencesOf } from './customer';
 import { OtherKey } from './entry';
 import { AskLink, RenewLink, SignOut, State } from './parts';
 import { Versions } from './versions';
@@ -34,10 +33,10 @@ export async function showByKey(call: CustomerCall, refused?: string): Promise<A
 }
 
 function ByKey({ view, hasMail, refused }: { view: KeyView; hasMail: boolean; refused: string | undefined }) {
-  const { t, language } = useView();
+  const { t } = useView();
   const { my } = t;
   const { product, plan, keyHint, keyEndsAt, standing, activationType, products, supportUrl } = view;
-  const sentences = sentencesOf({ language });
+  const { sentences } = t;
   const { sentence, meaning } = tellStanding(sentences, standing, activationType);
   const [kind, icon] = isFine(standing) ? LOOKS.ACTIVE : LOOKS[standing.code];
   const note =
@@ -119,10 +118,10 @@ function WayOut({ view: { standing, renewUrl, supportUrl, expiresAt } }: { view:
 }
 
 function Figures({ view }: { view: KeyView }) {
-  const { t, format, language, now } = useView();
+  const { t, format, now } = useView();
   const { my } = t;
   const { status, standing, expiresAt, slots, activationType, covers } = view;
-  const sentences = sentencesOf({ language });
+  const { sentences } = t;
   const end = (
     expiresAt === null
       ? [my.valid, my.forLife]
@@ -131,7 +130,7 @@ function Figures({ view }: { view: KeyView }) {
           <>
             {format.day(expiresAt)}
             {endsSoon(standing, now) ? (
-              <span class="muted small"> {sentences.endsIn({ endsAt: expiresAt, now })}</span>
+              <span class="muted small"> {sentences.endsIn({ days: daysUntil(expiresAt, now) })}</span>
             ) : null}
           </>,
         ]
@@ -196,12 +195,12 @@ function WhereItGoes({ entries }: { entries: { name: string }[] }) {
 
 /** The key of a session that another key has replaced meanwhile. */
 function EndedKey({ endedAt, hasMail }: { endedAt: Date; hasMail: boolean }) {
-  const { t, language } = useView();
+  const { t } = useView();
   return (
     <CustomerPage title={t.my.title} action={<SignOut />}>
       <div class="stack mt-3">
         <Head title={t.my.title} />
-        <State kind="bad" icon="clock" title={sentencesOf({ language }).keyEnded({ endedAt })} />
+        <State kind="bad" icon="clock" title={t.sentences.keyEnded({ endedAt })} />
         {hasMail ? <AskForLink /> : null}
         <OtherKey />
       </div>

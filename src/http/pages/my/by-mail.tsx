@@ -1,10 +1,11 @@
+import { daysUntil } from '../../../selfservice/standing';
 import { readByMail, type MyLicense, type MyLicenses } from '../../../selfservice/by-mail';
 import { CustomerPage } from '../kit/customer-page';
 import { Head } from '../kit/panel';
 import { Paging } from '../kit/table';
 import type { Answer, CustomerCall } from '../page';
 import { useView } from '../view';
-import { byMail, sentencesOf } from './customer';
+import { byMail } from './customer';
 import { OtherKey } from './entry';
 import { License } from './license';
 import { RenewLink, SignOut, State } from './parts';
@@ -115,11 +116,17 @@ function NeedsYou({ licenses, total }: { licenses: MyLicense[]; total: number })
 }
 
 function Sentence({ license }: { license: MyLicense }) {
-  const { language, now } = useView();
+  const { t, now } = useView();
   const { attention, product, expiresAt, slots, activationType } = license;
   if (attention === null) return null;
-  const facts = { product: product.name, endsAt: expiresAt, now, limit: slots.limit, activationType };
-  return <>{sentencesOf({ language }).attention[attention](facts)}</>;
+  const facts = {
+    product: product.name,
+    endsAt: expiresAt,
+    days: daysUntil(expiresAt ?? now, now),
+    limit: slots.limit,
+    activationType,
+  };
+  return <>{t.sentences.attention[attention](facts)}</>;
 }
 
 function Renewal({ license: { attention, renewUrl } }: { license: MyLicense }) {

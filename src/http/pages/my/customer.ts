@@ -1,14 +1,12 @@
 import { readSession, type CustomerSession } from '../../../access/sessions';
 import type { Client } from '../../../selfservice/by-key';
 import type { Changing } from '../../../selfservice/changes';
-import { CUSTOMER_SENTENCES, type CustomerSentences } from '../../../selfservice/sentences';
 import type { Context } from '../../context';
 import { ManageError, notFound } from '../../../operations/failures';
 import { readSessionCookie } from '../../session-cookies';
 import type { Answer, CustomerCall, PageCall, Route } from '../page';
-import type { View } from '../view';
 
-/** What the customer's pages share: who is signed in, limits, and the sentences of selfservice. */
+/** What the customer's pages share: who is signed in, and limits. */
 
 /** The customer's session of this browser. 'ended': there was one */
 export async function readCustomer({
@@ -47,10 +45,6 @@ export function queueOf({
 /** As in the access log. */
 export function clientOf(ctx: Context): Client {
   return { ...ctx.state.client, userAgent: ctx.get('User-Agent') };
-}
-
-export function sentencesOf({ language }: Pick<View, 'language'>): CustomerSentences {
-  return CUSTOMER_SENTENCES[language];
 }
 
 /** A request by the link that was mailed. */

@@ -6,7 +6,7 @@ import { notFound } from '../../../operations/failures';
 import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../session-cookies';
 import { fieldOf, formState, type FormState } from '../form-state';
 import { done, type Answer, type PageCall, type Route } from '../page';
-import { countInDownloads, readCustomer, sentencesOf } from './customer';
+import { countInDownloads, readCustomer } from './customer';
 import { Entry, OpenLink, UsedLink } from './entry';
 import { showByKey } from './by-key';
 
@@ -31,7 +31,7 @@ const start: Route<PageCall> = {
     const key = fieldOf(sent, 'key', LONGEST_KEY);
     const typed = await findByTypedKey(call.db, key, call.at);
     if ('unknown' in typed) {
-      const sentence = sentencesOf(call.view).unknownKey({ length: typed.length });
+      const sentence = call.view.t.sentences.unknownKey({ length: typed.length });
       return {
         ...showEntry(call, formState(new URLSearchParams({ key }), { field: 'key', sentence })),
         status: 404,

@@ -9,7 +9,7 @@ import { Choices, FormErrors, Submit } from '../kit/fields';
 import { Head, Inside, Panel } from '../kit/panel';
 import type { Answer } from '../page';
 import { useView } from '../view';
-import { byMail, found, idOf, queueOf, sentencesOf, toLicenses, type MailCall } from './customer';
+import { byMail, found, idOf, queueOf, toLicenses, type MailCall } from './customer';
 import { titleOf } from './license';
 import { SignOut } from './parts';
 import { ToLicenses } from './sites';
@@ -28,7 +28,7 @@ async function show(call: MailCall): Promise<Answer> {
   const shown = found(await revealMyKey(db, email, id, { keyId, keySecret, now }));
   const { keys } = view.t.my;
   if ('refused' in shown) {
-    const why = shown.refused === 'KEY_ENDED' ? keys.ended : sentencesOf(view).keyNotKept;
+    const why = shown.refused === 'KEY_ENDED' ? keys.ended : view.t.sentences.keyNotKept;
     return { page: <NoKey title={keys.shown} why={why} />, status: 409 };
   }
   return { page: <WholeKey title={keys.shown} text={shown.key} note={keys.keepSecret} /> };
@@ -61,7 +61,7 @@ function replace(call: MailCall, sent: URLSearchParams): Promise<Answer> {
       );
       if ('refused' in changed) return { page: <NoKey title={keys.made} why={keys.ended} />, status: 409 };
       const oldEndsAt = overlap === undefined ? null : changed.oldEndsAt;
-      const note = sentencesOf(view).keyChanged({ oldEndsAt });
+      const note = view.t.sentences.keyChanged({ oldEndsAt });
       return { page: <WholeKey title={keys.made} text={changed.key} note={note} /> };
     },
     (form) => ask(call, form),

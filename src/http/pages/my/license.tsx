@@ -3,18 +3,17 @@ import { Inside } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import { useView } from '../view';
-import { tellStanding } from '../../../selfservice/sentences';
-import { sentencesOf } from './customer';
+import { tellStanding } from '../../../texts/customers/sentences';
 import { AskLink, DownloadButton, Meter, RenewLink } from './parts';
 import { SiteTable } from './site-table';
 
 /** One licence on the page that a mail opens: its state, keys and newest sites. */
 export function License({ license }: { license: MyLicense }) {
-  const { t, to, format, language } = useView();
+  const { t, to, format } = useView();
   const { my } = t;
   const { id, keys, sites, slots, removals, activationType, attention, standing } = license;
   const title = titleOf(license);
-  const sentences = sentencesOf({ language });
+  const { sentences } = t;
   const isLive = standing.code === 'ACTIVE' || standing.code === 'FULL';
   const hasNoRemoval = isLive && sites.total > 0 && removals.left === 0;
   const [only] = keys.length === 1 ? keys : [];
@@ -77,7 +76,7 @@ export function License({ license }: { license: MyLicense }) {
             </a>
           ) : null}
           <a class="btn btn-quiet btn-sm" href={to(`${path}/sites.csv`)}>
-            {t.common.csv}
+            {t.kit.csv}
             <span class="visually-hidden"> {title}</span>
           </a>
         </footer>
@@ -131,7 +130,7 @@ function Keys({ license }: { license: MyLicense }) {
       rows={license.keys}
       empty=""
       columns={[
-        { title: texts.hint, kind: 'mono', cell: ({ keyHint }) => keyHint ?? t.common.none },
+        { title: texts.hint, kind: 'mono', cell: ({ keyHint }) => keyHint ?? t.kit.none },
         {
           title: texts.for,
           cell: ({ isMain, label, endsAt }) => (

@@ -10,7 +10,7 @@ export function SignOut() {
   return (
     <form method="post" action={to('/my/sign-out')}>
       <button class="btn btn-quiet btn-sm" type="submit">
-        {t.common.signOut}
+        {t.kit.signOut}
       </button>
     </form>
   );

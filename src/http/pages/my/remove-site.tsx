@@ -8,7 +8,7 @@ import { Submit } from '../kit/fields';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer } from '../page';
 import { useView } from '../view';
-import { byMail, found, idOf, queueOf, sentencesOf, type MailCall } from './customer';
+import { byMail, found, idOf, queueOf, type MailCall } from './customer';
 import { AskLink, SignOut } from './parts';
 import { ToLicenses } from './sites';
 
@@ -31,7 +31,7 @@ async function ask(call: MailCall): Promise<Answer> {
       <NotRemoved
         site={site}
         supportUrl={supportUrl}
-        sentence={sentencesOf(call.view).noMovesLeft({ ...removals, activationType })}
+        sentence={call.view.t.sentences.noMovesLeft({ ...removals, activationType })}
       />
     ),
     status: 409,
@@ -43,7 +43,7 @@ async function showHeld({ db, email, path, at, view }: MailCall, heldUntil: Date
   const { license, site } = found(await readMySite(db, email, idOf(path.id), idOf(path.site), at));
   const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
   const { activationType } = license.plan;
-  const sentence = sentencesOf(view).siteHeld({ heldUntil, activationType });
+  const sentence = view.t.sentences.siteHeld({ heldUntil, activationType });
   return { page: <NotRemoved {...{ site, supportUrl, sentence }} />, status: 403 };
 }
 
@@ -53,7 +53,7 @@ async function remove(call: MailCall): Promise<Answer> {
   const freed = found(await freeMySite(db, email, idOf(path.id), idOf(path.site), changing));
   if ('refused' in freed)
     return freed.refused === 'ACTIVATION_HELD' ? showHeld(call, freed.heldUntil) : ask(call);
-  return done('/my/mail', 'mySiteRemoved', sentencesOf(view).siteRemoved({ site: asWritten(freed.freed) }));
+  return done('/my/mail', 'mySiteRemoved', view.t.sentences.siteRemoved({ site: asWritten(freed.freed) }));
 }
 
 function AskRemoval({
@@ -67,7 +67,7 @@ function AskRemoval({
   removals: Removals;
   activationType: string;
 }) {
-  const { t, to, language, now } = useView();
+  const { t, to, now } = useView();
   const { sites } = t.my;
   const title = sites.ask(asWritten(site.identifier));
   const left = { ...removalsAfterOne(removals, now), activationType };
@@ -77,11 +77,7 @@ function AskRemoval({
       <Panel id="remove">
         <Inside>
           <ul>
-            <li>
-              {site.free
-                ? sites.takesNoSlot
-                : `${sites.freeAtOnce} ${sentencesOf({ language }).removalsLeft(left)}`}
-            </li>
+            <li>{site.free ? sites.takesNoSlot : `${sites.freeAtOnce} ${t.sentences.removalsLeft(left)}`}</li>
             <li>{sites.stays}</li>
           </ul>
           <form method="post" action={to(`/my/licenses/${id}/sites/${site.id}/remove`)}>

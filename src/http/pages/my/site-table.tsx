@@ -44,7 +44,7 @@ export function SiteTable<Site extends MySite>({
             const held = heldUntil(site);
             return (
               <>
-                {name ?? (free || held ? '' : t.common.none)}
+                {name ?? (free || held ? '' : t.kit.none)}
                 {free ? <span class="sub">{texts.staging}</span> : null}
                 {held ? <span class="sub">{texts.held(format.day(held))}</span> : null}
               </>

@@ -51,7 +51,7 @@ const MOST_FILTERED = 500;
 async function downloadSites({ db, email, path, view }: MailCall): Promise<Answer> {
   const sites = found(await mySiteRows(db, email, idOf(path.id)));
   const { csvName, csvHead } = view.t.my.sites;
-  const { yes, no } = view.t.common;
+  const { yes, no } = view.t.kit;
   async function* rows() {
     yield [csvHead.site, csvHead.label, csvHead.since, csvHead.slot];
     for await (const { identifier, name, activatedAt, free } of sites)
@@ -85,7 +85,7 @@ export function FindSite({ path, value = '' }: { path?: string; value?: string |
       </div>
       <div>
         <button class="btn btn-quiet" type="submit">
-          {t.common.find}
+          {t.kit.find}
         </button>
       </div>
     </form>
@@ -140,7 +140,7 @@ function Sites({
           sub={<ToLicenses />}
           actions={
             <a class="btn btn-quiet" href={to(`${path}.csv`)}>
-              {t.common.csv}
+              {t.kit.csv}
             </a>
           }
         />
@@ -156,7 +156,7 @@ function Sites({
                 sites.none
               ) : (
                 <>
-                  {sites.noMatch} <a href={to(path)}>{t.common.clearFilters}</a>
+                  {sites.noMatch} <a href={to(path)}>{t.kit.clearFilters}</a>
                 </>
               )
             }

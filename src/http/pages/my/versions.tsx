@@ -1,7 +1,6 @@
 import type { OfferedProduct, OfferedVersion } from '../../../selfservice/versions';
 import { Panel } from '../kit/panel';
 import { useView } from '../view';
-import { sentencesOf } from './customer';
 import { DownloadButton } from './parts';
 
 /** The versions of a product that a licence covers, each with its download or why there is none. */
@@ -40,7 +39,7 @@ function Version({
   productId: number;
   version: OfferedVersion;
 }) {
-  const { t, format, language } = useView();
+  const { t, format } = useView();
   return (
     <li>
       <div>
@@ -58,7 +57,7 @@ function Version({
             <span class="visually-hidden"> {version}</span>
           </DownloadButton>
         ) : (
-          <span class="small muted">{sentencesOf({ language }).whyNot[code]}</span>
+          <span class="small muted">{t.sentences.whyNot[code]}</span>
         )}
       </div>
     </li>

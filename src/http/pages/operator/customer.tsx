@@ -50,7 +50,7 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
   const { db, at, query, view } = call;
   const after = /^\d{1,15}$/.test(query.get('after') ?? '') ? Number(query.get('after')) : undefined;
   const customer = await readOneCustomer(db, await addressOf(call), { after, limit: LIMIT }, at);
-  const { language, format } = view;
+  const { operatorLanguage: language, format } = view;
   const requests = await tellRequests(db, customer.accesses, { language, now: at, zone: format.zone });
   const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
   return { page: <CustomerPage {...{ customer, requests, products }} after={after} /> };

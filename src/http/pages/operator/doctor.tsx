@@ -72,11 +72,11 @@ function DoctorPage({ findings }: { findings: Examined[] }) {
 
 /** Findings in the reader's language. What a server or library said stays in its own. */
 export function Findings({ findings }: { findings: Examined[] }) {
-  const { language, t } = useView();
+  const { operatorLanguage, t } = useView();
   const { doctor } = t.system;
   return (
     <ul class="verdicts">
-      {findings.map(({ state, [language]: { message, why, remedy, said } }) => (
+      {findings.map(({ state, [operatorLanguage]: { message, why, remedy, said } }) => (
         <li class={LOOKS[state].kind}>
           <Icon name={LOOKS[state].icon} />
           <div>

@@ -1,7 +1,7 @@
 import { asWritten } from '../../../licensing/core/identifiers';
 import type { RecordedEvent } from '../../../store/events';
 import type { Format } from '../format';
-import type { Texts } from '../texts/texts';
+import type { Texts } from '../../../texts/operators/texts';
 
 /** A licence's history in words. Pure functions. */
 

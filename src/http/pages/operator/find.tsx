@@ -36,7 +36,7 @@ export const findRoutes: Route<OperatorCall>[] = [
 
 async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const { db, at, view, settings } = call;
-  const { language, format, t } = view;
+  const { operatorLanguage: language, format, t } = view;
   const about = sent.get('about')?.trim() ?? '';
   const refuse = (sentence: string, shown = sent): Answer => ({
     page: <Ask form={formState(shown, { field: 'about', sentence })} />,
@@ -81,7 +81,7 @@ function replyTo(
   // A guess by the end of a key may name somebody else's licence.
   const isCertain = answer.findings.some((one) => 'certain' in one.facts && one.facts.certain === true);
   return writeReply(answer, entries, {
-    language: view.language,
+    language: view.operatorLanguage,
     now: at,
     license: isCertain ? licenses[0]?.license : undefined,
     shopName: settings.shopName,

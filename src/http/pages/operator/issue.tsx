@@ -8,7 +8,7 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
-import type { Texts } from '../texts/texts';
+import type { Texts } from '../../../texts/operators/texts';
 import { useView } from '../view';
 import { enterKeyOf } from './catalogue';
 import { licenseOperations } from '../../../operations/licenses';
@@ -166,7 +166,7 @@ function IssueForm({
 export function grantsOf({ activationType, activationLimit, duration }: Plan): string {
   const { t, format } = useView();
   const { common } = t;
-  const what = (activationLimit === 1 ? common.site : common.sites)[activationType] ?? activationType;
+  const what = (activationLimit === 1 ? common.site : common.sites)(activationType);
   const slots = activationLimit === 0 ? common.unlimited : format.number(activationLimit);
   return t.licenses.issuePage.grants(
     `${slots} ${what}`,

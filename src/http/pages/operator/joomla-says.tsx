@@ -1,17 +1,16 @@
-import { joomlaSays } from '../../../support/joomla-says';
 import { Table } from '../kit/table';
 import { useView } from '../view';
 
 /** Failures that leave no record here: Joomla's words, and what they mean. */
 export function JoomlaSays() {
-  const { t, language } = useView();
+  const { t } = useView();
   const texts = t.license.why;
   return (
     <details class="fold">
       <summary>{texts.other}</summary>
       <Table
         caption={texts.otherHint}
-        rows={joomlaSays(language)}
+        rows={Object.values(t.joomlaSays)}
         empty={null}
         columns={[
           { title: texts.says, kind: 'name', cell: ({ says }) => says },

@@ -3,7 +3,7 @@ import { isFinal, type LiveStatus } from '../../../licensing/core/states';
 import { notFound } from '../../../operations/failures';
 import { readId } from '../../../operations/reading';
 import type { OperatorCall } from '../page';
-import type { Texts } from '../texts/texts';
+import type { Texts } from '../../../texts/operators/texts';
 
 /** What the pages of one licence share. */
 

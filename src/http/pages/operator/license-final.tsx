@@ -81,7 +81,7 @@ function FinalPage({ shown, form, change }: { shown: LicenseView; form: FormStat
           ? texts.noSites
           : count === 1
             ? texts.oneSite(asWritten(first.identifier))
-            : texts.sites(format.number(count), t.common.sites[license.plan.activationType] ?? ''),
+            : texts.sites(format.number(count), t.common.sites(license.plan.activationType)),
         texts.noMail,
         ...(isRevoke ? [] : [reference === null ? texts.noOrder : texts.order(reference)]),
         <>

@@ -1,3 +1,4 @@
+import { capitalized } from '../../../texts/case';
 import { asWritten } from '../../../licensing/core/identifiers';
 import { findActivation } from '../../../licensing/core/activations';
 import type { LicenseView } from '../../../licensing/license-view';
@@ -87,12 +88,21 @@ async function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   });
 }
 
-/** What the licence's plan counts. */
-function useThings({ plan }: License) {
-  const { t } = useView();
-  const things = t.license.things[plan.activationType] ?? t.license.things.domain;
-  if (things === undefined) throw notFound('activation type');
-  return things;
+/** Examples of an identifier, by the plan's activation type. */
+const EXAMPLES: Record<string, string> = {
+  domain: 'www.example.com',
+  device: 'LAPTOP-7',
+  seat: 'jane',
+  instance: 'web-1',
+};
+
+/** What the licence's plan counts, as a title. */
+function useSites({ plan }: License): string {
+  return capitalized(useView().t.common.sites(plan.activationType));
+}
+
+function useAdd({ plan: { activationType } }: License): { title: string; example: string } {
+  return { title: useView().t.license.add(activationType), example: EXAMPLES[activationType] ?? '' };
 }
 
 /** The panel of the licence's page. */
@@ -108,7 +118,7 @@ export function SitePanel({ shown: { license, sites, freeSites } }: { shown: Lic
   return (
     <Panel
       id="sites"
-      title={useThings(license).title}
+      title={useSites(license)}
       aside={
         <>
           {slots}
@@ -162,7 +172,11 @@ function SiteTable({ license, sites, empty }: { license: License; sites: Site[];
       rows={sites}
       empty={empty}
       columns={[
-        { title: useThings(license).one, kind: 'name', cell: ({ identifier }) => asWritten(identifier) },
+        {
+          title: capitalized(t.common.site(license.plan.activationType)),
+          kind: 'name',
+          cell: ({ identifier }) => asWritten(identifier),
+        },
         {
           title: texts.label,
           cell: ({ name, free, heldUntil }) =>
@@ -201,7 +215,7 @@ function SiteTable({ license, sites, empty }: { license: License; sites: Site[];
 function AddForm({ license }: { license: License }) {
   const { t } = useView();
   const texts = t.license.sites;
-  const { add: title, example } = useThings(license);
+  const { title, example } = useAdd(license);
   return (
     <>
       <Form
@@ -232,7 +246,7 @@ function AddForm({ license }: { license: License }) {
 function AddPage({ license, form }: { license: License; form: FormState }) {
   const { t } = useView();
   const texts = t.license.sites;
-  const { add: title, example } = useThings(license);
+  const { title, example } = useAdd(license);
   return (
     <FormPage {...{ license, form, title }} rest="/sites/add" submit={title}>
       <TextField
@@ -263,7 +277,7 @@ function SitesPage({
 }) {
   const { t, to, operator } = useView();
   const texts = t.license.sites;
-  const { title } = useThings(license);
+  const title = useSites(license);
   return (
     <OperatorPage title={title} nav="licenses" crumbs={crumbsOf(license, t)}>
       <Head

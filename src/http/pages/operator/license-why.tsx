@@ -13,7 +13,12 @@ import { CopyText } from '../kit/copy';
 import { Form, Submit } from '../kit/fields';
 import { Icon } from '../kit/icons';
 import type { OperatorCall } from '../page';
-import { isLanguage, TEXTS, type LanguageCode } from '../texts/texts';
+import {
+  asCustomerLanguage,
+  CUSTOMER_LANGUAGES,
+  CUSTOMERS,
+  type CustomerLanguage,
+} from '../../../texts/customers/languages';
 import { useView } from '../view';
 import { pathOf } from './license-call';
 
@@ -26,7 +31,7 @@ export interface Why {
   remedy: Remedy | null;
   others: Remedy[];
   reply: Reply;
-  replyLanguage: LanguageCode;
+  replyLanguage: CustomerLanguage;
   /** the key that is judged, where it is not the main key */
   key: { id: number; hint: string; label: string | null } | undefined;
   /** whether the address chose the language of the reply */
@@ -41,7 +46,7 @@ export async function readWhy(
   { db, at, settings, view, query }: OperatorCall,
   { license, plan, product, otherKeys }: LicenseView,
 ): Promise<Why> {
-  const { language } = view;
+  const { operatorLanguage: language } = view;
   const { packagesDir, logDays, timeZone: zone, shopName } = settings;
   const judge = (keyId: number | undefined) =>
     explain(db, `id:${license.id}`, {
@@ -60,7 +65,7 @@ export async function readWhy(
   });
   const asked = query.get('reply') ?? '';
   const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), product.id));
-  const replyLanguage = isLanguage(asked) ? asked : language;
+  const replyLanguage = asCustomerLanguage(asked) ?? language;
   return {
     works: worksNow(answer, happened, { license, language, now: at, zone, logDays }),
     happened,
@@ -71,7 +76,7 @@ export async function readWhy(
     }),
     key: use && { id: use.key.id, hint: use.key.keyHint ?? view.t.license.keys.noHint, label: use.key.label },
     replyLanguage,
-    isReplyAsked: isLanguage(asked),
+    isReplyAsked: asCustomerLanguage(asked) !== undefined,
   };
 }
 
@@ -285,18 +290,18 @@ function ReplyFold({ license, why, isOpen }: { license: License; why: Why; isOpe
         <div class="d-flex flex-wrap justify-content-between align-items-center gap-2 mb-1 small">
           <span class="muted">{texts.answerHint}</span>
           <span role="group" aria-label={texts.answerLanguage}>
-            {Object.keys(TEXTS).map((code, i) => (
+            {CUSTOMER_LANGUAGES.map((code, i) => (
               <>
                 {i === 0 ? '' : ' · '}
                 {code === replyLanguage ? (
-                  <span aria-current="true">{NAMES[code]}</span>
+                  <span aria-current="true">{CUSTOMERS[code].language.name}</span>
                 ) : (
                   <a
                     href={`${to(pathOf(license), { reply: code, key: why.key?.id })}#answer`}
                     lang={code}
                     hreflang={code}
                   >
-                    {NAMES[code]}
+                    {CUSTOMERS[code].language.name}
                   </a>
                 )}
               </>
@@ -319,8 +324,6 @@ function ReplyFold({ license, why, isOpen }: { license: License; why: Why; isOpe
     </details>
   );
 }
-
-const NAMES: Record<string, string> = { en: 'English', de: 'Deutsch' };
 
 /** As RFC 6068 has it. */
 function mailAddress(customer: string, { subject, body }: Reply): string {

@@ -1,3 +1,5 @@
+import { capitalized } from '../../../texts/case';
+import { describeStored } from '../../../texts/operators/failures';
 import { listAllMails, type MailReport } from '../../../mail/queue';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
@@ -47,7 +49,7 @@ function Mails({ mails, failed, isOn }: { mails: MailReport[]; failed: boolean; 
             {
               title: columns.state,
               cell: ({ mail, isNobodys }) =>
-                isNobodys ? texts.nobodys : (mailStates[mail.state] ?? mail.state),
+                isNobodys ? t.failures.mail.NOBODYS : (mailStates[mail.state] ?? mail.state),
             },
             { title: columns.type, kind: 'name', cell: ({ mail }) => mailTypes[mail.type] ?? mail.type },
             {
@@ -70,7 +72,8 @@ function Mails({ mails, failed, isOn }: { mails: MailReport[]; failed: boolean; 
             {
               title: columns.error,
               kind: 'long',
-              cell: ({ error }) => (error === null ? t.common.none : sentenceOf(error, texts.errors)),
+              cell: ({ error }) =>
+                error === null ? t.common.none : `${capitalized(describeStored(t.failures.mail, error))}.`,
             },
           ]}
         />
@@ -82,10 +85,4 @@ function Mails({ mails, failed, isOn }: { mails: MailReport[]; failed: boolean; 
       </Panel>
     </OperatorPage>
   );
-}
-
-/** A stored failure, such as `ADDRESS_REFUSED 550`, in words. */
-function sentenceOf(stored: string, errors: Record<string, string>): string {
-  const [code = '', status] = stored.split(' ');
-  return `${errors[code] ?? code}${status === undefined ? '' : ` (${status})`}`;
 }

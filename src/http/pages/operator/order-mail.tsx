@@ -1,5 +1,6 @@
-import { failureCode } from '../../../mail/failures';
-import type { OrderMail } from '../../../orders/key-mails';
+import { capitalized } from '../../../texts/case';
+import { describeStored } from '../../../texts/operators/failures';
+import type { NoMailReason, OrderMail } from '../../../orders/key-mails';
 import { formState } from '../form-state';
 import { Form, Submit } from '../kit/fields';
 import { useView } from '../view';
@@ -23,10 +24,10 @@ export function MailFact({
   return (
     <>
       {state === 'none'
-        ? (texts.notMailed[reason ?? ''] ?? '')
+        ? texts.notMailed(t.failures.keysNotMailed[reason as NoMailReason])
         : texts.mailed[state](to ?? '', at === null ? '' : format.moment(at))}
       {state === 'none' || reason === null ? null : (
-        <span class="sub">{t.system.mails.errors[failureCode(reason)] ?? reason}</span>
+        <span class="sub">{`${capitalized(describeStored(t.failures.mail, reason))}.`}</span>
       )}
       {operator?.scope === 'write' && isSendable && state !== 'queued' ? (
         <Form path={`/orders/${id}/mails`} form={formState()}>

@@ -1,3 +1,5 @@
+import { capitalized } from '../../../texts/case';
+import { describeWait } from '../../../texts/operators/failures';
 import { customerDigest } from '../../../store/customer-digest';
 import { plansOf } from '../../../licensing/catalogue';
 import { liveStatus } from '../../../licensing/core/states';
@@ -124,7 +126,7 @@ function Waits({ order, lines }: Pick<OrderDetails, 'order' | 'lines'>) {
     <div class="alert alert-warning">
       {[...waiting.values()].map((line) => (
         <p class="mb-0">
-          {t.orders.waits[line.waitsFor ?? '']?.(whatFor(line))}{' '}
+          {`${capitalized(describeWait(t.failures, line.waitsFor ?? '', whatFor(line)))}.`}{' '}
           {line.waitsFor === 'not_mapped' && operator?.scope === 'write' ? (
             <a
               href={to(`/shops/${order.shop}/map`, { sku: whatFor(line), back: `/orders/${order.id}` })}
@@ -215,11 +217,15 @@ function Lines({
 
 function Events({ events }: Pick<OrderDetails, 'events'>) {
   const { t, format } = useView();
-  const { one: texts, events: names, actions, reasons } = t.orders;
+  const { one: texts, events: names, actions } = t.orders;
+  const reasons: Record<string, string> = t.orders.reasons;
   const { eventColumns: columns } = texts;
   const told = (line: string, action: string, reason: string | null) => {
     const what = actions[action] ?? action;
-    return texts.of(line, reason === null ? what : `${what} (${reasons[reason] ?? reason})`);
+    return texts.of(
+      line,
+      reason === null ? what : `${what} (${reasons[reason] ?? describeWait(t.failures, reason)})`,
+    );
   };
   return (
     <Panel id="events" title={texts.events}>

@@ -38,7 +38,7 @@ async function showOverview(call: OperatorCall): Promise<Answer> {
   const waits = call.query.get('wait') === '1';
   const counted = <T,>(load: (on: typeof db) => Promise<T>) =>
     within(db, load, waits ? LONG_PATIENCE_MS : undefined);
-  const { language } = view;
+  const { operatorLanguage: language } = view;
   const from = new Date(daysBefore(at, query.days - 1));
   const [figures, needs, refused, ending, reasons, arrivals] = await Promise.all([
     readFigures(db, query, at),

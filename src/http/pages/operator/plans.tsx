@@ -169,7 +169,7 @@ function PlanForm({
               label={texts.counts}
               hint={texts.countsHint}
               value={plan?.activationType ?? 'domain'}
-              options={ACTIVATION_TYPES.map((type) => ({ value: type, label: t.common.sites[type] ?? type }))}
+              options={ACTIVATION_TYPES.map((type) => ({ value: type, label: t.common.sites(type) }))}
               required
             />
             <TextField

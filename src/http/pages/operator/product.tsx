@@ -153,7 +153,7 @@ function Plans({
             kind: 'name',
             cell: ({ id, name }) => (mayWrite ? <a href={to(`/plans/${id}`)}>{name}</a> : name),
           },
-          { title: texts.columns.counts, cell: (plan) => common.sites[plan.activationType] ?? '' },
+          { title: texts.columns.counts, cell: (plan) => common.sites(plan.activationType) },
           {
             title: texts.columns.slots,
             kind: 'number',

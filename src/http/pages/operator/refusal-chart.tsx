@@ -1,4 +1,4 @@
-import type { LanguageCode } from '../../../licensing/dates';
+import type { OperatorLanguage } from '../../../texts/operators/languages';
 import type { Statistics } from '../../../licensing/statistics';
 import { refusalReason } from '../../../support/needs-you';
 import { BarChart, type BarColour } from '../kit/chart';
@@ -18,7 +18,7 @@ export interface RefusalDays {
 }
 
 /** From the kept figures: at most a minute old. */
-export function refusalsADay({ days }: Statistics, language: LanguageCode): RefusalDays {
+export function refusalsADay({ days }: Statistics, language: OperatorLanguage): RefusalDays {
   const sums = new Map<string, number>();
   for (const { refused } of days)
     for (const [code, { requests }] of Object.entries(refused))

@@ -41,7 +41,7 @@ async function showRequests(call: OperatorCall): Promise<Answer> {
   const { requests, next } = await readRequests(call, { licenseId, given, limit: LIMIT });
   const days =
     licenseId === undefined
-      ? await within(db, async (on) => refusalsADay(await lastDays(on, at), call.view.language))
+      ? await within(db, async (on) => refusalsADay(await lastDays(on, at), call.view.operatorLanguage))
       : undefined;
   return {
     page: (
@@ -106,7 +106,7 @@ async function readRequests(
     const page = await listRequestPage(db, toQuery(licenseId, given), { limit, after: given.after });
     const zone = view.format.zone;
     return {
-      requests: await tellRequests(db, page.items, { language: view.language, now: at, zone }),
+      requests: await tellRequests(db, page.items, { language: view.operatorLanguage, now: at, zone }),
       next: page.next,
     };
   } catch (error) {
@@ -214,7 +214,7 @@ function Filters({
   products: Product[];
   isOfLicense: boolean;
 }) {
-  const { t, to, language } = useView();
+  const { t, to, operatorLanguage: language } = useView();
   const texts = t.requests;
   const all = { value: '', label: t.common.all };
   const outcomes = [

@@ -1,3 +1,4 @@
+import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
 import type { Child } from 'hono/jsx';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import type { ReadUpdateXml } from '../../../joomla/follow-xml';
@@ -109,7 +110,7 @@ export function PlanForm({ form }: { form: FormState }) {
         label={texts.counts}
         hint={texts.countsHint}
         required
-        options={Object.entries(texts.types).map(([value, label]) => ({ value, label }))}
+        options={ACTIVATION_TYPES.map((value) => ({ value, label: texts.types(value) }))}
       />
       <TextField
         form={form}

@@ -1,3 +1,5 @@
+import { capitalized } from '../../../texts/case';
+import { describeStored } from '../../../texts/operators/failures';
 import {
   countWaitingFor,
   deliveryJson,
@@ -284,14 +286,14 @@ function Deliveries({ webhook, deliveries, next, after, isWaiting }: Shown) {
 
 /** The latest answer in words, and on demand the body with what the receiver said. */
 function LastAnswer({ row }: { row: Delivery }) {
-  const texts = useView().t.webhooks.deliveries;
-  const [code = '', status] = (row.lastError ?? '').split(' ');
+  const { webhooks, failures } = useView().t;
+  const texts = webhooks.deliveries;
   const { body, answer } = deliveryJson(row);
   return (
     <>
       {row.lastError === null
         ? (row.answerStatus ?? '')
-        : `${texts.errors[code] ?? code}${status === undefined ? '' : ` (${status})`}`}
+        : capitalized(describeStored(failures.webhook, row.lastError))}
       <details class="raw">
         <summary>{texts.body}</summary>
         <pre class="mb-0">

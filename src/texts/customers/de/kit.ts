@@ -1,0 +1,52 @@
+import type { kit as en } from '../en/kit';
+import type { Translated } from '../../translated';
+import { capitalizedEach } from '../../case';
+import { states } from './words';
+
+/** Was auf den Seiten von Kunden und Verkäufern steht. */
+export const kit: Translated<typeof en> = {
+  skip: 'Zum Inhalt',
+  find: 'Suchen',
+  signOut: 'Abmelden',
+  theme: 'Darstellung',
+  themes: { auto: 'System', light: 'Hell', dark: 'Dunkel' },
+  times: (zone) => `Zeiten: ${zone}. Eine Lizenz endet mit dem Ende ihres Tages, UTC.`,
+  none: '–',
+  yes: 'Ja',
+  no: 'Nein',
+  csv: 'CSV',
+  clearFilters: 'Filter entfernen',
+  first: 'Anfang',
+  next: (count) => `Nächste ${count}`,
+  morePages: 'Weitere Seiten',
+  actions: 'Handlungen',
+  copy: 'Kopieren',
+  copied: 'Kopiert.',
+  copyFailed: 'Drücken Sie Strg+C.',
+  busy: 'Einen Moment...',
+  optional: 'freiwillig',
+  status: capitalizedEach(states),
+  said: {
+    linkAsked: () =>
+      'Wenn diese Adresse Lizenzen hat, ist eine E-Mail unterwegs. Verwenden Sie die Adresse, mit der Sie gekauft haben.',
+    mySiteRemoved: (sentence) => sentence,
+    signedOut: () => 'Sie sind abgemeldet.',
+  },
+  errors: {
+    title: 'Das ging nicht.',
+    notFound: 'Hier ist nichts',
+    notFoundHint: 'Die Adresse ist vielleicht alt oder falsch geschrieben.',
+    forbidden: 'Das ist nicht erlaubt',
+    foreign:
+      'Dieses Formular kam von anderer Stelle. Bitte öffnen Sie die Seite neu und senden Sie es von dort.',
+    tooMany: 'Zu viele Anfragen. Bitte warten Sie eine Minute.',
+    tooLarge: 'Das ist zu groß.',
+    tooLargeHint:
+      'Bitte gehen Sie zurück, kürzen Sie Ihre Eingabe oder wählen Sie eine kleinere Datei, und senden Sie noch einmal.',
+    compressed: 'Das wurde komprimiert gesendet und wird so nicht gelesen.',
+    away: 'Die Datenbank antwortet nicht.',
+    fault: 'Hier ist etwas schiefgegangen.',
+    faultHint: (id) => `Im Protokoll des Dienstes steht mehr unter ${id}.`,
+    again: 'Noch einmal versuchen',
+  },
+};

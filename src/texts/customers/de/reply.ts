@@ -1,0 +1,115 @@
+import { joomlaError, type ReplyFacts, type ReplyTexts } from '../reply';
+import { german, thing } from './words';
+
+export const reply: ReplyTexts = {
+  greeting: 'Guten Tag,',
+  closing: 'Mit freundlichen Grüßen',
+  subject: (product) => (product === null ? 'Ihr Lizenzschlüssel' : `Ihre Lizenz für ${product}`),
+  ask: (supportUrl) => `Bei Fragen:\n${supportUrl}`,
+  cases: {
+    fine: (facts) => [
+      `${your(facts)} ist ${facts.endedOn ? `bis ${german.longDay(facts.endedOn)} ` : ''}gültig, und Updates funktionieren.`,
+      'Falls Joomla trotzdem einen Fehler anzeigt, senden Sie mir bitte den genauen Wortlaut und die Uhrzeit des Versuchs.',
+    ],
+    works_again: (facts) => [
+      `${your(facts)} ist ${facts.endedOn ? `bis ${german.longDay(facts.endedOn)} ` : ''}gültig. Ein Update wurde zuvor abgelehnt; die Ursache ist behoben${facts.worksSince ? ', und seitdem ist ein Update gelungen' : ''}.`,
+      'Bitte versuchen Sie es in Joomla noch einmal, unter System > Aktualisieren > Erweiterungen. Vorher muss nichts geändert werden.',
+    ],
+    expired: (facts) => [
+      `${your(facts)} ist${on(facts.endedOn)} abgelaufen. Seitdem meldet Joomla beim Update „${joomlaError(403)}“. Die Websites selbst laufen weiter wie bisher.`,
+      facts.renewUrl
+        ? `Nach der Verlängerung funktioniert das Update sofort, mit demselben Schlüssel:\n${facts.renewUrl}`
+        : 'Nach einer Verlängerung funktioniert das Update sofort, mit demselben Schlüssel. Wenn Sie verlängern möchten, antworten Sie einfach auf diese Mail.',
+    ],
+    older_versions: (facts) => [
+      `${your(facts)} ist${on(facts.endedOn)} abgelaufen. Alle bis dahin veröffentlichten Versionen können Sie weiterhin herunterladen. Eine neuere wird abgelehnt, und Joomla meldet „${joomlaError(403)}“.`,
+      facts.renewUrl
+        ? `Nach der Verlängerung erhalten Sie sofort die neueste Version, mit demselben Schlüssel:\n${facts.renewUrl}`
+        : 'Nach einer Verlängerung erhalten Sie sofort die neueste Version, mit demselben Schlüssel. Wenn Sie verlängern möchten, antworten Sie einfach auf diese Mail.',
+    ],
+    suspended: (facts) => [
+      `${your(facts)} ist${facts.stoppedOn ? ` seit dem ${german.longDay(facts.stoppedOn)}` : ''} ausgesetzt. Bis sie wieder freigegeben ist, meldet Joomla beim Update „${joomlaError(403)}“. Die Websites selbst laufen weiter wie bisher.`,
+      'Bitte antworten Sie auf diese Mail, damit wir den offenen Punkt klären können. Danach funktioniert das Update sofort, mit demselben Schlüssel.',
+    ],
+    revoked: (facts) => [
+      `${your(facts)} wurde${on(facts.stoppedOn)} entzogen. Joomla meldet beim Update „${joomlaError(403)}“. Was installiert ist, bleibt, wie es ist.`,
+      'Falls Sie das für einen Irrtum halten, antworten Sie bitte auf diese Mail.',
+    ],
+    cancelled: (facts) => [
+      `${your(facts)} wurde${on(facts.stoppedOn)} storniert. Joomla meldet beim Update „${joomlaError(403)}“. Was installiert ist, bleibt, wie es ist.`,
+      'Eine neue Bestellung bekommt einen neuen Schlüssel. Falls Sie das für einen Irrtum halten, antworten Sie bitte auf diese Mail.',
+    ],
+    full: (facts) => [
+      `${your(facts)} ist gültig, und Updates funktionieren. Allerdings ${all(facts)} belegt. Neues wird abgelehnt, bis ein Platz frei ist. Was belegt ist, läuft weiter.`,
+      `Bitte teilen Sie mir mit, ${which(facts)} entfernt werden darf. Der Platz ist sofort frei. Wenn Sie mehr Plätze brauchen, nenne ich Ihnen gern den Preis einer größeren Lizenz.`,
+    ],
+    not_published: (facts) => [
+      `${your(facts)} ist in Ordnung. Zurzeit gibt es keine Version zum Herunterladen, daher meldet Joomla beim Update „${joomlaError(404)}“. Das ist unser Fehler, nicht Ihrer.`,
+      'Wir beheben das. Bitte versuchen Sie es später noch einmal; auf Ihrer Website muss nichts geändert werden.',
+    ],
+    package_missing: (facts) => [
+      `${your(facts)} ist in Ordnung. Die Datei des Updates kann zurzeit nicht gesendet werden, daher meldet Joomla „${joomlaError(404)}“. Das ist unser Fehler, nicht Ihrer.`,
+      'Wir beheben das. Bitte versuchen Sie es später noch einmal; auf Ihrer Website muss nichts geändert werden.',
+    ],
+    key_ended: (facts) => [
+      `Der Schlüssel, den Ihre Website${forProduct(facts)} sendet, gilt nicht mehr, daher meldet Joomla beim Update „${joomlaError(403)}“. Ihre Lizenz selbst ist nicht betroffen.`,
+      `${facts.hint ? `Der jetzt gültige Schlüssel endet auf ${facts.hint}. ` : ''}${PASTE} Falls Sie den neuen Schlüssel nicht haben, antworten Sie bitte auf diese Mail.`,
+    ],
+    mistyped: (facts) => [
+      `Der Schlüssel, den Ihre Website${forProduct(facts)} sendet, enthält einen Tippfehler, daher meldet Joomla beim Update „${joomlaError(403)}“.${ends(facts)}`,
+      `${PASTE} Danach funktioniert das Update sofort.`,
+    ],
+    unknown_key: (facts) => [
+      `Der Schlüssel, den Ihre Website${forProduct(facts)} sendet, ist uns nicht bekannt, daher meldet Joomla beim Update „${joomlaError(403)}“.`,
+      `${PASTE} Hilft das nicht, antworten Sie bitte mit der E-Mail-Adresse, mit der Sie gekauft haben.`,
+    ],
+    wrong_product: (facts) => [
+      `${your(facts)} ist gültig, aber der Schlüssel ist in Joomla bei einer anderen Erweiterung eingetragen. Dort meldet Joomla beim Update „${joomlaError(403)}“.`,
+      `In Joomla hat unter System > Aktualisieren > Aktualisierungsquellen jede Erweiterung ihren eigenen Downloadschlüssel. Bitte tragen Sie diesen Schlüssel nur bei ${facts.entries ?? 'der Erweiterung ein, für die er gekauft wurde'}${facts.entries === null ? '' : ' ein'}.`,
+    ],
+    no_key: (facts) => [
+      `${your(facts)} ist gültig, aber Ihre Website hat keinen Schlüssel mitgesendet, daher meldet Joomla beim Update „${joomlaError(400)}“.`,
+      PASTE,
+    ],
+    too_many_requests: (facts) => [
+      `${your(facts)} ist gültig. Ihr Server hat in kurzer Zeit zu viele Anfragen gesendet, daher meldete Joomla „${joomlaError(429)}“.`,
+      'Bitte warten Sie eine Minute und versuchen Sie es noch einmal. Es muss nichts geändert werden.',
+    ],
+    version_gone: (facts) => [
+      `${your(facts)} ist gültig, aber Version ${facts.version ?? ''} kann nicht (mehr) heruntergeladen werden, daher meldet Joomla „${joomlaError(404)}“.`,
+      'Bitte lassen Sie Joomla unter System > Aktualisieren > Erweiterungen erneut nach Updates suchen. Dann bietet es die richtige Version an.',
+    ],
+  },
+};
+
+const PASTE =
+  'Bitte öffnen Sie in Joomla System > Aktualisieren > Aktualisierungsquellen, wählen Sie die Erweiterung und fügen Sie den ganzen Schlüssel noch einmal in das Feld Downloadschlüssel ein, ohne Leerzeichen davor oder dahinter.';
+
+function on(date: Date | null): string {
+  return date === null ? '' : ` am ${german.longDay(date)}`;
+}
+
+/** As the beginning of a sentence. */
+function your({ product, hint }: ReplyFacts): string {
+  return `Ihre Lizenz${product === null ? '' : ` für ${product}`}${hint === null ? '' : ` (Schlüssel endet auf ${hint})`}`;
+}
+
+function forProduct({ product }: ReplyFacts): string {
+  return product === null ? '' : ` für ${product}`;
+}
+
+function ends({ hint, seenHint }: ReplyFacts): string {
+  return hint === null || seenHint === null || hint === seenHint
+    ? ''
+    : ` Er endet auf ${seenHint}, Ihrer endet auf ${hint}.`;
+}
+
+function all({ slots, activationType }: ReplyFacts): string {
+  const { der, one, many } = thing(activationType);
+  return slots === 1 ? `ist ${der} einzige ${one}` : `sind alle ${german.number(slots)} ${many}`;
+}
+
+function which({ activationType }: ReplyFacts): string {
+  const { er, one } = thing(activationType);
+  return `welch${er} ${one}`;
+}

@@ -1,0 +1,8 @@
+import type { CustomerTexts } from '../texts';
+import { kit } from './kit';
+import { my } from './my';
+import { reply } from './reply';
+import { sentences } from './sentences';
+import { german as language } from './words';
+
+export const german: CustomerTexts = { language, kit, my, sentences, reply };

@@ -1,0 +1,54 @@
+import type { LiveStatus } from '../../../licensing/core/states';
+import { createLanguage } from '../../language';
+
+/** Wie Deutsch Tage und Zahlen schreibt, und die Wörter für das, was Verkäufer und Kunden sehen. */
+
+export const german = createLanguage({
+  name: 'Deutsch',
+  locale: 'de-DE',
+  shortDay: { day: '2-digit', month: '2-digit' },
+  day: ({ day, month, year }) => `${day}.${month}.${year}`,
+  longDay: ({ day, month, year }) => `${day}. ${month} ${year}`,
+  dayOfYear: ({ day, month }) => `${day}.${month}.`,
+  today: 'heute',
+  units: { y: ['Jahr', 'Jahre'], m: ['Monat', 'Monate'], d: ['Tag', 'Tage'] },
+});
+
+/** The articles of a noun, by their masculine form, and the ending of "neu", "gültig" and "welch" before it. */
+interface Gender {
+  der: string;
+  ein: string;
+  einen: string;
+  einem: string;
+  er: string;
+}
+
+const MASCULINE: Gender = { der: 'der', ein: 'ein', einen: 'einen', einem: 'einem', er: 'er' };
+const FEMININE: Gender = { der: 'die', ein: 'eine', einen: 'eine', einem: 'einer', er: 'e' };
+const NEUTER: Gender = { der: 'das', ein: 'ein', einen: 'ein', einem: 'einem', er: 'es' };
+
+/** What takes a slot. */
+export interface Thing extends Gender {
+  one: string;
+  many: string;
+}
+
+const SITE: Thing = { one: 'Website', many: 'Websites', ...FEMININE };
+const THINGS: Record<string, Thing> = {
+  domain: SITE,
+  device: { one: 'Gerät', many: 'Geräte', ...NEUTER },
+  seat: { one: 'Nutzer', many: 'Nutzer', ...MASCULINE },
+  instance: { one: 'Instanz', many: 'Instanzen', ...FEMININE },
+};
+
+export function thing(activationType: string): Thing {
+  return THINGS[activationType] ?? SITE;
+}
+
+export const states: Record<LiveStatus, string> = {
+  active: 'aktiv',
+  expired: 'abgelaufen',
+  suspended: 'ausgesetzt',
+  revoked: 'entzogen',
+  cancelled: 'storniert',
+};

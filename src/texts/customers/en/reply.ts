@@ -1,0 +1,110 @@
+import { joomlaError, type ReplyFacts, type ReplyTexts } from '../reply';
+import { english, thing } from './words';
+
+export const reply: ReplyTexts = {
+  greeting: 'Hello,',
+  closing: 'Kind regards',
+  subject: (product) => (product === null ? 'Your licence key' : `Your licence for ${product}`),
+  ask: (supportUrl) => `If you have questions:\n${supportUrl}`,
+  cases: {
+    fine: (facts) => [
+      `${your(facts)} is valid${facts.endedOn ? ` until ${english.longDay(facts.endedOn)}` : ''}, and updates work.`,
+      'If Joomla still shows an error, please send me its exact words and the time of the attempt.',
+    ],
+    works_again: (facts) => [
+      `${your(facts)} is valid${facts.endedOn ? ` until ${english.longDay(facts.endedOn)}` : ''}. An update was refused earlier; the cause is gone${facts.worksSince ? `, and an update has succeeded since` : ''}.`,
+      'Please try again in Joomla, under System > Update > Extensions. Nothing has to be changed before.',
+    ],
+    expired: (facts) => [
+      `${your(facts)} ended${on(facts.endedOn)}. Since then Joomla answers an update with "${joomlaError(403)}". The sites themselves are as before.`,
+      facts.renewUrl
+        ? `After the renewal the update works at once, with the same key:\n${facts.renewUrl}`
+        : 'After a renewal the update works at once, with the same key. If you want to renew, just answer this mail.',
+    ],
+    older_versions: (facts) => [
+      `${your(facts)} ended${on(facts.endedOn)}. You may go on downloading every version published until then. A newer version is refused, and Joomla shows "${joomlaError(403)}".`,
+      facts.renewUrl
+        ? `After the renewal you get the newest version at once, with the same key:\n${facts.renewUrl}`
+        : 'After a renewal you get the newest version at once, with the same key. If you want to renew, just answer this mail.',
+    ],
+    suspended: (facts) => [
+      `${your(facts)} has been paused${facts.stoppedOn ? ` since ${english.longDay(facts.stoppedOn)}` : ''}. Until it is active again, Joomla answers an update with "${joomlaError(403)}". The sites themselves are as before.`,
+      'Please answer this mail, so that we can settle what is open. Afterwards the update works at once, with the same key.',
+    ],
+    revoked: (facts) => [
+      `${your(facts)} was withdrawn${on(facts.stoppedOn)}. Joomla answers an update with "${joomlaError(403)}". What is installed stays as it is.`,
+      'If you think this is a mistake, please answer this mail.',
+    ],
+    cancelled: (facts) => [
+      `${your(facts)} was cancelled${on(facts.stoppedOn)}. Joomla answers an update with "${joomlaError(403)}". What is installed stays as it is.`,
+      'A new order gets a new key. If you think this is a mistake, please answer this mail.',
+    ],
+    full: (facts) => [
+      `${your(facts)} is valid and updates work, but ${all(facts)} in use. A new one is refused until another is removed. What is in use goes on working.`,
+      `Please tell me which ${thing(facts.activationType).one} may be removed. Its place is free at once. If you need more places, I can tell you what a larger licence costs.`,
+    ],
+    not_published: (facts) => [
+      `${your(facts)} is in order. At the moment there is no version to download, so Joomla answers an update with "${joomlaError(404)}". This is our mistake, not yours.`,
+      'We are putting it right. Please try again later; nothing has to be changed on your site.',
+    ],
+    package_missing: (facts) => [
+      `${your(facts)} is in order. The file of the update cannot be sent at the moment, so Joomla answers with "${joomlaError(404)}". This is our mistake, not yours.`,
+      'We are putting it right. Please try again later; nothing has to be changed on your site.',
+    ],
+    key_ended: (facts) => [
+      `The key that your site sends${forProduct(facts)} is no longer valid, so Joomla answers an update with "${joomlaError(403)}". Your licence itself is not affected.`,
+      `${facts.hint ? `The key that is valid now ends in ${facts.hint}. ` : ''}${PASTE} If you do not have the new key, please answer this mail.`,
+    ],
+    mistyped: (facts) => [
+      `The key that your site sends${forProduct(facts)} has a typing mistake, so Joomla answers an update with "${joomlaError(403)}".${ends(facts)}`,
+      `${PASTE} Afterwards the update works at once.`,
+    ],
+    unknown_key: (facts) => [
+      `The key that your site sends${forProduct(facts)} is not known to us, so Joomla answers an update with "${joomlaError(403)}".`,
+      `${PASTE} If that does not help, please answer with the e-mail address that you bought with.`,
+    ],
+    wrong_product: (facts) => [
+      `${your(facts)} is valid, but its key stands at another extension in Joomla. There Joomla answers an update with "${joomlaError(403)}".`,
+      `In Joomla, under System > Update > Update Sites, every extension has a Download Key of its own. Please enter this key only at ${facts.entries ?? 'the extension that it was bought for'}.`,
+    ],
+    no_key: (facts) => [
+      `${your(facts)} is valid, but your site sent no key with its request, so Joomla answers the update with "${joomlaError(400)}".`,
+      PASTE,
+    ],
+    too_many_requests: (facts) => [
+      `${your(facts)} is valid. Your server sent too many requests in a short time, so Joomla answered with "${joomlaError(429)}".`,
+      'Please wait a minute and try again. Nothing has to be changed.',
+    ],
+    version_gone: (facts) => [
+      `${your(facts)} is valid, but version ${facts.version ?? ''} cannot be downloaded (any more), so Joomla answers with "${joomlaError(404)}".`,
+      'In Joomla, under System > Update > Extensions, please select Check for Updates. Then Joomla offers the right version.',
+    ],
+  },
+};
+
+const PASTE =
+  'In Joomla, please open System > Update > Update Sites, select the extension and paste the whole key again into Download Key, without a space before or after it.';
+
+function on(date: Date | null): string {
+  return date === null ? '' : ` on ${english.longDay(date)}`;
+}
+
+/** As the beginning of a sentence. */
+function your({ product, hint }: ReplyFacts): string {
+  return `Your licence${product === null ? '' : ` for ${product}`}${hint === null ? '' : ` (key ending in ${hint})`}`;
+}
+
+function forProduct({ product }: ReplyFacts): string {
+  return product === null ? '' : ` for ${product}`;
+}
+
+function ends({ hint, seenHint }: ReplyFacts): string {
+  return hint === null || seenHint === null || hint === seenHint
+    ? ''
+    : ` It ends in ${seenHint}, and yours ends in ${hint}.`;
+}
+
+function all({ slots, activationType }: ReplyFacts): string {
+  const { one: site, many } = thing(activationType);
+  return slots === 1 ? `its only ${site} is` : `all ${english.number(slots)} ${many} are`;
+}

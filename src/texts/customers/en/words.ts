@@ -1,0 +1,43 @@
+import type { LiveStatus } from '../../../licensing/core/states';
+import { createLanguage } from '../../language';
+
+/** How English writes days and numbers, and its words for what a seller and a customer both see. */
+
+export const english = createLanguage({
+  name: 'English',
+  locale: 'en-US',
+  shortDay: { day: 'numeric', month: 'short' },
+  day: ({ day, month, year }) => `${day} ${month} ${year}`,
+  longDay: ({ day, month, year }) => `${day} ${month} ${year}`,
+  dayOfYear: ({ day, month }) => `${day} ${month}`,
+  today: 'today',
+  units: { y: ['year', 'years'], m: ['month', 'months'], d: ['day', 'days'] },
+});
+
+/** What takes a slot. */
+export interface Thing {
+  one: string;
+  many: string;
+  /** "a site" */
+  a: string;
+}
+
+const SITE: Thing = { one: 'site', many: 'sites', a: 'a site' };
+const THINGS: Record<string, Thing> = {
+  domain: SITE,
+  device: { one: 'device', many: 'devices', a: 'a device' },
+  seat: { one: 'seat', many: 'seats', a: 'a seat' },
+  instance: { one: 'instance', many: 'instances', a: 'an instance' },
+};
+
+export function thing(activationType: string): Thing {
+  return THINGS[activationType] ?? SITE;
+}
+
+export const states: Record<LiveStatus, string> = {
+  active: 'active',
+  expired: 'expired',
+  suspended: 'suspended',
+  revoked: 'revoked',
+  cancelled: 'cancelled',
+};

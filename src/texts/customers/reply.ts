@@ -1,0 +1,56 @@
+/** What the mail is about. */
+export type ReplyCase =
+  | 'fine'
+  | 'works_again'
+  | 'expired'
+  /** expired, on a plan that leaves the versions published until then */
+  | 'older_versions'
+  | 'suspended'
+  | 'revoked'
+  | 'cancelled'
+  | 'full'
+  | 'not_published'
+  | 'package_missing'
+  | 'key_ended'
+  | 'mistyped'
+  | 'unknown_key'
+  | 'wrong_product'
+  | 'no_key'
+  | 'too_many_requests'
+  | 'version_gone';
+
+export interface ReplyFacts {
+  /** null: no licence is known */
+  product: string | null;
+  /** the update sites that its key belongs to; null: no licence is known */
+  entries: string | null;
+  /** the end of the customer's key */
+  hint: string | null;
+  /** the end of the mistyped key that arrived */
+  seenHint: string | null;
+  /** the licence's end; null: none */
+  endedOn: Date | null;
+  /** when it was suspended, revoked or cancelled */
+  stoppedOn: Date | null;
+  slots: number;
+  activationType: string;
+  /** the version that was asked for last */
+  version: string | null;
+  worksSince: Date | null;
+  renewUrl: string | null;
+}
+
+/** The words of the mail that answers a customer. Each paragraph is a text of its own; a link stands on a line of its own. */
+export interface ReplyTexts {
+  greeting: string;
+  closing: string;
+  subject: (product: string | null) => string;
+  /** where to ask */
+  ask: (supportUrl: string) => string;
+  cases: Record<ReplyCase, (facts: ReplyFacts) => string[]>;
+}
+
+/** What Joomla shows, in every language. @param status of HTTP */
+export function joomlaError(status: 400 | 403 | 404 | 429): string {
+  return `Error connecting to the server: ${status}`;
+}

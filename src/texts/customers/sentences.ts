@@ -1,0 +1,69 @@
+import type { RefusalCode } from '../../licensing/core/verdict';
+import type { Attention } from '../../selfservice/by-mail';
+import type { Removals } from '../../selfservice/removals';
+import type { Slots, Entitlement } from '../../selfservice/standing';
+
+type StandingFacts = { [S in Entitlement as S['code']]: S & { activationType: string } };
+type SlotFacts = Pick<Slots, 'limit' | 'used'> & { activationType: string };
+
+/** What the customer's page says, in one language. Sentences are built from codes and facts, never from pieces. */
+export interface CustomerSentences {
+  /** what a slot holds, such as "Sites", as the name of a row or column */
+  kind: (activationType: string) => string;
+  /** the sentence that opens the page with the key */
+  standing: { [C in keyof StandingFacts]: (facts: StandingFacts[C]) => string };
+  /** what that means for Joomla and the customer's site; null: nothing more */
+  meaning: { [C in keyof StandingFacts]: ((facts: StandingFacts[C]) => string | null) | null };
+  keyEnded: (facts: { endedAt: Date }) => string;
+  /** a note beside the day of an end, such as "in 16 days" */
+  endsIn: (facts: { days: number }) => string;
+  /** a key that still works for a while, after another took its place */
+  keyEnds: (facts: { endsAt: Date }) => string;
+  unknownKey: (facts: { length: number }) => string;
+  /** "3 of 25 used" */
+  used: (facts: SlotFacts) => string;
+  /** why a version cannot be downloaded now */
+  whyNot: Record<RefusalCode, string>;
+  /** what a licence covers after its end */
+  coversUntil: (facts: { endedAt: Date }) => string;
+  /** one line for each licence that needs attention, on the page that a mail opens */
+  attention: Record<Attention, (facts: AttentionFacts) => string>;
+  removalsLeft: (facts: Removals & { activationType: string }) => string;
+  noMovesLeft: (facts: Pick<Removals, 'allowed' | 'nextAt'> & { activationType: string }) => string;
+  siteHeld: (facts: { heldUntil: Date; activationType: string }) => string;
+  siteRemoved: (facts: { site: string }) => string;
+  keyChanged: (facts: { oldEndsAt: Date | null }) => string;
+  keyNotKept: string;
+  /** after a product and its plan, in the mail with an order's keys */
+  validUntil: (facts: { endsAt: Date }) => string;
+  /** on the page on which a reseller thanks for an order */
+  thanks: { title: string; key: string };
+}
+
+export interface AttentionFacts {
+  product: string;
+  endsAt: Date | null;
+  /** until then */
+  days: number;
+  limit: number;
+  activationType: string;
+}
+
+/** The length of a key that this service makes. */
+export const KEY_LENGTH = 35;
+
+// TypeScript cannot follow that the sentence of a code takes the facts of that code.
+type Words = Record<string, ((facts: object) => string | null) | null | undefined>;
+
+/** Where a licence stands, and what that means (null: nothing more). */
+export function tellStanding(
+  sentences: CustomerSentences,
+  standing: Entitlement,
+  activationType: string,
+): { sentence: string; meaning: string | null } {
+  const facts = { ...standing, activationType };
+  return {
+    sentence: (sentences.standing as Words)[standing.code]?.(facts) ?? standing.code,
+    meaning: (sentences.meaning as Words)[standing.code]?.(facts) ?? null,
+  };
+}

@@ -1,0 +1,108 @@
+/** How a language writes days, times and numbers, whatever the machine's own locale is. */
+export interface Language {
+  /** its own name: `Deutsch` */
+  name: string;
+  /** `12 Nov 2026`. Without a zone in UTC: a licence ends at the end of its UTC day. */
+  day: (date: Date, zone?: string) => string;
+  /** `12 November 2026`, as letters have it. Without a zone in UTC. */
+  longDay: (date: Date, zone?: string) => string;
+  /** `Monday, 23 November 2026` */
+  fullDay: (date: Date, zone: string) => string;
+  /** `Dec`, of the UTC day */
+  month: (date: Date) => string;
+  /** `08:12` */
+  time: (date: Date, zone: string) => string;
+  /** `today 08:12`, `22 Nov 19:03`, and in another year `22 Nov 2025 19:03` */
+  moment: (date: Date, zone: string, now: Date) => string;
+  /** `1,842` */
+  number: (value: number) => string;
+  /** a plan's duration: `1y` as `1 year` */
+  duration: (duration: string) => string;
+  /** `12.4 MB` */
+  bytes: (value: number) => string;
+}
+
+interface Spelling {
+  name: string;
+  locale: string;
+  shortDay: Pick<Intl.DateTimeFormatOptions, 'day' | 'month'>;
+  day: (parts: Parts) => string;
+  longDay: (parts: Parts) => string;
+  /** a day of this year */
+  dayOfYear: (parts: Parts) => string;
+  today: string;
+  units: Record<'y' | 'm' | 'd', [one: string, several: string]>;
+}
+
+type Parts = Record<'year' | 'month' | 'day' | 'hour' | 'minute', string>;
+
+export function createLanguage({ name, locale, units, today, ...spelling }: Spelling): Language {
+  const formats = new Map<string, Intl.DateTimeFormat>();
+  const numbers = new Intl.NumberFormat(locale);
+  return { name, day, longDay, fullDay, month, time, moment, number, duration, bytes };
+
+  /** Making a format takes some 50 times as long as using it. @throws RangeError for a zone that does not exist */
+  function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+    const key = JSON.stringify(options);
+    const format = formats.get(key) ?? new Intl.DateTimeFormat(locale, options);
+    formats.set(key, format);
+    return format;
+  }
+
+  function partsOf(date: Date, timeZone: string, how: Intl.DateTimeFormatOptions = spelling.shortDay): Parts {
+    const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+    const parts = formatOf({ year: 'numeric', ...how, ...clock, timeZone }).formatToParts(date);
+    return Object.fromEntries(parts.map(({ type, value }) => [type, value])) as unknown as Parts;
+  }
+
+  function day(date: Date, zone = 'UTC'): string {
+    return spelling.day(partsOf(date, zone));
+  }
+
+  function longDay(date: Date, zone = 'UTC'): string {
+    return spelling.longDay(partsOf(date, zone, { month: 'long', day: 'numeric' }));
+  }
+
+  function fullDay(date: Date, zone: string): string {
+    return `${formatOf({ weekday: 'long', timeZone: zone }).format(date)}, ${longDay(date, zone)}`;
+  }
+
+  function month(date: Date): string {
+    return formatOf({ month: 'short', timeZone: 'UTC' }).format(date);
+  }
+
+  function time(date: Date, zone: string): string {
+    const { hour, minute } = partsOf(date, zone);
+    return `${hour}:${minute}`;
+  }
+
+  function moment(date: Date, zone: string, now: Date): string {
+    if (day(date, zone) === day(now, zone)) return `${today} ${time(date, zone)}`;
+    const parts = partsOf(date, zone);
+    const isThisYear = parts.year === partsOf(now, zone).year;
+    return `${isThisYear ? spelling.dayOfYear(parts) : spelling.day(parts)} ${time(date, zone)}`;
+  }
+
+  function number(value: number): string {
+    return numbers.format(value);
+  }
+
+  function duration(text: string): string {
+    const count = Number.parseInt(text, 10);
+    const [one, several] = units[text.slice(-1) as 'y' | 'm' | 'd'];
+    return `${number(count)} ${count === 1 ? one : several}`;
+  }
+
+  function bytes(value: number): string {
+    const step = Math.min(Math.floor(Math.log10(Math.max(value, 1)) / 3), BYTES.length - 1);
+    return new Intl.NumberFormat(locale, {
+      style: 'unit',
+      unit: BYTES[step] ?? 'byte',
+      // In short, English has no plural: 885 byte.
+      unitDisplay: step === 0 ? 'long' : 'short',
+      maximumFractionDigits: step > 1 ? 1 : 0,
+    }).format(value / 1000 ** step);
+  }
+}
+
+const BYTES = ['byte', 'kilobyte', 'megabyte', 'gigabyte'];

@@ -1,0 +1,55 @@
+import type { FailureTexts } from '../failures';
+
+export const failures: FailureTexts = {
+  mail: {
+    ADDRESS_REFUSED: 'Der Mailserver nimmt keine Mail für diese Adresse an',
+    MAIL_REFUSED: 'Der Mailserver hat diese Mail abgelehnt',
+    SENDER_REFUSED: 'Der Mailserver nimmt von diesem Absender oder Rechner keine Mail an',
+    PASSWORD_REFUSED: 'Der Mailserver hat Benutzer oder Passwort abgelehnt',
+    LATER: 'Der Mailserver bittet um einen späteren Versuch',
+    TLS: 'Die Verbindung ließ sich nicht verschlüsseln, oder das Zertifikat des Mailservers gilt nicht für seinen Namen',
+    TIMEOUT: 'Der Mailserver hat nicht rechtzeitig geantwortet',
+    NOT_CONNECTED: 'Der Mailserver ist nicht erreichbar',
+    SENDMAIL: 'Das Programm sendmail ist fehlgeschlagen oder lässt sich nicht ausführen',
+    SENDMAIL_RIGHTS:
+      'Das Programm sendmail braucht die Rechte eines anderen Benutzers oder einer Gruppe, und die Unit des Dienstes lässt das nicht zu (NoNewPrivileges)',
+    FOLDER: 'In den Ordner für Mails kann nicht geschrieben werden',
+    NO_CUSTOMER: 'Die Lizenz hat keinen Kunden mit E-Mail-Adresse',
+    KEY_UNKNOWN: 'Der Schlüssel der Lizenz lässt sich nicht anzeigen',
+    NOBODYS: 'Kein Kunde hat diese Adresse: nicht gesendet',
+    UNKNOWN: 'unbekannter Fehler',
+  },
+  webhook: {
+    STATUS: 'Der Empfänger antwortete mit einem Fehler',
+    TIMEOUT: 'Der Empfänger hat nicht innerhalb von 15 Sekunden geantwortet',
+    ADDRESS_REFUSED: 'Der Name des Empfängers führt zu einer Adresse, die Webhooks nicht erreichen dürfen',
+    NOT_RESOLVED: 'Der Name des Empfängers lässt sich nicht auflösen',
+    TLS: 'Die Verbindung ließ sich nicht verschlüsseln, oder das Zertifikat des Empfängers gilt nicht für seinen Namen',
+    NOT_CONNECTED: 'Der Empfänger ist nicht erreichbar oder hat die Verbindung ohne Antwort geschlossen',
+    INVALID_ANSWER: 'Die Antwort des Empfängers ist kein HTTP',
+    SECRET: 'Das Geheimnis des Empfängers lässt sich nicht öffnen: LICENSING_KEY_SECRET ist ein anderes',
+    UNKNOWN: 'unbekannter Fehler',
+  },
+  waits: {
+    not_mapped: (sku) =>
+      `${sku === undefined ? 'der Artikel' : `Artikel „${sku}“`} ist keinem Tarif zugeordnet`,
+    unknown_order: (renews) =>
+      renews === undefined
+        ? 'die frühere Bestellung ist nicht bekannt'
+        : `sie verlängert „${renews}“, und davon ist hier noch nichts bekannt`,
+    too_many: () => 'sie wäre mehr als 100 Lizenzen auf einmal',
+    reference_in_use: () => 'eine andere Lizenz hat ihre Bestellnummer',
+    no_plan: () => 'ihren Tarif gibt es nicht mehr',
+    other: () => 'es fehlt etwas',
+  },
+  keysNotMailed: {
+    test: 'es ist eine Testbestellung',
+    nothing_issued: 'es wurde nichts ausgestellt',
+    off: 'der Shop gibt sie selbst heraus',
+    no_address: 'die Bestellung hat noch keine Adresse',
+    mail_off: 'Mail ist nicht eingerichtet',
+    not_sent: 'das wurde noch nicht verlangt',
+  },
+  mailRights: (from) =>
+    `Wenn ein Mailserver dieses Rechners an Port 25 lauscht, setzen Sie LICENSING_MAIL_URL=smtp://localhost:25?from=${from} und starten Sie den Dienst neu (docs/mail.md).`,
+};

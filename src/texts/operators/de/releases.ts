@@ -1,0 +1,143 @@
+import type { releases as en } from '../en/releases';
+import type { Translated } from '../../translated';
+
+/** Versionen eines Produkts, und was Websites angeboten wird. */
+export const releases: Translated<typeof en> = {
+  title: 'Versionen',
+  product: 'Produkt',
+  show: 'Zeigen',
+  noProduct: 'Noch kein Produkt. Eine Version gehört zu einem Produkt.',
+  addProduct: 'Produkt hinzufügen',
+  offer: {
+    title: 'Was bekommen Websites?',
+    lookedAt: (time) => `nachgesehen ${time}`,
+    download: (version) => `Ein Download liefert ${version}.`,
+    clubTitle: 'Was laden die Kunden dieses Clubs herunter?',
+    nothingPublished: 'noch nichts veröffentlicht',
+    noDownload: 'Kunden können nichts herunterladen: keine Version ist veröffentlicht.',
+    offers: (version) => `Joomla bietet ${version} an.`,
+    offersNothing: 'Joomla bietet nichts an.',
+    heldBack: 'Eine zurückgezogene Version hält niedrigere zurück: Websites gingen sonst zurück.',
+    stale: (version) => `Joomla bietet ${version} an: Dem Update-XML fehlt die letzte Änderung.`,
+    staleNothing: 'Joomla bietet nichts an: Dem Update-XML fehlt die letzte Änderung.',
+    missing: 'Das Update-XML ist nicht an seinem Ort, deshalb bietet Joomla nichts an.',
+    elsewhere: (file) => `Die Datei ${file}, deren Adresse hier nicht bekannt ist.`,
+    impossible: 'Das Update-XML kann nicht erstellt werden.',
+    noElement:
+      'Joomla wird nichts angeboten: Das Produkt hat kein Element, an dem Joomla die Erweiterung erkennt.',
+    noAddress: 'Joomla wird nichts angeboten: Dieser Dienst kennt seine öffentliche Adresse nicht.',
+    asking: 'Ihre Adresse wird gerade gefragt. Sehen Sie in einigen Sekunden wieder nach.',
+    silent: (url) =>
+      `Die Datei stimmt, aber ${url} antwortet nicht, deshalb wird Websites nichts angeboten. Prüfen Sie, ob der Webserver läuft und diesen Ordner ausliefert: „licensing nginx“ gibt die Zeilen aus.`,
+    refuses: (url, status) =>
+      `Die Datei stimmt, aber ${url} antwortet ${status}, deshalb wird Websites nichts angeboten. Der Webserver muss diesen Ordner ausliefern: „licensing nginx“ gibt die Zeilen aus.`,
+    setElement: 'Element eintragen',
+    setAddress:
+      'Setzen Sie LICENSING_PUBLIC_URL, zum Beispiel https://shop.example, und starten Sie den Dienst neu.',
+    get: 'Update-XML herunterladen',
+    put: 'und an diese Adresse legen.',
+    why: 'Der Dienst sagt:',
+    writeAgain: 'Noch einmal schreiben',
+    writing: 'Wird geschrieben...',
+    lookAgain: 'Noch einmal nachsehen',
+    options: 'Optionen des Update-XML',
+    manifest: 'Was ins Manifest gehört',
+    manifestHint:
+      'Fügen Sie diese Zeilen ins Manifest der Erweiterung ein, in das oberste Element. Websites fragen dann nach Updates und haben ein Feld für den Schlüssel.',
+  },
+  list: 'Versionen',
+  caption: (count) => `Höchste Version zuerst. ${count} gezeigt.`,
+  columns: {
+    version: 'Version',
+    state: 'Zustand',
+    released: 'Veröffentlicht am',
+    downloads: 'Downloads 30 Tage',
+    size: 'Größe',
+    id: 'ID',
+  },
+  states: { draft: 'Entwurf', published: 'Veröffentlicht', withdrawn: 'Zurückgezogen' },
+  none: 'Noch keine Version. Kunden können nichts herunterladen.',
+  noneOfClub:
+    'Dieser Club hat kein eigenes Paket. Seine Kunden bekommen die Versionen der Produkte, die er enthält.',
+  csvName: 'versionen.csv',
+  add: 'Neue Version',
+  publish: 'Veröffentlichen',
+  withdraw: 'Zurückziehen...',
+  form: {
+    title: (product) => `Neue Version von ${product}`,
+    file: 'Paket (.zip)',
+    fileHint: (size) => `Bis zu ${size}. Es kann nie mehr geändert werden, sobald es veröffentlicht ist.`,
+    version: 'Version',
+    versionHint: 'Leer: wie das Manifest des Pakets sagt.',
+    changelog: 'Was ist neu',
+    changelogHint: 'Das lesen Kunden. Eine Änderung je Zeile.',
+    then: 'Danach',
+    now: 'Veröffentlichen: Kunden bekommen sie sofort',
+    draft: 'Als Entwurf behalten: Kunden sehen sie nicht',
+    submit: 'Paket senden',
+    unchecked: 'Trotzdem veröffentlichen',
+    uncheckedHint:
+      'Ein veröffentlichtes Paket ändert sich nie: Was ihm fehlt, kommt mit der nächsten Version.',
+    newServer: 'Mit dem anderen Update-Server veröffentlichen',
+    newServerHint:
+      'Joomla merkt sich den Download-Schlüssel zu dieser Adresse. Bis 5.3.0 verliert eine Website, die diese Version installiert, ihren Schlüssel und bekommt kein Update mehr, bis er wieder eingetragen ist.',
+  },
+  refused: {
+    otherVersion: (inside, typed) => `Das Paket sagt ${inside}, Sie haben ${typed} eingegeben.`,
+    noVersion: (typed) =>
+      `Das Manifest des Pakets nennt keine Version, die Joomla kennt, Sie haben ${typed} eingegeben.`,
+    otherElement: (inside, element) =>
+      `Das Paket ist das von ${inside}, das Element des Produkts ist ${element}. Joomla würde das eine nicht durch das andere ersetzen.`,
+    otherServer:
+      'Das Paket nennt einen anderen Update-Server als die Version davor. Packen Sie es noch einmal mit der früheren Adresse, oder erlauben Sie es unten.',
+    malformed: (path, fault) =>
+      `Das Manifest des Pakets ist kein wohlgeformtes XML: ${path}: ${fault}. Berichtigen Sie es und packen Sie es noch einmal.`,
+    lacks: (paths, joomla) =>
+      `Im Paket fehlt oder ist unbrauchbar, was sein Manifest nennt: ${paths.join(', ')}. ${joomla === undefined ? 'Joomla ließe es weg' : `Joomla würde „${joomla}“ sagen`}. Packen Sie es noch einmal.`,
+    withoutLines:
+      'Im Manifest des Pakets fehlen die Zeilen, durch die Joomla nach Updates und nach dem Schlüssel fragt: Websites, die diese Version installieren, bekämen nie eine andere angeboten. Fügen Sie die Zeilen ein und packen Sie es noch einmal.',
+    noManifest: 'Das Paket hat oben kein Manifest von Joomla (eine XML-Datei mit <extension>).',
+    tooLarge: (size) => `Das Paket ist größer als ${size}.`,
+    published: (version) =>
+      `${version} ist schon veröffentlicht, und ihr Paket kann nie mehr geändert werden. Veröffentlichen Sie die nächste Version.`,
+    withdrawn: (version) =>
+      `${version} wurde zurückgezogen, und Kunden haben vielleicht ihr Paket. Veröffentlichen Sie die nächste Version.`,
+    equal: (version) => `Für Joomla ist das dieselbe Version wie ${version}, die es schon gibt.`,
+    noFile: 'Bitte wählen Sie das Paket.',
+    noZip: 'Bitte wählen Sie das Paket: Diese Datei ist kein ganzes Zip.',
+  },
+  publishPage: {
+    title: (version) => `${version} veröffentlichen?`,
+    download: (version) => `Von da an liefert ein Download ${version}.`,
+    stays: (version, latest) =>
+      `Kunden können ${version} herunterladen. Ein Download ohne Version liefert weiter ${latest}.`,
+    never: 'Ihr Paket kann nie mehr geändert werden.',
+    submit: (version) => `${version} veröffentlichen`,
+    busy: 'Wird veröffentlicht...',
+  },
+  editPage: {
+    title: (version) => `${version} bearbeiten`,
+    about: 'Das Paket und die Nummer ändern sich nie.',
+    publish: (version) => `${version} veröffentlichen...`,
+    withdraw: (version) => `${version} zurückziehen...`,
+  },
+  withdrawPage: {
+    title: (version) => `${version} zurückziehen?`,
+    nobody: 'Niemand kann sie mehr herunterladen; Websites, die sie haben, behalten sie.',
+    draft: 'Sie wurde nie veröffentlicht. Niemand hat sie.',
+    then: (version) => `Ein Download liefert ${version}.`,
+    nothing: 'Ein Download liefert nichts, weil keine andere Version veröffentlicht ist.',
+    offers: (version) =>
+      `Joomla bietet nichts unter ${version} an, solange Sie es nicht erlauben: Websites gingen sonst zurück.`,
+    offersBefore: (version) =>
+      `Joomla bietet keine Testversion unter ${version} an. Fertige Versionen bleiben.`,
+    same: (latest) => `${latest} bleibt, was Joomla anbietet.`,
+    number: 'Die Nummer kann nicht noch einmal verwendet werden.',
+    allow: 'Joomla darf niedrigere Versionen anbieten',
+    allowHint:
+      'Eine Website, die die zurückgezogene Version noch aufführt, würde eine niedrigere installieren, und Joomla würde Erfolg melden.',
+    submit: (version) => `${version} zurückziehen`,
+    busy: 'Wird zurückgezogen...',
+    back: 'Behalten',
+  },
+};

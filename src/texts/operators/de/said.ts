@@ -1,0 +1,73 @@
+import type { said as en } from '../en/said';
+import type { Translated } from '../../translated';
+
+/** Was eine Handlung sagt, wenn sie getan ist. */
+export const said: Translated<typeof en> = {
+  customerErased: () => 'Die Daten des Kunden sind gelöscht. Die Lizenzen wirken ohne Namen weiter.',
+  draftInstead: (version) =>
+    `Ihre Anmeldung ist über eine Stunde alt. Deshalb ist ${version} als Entwurf gespeichert. Hier veröffentlichen Sie ihn, nachdem Sie sich noch einmal angemeldet haben.`,
+  draftKept: (version) => `${version} ist als Entwurf gespeichert. Kunden sehen ihn nicht.`,
+  foundEndedKey: () => 'Der gesuchte Schlüssel war einer dieser Lizenz. Er ist beendet.',
+  foundOtherKey: () => 'Der gesuchte Schlüssel ist ein weiterer Schlüssel dieser Lizenz.',
+  licenseCancelled: () => 'Die Lizenz ist storniert.',
+  licenseCustomer: (customer) => `Der Kunde ist jetzt ${customer}.`,
+  licenseKeyChanged: (hint) => `Der Schlüssel ${hint} ist geändert.`,
+  licenseKeyEnded: (hint) => `Der Schlüssel ${hint} ist beendet.`,
+  licenseKeySent: (customer) => `Der Schlüssel ist unterwegs an ${customer}.`,
+  licenseNote: () => 'Die Notiz ist gespeichert.',
+  licensePlan: (plan, slots) => `Der Tarif ist jetzt ${plan}, mit ${slots} Plätzen. Das Ende ist geblieben.`,
+  licenseReinstated: () => 'Die Lizenz ist wieder aktiv. „Aussetzen“ unter „Mehr“ hält sie an.',
+  licenseRenewed: (end) => `Verlängert. Die Lizenz ist gültig bis ${end}.`,
+  licenseRenewedForLife: () =>
+    'Verlängert. Die Lizenz ist unbefristet. „Verlängern“ gibt ihr wieder ein Ende.',
+  licenseRevoked: () => 'Die Lizenz ist entzogen.',
+  licenseSiteAdded: (name, used) => `${name} ist hinzugefügt. ${used} belegt.`,
+  licenseSiteRemoved: (name, free) =>
+    `${name} ist entfernt. ${free === 'free' ? 'Es belegte keinen Platz, also wurde keiner frei.' : 'Der Platz ist frei.'} Sie können es unten wieder hinzufügen.`,
+  licenseSlots: (slots) => `Die Lizenz hat jetzt ${slots} Plätze.`,
+  licenseSuspended: () => 'Die Lizenz ist ausgesetzt. „Freigeben“ macht sie wieder aktiv.',
+  operatorLinkAsked: () =>
+    'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',
+  operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,
+  operatorRemoved: (email) => `${email} ist kein Betreiber mehr.`,
+  orderMapped: (sku, plan, done) =>
+    `„${sku}“ ist jetzt ${plan}.${done === '0' ? '' : ` Ausgeführte Bestellungen: ${done}.`}`,
+  ordersRan: (done, waiting) => `Ausgeführte Bestellungen: ${done}. Noch wartende: ${waiting}.`,
+  planAdded: (plan) => `Den Tarif ${plan} gibt es nun. Lizenzen können mit ihm ausgestellt werden.`,
+  planRemoved: (plan) => `Der Tarif ${plan} ist entfernt.`,
+  productAdded: (product) =>
+    `Das Produkt ${product} gibt es nun. Fügen Sie einen Tarif hinzu, dann die erste Version.`,
+  productRemoved: (product) => `Das Produkt ${product} ist entfernt.`,
+  releasePublished: (version, xml, offered) => {
+    if (xml === 'stale')
+      return `${version} ist veröffentlicht, aber Joomla bietet sie noch nicht an: Legen Sie das Update-XML an seinen Ort, wie diese Seite sagt.`;
+    if (xml === 'not_set')
+      return `${version} ist veröffentlicht. Joomla bietet sie nicht an: Unten steht, was fehlt.`;
+    return offered === version
+      ? `${version} ist veröffentlicht. Joomla bietet ab jetzt ${version} an.`
+      : `${version} ist veröffentlicht. Joomla bietet weiter ${offered || 'nichts'} an.`;
+  },
+  releaseWithdrawn: (version, xml, offered) => {
+    if (xml === 'stale')
+      return `${version} ist zurückgezogen, aber Joomla bietet noch dasselbe an: Legen Sie das Update-XML an seinen Ort, wie diese Seite sagt.`;
+    if (xml === 'not_set') return `${version} ist zurückgezogen.`;
+    return `${version} ist zurückgezogen. Joomla bietet jetzt ${offered || 'nichts'} an.`;
+  },
+  saved: () => 'Gespeichert.',
+  signingKeyAdded: (kid) => `Der Signaturschlüssel ${kid} ist angelegt. Bauen Sie ihn in Ihre Software ein.`,
+  signingKeyRetired: (kid) => `Der Signaturschlüssel ${kid} ist ausgemustert.`,
+  shopAdded: (shop) =>
+    `Der Shop ${shop} ist da. Ordnen Sie seine Artikel zu, und lassen Sie ihn eine Bestellung melden.`,
+  shopRemoved: (shop) => `Der Shop ${shop} ist gelöscht. Seine Bestellungen und Lizenzen bleiben.`,
+  skuUnmapped: (sku) => `„${sku}“ hat keine Bedeutung mehr. Bestellungen, die ihn nennen, warten.`,
+  webhookDisabled: () => 'Er ist ausgeschaltet. Was jetzt geschieht, wartet auf ihn.',
+  webhookEnabled: () => 'Er ist eingeschaltet. Was auf ihn wartet, wird gesendet.',
+  webhookRemoved: (name: string) => `${name} ist entfernt.`,
+  webhookReplayed: (id: string) =>
+    `Zustellung ${id} wird gesendet. Laden Sie die Seite neu, um die Antwort zu sehen.`,
+  webhookTested: () => 'Ein Test ist unterwegs. Laden Sie die Seite neu, um die Antwort zu sehen.',
+  tokenRevoked: (name) => `Das Token ${name} gilt nicht mehr.`,
+  xmlNotWritten: () =>
+    'Das Update-XML konnte nicht geschrieben werden. Laden Sie es herunter und legen Sie es an seinen Ort.',
+  xmlWritten: () => 'Das Update-XML ist geschrieben.',
+};

@@ -1,0 +1,41 @@
+import type { search as en } from '../en/search';
+import type { Translated } from '../../translated';
+
+export const search: Translated<typeof en> = {
+  title: 'Suchen',
+  intro: 'Ein Feld findet eine Lizenz oder was abgelehnt wurde.',
+  field: 'Was haben Sie?',
+  submit: 'Suchen',
+  busy: 'Wird gesucht...',
+  examples: 'Was Sie eingeben können',
+  columns: { what: 'Was', example: 'Zum Beispiel', finds: 'Das findet' },
+  what: {
+    key: [
+      'Lizenzschlüssel',
+      '1A2B3C4D-... oder seine letzten Zeichen',
+      'die Lizenz, auch zu einem früheren oder vertippten Schlüssel',
+    ],
+    email: ['E-Mail', 'jane@example.com oder ihr Anfang', 'die Lizenzen des Kunden'],
+    order: ['Bestellung', 'A-1042', 'die Lizenz dieser Bestellung'],
+    site: ['Website', 'shop.example.com', 'die Lizenzen, die sie belegt oder die sie abgelehnt haben'],
+    ip: ['IP-Adresse', '198.51.100.23', 'was von dort angefragt wurde'],
+  },
+  notLogged: 'Ihre Eingabe wird so gesendet, dass sie in keiner Adresse und in keinem Protokoll steht.',
+  notKept: 'der gesuchte Schlüssel wird nicht gezeigt und nicht gespeichert',
+  foundAs: 'Gefunden als',
+  caption: (count) => `${count} gezeigt, neueste zuerst.`,
+  openLicense: (id) => `Lizenz ${id} öffnen`,
+  openCustomer: 'Den Kunden öffnen',
+  listAll: 'Alle in der Liste der Lizenzen',
+  typeMore: 'Es gibt weitere. Geben Sie mehr von der E-Mail ein.',
+  near: 'Lizenzen, die gemeint sein können',
+  named: 'Lizenzen, die hier genannt sind',
+  allRequests: 'Alle Anfragen von dort',
+  nearCaption: (count) => `${count} gezeigt, die wahrscheinlichste zuerst.`,
+  happened: 'Was geschah',
+  answer: 'Antwort für den Kunden',
+  answerBody: 'Die Mail',
+  nothingTyped:
+    'Geben Sie einen Schlüssel, eine E-Mail, eine Bestellung, eine Website oder eine IP-Adresse ein.',
+  tooLong: 'Das ist zu lang für alles, womit Lizenzen gefunden werden.',
+};

@@ -1,0 +1,43 @@
+import type { signIn as en } from '../en/sign-in';
+import type { Translated } from '../../translated';
+
+export const signIn: Translated<typeof en> = {
+  title: 'Anmelden',
+  why: {
+    ended:
+      'Sie wurden abgemeldet: nach 30 Minuten ohne Nutzung, nach zwölf Stunden, oder weil Ihr Recht geendet hat.',
+    again:
+      'Bitte melden Sie sich noch einmal an: Das ändert etwas, zeigt ein Geheimnis oder ist endgültig, und Ihre Anmeldung ist über eine Stunde alt. Danach geht es weiter, wo Sie waren.',
+  },
+  again: {
+    title: 'Bitte noch einmal anmelden',
+    kept: 'Ihre Anmeldung ist über eine Stunde alt, und hier wird etwas geändert. Was Sie eingegeben haben, bleibt erhalten. Noch ist nichts getan.',
+    byLink:
+      'Wenn Sie sich mit einem Link anmelden, öffnen Sie ihn in einem anderen Tab dieses Browsers. Kommen Sie dann zurück, lassen Sie das Token leer und machen Sie weiter.',
+    elsewhere: 'In einem anderen Tab anmelden',
+    submit: 'Weiter',
+    table:
+      'Ihre Anmeldung ist über eine Stunde alt. Bitte melden Sie sich in einem anderen Tab dieses Browsers noch einmal an, kommen Sie dann zurück und drücken Sie den Knopf noch einmal.',
+  },
+  withToken: 'Mit einem Token',
+  token: 'API-Token',
+  tokenHint:
+    'In Joomla: im Profil Ihres Benutzers, Reiter „Joomla-API-Token“. Es braucht das Recht, Lizenzen zu verwalten, wie es Super Users haben. Ein Token von diesen Seiten oder vom Befehl geht ebenso.',
+  submit: 'Anmelden',
+  busy: 'Anmeldung läuft...',
+  wrongToken: 'Dieses Token gilt nicht. Bitte kopieren Sie es noch einmal ganz.',
+  wrongGroup:
+    'Dieses Token gilt, aber sein Konto darf keine Lizenzen verwalten. Fragen Sie einen Super User.',
+  shopToken: 'Dieses Token ist für einen Shop (Bereich „issue“) und öffnet keine Seiten.',
+  withLink: 'Mit einem Link',
+  linkHint:
+    'Wer den Server verwaltet, bekommt mit diesem Befehl einen Link, der einmal und innerhalb von zehn Minuten anmeldet:',
+  email: 'Ihre E-Mail',
+  emailHint: 'Eine Mail bekommt nur, wer mit seiner Adresse als Betreiber eingetragen ist.',
+  mailLink: 'Link per Mail senden',
+  enterHint: 'Dieser Link meldet Sie einmal an, als Betreiber der Lizenzen.',
+  enter: 'Als Betreiber anmelden',
+  usedTitle: 'Dieser Link gilt nicht mehr',
+  used: 'Dieser Link wurde schon benutzt oder ist älter als zehn Minuten.',
+  other: 'Anders anmelden',
+};

@@ -1,0 +1,106 @@
+import type { start as en } from '../en/start';
+import { thing } from '../../customers/de/words';
+import type { Translated } from '../../translated';
+
+const WHICH: Record<string, string> = { domain: ' (Domains)', seat: ' (E-Mail-Adressen)' };
+
+/** Die ersten Schritte. */
+export const start: Translated<typeof en> = {
+  title: 'Drei Schritte bis zur ersten Lizenz',
+  sub: 'Etwa fünf Minuten. Sie können nach jedem Schritt aufhören; diese Seite wartet auf Sie.',
+  doneTitle: 'Sie können verkaufen',
+  doneSub: 'Produkt, Tarif und Version sind da. Probieren Sie es selbst aus, bevor jemand kauft.',
+  steps: 'Schritte',
+  done: '(erledigt)',
+  change: 'Ändern',
+  readOnly: 'Diesen Schritt tut jemand, der ändern darf.',
+  import: 'Lizenzen aus einem anderen System?',
+  importLink: 'Stattdessen eine Tabelle importieren',
+  importRest: '',
+  saving: 'Wird gespeichert...',
+  product: {
+    title: 'Produkt: was Sie verkaufen',
+    doneTitle: (name) => `Produkt: ${name}`,
+    doneSub: (id, element) => (element === '' ? `ID ${id}.` : `Element ${element}, ID ${id}.`),
+    name: 'Name',
+    nameHint: 'Kunden lesen ihn.',
+    element: 'Element',
+    elementHint:
+      'Joomlas Name der Erweiterung, zum Beispiel pkg_example. Leer: Das Produkt ist nicht für Joomla.',
+    submit: 'Produkt speichern',
+  },
+  plan: {
+    title: 'Tarif: was ein Kunde kauft',
+    hint: 'Die meisten beginnen mit einem Tarif für eine Website und ein Jahr. Weitere können folgen.',
+    doneTitle: (name) => `Tarif: ${name}`,
+    doneSub: (slots, written, duration) =>
+      `${slots === 0 ? 'Plätze unbegrenzt' : slots === 1 ? '1 Platz' : `${written} Plätze`}, ${duration}.`,
+    name: 'Name',
+    nameHint: 'Kunden lesen ihn.',
+    usual: 'Einzeln',
+    counts: 'Was gezählt wird',
+    countsHint: 'Für Joomla: Websites.',
+    types: (activationType) => `${thing(activationType).many}${WHICH[activationType] ?? ''}`,
+    slots: 'Wie viele eine Lizenz belegen darf',
+    slotsHint:
+      '0 heißt unbegrenzt. Das begrenzt, was eine Erweiterung aktiviert; Joomlas Updates bekommt jede Website, die den Schlüssel hat.',
+    duration: 'Laufzeit',
+    staging: 'Test- und lokale Websites belegen keinen Platz',
+    stagingHint:
+      'Weniger Anfragen an Sie. Gilt für localhost und staging.ihrewebsite.de, wo Websites gezählt werden.',
+    submit: 'Tarif speichern',
+  },
+  release: {
+    title: 'Erste Version: was ein Kunde herunterlädt',
+    hint: 'Laden Sie die .zip-Datei der Erweiterung hoch. Der Dienst liest Name und Version.',
+    doneTitle: (what) => `Erste Version: ${what}`,
+    doneSub: (day) => `Veröffentlicht am ${day}.`,
+    before: 'Vor dem Packen: Zeilen für das Manifest',
+    file: 'Paket (.zip)',
+    fileHint: (size) => `Bis ${size}. Nach dem Veröffentlichen lässt es sich nicht mehr ändern.`,
+    version: 'Version',
+    versionHint: 'Zum Beispiel 1.0.0.',
+    changelog: 'Was ist neu',
+    changelogHint: 'Kunden lesen das. Eine Änderung je Zeile.',
+    submit: 'Veröffentlichen',
+    busy: 'Wird veröffentlicht...',
+  },
+  joomla: {
+    title: 'Was Joomla braucht',
+    manifest: 'Zeilen für das Manifest',
+    manifestHint:
+      'Fügen Sie diese Zeilen ins Manifest der Erweiterung ein, in das oberste Element. Joomla fragt dann nach Updates und hat ein Feld für den Schlüssel.',
+    address: 'Das Update-XML',
+    states: {
+      written: 'Joomla wird angeboten, was hier veröffentlicht ist:',
+      stale:
+        'Joomla bietet diese Version noch nicht an. Laden Sie das Update-XML herunter und legen Sie es an diese Adresse:',
+    },
+    download: 'Update-XML herunterladen',
+    noElement:
+      'Das Produkt hat kein Element, also gibt es kein Update-XML. Was nicht Joomla ist, braucht keines.',
+    setElement: 'Element eintragen',
+    noAddress:
+      'Dieser Dienst kennt die Adresse Ihrer Website nicht. Setzen Sie LICENSING_PUBLIC_URL, zum Beispiel https://shop.example, und starten Sie den Dienst neu.',
+  },
+  licence: {
+    title: 'Eine Lizenz für Sie selbst',
+    hint: 'Tragen Sie den Schlüssel in Ihrem eigenen Joomla ein und sehen Sie das Update ankommen.',
+    customer: 'Ihre E-Mail',
+    customerHint: 'Damit finden Sie die Lizenz.',
+    submit: 'Lizenz ausstellen',
+    busy: 'Wird ausgestellt...',
+  },
+  key: {
+    title: 'Ihre Lizenz',
+    key: 'Lizenzschlüssel',
+    paste: 'Wohin er in Joomla kommt',
+    install: (product) => `Installieren Sie ${product} in Ihrem Joomla.`,
+    choose: (product) =>
+      `Öffnen Sie System > Aktualisieren > Aktualisierungsquellen und wählen Sie ${product}.`,
+    enter: 'Fügen Sie den Schlüssel in das Feld „Downloadschlüssel“ ein, dann Speichern & Schließen.',
+    check: 'Öffnen Sie System > Aktualisieren > Erweiterungen und lassen Sie nach Aktualisierungen suchen.',
+    toLicense: 'Lizenz öffnen',
+    toOverview: 'Zur Übersicht',
+  },
+};

@@ -1,0 +1,43 @@
+import type { worksNow as en } from '../en/works-now';
+import { endsSentence } from '../../case';
+import { states, thing } from '../../customers/de/words';
+import type { Translated } from '../../translated';
+
+/** Ob eine Lizenz jetzt wirkt. */
+export const worksNow: Translated<typeof en> = {
+  summary: (state, code, status) => {
+    if (state === 'fine') return 'alles in Ordnung';
+    if (state === 'again') return 'es ging nicht und geht wieder';
+    return status === null ? (SUMMARY[code ?? ''] ?? 'abgelehnt') : states[status];
+  },
+  sameReason: (activationType, used) =>
+    `Neue ${thing(activationType).many} werden aus demselben Grund abgelehnt.${used === null ? '' : ` ${used}`}`,
+  used: (used, limit, count) => `${used} von ${limit} ${count === 1 ? 'Platz ist' : 'Plätzen sind'} belegt.`,
+  joomlaSays: {
+    403: 'Joomla zeigt dem Kunden nur „Error connecting to the server: 403“.',
+    404: 'Joomla zeigt dem Kunden nur „Error connecting to the server: 404“.',
+  },
+  refusedSince: (count, written) =>
+    count === 0
+      ? 'Seitdem wurde kein Update abgelehnt.'
+      : `Seitdem ${count === 1 ? 'wurde 1 Update' : `wurden ${written} Updates`} abgelehnt.`,
+  stopped: (day, actor, reason) =>
+    `Seit dem ${day}${actor === null ? '' : `, durch ${actor}`}${reason === null ? '' : `: „${reason}“`}${endsSentence(reason) ? '' : '.'}`,
+  updatesAgain: (since) => `Updates funktionieren wieder seit ${since}.`,
+  refusedBefore: (count, written, last) =>
+    count === 1
+      ? `Davor 1 Ablehnung, ${last}. Der Kunde kann es noch einmal versuchen.`
+      : `Davor ${written} Ablehnungen, die letzte ${last}. Der Kunde kann es noch einmal versuchen.`,
+  lastRefused: (identifier, at, count, written) =>
+    `Zuletzt abgelehnt: ${identifier}, ${at}${count === 1 ? '' : `, ${written}-mal`}. Was belegt ist, läuft weiter.`,
+  keepsWorking: 'Was belegt ist, läuft weiter.',
+  quiet: (days, last) =>
+    `Keine Ablehnung in ${days} Tagen.${last === null ? '' : ` Das letzte Update wurde am ${last} gesendet.`}`,
+};
+
+const SUMMARY: Record<string, string> = {
+  ACTIVATION_LIMIT_REACHED: 'voll belegt',
+  DOWNLOAD_NOT_FOUND: 'nichts veröffentlicht',
+  FILE_NOT_FOUND: 'Paket fehlt',
+  LICENSE_NOT_FOUND: 'dieser Schlüssel gilt nicht mehr',
+};

@@ -1,0 +1,54 @@
+import type { FailureTexts } from '../failures';
+
+export const failures: FailureTexts = {
+  mail: {
+    ADDRESS_REFUSED: 'the mail server takes no mail for this address',
+    MAIL_REFUSED: 'the mail server refused this mail',
+    SENDER_REFUSED: 'the mail server takes no mail from this sender or this machine',
+    PASSWORD_REFUSED: 'the mail server refused the user or the password',
+    LATER: 'the mail server asked to try again later',
+    TLS: "the connection could not be encrypted, or the mail server's certificate is not valid for its name",
+    TIMEOUT: 'the mail server did not answer in time',
+    NOT_CONNECTED: 'the mail server cannot be reached',
+    SENDMAIL: 'the sendmail program failed or cannot be run',
+    SENDMAIL_RIGHTS:
+      'the sendmail program needs the rights of another user or group, which the unit of the service does not allow (NoNewPrivileges)',
+    FOLDER: 'the folder for mails cannot be written to',
+    NO_CUSTOMER: 'the licence has no customer with an e-mail address',
+    KEY_UNKNOWN: "the licence's key cannot be revealed",
+    NOBODYS: 'no customer has this address: not sent',
+    UNKNOWN: 'of an unknown fault',
+  },
+  webhook: {
+    STATUS: 'the receiver answered with an error',
+    TIMEOUT: 'the receiver did not answer within 15 seconds',
+    ADDRESS_REFUSED: "the receiver's name resolves to an address that webhooks may not reach",
+    NOT_RESOLVED: "the receiver's name cannot be resolved",
+    TLS: "the connection could not be encrypted, or the receiver's certificate is not valid for its name",
+    NOT_CONNECTED: 'the receiver cannot be reached, or closed the connection without an answer',
+    INVALID_ANSWER: "the receiver's answer is not HTTP",
+    SECRET: "the receiver's secret cannot be opened: LICENSING_KEY_SECRET is another one",
+    UNKNOWN: 'of an unknown fault',
+  },
+  waits: {
+    not_mapped: (sku) => `${sku === undefined ? 'the article' : `article “${sku}”`} is not mapped to a plan`,
+    unknown_order: (renews) =>
+      renews === undefined
+        ? 'the earlier order is not known'
+        : `it renews “${renews}”, of which nothing is known here yet`,
+    too_many: () => 'it would be more than 100 licences at once',
+    reference_in_use: () => 'another licence has its order number',
+    no_plan: () => 'its plan does not exist any more',
+    other: () => 'something is missing',
+  },
+  keysNotMailed: {
+    test: 'it is a test order',
+    nothing_issued: 'it has issued nothing',
+    off: 'the shop hands them out itself',
+    no_address: 'the order has no address yet',
+    mail_off: 'mail is not set up',
+    not_sent: 'that was not asked for yet',
+  },
+  mailRights: (from) =>
+    `If a mail server of this machine listens on port 25, set LICENSING_MAIL_URL=smtp://localhost:25?from=${from} and restart the service (docs/mail.md).`,
+};

@@ -1,0 +1,25 @@
+import { thing } from '../../customers/en/words';
+
+/** What the search field finds (support/find.ts). */
+export const found = {
+  several: (text: string, count: number, more: boolean) =>
+    `${text}: ${more ? 'more than ' : ''}${count} licences`,
+  none: {
+    key: (_text: string) => 'No licence has this key',
+    address: (text: string) => text,
+    email: (text: string) => `No customer has the e-mail ${text}`,
+    other: (text: string) => `Nothing was found for ${text}`,
+  },
+  foundAs: {
+    customer: 'customer',
+    beginning: 'beginning of the e-mail',
+    reference: 'order',
+    id: 'licence number',
+    hint: 'end of a key',
+    refused: 'refused',
+    start: 'beginning of a key',
+    label: 'name of a key’s user',
+    name: 'customer’s name',
+    activated: (activationType: string) => `activated ${thing(activationType).one}`,
+  },
+};

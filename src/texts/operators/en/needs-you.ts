@@ -1,0 +1,39 @@
+import type { RefusalReasonCode, RefusedNow } from '../../../support/needs-you';
+
+/** What waits for the seller, and what was refused why (support/needs-you.ts). */
+export const needsYou = {
+  notOffered: (product: string, version: string) =>
+    `${product} ${version} is published, but customers’ sites are not offered it.`,
+  refused: (count: number, written: string, more: boolean) =>
+    `${more ? 'More than ' : ''}${written} ${count === 1 ? 'licence that was refused in the last 7 days would' : 'licences that were refused in the last 7 days would'} be refused now.`,
+  byCode: {
+    EXPIRED: (count, written) => `${written} ${count === 1 ? 'has' : 'have'} expired`,
+    SUSPENDED: (count, written) => `${written} ${count === 1 ? 'is' : 'are'} suspended`,
+    REVOKED: (count, written) => `${written} ${count === 1 ? 'is' : 'are'} revoked`,
+    CANCELLED: (count, written) => `${written} ${count === 1 ? 'is' : 'are'} cancelled`,
+    SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'has' : 'have'} no free slot`,
+  } satisfies Record<RefusedNow['code'], (count: number, written: string) => string>,
+  orders: (count: number, written: string) =>
+    `${written} ${count === 1 ? 'order waits' : 'orders wait'}: paid, and no licence yet.`,
+  unmatched: (count: number, written: string) =>
+    `${written} ${count === 1 ? 'message of a shop is' : 'messages of shops are'} about money, and belong${count === 1 ? 's' : ''} to nothing that is known here.`,
+  mails: (count: number, written: string) =>
+    `${written} ${count === 1 ? 'mail was' : 'mails were'} not delivered.`,
+  webhooks: (count: number, written: string) =>
+    `${written} ${count === 1 ? 'receiver of webhooks was' : 'receivers of webhooks were'} stopped.`,
+  reasons: {
+    LICENSE_NOT_FOUND: 'Unknown or mistyped key',
+    LICENSE_EXPIRED: 'Licence expired',
+    LICENSE_INACTIVE: 'Licence suspended, revoked or cancelled',
+    ACTIVATION_LIMIT_REACHED: 'No free slot',
+    ACTIVATION_NOT_FOUND: 'Site is not activated',
+    ACTIVATION_HELD: 'Site is used without network',
+    PRODUCT_MISMATCH: 'Key of another product',
+    DOWNLOAD_NOT_FOUND: 'Version is not published',
+    FILE_NOT_FOUND: 'Package is missing',
+    INVALID_REQUEST: 'No key, or a faulty request',
+    RATE_LIMITED: 'Too many requests',
+    OMITTED: 'Many different refusals from one address',
+    OTHER: 'Another reason',
+  } satisfies Record<RefusalReasonCode | 'OTHER', string>,
+};

@@ -1,0 +1,103 @@
+import { thing } from '../../customers/en/words';
+import { capitalized } from '../../case';
+
+const WHICH: Record<string, string> = { domain: ' (domains)', seat: ' (e-mail addresses)' };
+
+/** The first steps. */
+export const start = {
+  title: 'Three steps to the first licence',
+  sub: 'About five minutes. You can stop after each step; this page waits for you.',
+  doneTitle: 'You can sell',
+  doneSub: 'Product, plan and version are there. Try it on yourself before somebody buys.',
+  steps: 'Steps',
+  done: '(done)',
+  change: 'Change',
+  readOnly: 'Somebody who may change things does this step.',
+  import: 'Licences from another system?',
+  importLink: 'Import a table',
+  importRest: 'instead.',
+  saving: 'Saving...',
+  product: {
+    title: 'Product: what you sell',
+    doneTitle: (name: string) => `Product: ${name}`,
+    doneSub: (id: string, element: string) =>
+      element === '' ? `Id ${id}.` : `Element ${element}, id ${id}.`,
+    name: 'Name',
+    nameHint: 'Customers read it.',
+    element: 'Element',
+    elementHint: 'Joomla’s name of the extension, such as pkg_example. Empty: it is not for Joomla.',
+    submit: 'Save the product',
+  },
+  plan: {
+    title: 'Plan: what a customer buys',
+    hint: 'Most sellers begin with one plan for one site and one year. You can add more later.',
+    doneTitle: (name: string) => `Plan: ${name}`,
+    doneSub: (slots: number, written: string, duration: string) =>
+      `${slots === 0 ? 'Unlimited slots' : slots === 1 ? '1 slot' : `${written} slots`}, ${duration}.`,
+    name: 'Name',
+    nameHint: 'Customers read it.',
+    usual: 'Single',
+    counts: 'What is counted',
+    countsHint: 'For Joomla: sites.',
+    types: (activationType: string) =>
+      `${capitalized(thing(activationType).many)}${WHICH[activationType] ?? ''}`,
+    slots: 'How many a licence may use',
+    slotsHint:
+      '0 means without limit. It limits what an extension activates; Joomla’s updates go to every site that has the key.',
+    duration: 'Runs for',
+    staging: 'Staging and local sites take no slot',
+    stagingHint:
+      'Fewer support mails. Covers localhost and staging.theirsite.com; only where sites are counted.',
+    submit: 'Save the plan',
+  },
+  release: {
+    title: 'First version: what a customer downloads',
+    hint: 'Upload the extension’s .zip. The service reads its name and version.',
+    doneTitle: (what: string) => `First version: ${what}`,
+    doneSub: (day: string) => `Published on ${day}.`,
+    before: 'Before you pack it: lines for the manifest',
+    file: 'Package (.zip)',
+    fileHint: (size: string) => `Up to ${size}. It can never be changed once it is published.`,
+    version: 'Version',
+    versionHint: 'Such as 1.0.0.',
+    changelog: 'What is new',
+    changelogHint: 'Customers read this. One change a line.',
+    submit: 'Publish',
+    busy: 'Publishing...',
+  },
+  joomla: {
+    title: 'What Joomla needs',
+    manifest: 'Lines for the manifest',
+    manifestHint:
+      'Paste these lines into the manifest of the extension, inside its root element. Joomla then asks for updates, and has a field for the key.',
+    address: 'The update XML',
+    states: {
+      written: 'Joomla is offered what is published here:',
+      stale: 'Joomla does not offer this version yet. Download the update XML, and put it at this address:',
+    },
+    download: 'Download the update XML',
+    noElement: 'The product has no element, so there is no update XML. Sites that are not Joomla need none.',
+    setElement: 'Set the element',
+    noAddress:
+      'This service does not know the address of your site. Set LICENSING_PUBLIC_URL, such as https://shop.example, and start the service again.',
+  },
+  licence: {
+    title: 'A licence for yourself',
+    hint: 'Enter its key in your own Joomla, and see the update arrive.',
+    customer: 'Your e-mail',
+    customerHint: 'You find the licence by it.',
+    submit: 'Issue the licence',
+    busy: 'Issuing...',
+  },
+  key: {
+    title: 'Your licence',
+    key: 'Licence key',
+    paste: 'Where it goes in Joomla',
+    install: (product: string) => `Install ${product} in your Joomla.`,
+    choose: (product: string) => `Open System > Update > Update Sites, and choose ${product}.`,
+    enter: 'Paste the key into the field “Download Key”, then Save & Close.',
+    check: 'Open System > Update > Extensions, and Check for Updates.',
+    toLicense: 'Open the licence',
+    toOverview: 'To the overview',
+  },
+};

@@ -1,0 +1,53 @@
+import { english as language } from '../../customers/en/words';
+import { common } from './common';
+import { customers } from './customers';
+import { failures } from './failures';
+import { found } from './found';
+import { history } from './history';
+import { joomlaSays } from './joomla-says';
+import { license } from './license';
+import { licenses } from './licenses';
+import { needsYou } from './needs-you';
+import { orders } from './orders';
+import { overview } from './overview';
+import { products } from './products';
+import { releases } from './releases';
+import { remedy } from './remedy';
+import { requests } from './requests';
+import { said } from './said';
+import { search } from './search';
+import { signIn } from './sign-in';
+import { start } from './start';
+import { support } from './support';
+import { system } from './system';
+import { webhooks } from './webhooks';
+import { whatHappened } from './what-happened';
+import { worksNow } from './works-now';
+
+export const english = {
+  language,
+  common,
+  customers,
+  failures,
+  found,
+  history,
+  joomlaSays,
+  license,
+  licenses,
+  needsYou,
+  orders,
+  overview,
+  products,
+  releases,
+  remedy,
+  requests,
+  said,
+  search,
+  signIn,
+  start,
+  support,
+  system,
+  webhooks,
+  whatHappened,
+  worksNow,
+};

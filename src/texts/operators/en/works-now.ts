@@ -1,0 +1,45 @@
+import type { LiveStatus } from '../../../licensing/core/states';
+import type { WorksNow } from '../../../support/works-now';
+import { endsSentence } from '../../case';
+import { states, thing } from '../../customers/en/words';
+
+/** Whether a licence works now (support/works-now.ts). */
+export const worksNow = {
+  /** @param status that stops the licence; null: it is active */
+  summary: (state: WorksNow['state'], code: string | null, status: LiveStatus | null): string => {
+    if (state === 'fine') return 'all is well';
+    if (state === 'again') return 'it failed, and works again';
+    return status === null ? (SUMMARY[code ?? ''] ?? 'refused') : states[status];
+  },
+  sameReason: (activationType: string, used: string | null) =>
+    `New ${thing(activationType).many} are refused for the same reason.${used === null ? '' : ` ${used}`}`,
+  used: (used: string, limit: string, count: number) =>
+    `${used} of ${limit} ${count === 1 ? 'slot is' : 'slots are'} used.`,
+  joomlaSays: {
+    403: 'Joomla tells the customer only “Error connecting to the server: 403”.',
+    404: 'Joomla tells the customer only “Error connecting to the server: 404”.',
+  },
+  refusedSince: (count: number, written: string) =>
+    count === 0
+      ? 'No update refused since.'
+      : `${written} ${count === 1 ? 'update' : 'updates'} refused since.`,
+  stopped: (day: string, actor: string | null, reason: string | null) =>
+    `Since ${day}${actor === null ? '' : `, by ${actor}`}${reason === null ? '' : `: “${reason}”`}${endsSentence(reason) ? '' : '.'}`,
+  updatesAgain: (since: string) => `Updates work again since ${since}.`,
+  refusedBefore: (count: number, written: string, last: string) =>
+    count === 1
+      ? `1 refusal before, ${last}. The customer can try again.`
+      : `${written} refusals before, the last ${last}. The customer can try again.`,
+  lastRefused: (identifier: string, at: string, count: number, written: string) =>
+    `Last refused: ${identifier}, ${at}${count === 1 ? '' : `, ${written} times`}. What is activated keeps working.`,
+  keepsWorking: 'What is activated keeps working.',
+  quiet: (days: string, last: string | null) =>
+    `No refusal in ${days} days.${last === null ? '' : ` Last update sent on ${last}.`}`,
+};
+
+const SUMMARY: Record<string, string> = {
+  ACTIVATION_LIMIT_REACHED: 'full',
+  DOWNLOAD_NOT_FOUND: 'nothing published',
+  FILE_NOT_FOUND: 'package missing',
+  LICENSE_NOT_FOUND: 'this key has ended',
+};

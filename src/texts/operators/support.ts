@@ -1,0 +1,74 @@
+import type { LiveStatus } from '../../licensing/core/states';
+import type { RefusalCode } from '../../licensing/core/verdict';
+import type { CauseFacts, Code, RequestFacts, StateFacts } from '../../support/findings';
+import type { JoomlaMessage } from './joomla-says';
+
+/** What a customer's request would meet now, as a sentence is built from it. */
+export interface NowFacts {
+  license_status: LiveStatus;
+  expires_at: string | null;
+  /** the version that is sent */
+  version: string | null;
+  activation_type: string;
+  /** 0: unlimited */
+  activation_limit: number;
+  activations_used: number;
+}
+
+interface WithRequest {
+  request: RequestFacts;
+}
+
+/** What support is told, in one language. None contains a command of a shell, or a placeholder. */
+export interface SupportTexts {
+  findings: {
+    [C in keyof StateFacts]: (facts: StateFacts[C], tell: (code: Code, facts: object) => string) => string;
+  };
+  /** clauses that follow a colon */
+  causes: { [C in keyof CauseFacts]: (facts: CauseFacts[C] & WithRequest) => string };
+  refused: (request: RequestFacts, because: string) => string;
+  /** what to do besides the action; null: nothing in this case */
+  advice: { [C in AdvisedCause]: (facts: CauseFacts[C] & WithRequest) => string | null } & {
+    [C in AdvisedState]: (facts: StateFacts[C]) => string | null;
+  } & { [C in AdvisedAnywhere]: (facts: CauseFacts[C] & Partial<WithRequest>) => string | null };
+  now: {
+    updates: (facts: NowFacts) => string;
+    newSite: (facts: NowFacts) => string;
+    updatesRefused: (because: string) => string;
+    newSiteRefused: (because: string, facts: NowFacts) => string;
+    because: Record<NowRefusal, (facts: NowFacts) => string>;
+  };
+  /** a row of the table of Joomla's messages, in a line */
+  untraced: (row: JoomlaMessage) => string;
+  /** what the log does not have */
+  validate: string;
+}
+
+/** The refusals that a customer with the right key and product, and a new site, can meet. */
+export type NowRefusal = Exclude<
+  RefusalCode,
+  'INVALID_REQUEST' | 'ACTIVATION_NOT_FOUND' | 'ACTIVATION_HELD' | 'PRODUCT_MISMATCH'
+>;
+
+type AdvisedState = 'NOTHING_RECORDED' | 'GRANTED_REPEATEDLY';
+/** told of a request, and of what was looked for */
+type AdvisedAnywhere = 'KEY_MISTYPED' | 'UNKNOWN_KEY';
+type AdvisedCause =
+  | 'RATE_LIMITED'
+  | 'BAD_IDENTIFIER'
+  | 'MALFORMED'
+  | 'BAD_PRODUCT_ID'
+  | 'NO_KEY'
+  | 'WRONG_PRODUCT'
+  | 'COVERED_SINCE'
+  | 'ACTIVE_AGAIN'
+  | 'SLOT_FREE'
+  | 'NOT_ACTIVATED'
+  | 'PUBLISHED_SINCE'
+  | 'VERSION_NOT_PUBLISHED'
+  | 'VERSION_WITHDRAWN';
+
+/** A check of a download is judged and refused like one. */
+export function isOfDownload(endpoint: string): boolean {
+  return endpoint === 'download' || endpoint === 'check';
+}

@@ -1,0 +1,22 @@
+import type { CustomerTexts } from '../customers/texts';
+import type { Language } from '../language';
+import type { Translated } from '../translated';
+import type { english } from './en/texts';
+import type { FailureTexts } from './failures';
+import type { JoomlaTexts } from './joomla-says';
+import type { RemedyTexts } from './remedy';
+import type { SupportTexts } from './support';
+
+interface Declared {
+  language: Language;
+  failures: FailureTexts;
+  joomlaSays: JoomlaTexts;
+  remedy: RemedyTexts;
+  support: SupportTexts;
+}
+
+/** All that operators read in one language, a file for each area. */
+export type OperatorTexts = Declared & Translated<Omit<typeof english, keyof Declared>>;
+
+/** What a page is written with. */
+export type Texts = OperatorTexts & CustomerTexts;

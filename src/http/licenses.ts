@@ -1,5 +1,5 @@
 import type { Licensing } from '../licensing/core/licensing';
-import type { Activated } from '../licensing/core/slot-changes';
+import type { SlotAnswer } from '../licensing/core/slot-changes';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { Answered } from '../licensing/token-claims';
 import { isRefusal, type Refusal } from '../licensing/core/verdict';
@@ -54,7 +54,7 @@ export function activateHandler({ ledger, now, accessLog, signer }: Licensing): 
 }
 
 /** What a signed answer says after a success. */
-function activatedAnswer({ license, identifier, keyEndsAt }: Activated): Answered {
+function activatedAnswer({ license, identifier, keyEndsAt }: SlotAnswer): Answered {
   return {
     ...{ license, keyEndsAt },
     ...{ status: 'active', valid: true },

@@ -2,7 +2,7 @@ import type { Db } from '../store/database';
 import type { LicenseTerms } from '../store/licenses';
 import { findRelease, type Release } from '../store/releases';
 import { createBatches, eachOnce } from './core/batches';
-import type { Found } from './core/lookup';
+import type { LicenseMatch } from './core/lookup';
 import { latestRelease } from './updates';
 import { byKey, entitledUntil, isRefusal, judgeDownload, judgeRelease, type Refusal } from './core/verdict';
 import { isVersion } from './versions';
@@ -40,14 +40,14 @@ export function createReleaseFinder(db: Db): FindRelease {
  * Decides a download (docs/contract.md, 8; order as in verdict.ts). The caller checks last that the file can be read.
  */
 export async function decideDownload(
-  known: Found | undefined,
+  known: LicenseMatch | undefined,
   findRelease: FindRelease,
   request: DownloadRequest,
   now: Date,
 ): Promise<{ license: LicenseTerms; keyId: number; release: Release } | Refusal> {
   const refusal = judgeDownload(known, request, now);
   if (refusal !== undefined) return byKey(refusal, known);
-  const { license, key } = known as Found;
+  const { license, key } = known as LicenseMatch;
   const { version } = request;
   // MySQL cannot compare the ASCII column with other characters.
   const isFindable = version === undefined || isVersion(version);

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { createBatches, eachOnce } from '../licensing/core/batches';
 import { decideDownload, type DownloadRequest, type FindRelease } from '../licensing/download';
-import type { Found } from '../licensing/core/lookup';
+import type { LicenseMatch } from '../licensing/core/lookup';
 import { isRefusal, type Refusal } from '../licensing/core/verdict';
 import type { Release } from '../store/releases';
 import { statPackage } from './package-files';
@@ -29,7 +29,7 @@ export interface DecidedDownload {
 
 /** Decides a download with everything that can refuse it: the licence, the release, and last its package. */
 export async function decideWithPackage(
-  found: Found | undefined,
+  found: LicenseMatch | undefined,
   { findRelease, findPackage }: { findRelease: FindRelease; findPackage: FindPackage },
   request: DownloadRequest,
   now: Date,

@@ -1,7 +1,7 @@
 import { readCatalogue } from '../licensing/bundles';
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
 import { spellings } from '../licensing/core/identifiers';
-import { lookUp, type Found } from '../licensing/core/lookup';
+import { lookUp, type LicenseMatch } from '../licensing/core/lookup';
 import { isSealedWith } from '../licensing/sealing';
 import {
   listNewestActivations,
@@ -129,7 +129,7 @@ export async function readByMail(
   let first = 0;
   for (const [i, license] of read.licenses.entries()) {
     const covered = read.covered[i] ?? [];
-    const ofLicense = founds.slice(first, (first += covered.length)) as Found[];
+    const ofLicense = founds.slice(first, (first += covered.length)) as LicenseMatch[];
     const { id, plan, product, reference, attention, standing } = license;
     const { newest = [], total = 0 } = sites.get(id) ?? {};
     licenses.push({
@@ -161,19 +161,19 @@ async function withStanding(trx: Transaction, licenses: License[], now: Date): P
   const wanted = licenses.map(({ keyDigest, product }) => ({ keyDigest, productId: product.id }));
   const founds = wanted.length === 0 ? [] : await lookUp(trx, wanted);
   return licenses.map((license, i) => {
-    const standing = standingOf(founds[i] as Found, now);
+    const standing = standingOf(founds[i] as LicenseMatch, now);
     return { ...license, standing, attention: attentionTo(standing, now) };
   });
 }
 
 async function findDownloads(
-  founds: Found[],
+  founds: LicenseMatch[],
   covered: { id: number; name: string }[],
   decide: Decide,
 ): Promise<MyLicense['downloads']> {
   const decided = await Promise.all(
     covered.map(async ({ id: productId, name: product }, i) => {
-      const { refusal, release } = await decide(founds[i] as Found, productId, undefined);
+      const { refusal, release } = await decide(founds[i] as LicenseMatch, productId, undefined);
       return refusal || !release ? [] : [{ productId, product, version: release.version }];
     }),
   );

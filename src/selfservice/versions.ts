@@ -1,6 +1,6 @@
 import { includedIn, type Catalogue, type CatalogueProduct } from '../licensing/bundles';
 import type { FindRelease } from '../licensing/download';
-import type { Found } from '../licensing/core/lookup';
+import type { LicenseMatch } from '../licensing/core/lookup';
 import { latestOf } from '../licensing/updates';
 import type { RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, decideWithPackage, type DecidedDownload } from '../packages/decided-downloads';
@@ -36,7 +36,7 @@ export function coveredBy(catalogue: Catalogue, productId: number): CataloguePro
 }
 
 export type Decide = (
-  found: Found,
+  found: LicenseMatch,
   productId: number,
   version: string | undefined,
 ) => Promise<DecidedDownload>;
@@ -57,7 +57,7 @@ export function createDecider(releases: Release[], packagesDir: string, now: Dat
 
 /** @param found looked up with this product @param most versions of a product; undefined: all */
 export async function offerProduct(
-  found: Found,
+  found: LicenseMatch,
   product: CatalogueProduct,
   releases: Release[],
   decide: Decide,

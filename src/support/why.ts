@@ -1,7 +1,7 @@
 import { includedIn, readCatalogue } from '../licensing/bundles';
 import { createReleaseFinder, decideDownload } from '../licensing/download';
 import { canonicalKey } from '../licensing/core/keys';
-import { lookUp, type Found } from '../licensing/core/lookup';
+import { lookUp, type LicenseMatch } from '../licensing/core/lookup';
 import { OperatorError } from '../licensing/operator-error';
 import { liveStatus } from '../licensing/core/states';
 import { isRefusal, judgeNewSite, type Refusal } from '../licensing/core/verdict';
@@ -170,7 +170,7 @@ async function judgeNow(
 /** The version that an update would get now. Of a bundle without a version of its own: one of what it includes. */
 async function judgeUpdate(
   db: Db,
-  found: Found | undefined,
+  found: LicenseMatch | undefined,
   { product }: License,
   { now, packagesDir }: { now: Date; packagesDir: string },
 ): Promise<Release | Refusal> {

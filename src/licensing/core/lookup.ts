@@ -1,11 +1,11 @@
 import type { Db } from '../../store/database';
 import type { LicenseTerms } from '../../store/licenses';
 import { findIncluded } from '../../store/bundles';
-import { findTerms, type FoundActivation, type KeyTerms, type Terms } from '../../store/license-lookup';
+import { findTerms, type ActivationTerms, type KeyTerms, type Terms } from '../../store/license-lookup';
 import { isKey } from './keys';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
 
-export interface Named {
+export interface LicenseQuery {
   keyDigest: string;
   /** the canonical key, where the caller has it; a key pasted as the identifier is refused */
   key?: string | undefined;
@@ -19,23 +19,23 @@ export interface Named {
   productId?: number | undefined;
 }
 
-export interface Found {
+export interface LicenseMatch {
   license: LicenseTerms;
   key: KeyTerms;
   /** normalised for the plan's activation type; undefined when missing or invalid */
   identifier: string | undefined;
   /** the activation of that identifier; undefined when it is not activated */
-  activation: FoundActivation | undefined;
+  activation: ActivationTerms | undefined;
   /** whether it covers the product that was asked for; undefined when none was */
   covered?: boolean | undefined;
-  /** how the ledger would place the identifier; undefined until it holds the lock, or when slots are all there is */
-  placing?: Placing | undefined;
+  /** what the identifier takes where staging sites are free; undefined until the ledger holds the lock */
+  cost?: SlotCost | undefined;
   /** until when it is held, or a site that would go with it; undefined: it is not, or the ledger has not looked yet */
   heldUntil?: Date | undefined;
 }
 
 /** What the activation of an identifier takes (staging-sites.ts). */
-export interface Placing {
+export interface SlotCost {
   /** no slot */
   free: boolean;
   /** slots of staging sites that become free with it */
@@ -51,9 +51,9 @@ export interface Placing {
  */
 export async function lookUp(
   db: Db,
-  requests: Named[],
+  requests: LicenseQuery[],
   { details = requests.some(({ name }) => name !== undefined) } = {},
-): Promise<(Found | undefined)[]> {
+): Promise<(LicenseMatch | undefined)[]> {
   const spelled = requests.map(({ identifier, key, isStored }) => {
     if (identifier === undefined || (key !== undefined && isKey(identifier, key))) return undefined;
     return isStored ? asStored(identifier) : spellings(identifier);
@@ -72,7 +72,7 @@ export async function lookUp(
   const covers = requests.some(({ productId }) => productId !== undefined)
     ? await readCoverage(db, requests, terms)
     : () => undefined;
-  return requests.map(({ keyDigest, productId }, i): Found | undefined => {
+  return requests.map(({ keyDigest, productId }, i): LicenseMatch | undefined => {
     const known = terms.get(keyDigest);
     if (known === undefined) return undefined;
     const { license, key, activations } = known;
@@ -94,7 +94,7 @@ function asStored(identifier: string): Spellings {
 /** Looks up what bundles include, for products other than the licence's own. */
 async function readCoverage(
   db: Db,
-  requests: Named[],
+  requests: LicenseQuery[],
   terms: Map<string, Terms>,
 ): Promise<(terms: Terms, productId: number) => boolean> {
   const others = requests.flatMap(({ keyDigest, productId }) => {

@@ -9,12 +9,17 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 /** Making a format takes some 50 times as long as using it. @throws RangeError for a zone that does not exist */
 function formatOf(language: LanguageCode, zone: string, month: 'short' | 'long'): Intl.DateTimeFormat {
   const name = `${language} ${month} ${zone}`;
+  const isNumeric = language === 'de' && month === 'short';
   const format =
     formats.get(name) ??
     new Intl.DateTimeFormat(LOCALES[language], {
-      ...{ year: 'numeric', month: language === 'de' && month === 'short' ? '2-digit' : month },
-      ...{ day: language === 'de' && month === 'short' ? '2-digit' : 'numeric' },
-      ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: zone },
+      year: 'numeric',
+      month: isNumeric ? '2-digit' : month,
+      day: isNumeric ? '2-digit' : 'numeric',
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+      timeZone: zone,
     });
   formats.set(name, format);
   return format;

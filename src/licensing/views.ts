@@ -6,7 +6,7 @@ import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
 import type { Token } from '../store/tokens';
 import type { CatalogueProduct } from './bundles';
-import type { Issued } from './issue';
+import type { IssueResult } from './issue';
 import type { AddedKey, LicenseKey } from './license-keys';
 import { readMetadata } from './metadata';
 import type { SigningKeyInUse } from './signing-keys';
@@ -185,14 +185,16 @@ export function signingKeyJson({
   retiredAt,
 }: Pick<SigningKeyInUse, 'kid' | 'state' | 'x' | 'createdAt' | 'retiredAt'>) {
   return {
-    ...{ kid, state, x },
+    kid,
+    state,
+    x,
     created_at: formatTimestamp(createdAt),
     retired_at: formatTimestampOrNull(retiredAt),
   };
 }
 
 /** A licence as it is issued, the only view with its key. */
-export function issuedJson({ license, key }: Issued, now: Date) {
+export function issuedJson({ license, key }: IssueResult, now: Date) {
   return {
     id: license.id,
     license_key: key ?? null,

@@ -105,9 +105,19 @@ export function webhookRow(
 ): NewOutboxRow {
   const { license } = data;
   return {
-    ...{ kind: 'webhook', type, webhookId, details: data, once, createdAt: now, nextAttemptAt: now },
-    ...{ licenseId: license?.id ?? null, lane: license?.id ?? null, revision: license?.revision ?? null },
-    ...{ recipient: null, address: null, language: '' },
+    kind: 'webhook',
+    type,
+    webhookId,
+    details: data,
+    once,
+    createdAt: now,
+    nextAttemptAt: now,
+    licenseId: license?.id ?? null,
+    lane: license?.id ?? null,
+    revision: license?.revision ?? null,
+    recipient: null,
+    address: null,
+    language: '',
   };
 }
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { DatabaseSettings } from './database';
-import { nameOf } from './nodes';
+import { serverName } from './nodes';
 import { readTls, type ServerLocation, type TlsPart, type TlsSettings } from './tls';
 
 /** A LICENSING_DATABASE_URL that cannot be used. The message gives the expected form, never the password. */
@@ -83,7 +83,7 @@ function refuseUnusableHosts(hosts: ServerLocation[], socketPath: string | null)
     throw new DatabaseUrlError(
       'LICENSING_DATABASE_URL: socketPath leads to one server. Leave it out, or name one host.',
     );
-  if (new Set(hosts.map(nameOf)).size < hosts.length)
+  if (new Set(hosts.map(serverName)).size < hosts.length)
     throw new DatabaseUrlError('LICENSING_DATABASE_URL names a host twice. Write each server once.');
 }
 

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSettings } from './database';
 import { locationsOf, type MysqlSettings } from './mysql';
-import { nameOf } from './nodes';
+import { serverName } from './nodes';
 import { codeOf, driverReason, isLockConflict, isUnavailable, type DriverError } from './errors';
 
 /** The database cannot be used; the message explains it to the operator and never contains the password. */
@@ -24,7 +24,7 @@ export function describeDatabase(settings: DatabaseSettings, as = 'as', at = 'at
 }
 
 function addressesOf(settings: MysqlSettings): string {
-  return locationsOf(settings).map(nameOf).join(', ');
+  return locationsOf(settings).map(serverName).join(', ');
 }
 
 /** `source`: LICENSING_DATABASE_URL or a configuration.php. @returns undefined for an error about something else */

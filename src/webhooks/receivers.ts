@@ -269,7 +269,7 @@ function refused(field: string, message: string): OperatorError {
 }
 
 /** The name or address of a receiver for people: its description, else its host, since a path may be a secret. */
-export function nameOf({ url, description }: Pick<WebhookRow, 'url' | 'description'>): string {
+export function receiverName({ url, description }: Pick<WebhookRow, 'url' | 'description'>): string {
   return description ?? new URL(url).host;
 }
 

@@ -5,7 +5,7 @@ import { lookUp, type LicenseMatch } from '../licensing/core/lookup';
 import { OperatorError } from '../licensing/operator-error';
 import { liveStatus } from '../licensing/core/states';
 import { isRefusal, judgeNewSite, type Refusal } from '../licensing/core/verdict';
-import { statPackage } from '../packages/package-files';
+import { createPackageFinder } from '../packages/package-files';
 import type { Db } from '../store/database';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
@@ -174,13 +174,16 @@ async function judgeUpdate(
   { product }: License,
   { now, packagesDir }: { now: Date; packagesDir: string },
 ): Promise<Release | Refusal> {
-  const findRelease = createReleaseFinder(db);
+  const finders = { findRelease: createReleaseFinder(db), findPackage: createPackageFinder(packagesDir) };
   const decide = async (productId: number): Promise<Release | Refusal> => {
-    const wanted = { productId, identifierGiven: false, version: undefined };
-    const decision = await decideDownload(found && { ...found, covered: true }, findRelease, wanted, now);
-    if (isRefusal(decision)) return decision;
-    const stats = await statPackage(packagesDir, decision.release.sha256);
-    return stats?.size === decision.release.fileSize ? decision.release : { refused: 'FILE_NOT_FOUND' };
+    const request = { productId, identifierGiven: false, version: undefined };
+    const { refusal, release } = await decideDownload(
+      found && { ...found, covered: true },
+      finders,
+      request,
+      now,
+    );
+    return refusal ?? (release as Release);
   };
   const own = await decide(product.id);
   if (!isRefusal(own) || own.refused !== 'DOWNLOAD_NOT_FOUND') return own;

@@ -162,13 +162,18 @@ function isAnySpelling(spelled: SpelledIdentifier[]): Sql {
 
 /** Picks the wanted identifier by digest and plan type. A single digest or spelling needs no CASE. */
 function isIdentifierOf(wanted: [digest: string, spelled: SpelledIdentifier[]][]): Sql {
-  const isOne = wanted.length === 1;
-  const choices = wanted.map(([digest, [spelled = {}]]): Sql => {
-    const { text, bindings } = byPlanType(spelled);
-    return isOne ? { text, bindings } : { text: `WHEN ? THEN ${text}`, bindings: [digest, ...bindings] };
-  });
-  const { text, bindings } = joinSql(choices, ' ');
-  return { text: isOne ? `= ${text}` : `= CASE k.key_digest ${text} END`, bindings };
+  if (wanted.length === 1) {
+    const { text, bindings } = byPlanType(wanted[0]?.[1][0] ?? {});
+    return { text: `= ${text}`, bindings };
+  }
+  let cases = '';
+  const bindings: Sql['bindings'] = [];
+  for (const [digest, [spelled = {}]] of wanted) {
+    const choice = byPlanType(spelled);
+    cases += ` WHEN ? THEN ${choice.text}`;
+    bindings.push(digest, ...choice.bindings);
+  }
+  return { text: `= CASE k.key_digest${cases} END`, bindings };
 }
 
 function byPlanType(spelled: SpelledIdentifier): Sql {

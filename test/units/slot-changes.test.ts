@@ -396,6 +396,22 @@ test.each<[string, World, Asking[], answers: string[], changes: string[]]>([
     ['- dev.a.com', 'move 0, 1 events'],
   ],
   [
+    'a site that becomes free counts as one of the five',
+    {
+      ...STAGED,
+      stored: {
+        [`dev.${A}`]: {},
+        ...Object.fromEntries([1, 2, 3, 4].map((n) => [`x${n}.test`, { free: true }])),
+      },
+    },
+    [
+      ['activate', A],
+      ['activate', 'localhost'],
+    ],
+    ['1 used', 'ACTIVATION_LIMIT_REACHED'],
+    ['+ a.com', 'dev.a.com becomes free', 'move 0, 2 events'],
+  ],
+  [
     'five sites for each slot are free, the sixth takes one',
     {
       ...STAGED,

@@ -87,12 +87,14 @@ export function productsToCompare(
   queries: LicenseQuery[],
   terms: ReadonlyMap<string, Terms>,
 ): { own: number[]; asked: number[] } {
-  const pairs = queries.flatMap(({ keyDigest, productId }) => {
+  const products = { own: new Set<number>(), asked: new Set<number>() };
+  for (const { keyDigest, productId } of queries) {
     const own = productId === undefined ? undefined : terms.get(keyDigest)?.license.product.id;
-    return own === undefined || own === productId ? [] : [{ own, asked: productId as number }];
-  });
-  const distinct = (ids: number[]) => [...new Set(ids)];
-  return { own: distinct(pairs.map(({ own }) => own)), asked: distinct(pairs.map(({ asked }) => asked)) };
+    if (productId === undefined || own === undefined || own === productId) continue;
+    products.own.add(own);
+    products.asked.add(productId);
+  }
+  return { own: [...products.own], asked: [...products.asked] };
 }
 
 /** @param included the products that bundles include, by bundle */

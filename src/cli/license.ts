@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { includedIn, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
-import { issueLicenses, MAX_ISSUED, type Issued, type IssueRequest } from '../licensing/issue';
+import { issueLicenses, MAX_ISSUED, type IssueResult, type IssueRequest } from '../licensing/issue';
 import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/core/keys';
 import { issueAndSend, mailingOf } from '../mail/queue';
 import { changeState, renew, type Renewal } from '../licensing/lifecycle';
@@ -142,7 +142,7 @@ function addIssue(license: Command): void {
     );
 }
 
-function noteSent(output: Output, issued: Issued[]): void {
+function noteSent(output: Output, issued: IssueResult[]): void {
   for (const { license, isNew } of issued)
     output.note(
       isNew

@@ -85,7 +85,7 @@ function addFetch(packages: Command): void {
           { folder: packagesDir, fetched: fetched.map(packageJson), failed: failed.map(faultJson) },
           () =>
             [
-              ...fetched.map((release) => `Fetched: ${nameOf(release)}.`),
+              ...fetched.map((release) => `Fetched: ${releaseName(release)}.`),
               ...failed.map(faultLine),
               ...(fetched.length + failed.length === 0 ? [`Nothing is missing in ${packagesDir}.`] : []),
             ].join('\n'),
@@ -115,10 +115,10 @@ function sourceUrl(text: string): string {
   return url.origin;
 }
 
-const nameOf = ({ productId, version }: Release) => `product ${productId}, version ${version}`;
+const releaseName = ({ productId, version }: Release) => `product ${productId}, version ${version}`;
 
 const faultLine = ({ release, fault }: PackageFault) =>
-  `The package of ${nameOf(release)} (${release.sha256}.zip) ${fault}.`;
+  `The package of ${releaseName(release)} (${release.sha256}.zip) ${fault}.`;
 
 function packageJson({ productId, version, sha256, fileSize }: Release) {
   return { product_id: productId, version, sha256, file_size: fileSize };

@@ -1,6 +1,6 @@
 import { quantity } from '../licensing/quantity';
 import { locationsOf, openProbe, type MysqlSettings } from '../store/mysql';
-import { nameOf, readNode, type NodeState } from '../store/nodes';
+import { serverName, readNode, type NodeState } from '../store/nodes';
 import { ok, reasonOf, warning, type Check, type Finding } from './finding';
 
 /** With fewer, the rest of a cluster has no majority when one dies. */
@@ -26,7 +26,7 @@ export const checkNodes: Check = async ({ config: { database } }) => {
 };
 
 async function look(settings: MysqlSettings, location: Parameters<typeof openProbe>[1]): Promise<Seen> {
-  const name = nameOf(location);
+  const name = serverName(location);
   try {
     const connection = await openProbe(settings, location);
     try {

@@ -1,5 +1,5 @@
 import { formatTimestamp } from '../licensing/timestamps';
-import { countWaitingFor, isStopped, listWebhooks, MOST_COUNTED, nameOf } from '../webhooks/receivers';
+import { countWaitingFor, isStopped, listWebhooks, MOST_COUNTED, receiverName } from '../webhooks/receivers';
 import { opensSecrets } from '../webhooks/signing';
 import { ok, problem, warning, type Check, type Finding } from './finding';
 
@@ -26,7 +26,7 @@ export const checkWebhooks: Check = async ({ config, db, now }) => {
     ];
   const findings: Finding[] = [];
   for (const webhook of webhooks) {
-    const name = `Webhook ${webhook.id} (${nameOf(webhook)})`;
+    const name = `Webhook ${webhook.id} (${receiverName(webhook)})`;
     if (!opensSecrets(webhook, keySecret, now()))
       findings.push(
         problem(

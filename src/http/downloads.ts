@@ -1,13 +1,13 @@
 import type { ReadStream, Stats } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import send from 'send';
+import { decideDownload } from '../licensing/download';
 import { gatherFacts, type DownloadFacts } from '../licensing/download-check';
 import { keyDigest } from '../licensing/core/keys';
 import type { Licensing } from '../licensing/core/licensing';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Refusal, RefusalCode } from '../licensing/core/verdict';
-import { createPackageFinder, decideWithPackage } from '../packages/decided-downloads';
-import { packageFileName } from '../packages/package-files';
+import { createPackageFinder, packageFileName } from '../packages/package-files';
 import type { Release } from '../store/releases';
 import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../api';
 import { PACKAGE_HEADERS, sendData, sendRefusal } from './answers';
@@ -74,7 +74,7 @@ export function downloadHandler(
     const found = await lookUp({ key, keyDigest: keyDigest(key), identifier, productId });
     const request = { productId, identifierGiven: identifier !== undefined, version };
     const finders = { findRelease, findPackage };
-    const { refusal, release, known } = await decideWithPackage(found, finders, request, at);
+    const { refusal, release, known } = await decideDownload(found, finders, request, at);
     if (ctx.state.endpoint === 'check') {
       const code = refusal?.refused ?? null;
       const facts = await gatherFacts(found, { code, release }, request, { findRelease, findProduct }, at);

@@ -1,7 +1,7 @@
 import type { Licensing } from '../licensing/core/licensing';
-import type { Activated } from '../licensing/core/slot-changes';
+import type { SlotAnswer } from '../licensing/core/slot-changes';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
-import type { Answered } from '../licensing/token-claims';
+import type { TokenSubject } from '../licensing/token-claims';
 import { isRefusal, type Refusal } from '../licensing/core/verdict';
 import { licenseFields, sendData, sendFailure, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
@@ -44,7 +44,7 @@ export function activateHandler({ ledger, now, accessLog, signer }: Licensing): 
     const { productId } = request;
     const token = await signer.signAnswer(
       {
-        ...activatedAnswer(outcome),
+        ...subjectOf(outcome),
         asked: productId === undefined ? undefined : { productId, covered: true },
       },
       { keyDigest: request.keyDigest, nonce: signing.nonce, now: claim.now },
@@ -54,7 +54,7 @@ export function activateHandler({ ledger, now, accessLog, signer }: Licensing): 
 }
 
 /** What a signed answer says after a success. */
-function activatedAnswer({ license, identifier, keyEndsAt }: Activated): Answered {
+function subjectOf({ license, identifier, keyEndsAt }: SlotAnswer): TokenSubject {
   return {
     license,
     keyEndsAt,
@@ -83,7 +83,7 @@ export function tokenHandler({ ledger, now, accessLog, signer }: Licensing): Han
     }
     const { keyDigest } = request;
     const { file } = outcome;
-    const token = file && (await signer.signFile(activatedAnswer(outcome), { keyDigest, file }));
+    const token = file && (await signer.signFile(subjectOf(outcome), { keyDigest, file }));
     if (token === undefined) {
       // The last key that signs was taken from the database by hand meanwhile.
       sendFailure(ctx, 'NOT_FOUND');

@@ -202,14 +202,7 @@ function bare(access: Access): Access {
   const untold = { identifier: null, userAgent: null, site: null, installedVersion: null };
   if (outcome === 'ok') return { ...access, ...untold };
   const nothing = { licenseId: null, keyId: null, keyHint: null, productId: null, version: null };
-  return {
-    at,
-    endpoint,
-    outcome: outcome === 'RATE_LIMITED' ? outcome : OMITTED,
-    ip,
-    ...nothing,
-    ...untold,
-  };
+  return { ...nothing, ...untold, at, endpoint, outcome: outcome === 'RATE_LIMITED' ? outcome : OMITTED, ip };
 }
 
 /** A site's address with its path. */

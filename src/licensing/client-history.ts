@@ -25,7 +25,7 @@ interface First {
   actor: string;
 }
 
-type Folded = LicenseEvent & Pick<RecordedEvent, 'times' | 'lastAt'>;
+type EventRow = LicenseEvent & Pick<RecordedEvent, 'times' | 'lastAt'>;
 
 /**
  * Keeps clients from filling the disk: repeated changes of an activation are counted on the first event, which keeps
@@ -47,8 +47,8 @@ export function createClientHistory(): RecordChanges {
   }
 
   return async (trx, events) => {
-    const added = new Map<string, Folded>();
-    const repeated = new Map<string, { event: Folded; first: First }>();
+    const added = new Map<string, EventRow>();
+    const repeated = new Map<string, { event: EventRow; first: First }>();
     for (const change of events) {
       const { key, event, first } = classify(change);
       const pending = added.get(key) ?? repeated.get(key)?.event;

@@ -1,7 +1,7 @@
 import type { Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
 import type { DownloadRequest, FindRelease } from './download';
-import type { Found } from './core/lookup';
+import type { LicenseMatch } from './core/lookup';
 import { entitledUntil, isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './core/verdict';
 
 /** What a customer's site is told beside the verdict on a download (docs/contract.md, 8.6). */
@@ -25,7 +25,7 @@ export interface Catalogue {
  * @param outcome.release what the download gives, or would give if its file were there
  */
 export async function gatherFacts(
-  found: Found | undefined,
+  found: LicenseMatch | undefined,
   { code, release }: { code: RefusalCode | null; release: Release | undefined },
   { productId, version }: DownloadRequest,
   { findRelease, findProduct }: Catalogue,
@@ -49,7 +49,7 @@ export async function gatherFacts(
 
 /** Whichever site asks: the entitlement is the licence's. */
 async function findEntitled(
-  found: Found,
+  found: LicenseMatch,
   productId: number,
   findRelease: FindRelease,
   now: Date,

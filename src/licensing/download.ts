@@ -1,8 +1,7 @@
 import type { Db } from '../store/database';
-import type { LicenseTerms } from '../store/licenses';
 import { findRelease, type Release } from '../store/releases';
 import { createBatches, eachOnce } from './core/batches';
-import type { Found } from './core/lookup';
+import type { LicenseMatch } from './core/lookup';
 import { latestRelease } from './updates';
 import { byKey, entitledUntil, isRefusal, judgeDownload, judgeRelease, type Refusal } from './core/verdict';
 import { isVersion } from './versions';
@@ -36,23 +35,52 @@ export function createReleaseFinder(db: Db): FindRelease {
   );
 }
 
+/** By SHA-256; undefined: it is missing or cannot be read. */
+export type FindPackage = (sha256: string) => Promise<{ size: number } | undefined>;
+
+export interface DownloadFinders {
+  findRelease: FindRelease;
+  findPackage: FindPackage;
+}
+
+export interface DownloadDecision {
+  /** undefined: the package is sent */
+  refusal: Refusal | undefined;
+  /** what is sent, or would be if its package were there */
+  release: Release | undefined;
+  /** what is known of the licence, for the access log */
+  known: Pick<Refusal, 'license' | 'keyId'>;
+}
+
 /**
- * Decides a download (docs/contract.md, 8; order as in verdict.ts). The caller checks last that the file can be read.
+ * Decides a download with everything that can refuse it (docs/contract.md, 8): the licence, the release, and last its
+ * package.
  */
 export async function decideDownload(
-  known: Found | undefined,
-  findRelease: FindRelease,
+  found: LicenseMatch | undefined,
+  { findRelease, findPackage }: DownloadFinders,
   request: DownloadRequest,
   now: Date,
-): Promise<{ license: LicenseTerms; keyId: number; release: Release } | Refusal> {
-  const refusal = judgeDownload(known, request, now);
-  if (refusal !== undefined) return byKey(refusal, known);
-  const { license, key } = known as Found;
+): Promise<DownloadDecision> {
+  const refuse = (refusal: Refusal) => {
+    const known = byKey(refusal, found);
+    return { refusal: known, release: undefined, known };
+  };
+  const refusal = judgeDownload(found, request, now);
+  if (refusal !== undefined) return refuse(refusal);
+  const { license, key } = found as LicenseMatch;
   const { version } = request;
   // MySQL cannot compare the ASCII column with other characters.
   const isFindable = version === undefined || isVersion(version);
   const until = entitledUntil(license, now);
-  const found = isFindable ? await findRelease({ ...request, until }) : undefined;
-  const release = judgeRelease(license, found, now);
-  return isRefusal(release) ? byKey(release, known) : { license, keyId: key.rowId, release };
+  const release = judgeRelease(
+    license,
+    isFindable ? await findRelease({ ...request, until }) : undefined,
+    now,
+  );
+  if (isRefusal(release)) return refuse(release);
+  const known = { license, keyId: key.rowId };
+  // Refuse a truncated package: Joomla would unpack the part that is there.
+  const isMissing = (await findPackage(release.sha256))?.size !== release.fileSize;
+  return { refusal: isMissing ? { refused: 'FILE_NOT_FOUND', ...known } : undefined, release, known };
 }

@@ -42,7 +42,7 @@ export interface IssueRequest {
   count: number;
 }
 
-export interface Issued {
+export interface IssueResult {
   license: License;
   /** false: it was issued before, for the same reference */
   isNew: boolean;
@@ -65,7 +65,7 @@ export async function issueLicenses(
   actor: string,
   secret: Buffer | undefined,
   now: Date,
-): Promise<Issued[]> {
+): Promise<IssueResult[]> {
   const { reference } = request;
   if (reference !== undefined) {
     const earlier = await findLicenseByReference(db, reference);
@@ -80,7 +80,7 @@ export async function issueLicenses(
       const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
       const times = { expiresAt: endOf(request, plan, now), createdAt: now };
       const licenses = keys.map((key) => draftLicense(key, request, plan, times, secret));
-      const issued: Issued[] = [];
+      const issued: IssueResult[] = [];
       for (let i = 0; i < licenses.length; i += CHUNK) {
         const added = await insertIssued(trx, licenses.slice(i, i + CHUNK), actor);
         issued.push(...added.map((license, k) => ({ key: keys[i + k], license, isNew: true })));
@@ -114,10 +114,10 @@ export async function issueOrdered(
   actor: string,
   secret: Buffer | undefined,
   now: Date,
-): Promise<Issued[]> {
+): Promise<IssueResult[]> {
   const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
   const times = { expiresAt: request.expiresAt, createdAt: now };
-  const issued: Issued[] = [];
+  const issued: IssueResult[] = [];
   for (let i = 0; i < references.length; i += CHUNK) {
     const some = references.slice(i, i + CHUNK).map((reference) => ({ reference, key: generateKey() }));
     const drafts = some.map(({ reference, key }) =>
@@ -185,7 +185,7 @@ function asIssued(
   license: License,
   { key, planId, customer, issuedBy, ownOnly = false }: IssueRequest,
   secret: Buffer | undefined,
-): Issued {
+): IssueResult {
   const refusal = (why: string, facts?: RefusalFacts) =>
     new OperatorError(
       `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which ${why}`,

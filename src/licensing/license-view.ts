@@ -1,4 +1,4 @@
-import { countFree, type StoredActivation } from '../store/activations';
+import { countFreeActivations, type StoredActivation } from '../store/activations';
 import type { Plan, Product } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { listLatestEvents, type RecordedEvent } from '../store/events';
@@ -39,7 +39,7 @@ export function viewLicense(
       product: await requireProduct(trx, license.product.id),
       ...(await viewKeys(trx, license, { limit: keys })),
       sites: await searchSitePage(trx, id, undefined, { limit: sites }),
-      freeSites: (await countFree(trx, [id])).get(id) ?? 0,
+      freeSites: (await countFreeActivations(trx, [id])).get(id) ?? 0,
       events: await listLatestEvents(trx, id, { limit: events }),
     };
   });

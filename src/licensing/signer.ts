@@ -9,7 +9,7 @@ import {
   lastingClaims,
   tokenEnd,
   toSeconds,
-  type Answered,
+  type TokenSubject,
   type Claims,
   type LastingClaims,
 } from './token-claims';
@@ -49,12 +49,12 @@ export interface Signer {
    * @returns undefined: there is no key to sign with
    */
   signAnswer(
-    answered: Answered,
+    subject: TokenSubject,
     request: { keyDigest: string; nonce: string | undefined; now: Date },
   ): Promise<Token | undefined>;
   /** Signs a file of which the ledger has noted `file` as its time and end. @returns as `signAnswer` */
   signFile(
-    answered: Answered,
+    subject: TokenSubject,
     request: { keyDigest: string; file: { madeAt: Date; endsAt: Date } },
   ): Promise<Token | undefined>;
 }
@@ -104,20 +104,20 @@ export function createSigner(
   });
 
   async function signToken(
-    answered: Answered,
+    subject: TokenSubject,
     { keyDigest, nonce, type, at, days, endsAt }: TokenRequest,
   ): Promise<Token | undefined> {
     const { signing, noted } = await readKeys(0);
     if (signing === undefined) return undefined;
-    const { license, asked } = answered;
+    const { license, asked } = subject;
     const { revision, covered } = await coverageOf({
       licenseId: license.id,
       productId: license.product.id,
     });
-    const lasting = lastingClaims(answered, covered, issuer);
+    const lasting = lastingClaims(subject, covered, issuer);
     const what = JSON.stringify([
       ...[type, signing.kid, keyDigest, Math.floor(at.getTime() / MINUTE_MS), asked?.productId, revision],
-      ...[lasting, answered.keyEndsAt, type === FILE_TYPE && endsAt],
+      ...[lasting, subject.keyEndsAt, type === FILE_TYPE && endsAt],
     ]);
     const known = nonce === undefined ? remembered.get(what, at) : undefined;
     if (known !== undefined && known.expiresAt > at) return known;
@@ -138,16 +138,16 @@ export function createSigner(
     offlineDays,
     publicKeys: async () => acceptedKeys((await readKeys(0)).keys, now()).map(toJwk),
     canSign: async () => (await readKeys(0)).signing !== undefined,
-    signAnswer: (answered, { now: at, ...request }) =>
-      signToken(answered, {
+    signAnswer: (subject, { now: at, ...request }) =>
+      signToken(subject, {
         ...request,
         type: ANSWER_TYPE,
         at,
         days: tokenDays,
-        endsAt: tokenEnd(answered, at, tokenDays),
+        endsAt: tokenEnd(subject, at, tokenDays),
       }),
-    signFile: (answered, { keyDigest, file: { madeAt, endsAt } }) =>
-      signToken(answered, {
+    signFile: (subject, { keyDigest, file: { madeAt, endsAt } }) =>
+      signToken(subject, {
         keyDigest,
         nonce: undefined,
         type: FILE_TYPE,

@@ -69,20 +69,27 @@ export function mostFree(limit: number): number {
   return limit === 0 ? FREE_OF_UNLIMITED : FREE_FOR_EACH_SLOT * limit;
 }
 
+/** Where a new site is placed on a plan with free staging. */
+export interface Placement<Site> {
+  /** it takes no slot */
+  free: boolean;
+  /** the sites that give their slots back because their production site has come */
+  freed: Site[];
+}
+
 /**
- * How a new site is placed on a plan with free staging.
+ * Places a new site.
  *
  * @param site its registrable domain; null for a local one
  * @param holders the sites with slots of that registrable domain
  * @param room how many more may be free
- * @returns whether it takes no slot, and the holders that become free because their production site has come
  */
 export function placeSite<Site extends { identifier: string }>(
   identifier: string,
   site: string | null,
   holders: Site[],
   room: number,
-): { free: boolean; freed: Site[] } {
+): Placement<Site> {
   const isFree = (carried: boolean) => ({ free: carried && room > 0, freed: [] });
   if (site === null) return isFree(isLocalSite(identifier));
   if (isStagingName(identifier, site)) return isFree(holders.length > 0);

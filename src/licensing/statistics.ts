@@ -193,7 +193,7 @@ async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Prom
 }
 
 /** What a row adds to the sums. */
-interface Counted {
+interface SumEntry {
   /** null, or one that does not exist: the licence's product counts */
   productId: number | null;
   licenseId: number | null;
@@ -211,13 +211,13 @@ const KINDS: Record<string, SumKind> = {
 };
 
 /** An import also changes licences that were there. */
-function eventCount({ licenseId, at, action, isFirst, times }: UnsummedEvent): Counted[] {
+function eventCount({ licenseId, at, action, isFirst, times }: UnsummedEvent): SumEntry[] {
   const kind = action === 'import' && !isFirst ? undefined : KINDS[action];
   return kind === undefined ? [] : [{ productId: null, licenseId, at, kind, name: '', times }];
 }
 
 /** A check of a download (`check`) is neither a download nor a refusal. */
-function accessCount({ endpoint, outcome, version, ...row }: UnsummedAccess): Counted[] {
+function accessCount({ endpoint, outcome, version, ...row }: UnsummedAccess): SumEntry[] {
   if (endpoint === 'check') return [];
   if (outcome !== 'ok') return [{ ...row, kind: 'refused', name: outcome }];
   return endpoint === 'download' ? [{ ...row, kind: 'download', name: version ?? '' }] : [];

@@ -4,7 +4,7 @@ import type { LiveStatus } from './core/states';
 /** What a signed answer or file says (docs/signed-answers.md). Pure. */
 
 /** What an answer says of a licence. */
-export interface Answered {
+export interface TokenSubject {
   /** as its key sees it */
   license: LicenseTerms;
   /** when the key that the request came by ends; null: never */
@@ -41,7 +41,7 @@ const INVALID_MS = 3_600_000;
 
 /** When a token made at `from` ends: never after the licence or its key, while that is valid. */
 export function tokenEnd(
-  { license, keyEndsAt, valid }: Pick<Answered, 'license' | 'keyEndsAt' | 'valid'>,
+  { license, keyEndsAt, valid }: Pick<TokenSubject, 'license' | 'keyEndsAt' | 'valid'>,
   from: Date,
   days: number,
 ): Date {
@@ -56,7 +56,7 @@ export type LastingClaims = Omit<Claims, 'iat' | 'nbf' | 'exp' | 'jti' | 'nonce'
 
 /** @param covered the ids of all products that the licence covers */
 export function lastingClaims(
-  { license, status, valid, identifier, asked }: Answered,
+  { license, status, valid, identifier, asked }: TokenSubject,
   covered: number[],
   issuer: string,
 ): LastingClaims {

@@ -7,7 +7,7 @@ import type { Release } from '../store/releases';
 import { columnOf } from '../store/row-fields';
 import type { Token } from '../store/tokens';
 import type { CatalogueProduct } from './bundles';
-import type { Issued } from './issue';
+import type { IssueResult } from './issue';
 import type { AddedKey, LicenseKey } from './license-keys';
 import { jsonOf, type JsonOf } from './json';
 import { readMetadata } from './metadata';
@@ -125,7 +125,7 @@ export function signingKeyJson(
 }
 
 /** A licence as it is issued, the only view with its key. */
-export function issuedJson({ license, key }: Issued, now: Date) {
+export function issuedJson({ license, key }: IssueResult, now: Date) {
   return {
     id: license.id,
     license_key: key ?? null,

@@ -1,7 +1,7 @@
 import { findEmail, requireEmail } from '../licensing/customer-email';
 import { readCursor, isCursorId, toPage, type Page, type PageRequest } from '../licensing/cursors';
 import { noLicense } from '../licensing/find-or-refuse';
-import { issueLicenses, openKey, type Issued, type IssueRequest } from '../licensing/issue';
+import { issueLicenses, openKey, type IssueResult, type IssueRequest } from '../licensing/issue';
 import { findLicense, type License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import { isFinal, type LiveStatus } from '../licensing/core/states';
@@ -204,7 +204,7 @@ export function issueAndSend(
   db: Db,
   request: IssueRequest,
   { actor, secret, mailing, now }: SendContext & { actor: string },
-): Promise<Issued[]> {
+): Promise<IssueResult[]> {
   return inReadCommitted(db, async (trx) => {
     const issued = await issueLicenses(trx, request, actor, secret, now);
     for (const { license, isNew } of issued) if (isNew) await sendKey(trx, license, { mailing, secret, now });

@@ -4,7 +4,7 @@ import { changePlan, setCustomer, setLimit, setMetadata } from '../licensing/ame
 import { requireDuration } from '../licensing/durations';
 import { requireLabel } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-refuse';
-import { issueLicenses, MAX_ISSUED, type Issued, type IssueRequest } from '../licensing/issue';
+import { issueLicenses, MAX_ISSUED, type IssueResult, type IssueRequest } from '../licensing/issue';
 import { listLicensePage } from '../licensing/lists';
 import { changeState, moveEnd, renew, type Renewal } from '../licensing/lifecycle';
 import type { Transition } from '../licensing/core/states';
@@ -111,7 +111,7 @@ async function issue({ db, body, caller, now, settings }: Call<unknown, typeof I
   return { status: isRepeated ? 200 : 201, data: count === undefined ? (data[0] as (typeof data)[0]) : data };
 }
 
-function issuedView({ license, key }: Issued, now: Date) {
+function issuedView({ license, key }: IssueResult, now: Date) {
   return { ...licenseJson(license, now), license_key: key ?? null };
 }
 

@@ -139,7 +139,7 @@ const ran = {
   waiting: Type.Integer({ minimum: 0 }),
 };
 
-function nameOf({ path }: Pick<Call, 'path'>): string {
+function shopName({ path }: Pick<Call, 'path'>): string {
   return path.name ?? '';
 }
 
@@ -161,7 +161,7 @@ const contextOf = ({ context, settings: { keySecret } }: Call) => ({ ...context,
 
 function run(call: Call) {
   const { db, context, settings: of } = call;
-  return runWaiting(db, nameOf(call), { ...context, secret: of.keySecret, mailing: of.mailing });
+  return runWaiting(db, shopName(call), { ...context, secret: of.keySecret, mailing: of.mailing });
 }
 
 export const shopOperations = {
@@ -193,7 +193,7 @@ export const shopOperations = {
     },
   ),
   getShop: get('/shops/{name}', { summary: 'Read a shop', scope: 'write', data: Shop }, async (call) => ({
-    data: shopJson(await requireShop(call.db, nameOf(call))),
+    data: shopJson(await requireShop(call.db, shopName(call))),
   })),
   updateShop: patch(
     '/shops/{name}',
@@ -203,7 +203,7 @@ export const shopOperations = {
       data: Shop,
     },
     async (call) => ({
-      data: shopJson(await editShop(call.db, nameOf(call), readSettings(call.body), contextOf(call))),
+      data: shopJson(await editShop(call.db, shopName(call), readSettings(call.body), contextOf(call))),
     }),
   ),
   removeShop: remove(
@@ -211,14 +211,14 @@ export const shopOperations = {
     {
       summary: 'Remove a shop with its rules and map. Its orders and licences stay',
     },
-    (call) => removeShop(call.db, nameOf(call)),
+    (call) => removeShop(call.db, shopName(call)),
   ),
   listShopMap: list(
     '/shops/{name}/map',
     { summary: "List what a shop's articles mean", scope: 'write', query: exactly(Paging), data: Sku },
     async (call) => {
       const { limit, after } = pageOf(call.query);
-      const { name } = await requireShop(call.db, nameOf(call));
+      const { name } = await requireShop(call.db, shopName(call));
       const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
       const rows = await listSkus(call.db, name, { after: place, limit: limit + 1 });
       const { items, next } = toPage(rows, limit, ({ id }) => [id]);
@@ -252,14 +252,14 @@ export const shopOperations = {
     },
     async (call) => {
       const { sku, plan_id: planId, quantity = 'licenses' } = call.body;
-      const { entry, isNew } = await mapSku(call.db, nameOf(call), { sku, planId, quantity }, call);
+      const { entry, isNew } = await mapSku(call.db, shopName(call), { sku, planId, quantity }, call);
       return { status: isNew ? 201 : 200, data: skuJson(entry) };
     },
   ),
   unmapShopSku: remove(
     '/shops/{name}/map/{sku}',
     { summary: 'Let an article mean nothing from now on' },
-    (call) => unmapSku(call.db, nameOf(call), call.path.sku ?? ''),
+    (call) => unmapSku(call.db, shopName(call), call.path.sku ?? ''),
   ),
   listShopMessages: list(
     '/shops/{name}/messages',
@@ -273,7 +273,7 @@ export const shopOperations = {
     },
     async (call) => {
       const { limit, after } = pageOf(call.query);
-      const { name: shop } = await requireShop(call.db, nameOf(call));
+      const { name: shop } = await requireShop(call.db, shopName(call));
       const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
       const rows = await listMessages(call.db, { shop, result: call.query.result, before, limit: limit + 1 });
       const { items, next } = toPage(rows, limit, ({ id }) => [id]);
@@ -308,7 +308,7 @@ export const shopOperations = {
       hasDeadline: false,
     },
     async (call) => {
-      await requireShop(call.db, nameOf(call));
+      await requireShop(call.db, shopName(call));
       return { data: await run(call) };
     },
   ),

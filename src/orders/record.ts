@@ -394,11 +394,11 @@ async function settle(
   if (state !== order.state) await setOrder(trx, order.id, { state });
   order.state = state;
   if (event === undefined) return outcomes;
-  return event.linesJson === null ? outcomes : asNamed(event, outcomes);
+  return event.linesJson === null ? outcomes : inEventOrder(event, outcomes);
 }
 
 /** A line for each that the event names, in its order; one that was never paid has no row yet. */
-function asNamed(event: OrderEvent, outcomes: LineOutcome[]): LineOutcome[] {
+function inEventOrder(event: OrderEvent, outcomes: LineOutcome[]): LineOutcome[] {
   const stops = event.effect === 'suspend' || event.effect === 'cancel';
   const reason = whyIgnored(event) ?? (stops ? event.event : 'not_paid');
   return (JSON.parse(event.linesJson as string) as StoredLine[]).map(
@@ -433,7 +433,7 @@ async function reviseOutcome(
     const licenses = work.licenses.filter(({ lineId }) => lineId === line.id);
     const waits = event.event === 'upgraded' ? waitingUpgrades.has(event.identity) : licenses.length === 0;
     if (line.waitsFor !== null && waits) return { ...outcome, reason: line.waitsFor };
-    if (licenses.length > 0) return { ...outcome, ...doneLate(event.event as OrderEventName, line) };
+    if (licenses.length > 0) return { ...outcome, ...lateOutcome(event.event as OrderEventName, line) };
     const { by } = foldLine(
       events.flatMap((one) => concerning(one, line)),
       UNRESOLVED,
@@ -445,7 +445,7 @@ async function reviseOutcome(
 }
 
 /** What an event that waited did when its line ran. */
-function doneLate(event: OrderEventName, { renewsJson }: OrderLine): Outcome {
+function lateOutcome(event: OrderEventName, { renewsJson }: OrderLine): Outcome {
   if (event === 'paid') return { action: renewsJson === null ? 'issued' : 'renewed', reason: null };
   if (event === 'renewed') return { action: 'renewed', reason: null };
   if (event === 'upgraded') return { action: 'plan_changed', reason: null };

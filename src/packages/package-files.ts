@@ -4,6 +4,8 @@ import { chmod, mkdir, open, readdir, rename, rm, stat, type FileHandle } from '
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CodedError } from '../errors';
+import { createBatches, eachOnce } from '../licensing/core/batches';
+import type { FindPackage } from '../licensing/download';
 import { toStorageError } from './file-faults';
 
 /** Packages are named by their SHA-256: equal bytes share a file, and a published version can never change. */
@@ -52,6 +54,16 @@ export async function statPackage(dir: string, sha256: string): Promise<Stats | 
   } catch {
     return undefined;
   }
+}
+
+/** Calls made at the same time share a look at the file. */
+export function createPackageFinder(dir: string): FindPackage {
+  return createBatches(
+    eachOnce(
+      (sha256: string) => sha256,
+      (sha256) => statPackage(dir, sha256),
+    ),
+  );
 }
 
 /** Compares a package's content with its name; undefined when it is missing or not readable. */

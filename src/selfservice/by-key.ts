@@ -1,17 +1,17 @@
 import { joomlaEntries, readCatalogue } from '../licensing/bundles';
+import { decideDownload } from '../licensing/download';
 import { canonicalKey, keyDigest as digestOf } from '../licensing/core/keys';
 import type { Licensing } from '../licensing/core/licensing';
 import { lookUp } from '../licensing/core/lookup';
 import type { RefusalCode } from '../licensing/core/verdict';
-import { createPackageFinder, decideWithPackage } from '../packages/decided-downloads';
-import { packagePath } from '../packages/package-files';
+import { createPackageFinder, packagePath } from '../packages/package-files';
 import type { Db } from '../store/database';
 import { findKeyByDigest } from '../store/license-keys';
 import { findLicense } from '../store/licenses';
 import { listPublishedReleases, type Release } from '../store/releases';
 import { inSnapshot } from '../store/transaction';
 import { hasKeyEnded, standingOf, type LicenseStanding } from './standing';
-import { coveredBy, createDecider, offerProduct, type OfferedProduct } from './versions';
+import { coveredBy, findersAmong, offerProduct, type OfferedProduct } from './versions';
 
 /**
  * What the customer's page shows to whoever has a key (docs/customers.md): no site, no e-mail, no order, no
@@ -73,16 +73,14 @@ export async function readByKey(
   if (read === undefined) return undefined;
   const { found, covered, entries, key, founds, releases } = read;
   if (hasKeyEnded(found, now)) return { endedAt: found.key.endsAt as Date };
-  const decide = createDecider(releases, packagesDir, now);
+  const finders = findersAmong(releases, packagesDir);
   const products = await Promise.all(
     covered.map((product, i) =>
-      offerProduct(
-        founds[i] ?? found,
-        product,
-        releases,
-        decide,
-        product.id === allOf ? undefined : VERSIONS_SHOWN,
-      ),
+      offerProduct(founds[i] ?? found, product, releases, {
+        finders,
+        now,
+        most: product.id === allOf ? undefined : VERSIONS_SHOWN,
+      }),
     ),
   );
   const { product, plan } = found.license;
@@ -154,7 +152,7 @@ interface MyDownload {
  *
  * @returns undefined when the licence is not the opener's; a refusal is logged already
  */
-export async function decideMyDownload(
+export async function openMyDownload(
   { db, lookUp, findRelease, now, accessLog }: Licensing,
   packagesDir: string,
   opener: Opener,
@@ -168,7 +166,7 @@ export async function decideMyDownload(
   if (found && found.license.id !== opener.licenseId) return undefined;
   const finders = { findRelease, findPackage: createPackageFinder(packagesDir) };
   const request = { productId, version, identifierGiven: false };
-  const { refusal, release, known } = await decideWithPackage(found, finders, request, at);
+  const { refusal, release, known } = await decideDownload(found, finders, request, at);
   const keyHint = found && (await findKeyByDigest(db, keyDigest))?.keyHint;
   const record = (outcome: RefusalCode | 'ok') =>
     accessLog.record({

@@ -1,7 +1,8 @@
 import { readCatalogue } from '../licensing/bundles';
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
 import { spellings } from '../licensing/core/identifiers';
-import { lookUp, type Found } from '../licensing/core/lookup';
+import { lookUp, type LicenseMatch } from '../licensing/core/lookup';
+import { decideDownload, type DownloadFinders } from '../licensing/download';
 import { isSealedWith } from '../licensing/sealing';
 import {
   listNewestActivations,
@@ -18,7 +19,7 @@ import { listPublishedReleases } from '../store/releases';
 import { inSnapshot } from '../store/transaction';
 import { findRemovals, removalsOf, type Removals } from './removals';
 import { endsSoon, isFine, standingOf, SOON_MS, type LicenseStanding } from './standing';
-import { coveredBy, createDecider, type Decide } from './versions';
+import { coveredBy, findersAmong } from './versions';
 
 /** What the customer's page shows to whoever came by a link sent to the customer's address (docs/customers.md). */
 export interface MyLicense extends LicenseStanding {
@@ -124,12 +125,12 @@ export async function readByMail(
     };
   });
   const { founds, keys, slots, sites, plans, removed, total, next, more } = read;
-  const decide = createDecider(read.releases, packagesDir, now);
+  const finders = findersAmong(read.releases, packagesDir);
   const licenses: MyLicense[] = [];
   let first = 0;
   for (const [i, license] of read.licenses.entries()) {
     const covered = read.covered[i] ?? [];
-    const ofLicense = founds.slice(first, (first += covered.length)) as Found[];
+    const ofLicense = founds.slice(first, (first += covered.length)) as LicenseMatch[];
     const { id, plan, product, reference, attention, standing } = license;
     const { newest = [], total = 0 } = sites.get(id) ?? {};
     licenses.push({
@@ -146,7 +147,7 @@ export async function readByMail(
         .sort((a, b) => Number(b.isMain) - Number(a.isMain)),
       sites: { newest: newest.map(toMySite), total },
       removals: removalsOf(plans.get(plan.id)?.selfServiceMoves ?? 0, removed.get(id) ?? []),
-      downloads: await findDownloads(ofLicense, covered, decide),
+      downloads: await findDownloads(ofLicense, covered, finders, now),
       renewUrl: covered[0]?.renewUrl ?? null,
       supportUrl: covered[0]?.supportUrl ?? null,
     });
@@ -161,19 +162,21 @@ async function withStanding(trx: Transaction, licenses: License[], now: Date): P
   const wanted = licenses.map(({ keyDigest, product }) => ({ keyDigest, productId: product.id }));
   const founds = wanted.length === 0 ? [] : await lookUp(trx, wanted);
   return licenses.map((license, i) => {
-    const standing = standingOf(founds[i] as Found, now);
+    const standing = standingOf(founds[i] as LicenseMatch, now);
     return { ...license, standing, attention: attentionTo(standing, now) };
   });
 }
 
 async function findDownloads(
-  founds: Found[],
+  founds: LicenseMatch[],
   covered: { id: number; name: string }[],
-  decide: Decide,
+  finders: DownloadFinders,
+  now: Date,
 ): Promise<MyLicense['downloads']> {
   const decided = await Promise.all(
     covered.map(async ({ id: productId, name: product }, i) => {
-      const { refusal, release } = await decide(founds[i] as Found, productId, undefined);
+      const request = { productId, version: undefined, identifierGiven: false };
+      const { refusal, release } = await decideDownload(founds[i], finders, request, now);
       return refusal || !release ? [] : [{ productId, product, version: release.version }];
     }),
   );

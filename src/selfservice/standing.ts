@@ -1,4 +1,4 @@
-import type { Found } from '../licensing/core/lookup';
+import type { LicenseMatch } from '../licensing/core/lookup';
 import { liveStatus, type LiveStatus } from '../licensing/core/states';
 import { asShown, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/core/verdict';
 
@@ -27,7 +27,7 @@ export interface LicenseStanding {
 }
 
 /** @param found by a key that has not ended */
-export function standingOf(found: Found, now: Date): LicenseStanding {
+export function standingOf(found: LicenseMatch, now: Date): LicenseStanding {
   const { license } = found;
   const status = liveStatus(license, now);
   const { activationLimit: limit, activationsUsed: used } = asShown(found);
@@ -39,7 +39,7 @@ export function standingOf(found: Found, now: Date): LicenseStanding {
   };
 }
 
-function readStanding(found: Found, status: LiveStatus, now: Date): Entitlement {
+function readStanding(found: LicenseMatch, status: LiveStatus, now: Date): Entitlement {
   const { license } = found;
   if (status === 'suspended') return { code: 'SUSPENDED' };
   if (status === 'expired') {
@@ -68,7 +68,7 @@ export function endsSoon(standing: Entitlement, now: Date): boolean {
 }
 
 /** Clients are told of an ended key that it is unknown. */
-export function hasKeyEnded(found: Found, now: Date): boolean {
+export function hasKeyEnded(found: LicenseMatch, now: Date): boolean {
   return judgeDownload(found, { identifierGiven: false }, now)?.refused === 'LICENSE_NOT_FOUND';
 }
 

@@ -1,9 +1,9 @@
 import { includedIn, type Catalogue, type CatalogueProduct } from '../licensing/bundles';
-import type { FindRelease } from '../licensing/download';
-import type { Found } from '../licensing/core/lookup';
+import { decideDownload, type DownloadFinders, type FindRelease } from '../licensing/download';
+import type { LicenseMatch } from '../licensing/core/lookup';
 import { latestOf } from '../licensing/updates';
 import type { RefusalCode } from '../licensing/core/verdict';
-import { createPackageFinder, decideWithPackage, type DecidedDownload } from '../packages/decided-downloads';
+import { createPackageFinder } from '../packages/package-files';
 import type { Release } from '../store/releases';
 
 export interface OfferedVersion {
@@ -35,14 +35,8 @@ export function coveredBy(catalogue: Catalogue, productId: number): CataloguePro
   return own === undefined ? [] : [own, ...includedIn(catalogue, productId)];
 }
 
-export type Decide = (
-  found: Found,
-  productId: number,
-  version: string | undefined,
-) => Promise<DecidedDownload>;
-
-/** Decides downloads as the API does, but from releases that were read already. @param releases the highest first */
-export function createDecider(releases: Release[], packagesDir: string, now: Date): Decide {
+/** To decide downloads as the API does, but from releases that were read already. @param releases the highest first */
+export function findersAmong(releases: Release[], packagesDir: string): DownloadFinders {
   const findRelease: FindRelease = ({ productId, version, until }) => {
     const published = releases.filter((one) => one.productId === productId);
     if (version !== undefined) return Promise.resolve(published.find((one) => one.version === version));
@@ -50,27 +44,26 @@ export function createDecider(releases: Release[], packagesDir: string, now: Dat
     const latest = (some: Release[]) => latestOf(some, (one) => one.version);
     return Promise.resolve((byThen && latest(byThen)) ?? latest(published));
   };
-  const finders = { findRelease, findPackage: createPackageFinder(packagesDir) };
-  return (found, productId, version) =>
-    decideWithPackage(found, finders, { productId, version, identifierGiven: false }, now);
+  return { findRelease, findPackage: createPackageFinder(packagesDir) };
 }
 
-/** @param found looked up with this product @param most versions of a product; undefined: all */
+/** @param found looked up with this product @param options.most versions of a product; undefined: all */
 export async function offerProduct(
-  found: Found,
+  found: LicenseMatch,
   product: CatalogueProduct,
   releases: Release[],
-  decide: Decide,
-  most: number | undefined,
+  { finders, now, most }: { finders: DownloadFinders; now: Date; most: number | undefined },
 ): Promise<OfferedProduct> {
   const { id, name, renewUrl, supportUrl } = product;
   const own = releases.filter(({ productId }) => productId === id);
-  const given = await decide(found, id, undefined);
+  const decide = (version: string | undefined) =>
+    decideDownload(found, finders, { productId: id, version, identifierGiven: false }, now);
+  const given = await decide(undefined);
   const latest = given.refusal === undefined ? (given.release?.version ?? null) : null;
   const shown = own.filter(({ version }, i) => most === undefined || i < most || version === latest);
   const versions = await Promise.all(
     shown.map(async ({ version, publishedAt, fileSize, changelog }): Promise<OfferedVersion> => {
-      const { refusal } = await decide(found, id, version);
+      const { refusal } = await decide(version);
       const code = refusal?.refused ?? null;
       return { version, releasedAt: publishedAt, size: fileSize, changelog, code };
     }),

@@ -222,7 +222,10 @@ export async function findActivationsOfSites(db: Db, pairs: SitePair[]): Promise
 }
 
 /** The number of activations without a slot, by licence id. For licences that are locked. */
-export async function countFree(trx: Transaction, licenseIds: number[]): Promise<Map<number, number>> {
+export async function countFreeActivations(
+  trx: Transaction,
+  licenseIds: number[],
+): Promise<Map<number, number>> {
   if (licenseIds.length === 0) return new Map();
   const rows = await rawRows<{ license_id: number; n: number }>(
     trx,

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { ConfigError } from '../errors';
 import type { DatabaseSettings } from './database';
-import { nameOf } from './nodes';
+import { serverName } from './nodes';
 import { readTls, type ServerLocation, type TlsPart, type TlsSettings } from './tls';
 
 const TLS_PARAMETERS: Record<TlsPart, string> = {
@@ -77,7 +77,7 @@ function refuseUnusableHosts(hosts: ServerLocation[], socketPath: string | null)
     throw new ConfigError(
       'LICENSING_DATABASE_URL: socketPath leads to one server. Leave it out, or name one host.',
     );
-  if (new Set(hosts.map(nameOf)).size < hosts.length)
+  if (new Set(hosts.map(serverName)).size < hosts.length)
     throw new ConfigError('LICENSING_DATABASE_URL names a host twice. Write each server once.');
 }
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { CodedError } from '../errors';
 import type { DatabaseSettings } from './database';
 import { locationsOf, type MysqlSettings } from './mysql';
-import { nameOf } from './nodes';
+import { serverName } from './nodes';
 import { codeOf, driverReason, isLockConflict, isUnavailable, type DriverError } from './errors';
 
 /** What is wrong, as the end of a sentence, and what to do about it. */
@@ -22,7 +22,7 @@ export function describeDatabase(settings: DatabaseSettings, as = 'as', at = 'at
 }
 
 function addressesOf(settings: MysqlSettings): string {
-  return locationsOf(settings).map(nameOf).join(', ');
+  return locationsOf(settings).map(serverName).join(', ');
 }
 
 /** `source`: LICENSING_DATABASE_URL or a configuration.php. @returns undefined for an error about something else */

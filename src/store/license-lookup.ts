@@ -9,7 +9,7 @@ export interface Terms {
   license: LicenseTerms;
   key: KeyTerms;
   /** by identifier */
-  activations: Map<string, FoundActivation>;
+  activations: Map<string, ActivationTerms>;
 }
 
 /** A text as an identifier of each activation type; undefined where it is not valid for that type. */
@@ -29,7 +29,7 @@ export interface KeyTerms {
 }
 
 /** All but the identifier is undefined unless details were requested. */
-export interface FoundActivation {
+export interface ActivationTerms {
   name?: string | null | undefined;
   /** null: the main key */
   keyId?: number | null | undefined;
@@ -67,31 +67,78 @@ interface TermsRow {
   held_until?: string | null;
 }
 
+/** The spellings of the wanted identifiers, by digest of a key. */
+type Wanted = ReadonlyMap<string, SpelledIdentifier[]>;
+
 /**
  * Finds licences and wanted identifiers by digest in one statement: a second one could see an activation that the first
- * one's counter lacks. Without details, activations come from the index alone. The join order is fixed, because the
- * server's statistics may date from when the tables were empty.
+ * one's counter lacks. Nearly all requests come by main keys, which have no terms of their own to read; licences found by
+ * other keys are read again with these.
  *
- * @param anyKey reads the terms of other keys than main keys; by default, licences found by such a key are read again
+ * @param details reads all of the activations; without, they come from the index alone
  */
 export async function findTerms(
   db: Db,
-  wanted: Map<string, SpelledIdentifier[]>,
-  { details, anyKey = false }: { details: boolean; anyKey?: boolean },
+  wanted: Wanted,
+  { details }: { details: boolean },
 ): Promise<Map<string, Terms>> {
+  const rows = await readTerms(db, wanted, { details, keyTerms: false });
+  const terms = toTerms(rows);
+  const byOtherKeys = new Set(rows.flatMap((row) => (row.main_key_id === null ? row.key_digest : [])));
+  if (byOtherKeys.size === 0) return terms;
+  const others = new Map([...byOtherKeys].map((digest) => [digest, wanted.get(digest) ?? []]));
+  const ofOthers = toTerms(await readTerms(db, others, { details, keyTerms: true }));
+  return new Map([...terms, ...ofOthers]);
+}
+
+/** SQL text with the values of its question marks. */
+interface Sql {
+  text: string;
+  bindings: (string | null)[];
+}
+
+function joinSql(parts: Sql[], separator: string): Sql {
+  return {
+    text: parts.map(({ text }) => text).join(separator),
+    bindings: parts.flatMap(({ bindings }) => bindings),
+  };
+}
+
+/** A row for each wanted identifier that is activated, and one for a licence without any. */
+function readTerms(
+  db: Db,
+  wanted: Wanted,
+  columns: { details: boolean; keyTerms: boolean },
+): Promise<TermsRow[]> {
+  const all = [...wanted];
+  const withOneAtMost = all.filter(([, spelled]) => spelled.length <= 1);
+  const selects = all
+    .filter(([, spelled]) => spelled.length > 1)
+    .map(([digest, spelled]) => selectTerms(db, [digest], isAnySpelling(spelled), columns));
+  if (withOneAtMost.length > 0) {
+    const digests = withOneAtMost.map(([digest]) => digest);
+    selects.unshift(selectTerms(db, digests, isIdentifierOf(withOneAtMost), columns));
+  }
+  const { text, bindings } = joinSql(selects, ' UNION ALL ');
+  return rawRows(db, text, bindings, { prepared: all.length === 1 && withOneAtMost.length === 1 });
+}
+
+/** The join order is fixed, because the server's statistics may date from when the tables were empty. */
+function selectTerms(
+  db: Db,
+  digests: string[],
+  isWanted: Sql,
+  { details, keyTerms }: { details: boolean; keyTerms: boolean },
+): Sql {
   const activations = table(db, 'activations');
-  // Nearly all requests come by main keys, which have no terms of their own to read.
-  const keyColumns = anyKey
+  const keyColumns = keyTerms
     ? `l.main_key_id, COALESCE(k.replaced_by, k.id) AS key_id, k.id AS sent_key_id, k.ends_at AS key_ends_at,
             k.activation_limit AS key_limit,
             (SELECT COUNT(*) FROM ${activations} u${forceIndex(db, 'activations', 'key_id', 'free')}
               WHERE u.key_id = COALESCE(k.replaced_by, k.id) AND u.free = 0) AS key_used`
     : 'CASE WHEN k.id = l.main_key_id THEN k.id END AS main_key_id';
-  // In the order of the SQL text: the condition's bindings before the digests of its SELECT.
-  const bindings: (string | null)[] = [];
-  const select = (digests: string[], isWantedIdentifier: string): string => {
-    bindings.push(...digests);
-    return `SELECT k.key_digest, ${keyColumns},
+  return {
+    text: `SELECT k.key_digest, ${keyColumns},
             l.id, l.status, l.activation_limit, l.activations_used, l.expires_at,
             l.plan_id, p.name AS plan_name, p.activation_type, p.after_expiry, p.free_staging, p.product_id, r.name AS product_name,
             a.identifier${details ? ', a.name AS activation_name, a.key_id AS activation_key_id, a.free, a.site, a.held_until' : ''}
@@ -100,70 +147,59 @@ export async function findTerms(
        ${orderedJoin(db)} ${table(db, 'plans')} p${forceIndex(db, 'plans')} ON p.id = l.plan_id
        ${orderedJoin(db)} ${table(db, 'products')} r${forceIndex(db, 'products')} ON r.id = p.product_id
        LEFT JOIN ${activations} a${forceIndex(db, 'activations', ...licenseIndex('activations'))}
-              ON a.license_id = l.id AND a.identifier ${isWantedIdentifier}
-      WHERE k.key_digest ${isOneOf(digests.length)}`;
+              ON a.license_id = l.id AND a.identifier ${isWanted.text}
+      WHERE k.key_digest ${isOneOf(digests.length)}`,
+    bindings: [...isWanted.bindings, ...digests],
   };
-  const digests = [...wanted.keys()];
-  const selects: string[] = [];
-  const withOneAtMost = digests.filter((digest) => (wanted.get(digest) ?? []).length <= 1);
-  if (withOneAtMost.length > 0)
-    selects.push(select(withOneAtMost, `= ${identifierByDigest(withOneAtMost, wanted, bindings)}`));
-  // The plan's activation type is still unknown: look for every spelling; the caller picks one.
-  for (const digest of digests) {
-    const spelled = wanted.get(digest) ?? [];
-    if (spelled.length <= 1) continue;
-    const texts = [...new Set(spelled.flatMap((one) => Object.values(one)))].filter(
-      (text) => text !== undefined,
-    );
-    bindings.push(...texts);
-    selects.push(select([digest], texts.length === 0 ? 'IS NULL' : `IN (${placeholders(texts.length)})`));
-  }
-  const prepared = digests.length === 1 && withOneAtMost.length === 1;
-  const rows = await rawRows<TermsRow>(db, selects.join(' UNION ALL '), bindings, { prepared });
-  const terms = new Map<string, Terms>();
-  const byOtherKeys = new Map<string, SpelledIdentifier[]>();
-  for (const row of rows) {
-    const digest = row.key_digest;
-    if (row.main_key_id === null) {
-      byOtherKeys.set(digest, wanted.get(digest) ?? []);
-      continue;
-    }
-    const known = terms.get(digest) ?? {
-      license: toLicenseTerms(row),
-      key: toKeyTerms(row, row.main_key_id),
-      activations: new Map<string, FoundActivation>(),
-    };
-    terms.set(digest, known);
-    if (row.identifier !== null) known.activations.set(row.identifier, toFoundActivation(row));
-  }
-  if (byOtherKeys.size === 0) return terms;
-  return new Map([...terms, ...(await findTerms(db, byOtherKeys, { details, anyKey: true }))]);
+}
+
+/** The plan's activation type is still unknown: look for every spelling; the caller picks one. */
+function isAnySpelling(spelled: SpelledIdentifier[]): Sql {
+  const all = spelled.flatMap((one) => Object.values(one)).filter((text) => text !== undefined);
+  const bindings = [...new Set(all)];
+  return { text: bindings.length === 0 ? 'IS NULL' : `IN (${placeholders(bindings.length)})`, bindings };
 }
 
 /** Picks the wanted identifier by digest and plan type. A single digest or spelling needs no CASE. */
-function identifierByDigest(
-  digests: string[],
-  wanted: Map<string, SpelledIdentifier[]>,
-  bindings: (string | null)[],
-): string {
-  const byType = (digest: string): string => {
-    const [spelled = {}] = wanted.get(digest) ?? [];
-    const texts = Object.values(spelled);
-    const [first] = texts;
-    if (texts.every((text) => text === first)) {
-      bindings.push(first ?? null);
-      return '?';
-    }
-    for (const [type, text] of Object.entries(spelled)) bindings.push(type, text ?? null);
-    return `CASE p.activation_type ${'WHEN ? THEN ? '.repeat(texts.length)}END`;
+function isIdentifierOf(wanted: [digest: string, spelled: SpelledIdentifier[]][]): Sql {
+  if (wanted.length === 1) {
+    const { text, bindings } = byPlanType(wanted[0]?.[1][0] ?? {});
+    return { text: `= ${text}`, bindings };
+  }
+  let cases = '';
+  const bindings: Sql['bindings'] = [];
+  for (const [digest, [spelled = {}]] of wanted) {
+    const choice = byPlanType(spelled);
+    cases += ` WHEN ? THEN ${choice.text}`;
+    bindings.push(digest, ...choice.bindings);
+  }
+  return { text: `= CASE k.key_digest${cases} END`, bindings };
+}
+
+function byPlanType(spelled: SpelledIdentifier): Sql {
+  const texts = Object.values(spelled);
+  const [first] = texts;
+  if (texts.every((text) => text === first)) return { text: '?', bindings: [first ?? null] };
+  return {
+    text: `CASE p.activation_type ${'WHEN ? THEN ? '.repeat(texts.length)}END`,
+    bindings: Object.entries(spelled).flatMap(([type, text]) => [type, text ?? null]),
   };
-  const [only = ''] = digests;
-  if (digests.length === 1) return byType(only);
-  const cases = digests.map((digest) => {
-    bindings.push(digest);
-    return `WHEN ? THEN ${byType(digest)}`;
-  });
-  return `CASE k.key_digest ${cases.join(' ')} END`;
+}
+
+function toTerms(rows: TermsRow[]): Map<string, Terms> {
+  const terms = new Map<string, Terms>();
+  for (const row of rows) {
+    const { key_digest: digest, main_key_id: mainKeyId, identifier } = row;
+    if (mainKeyId === null) continue;
+    const known = terms.get(digest) ?? {
+      license: toLicenseTerms(row),
+      key: toKeyTerms(row, mainKeyId),
+      activations: new Map<string, ActivationTerms>(),
+    };
+    terms.set(digest, known);
+    if (identifier !== null) known.activations.set(identifier, toActivationTerms(row));
+  }
+  return terms;
 }
 
 function toLicenseTerms(row: TermsRow): LicenseTerms {
@@ -200,13 +236,13 @@ function toKeyTerms(row: TermsRow, mainKeyId: number): KeyTerms {
   };
 }
 
-function toFoundActivation({
+function toActivationTerms({
   activation_name: name,
   activation_key_id: keyId,
   free,
   site,
   held_until: held,
-}: TermsRow): FoundActivation {
+}: TermsRow): ActivationTerms {
   if (free === undefined) return {};
   return { name, keyId, free: free !== 0, site, heldUntil: held ? fromSqlTime(held) : null };
 }

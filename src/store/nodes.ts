@@ -80,7 +80,7 @@ export function openNodes(
 ): Nodes {
   const nodes = locations.map((location): Node => {
     const unseen = { obstacle: undefined, readySince: undefined, clusterSize: undefined, misses: 0 };
-    return { location, name: nameOf(location), ...unseen };
+    return { location, name: serverName(location), ...unseen };
   });
   const first = nodes[0] as Node;
   let inUse: Node | undefined;
@@ -198,7 +198,7 @@ export function openNodes(
 }
 
 /** `10.0.0.11:3306` */
-export function nameOf({ host, port, socketPath }: ServerLocation): string {
+export function serverName({ host, port, socketPath }: ServerLocation): string {
   return socketPath ?? `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 

@@ -66,7 +66,11 @@ function invalidRequest({ endpoint, productId }: LoggedAccess, license: License 
 }
 
 function endedKey(access: LoggedAccess, license: License, known: PresentState): Cause {
-  return ofOther(access, known, endedKeyCause(known.keys.get(access.keyId ?? 0), license, known.now));
+  return withoutOthersAction(
+    access,
+    known,
+    endedKeyCause(known.keys.get(access.keyId ?? 0), license, known.now),
+  );
 }
 
 function unknownKey(access: LoggedAccess, known: PresentState): Cause {
@@ -79,11 +83,11 @@ function unknownKey(access: LoggedAccess, known: PresentState): Cause {
     candidates[0]?.by === 'key' ? 'key_asked_about' : end,
     known,
   );
-  return ofOther(access, known, found);
+  return withoutOthersAction(access, known, found);
 }
 
 /** What mends another licence does not help the licence asked about. */
-function ofOther(access: LoggedAccess, known: PresentState, found: Cause): Cause {
+function withoutOthersAction(access: LoggedAccess, known: PresentState, found: Cause): Cause {
   return hasAnotherKey(access, known) ? { ...found, action: null } : found;
 }
 

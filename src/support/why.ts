@@ -1,11 +1,11 @@
 import { includedIn, readCatalogue } from '../licensing/bundles';
 import { createReleaseFinder, decideDownload } from '../licensing/download';
 import { canonicalKey } from '../licensing/core/keys';
-import { lookUp, type Found } from '../licensing/core/lookup';
+import { lookUp, type LicenseMatch } from '../licensing/core/lookup';
 import { OperatorError } from '../licensing/operator-error';
 import { liveStatus } from '../licensing/core/states';
 import { isRefusal, judgeNewSite, type Refusal } from '../licensing/core/verdict';
-import { statPackage } from '../packages/package-files';
+import { createPackageFinder } from '../packages/package-files';
 import type { Db } from '../store/database';
 import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
@@ -169,17 +169,20 @@ async function judgeNow(
 /** The version that an update would get now. Of a bundle without a version of its own: one of what it includes. */
 async function judgeUpdate(
   db: Db,
-  found: Found | undefined,
+  found: LicenseMatch | undefined,
   { product }: License,
   { now, packagesDir }: { now: Date; packagesDir: string },
 ): Promise<Release | Refusal> {
-  const findRelease = createReleaseFinder(db);
+  const finders = { findRelease: createReleaseFinder(db), findPackage: createPackageFinder(packagesDir) };
   const decide = async (productId: number): Promise<Release | Refusal> => {
-    const wanted = { productId, identifierGiven: false, version: undefined };
-    const decision = await decideDownload(found && { ...found, covered: true }, findRelease, wanted, now);
-    if (isRefusal(decision)) return decision;
-    const stats = await statPackage(packagesDir, decision.release.sha256);
-    return stats?.size === decision.release.fileSize ? decision.release : { refused: 'FILE_NOT_FOUND' };
+    const request = { productId, identifierGiven: false, version: undefined };
+    const { refusal, release } = await decideDownload(
+      found && { ...found, covered: true },
+      finders,
+      request,
+      now,
+    );
+    return refusal ?? (release as Release);
   };
   const own = await decide(product.id);
   if (!isRefusal(own) || own.refused !== 'DOWNLOAD_NOT_FOUND') return own;

@@ -278,7 +278,7 @@ function refused(field: string, message: string): OperatorError {
 }
 
 /** A receiver's name for people: its description, otherwise its host, because the path may be a secret. */
-export function nameOf({ url, description }: Pick<WebhookRow, 'url' | 'description'>): string {
+export function receiverName({ url, description }: Pick<WebhookRow, 'url' | 'description'>): string {
   return description ?? new URL(url).host;
 }
 

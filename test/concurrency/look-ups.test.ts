@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { ACTIVATION_TYPES, normalizeIdentifier, spellings } from '../../src/licensing/core/identifiers';
-import { lookUp, type Found } from '../../src/licensing/core/lookup';
+import { lookUp, type LicenseMatch } from '../../src/licensing/core/lookup';
 import { keyDigest } from '../../src/licensing/core/keys';
 import {
   BACKENDS,
@@ -73,7 +73,7 @@ describe.each(BACKENDS)('look-ups of a batch on %s', (_, settings) => {
   afterAll(() => service.stop());
 
   it('find for each request what it would find alone, in every order', async () => {
-    const alone: (Found | undefined)[] = [];
+    const alone: (LicenseMatch | undefined)[] = [];
     for (const one of requests) alone.push(...(await lookUp(service.db, [one])));
     const activated = alone.flatMap((found) => found?.activation ?? []);
     expect(activated).toHaveLength(4 * 3);

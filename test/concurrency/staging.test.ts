@@ -65,13 +65,6 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     ]);
   });
 
-  it('takes slots for all of them while the plan does not say otherwise', async () => {
-    await issue(2, false);
-    expect(await activate('example.com')).toBe(1);
-    expect(await activate('staging.example.com')).toBe(2);
-    expect(await activate('localhost')).toBe('ACTIVATION_LIMIT_REACHED');
-  });
-
   it('gives back the slots of staging sites that came first, before the limit is judged', async () => {
     await issue(2);
     expect(await activate('staging.example.com')).toBe(1);
@@ -92,13 +85,6 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
       'activate example.com',
     ]);
     expect(await activate('third.example.net')).toBe('ACTIVATION_LIMIT_REACHED');
-  });
-
-  it('changes nothing when the production site finds no slot all the same', async () => {
-    await issue(1);
-    await activate('other.example.org');
-    expect(await activate('example.com')).toBe('ACTIVATION_LIMIT_REACHED');
-    expect(await sites()).toEqual(['other.example.org']);
   });
 
   it('removes staging sites together with the last site that has a slot, whatever the plan says by then', async () => {

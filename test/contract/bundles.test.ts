@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
+import { readCatalogue } from '../../src/licensing/bundles';
 import { addProduct, editProduct, removeProduct } from '../../src/licensing/catalogue';
 import { table } from '../../src/store/database';
 import { giveRelease } from '../support/packages';
@@ -142,61 +143,13 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     expect(await download(license, 43, '&identifier=other.example')).toBe('ACTIVATION_NOT_FOUND');
   });
 
-  describe('the order of refusals', () => {
-    let license: TestLicense;
-    const change = (changes: Body) =>
-      service.db(table(service.db, 'licenses')).where({ id: license.id }).update(changes);
-    const code = async (body: Body) => (await activate(license, body)).answer.error?.code;
-    beforeEach(async () => {
-      license = await issue(42);
+  it('refuses an unknown key before the product, and a malformed product before the key', async () => {
+    const unknown = { license_key: 'UNKNOWN-KEY', identifier: 'shop.example' };
+    expect(await post('activate', { ...unknown, product_id: 42 })).toMatchObject({
+      answer: { error: { code: 'LICENSE_NOT_FOUND' } },
     });
-
-    it.each(['suspended', 'revoked', 'cancelled'])('%s before the product', async (status) => {
-      await change({ status, expires_at: '2020-01-01 00:00:00' });
-      expect(await code({ product_id: 43 })).toBe('LICENSE_INACTIVE');
-      expect(await download(license, 43)).toBe('LICENSE_INACTIVE');
-      expect(await validate(license, { product_id: 43 })).toMatchObject({
-        valid: false,
-        status,
-        product_covered: false,
-      });
-      expect(await validate(license, { product_id: 42 })).toMatchObject({
-        valid: false,
-        status,
-        product_covered: true,
-      });
-    });
-
-    it('expired before the product', async () => {
-      await change({ expires_at: '2020-01-01 00:00:00' });
-      expect(await code({ product_id: 43 })).toBe('LICENSE_EXPIRED');
-      expect(await download(license, 43)).toBe('LICENSE_EXPIRED');
-      expect(await validate(license, { product_id: 43 })).toMatchObject({
-        valid: false,
-        status: 'expired',
-        product_covered: false,
-      });
-    });
-
-    it('the product before the identifier, the activation and the limit', async () => {
-      expect(await code({ product_id: 43, identifier: 'not a domain' })).toBe('PRODUCT_MISMATCH');
-      expect(await code({ product_id: 42, identifier: 'not a domain' })).toBe('INVALID_REQUEST');
-      for (const identifier of ['one.example', 'two.example'])
-        expect((await activate(license, { identifier })).status).toBe(200);
-      expect(await code({ product_id: 43, identifier: 'one.example' })).toBe('PRODUCT_MISMATCH');
-      expect(await code({ product_id: 43, identifier: 'three.example' })).toBe('PRODUCT_MISMATCH');
-      expect(await code({ product_id: 42, identifier: 'three.example' })).toBe('ACTIVATION_LIMIT_REACHED');
-      expect(await download(license, 43, '&identifier=three.example')).toBe('PRODUCT_MISMATCH');
-    });
-
-    it('the key before the product, and the shape before the key', async () => {
-      const unknown = { license_key: 'UNKNOWN-KEY', identifier: 'shop.example' };
-      expect(await post('activate', { ...unknown, product_id: 42 })).toMatchObject({
-        answer: { error: { code: 'LICENSE_NOT_FOUND' } },
-      });
-      expect(await post('activate', { ...unknown, product_id: 'x' })).toMatchObject({
-        answer: { error: { code: 'INVALID_REQUEST' } },
-      });
+    expect(await post('activate', { ...unknown, product_id: 'x' })).toMatchObject({
+      answer: { error: { code: 'INVALID_REQUEST' } },
     });
   });
 
@@ -274,8 +227,10 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     const license = await issue(47);
     const until = Date.now() + 2_000;
     const answers = new Set<unknown>();
+    // On a busy machine, until each answer has been seen.
+    const goesOn = () => Date.now() < until || (answers.size < 8 && Date.now() < until + 60_000);
     const ask = async () => {
-      while (Date.now() < until) {
+      while (goesOn()) {
         answers.add(`download ${await download(license, 46)}`);
         answers.add(`activate ${(await activate(license, { product_id: 46 })).status}`);
         answers.add(`valid ${String((await validate(license, { product_id: 46 }))?.valid)}`);
@@ -285,7 +240,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
       }
     };
     const change = async () => {
-      while (Date.now() < until)
+      while (goesOn())
         for (const includes of [[43, 46], [43], 'all'] as const) {
           await editProduct(service.db, 47, { includes: includes === 'all' ? includes : [...includes] });
           await sleep(20);
@@ -313,22 +268,13 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
       expect((await includes(44, [43, 42, 43])).includes).toEqual([42, 43]);
     });
 
-    it.each([
-      ['itself', 46, [46], { code: 'INVALID_REQUEST', field: 'includes' }],
-      ['itself among others', 44, [42, 44], { code: 'INVALID_REQUEST', field: 'includes' }],
-      ['an unknown product', 44, [42, 99], { code: 'INVALID_REQUEST', field: 'includes' }],
-      ['a product that lists others', 46, [44], { code: 'CONFLICT', field: 'includes' }],
-      ['a product that includes all', 46, [45], { code: 'CONFLICT', field: 'includes' }],
-      ['others, when it is included', 42, [46], { code: 'CONFLICT', field: 'includes' }],
-      ['all, when it is included', 42, 'all' as const, { code: 'CONFLICT', field: 'includes' }],
-    ])('not %s', async (_, id, wanted, refusal) => {
-      const before = await service
-        .db(table(service.db, 'product_includes'))
-        .orderBy(['product_id', 'included_id']);
-      await expect(includes(id, wanted)).rejects.toMatchObject(refusal);
-      expect(
-        await service.db(table(service.db, 'product_includes')).orderBy(['product_id', 'included_id']),
-      ).toEqual(before);
+    it('a list that is refused leaves the one before', async () => {
+      await expect(includes(44, [42, 99])).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+        field: 'includes',
+      });
+      await expect(includes(44, [45])).rejects.toMatchObject({ code: 'CONFLICT', field: 'includes' });
+      expect((await readCatalogue(service.db)).get(44)?.includes).toEqual([42, 43]);
     });
 
     it('a new product is refused as a whole', async () => {

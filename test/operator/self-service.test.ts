@@ -11,7 +11,7 @@ import { changeState } from '../../src/licensing/lifecycle';
 import { issueLicenses } from '../../src/licensing/issue';
 import { packagePath } from '../../src/packages/package-files';
 import { withdrawRelease } from '../../src/packages/releases';
-import { decideMyDownload, findByTypedKey, readByKey, type KeyView } from '../../src/selfservice/by-key';
+import { openMyDownload, findByTypedKey, readByKey, type KeyView } from '../../src/selfservice/by-key';
 import {
   findMySite,
   listMySites,
@@ -333,7 +333,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         const opener = { by: 'key', licenseId: license.id, keyDigest: keyDigest(license.key) } as const;
         const wanted = { productId, version };
         const browser = { ...client, userAgent: `Browser/${i}` };
-        const download = await decideMyDownload(licensing, service.packagesDir, opener, wanted, browser);
+        const download = await openMyDownload(licensing, service.packagesDir, opener, wanted, browser);
         if (outcome === 'ok') {
           if (!download || 'refused' in download) throw new Error('It was refused.');
           expect(download.path).toBe(packagePath(service.packagesDir, download.release.sha256));
@@ -354,7 +354,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       const { id: licenseId } = await issue(STUDIO);
       const wanted = { productId: 42, version: undefined };
       const decide = (email: string) =>
-        decideMyDownload(licensing, service.packagesDir, { by: 'mail', email, licenseId }, wanted, client);
+        openMyDownload(licensing, service.packagesDir, { by: 'mail', email, licenseId }, wanted, client);
       expect(await decide(STUDIO)).toMatchObject({ release: { version: '2.1.0' } });
       expect(await decide(OTHER)).toBeUndefined();
     });

@@ -2,7 +2,7 @@ import type { Db } from '../../store/database';
 import type { License } from '../../store/licenses';
 import { findActivation } from '../../store/activations';
 import { createLedger } from './ledger';
-import type { Activated } from './slot-changes';
+import type { SlotAnswer } from './slot-changes';
 import type { ChangeContext } from '../lifecycle';
 import { OperatorError } from '../operator-error';
 import { isRefusal } from './verdict';
@@ -18,7 +18,7 @@ export async function addActivation(
   { id, keyDigest, plan }: License,
   { identifier, name }: { identifier: string; name?: string | undefined },
   { actor, now }: ChangeContext,
-): Promise<Activated> {
+): Promise<SlotAnswer> {
   const added = await createLedger(db).override({ keyDigest, identifier, name, actor, now });
   if (!isRefusal(added)) return added;
   if (added.refused === 'INVALID_REQUEST')
@@ -37,7 +37,7 @@ export async function removeActivation(
   { id, keyDigest }: License,
   identifier: string,
   { actor, now }: ChangeContext,
-): Promise<Activated> {
+): Promise<SlotAnswer> {
   const removed = await createLedger(db).deactivate({ keyDigest, identifier, actor, now, evenHeld: true });
   if (isRefusal(removed))
     throw new OperatorError(`That identifier is not activated on licence ${id}.`, {

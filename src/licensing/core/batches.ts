@@ -17,22 +17,24 @@ const DEFAULTS: BatchOptions = { maxItems: 200, maxWaiting: 5_000 };
 /** A statement for fewer items costs about as much. */
 const LEAST_HALF = 16;
 
+/** The answer to an item, or a promise of one, for which the next batch does not wait. */
+export type Reply<Answer> = Answer | Promise<Answer>;
+
 /** Too many items wait: a quick refusal is better than an answer that comes too late. */
 export function busy(): CodedError {
   return new CodedError('BUSY', 'Too many requests are waiting for the database.');
 }
 
 /**
- * @param work answers in the order of the items. The next batch does not wait for an answer that is a promise. If
- * `work` throws, the whole batch fails.
+ * @param work replies in the order of the items. If it throws, the whole batch fails.
  */
 export function createBatches<Item, Answer>(
-  work: (items: Item[]) => Promise<(Answer | Promise<Answer>)[]>,
+  work: (items: Item[]) => Promise<Reply<Answer>[]>,
   { maxItems, maxWaiting }: BatchOptions = DEFAULTS,
 ): (item: Item) => Promise<Answer> {
   const waiting: {
     item: Item;
-    resolve: (answer: Answer | Promise<Answer>) => void;
+    resolve: (reply: Reply<Answer>) => void;
     reject: (error: unknown) => void;
   }[] = [];
   let working = false;
@@ -49,13 +51,12 @@ export function createBatches<Item, Answer>(
     while (waiting.length > 0) {
       const batch = takeBatch();
       try {
-        const answers = await work(batch.map(({ item }) => item));
-        const answer = () =>
-          batch.forEach(({ resolve }, i) => resolve(answers[i] as Answer | Promise<Answer>));
+        const replies = await work(batch.map(({ item }) => item));
+        const answer = () => batch.forEach(({ resolve }, i) => resolve(replies[i] as Reply<Answer>));
         if (waiting.length > 0) {
           // Send the next batch first, so that the database works meanwhile. Until these are awaited, a rejected
           // promise without a handler would end the process.
-          for (const one of answers) if (one instanceof Promise) one.catch(() => undefined);
+          for (const one of replies) if (one instanceof Promise) one.catch(() => undefined);
           setImmediate(answer);
         } else answer();
       } catch (error) {
@@ -90,9 +91,9 @@ export function eachOnce<Item, Answer>(
     const answers = new Map<string, Promise<Answer>>();
     return Promise.all(
       items.map((item) => {
-        const known = answers.get(name(item)) ?? lookUp(item);
-        answers.set(name(item), known);
-        return known;
+        const answer = answers.get(name(item)) ?? lookUp(item);
+        answers.set(name(item), answer);
+        return answer;
       }),
     );
   };

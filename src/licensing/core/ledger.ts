@@ -1,5 +1,5 @@
 import {
-  countFree,
+  countFreeActivations,
   deleteActivations,
   findActivationsOfSites,
   insertActivations,
@@ -15,15 +15,14 @@ import { inTransaction, tryTransaction } from '../../store/transaction';
 import { createBatches } from './batches';
 import type { RecordChanges } from '../client-history';
 import { createLanes } from './lanes';
-import { lookUp, type Found, type Named } from './lookup';
+import { lookUp, type LicenseMatch, type LicenseQuery } from './lookup';
 import {
   concernedSites,
   judgeClaims,
   JUDGES,
   unchanged,
-  type Activated,
   type Claim,
-  type Outcome,
+  type SlotAnswer,
   type SlotChanges,
   type Verb,
 } from './slot-changes';
@@ -37,13 +36,13 @@ import { announceEvents } from '../webhook-events';
  */
 export interface Ledger {
   /** Takes a slot for an identifier (docs/contract.md, 6.2). An identifier activated already succeeds and takes none. */
-  activate(claim: Claim): Promise<Activated | Refusal>;
+  activate(claim: Claim): Promise<SlotAnswer | Refusal>;
   /** Frees an identifier's slot (docs/contract.md, 6.7). */
-  deactivate(claim: Claim): Promise<Activated | Refusal>;
+  deactivate(claim: Claim): Promise<SlotAnswer | Refusal>;
   /** Holds an activated identifier for a file that counts `days`; a hold only grows. @returns with `file` */
-  hold(claim: Claim & { days: number }): Promise<Activated | Refusal>;
+  hold(claim: Claim & { days: number }): Promise<SlotAnswer | Refusal>;
   /** Activates for the operator: in every state, and above the limit too. */
-  override(claim: Claim): Promise<Activated | Refusal>;
+  override(claim: Claim): Promise<SlotAnswer | Refusal>;
   /** Counts validate calls. @returns promises for the licences not counted yet, which their callers must await */
   count(checks: Check[]): Promise<Map<number, Promise<unknown>>>;
 }
@@ -65,7 +64,9 @@ const LANES_SHARE = 0.4;
  */
 export function createLedger(
   db: Db,
-  find: (request: Named) => Promise<Found | undefined> = createBatches((requests) => lookUp(db, requests)),
+  find: (request: LicenseQuery) => Promise<LicenseMatch | undefined> = createBatches((requests) =>
+    lookUp(db, requests),
+  ),
   recordChanges: RecordChanges = insertEvents,
   clock?: () => Date,
 ): Ledger {
@@ -74,12 +75,12 @@ export function createLedger(
   const lanes = createLanes(lanesAtOnce, (items: (Entry | Check)[]) =>
     inTransaction(db, async (trx) => {
       await lockLicenses(trx, idsOf(items));
-      const outcomes = await writeNow(trx, items.filter(isEntry));
+      const answers = await writeNow(trx, items.filter(isEntry));
       await recordChecks(trx, mergeChecks(items.filter(isCheck)));
-      return items.map((item) => outcomes.get(item));
+      return items.map((item) => answers.get(item));
     }),
   );
-  const waitFor = (entry: Entry) => lanes.submit(entry.licenseId, entry) as Promise<Outcome>;
+  const claimInLane = (entry: Entry) => lanes.submit(entry.licenseId, entry) as Promise<SlotAnswer | Refusal>;
 
   const writeTogether = createBatches(async (entries: Entry[]) => {
     const tried = await tryTransaction(db, async (trx) => {
@@ -93,27 +94,31 @@ export function createLedger(
     if ('failure' in tried && isUnavailable(tried.failure) && !isLockConflict(tried.failure))
       throw tried.failure;
     // One licence may have caused the failure; retry each in its lane so that the others do not share it.
-    const outcomes = 'failure' in tried ? new Map<unknown, Outcome>() : tried.result;
-    return entries.map((entry) => outcomes.get(entry) ?? waitFor(entry));
+    const answers = 'failure' in tried ? undefined : tried.result;
+    return entries.map((entry) => answers?.get(entry) ?? claimInLane(entry));
   });
 
-  async function claim(verb: Verb, request: Claim): Promise<Outcome> {
+  async function claim(verb: Verb, request: Claim): Promise<SlotAnswer | Refusal> {
     // A call that changes nothing is answered without a lock.
     const found = await find(request);
     const refusal = JUDGES[verb](found, request.now);
     if (refusal !== undefined) return byKey(refusal, found);
-    const known = found as Found;
-    const outcome = unchanged(verb, request, known);
-    if (outcome !== undefined) return outcome;
-    const entry = { ...request, verb, licenseId: known.license.id };
-    return lanes.has(entry.licenseId) ? waitFor(entry) : writeTogether(entry);
+    const match = found as LicenseMatch;
+    const same = unchanged(verb, request, match);
+    if (same !== undefined) return same;
+    const entry = { ...request, verb, licenseId: match.license.id };
+    return lanes.has(entry.licenseId) ? claimInLane(entry) : writeTogether(entry);
   }
 
   /** In performance.now() time; until then, batches first ask which rows are free. */
   let askUntil = -Infinity;
 
-  /** Asking which rows are free costs three round trips: only for a while after a lock wait (docs/decisions, 0011). */
-  async function countFree(checks: Check[]): Promise<Set<number>> {
+  /**
+   * Counts the licences whose rows nobody else holds. Asking which these are costs three round trips: only for a while
+   * after a lock wait (docs/decisions, 0011).
+   * @returns the licences that are counted
+   */
+  async function countUnlocked(checks: Check[]): Promise<Set<number>> {
     const ids = idsOf(checks);
     if (performance.now() > askUntil)
       try {
@@ -147,16 +152,14 @@ export function createLedger(
 
     async count(checks) {
       const merged = mergeChecks(checks);
-      const waiting = merged.filter(({ licenseId }) => lanes.has(licenseId));
-      const together = merged.filter(({ licenseId }) => !lanes.has(licenseId));
-      const counted = await countFree(together);
-      waiting.push(...together.filter(({ licenseId }) => !counted.has(licenseId)));
+      const counted = await countUnlocked(merged.filter(({ licenseId }) => !lanes.has(licenseId)));
+      const uncounted = merged.filter(({ licenseId }) => !counted.has(licenseId));
       return new Map(
-        waiting.map((check) => {
-          const counted = lanes.submit(check.licenseId, check);
+        uncounted.map((check) => {
+          const inLane = lanes.submit(check.licenseId, check);
           // The callers get a failure; if their batch fails first, nobody awaits it, and that must not end the process.
-          counted.catch(() => undefined);
-          return [check.licenseId, counted];
+          inLane.catch(() => undefined);
+          return [check.licenseId, inLane];
         }),
       );
     },
@@ -195,36 +198,36 @@ async function write(
   entries: Entry[],
   recordChanges: RecordChanges,
   now?: Date,
-): Promise<Map<unknown, Outcome>> {
+): Promise<Map<unknown, SlotAnswer | Refusal>> {
   if (entries.length === 0) return new Map();
   const found = await lookUp(trx, entries, { details: true });
   const claims = entries.map((entry, i) => ({ claim: now ? { ...entry, now } : entry, found: found[i] }));
   const withStaging = claims.flatMap(({ found }) =>
     found?.license.plan.freeStaging ? found.license.id : [],
   );
-  const { outcomes, changes } = judgeClaims(claims, {
+  const { answers, changes } = judgeClaims(claims, {
     neighbours: await findActivationsOfSites(trx, concernedSites(claims)),
-    free: await countFree(trx, [...new Set(withStaging)]),
+    free: await countFreeActivations(trx, [...new Set(withStaging)]),
   });
   await store(trx, changes);
   if (changes.events.length > 0) {
     await recordChanges(trx, changes.events);
     await announceEvents(trx, changes.events);
   }
-  return new Map(entries.map((entry, i) => [entry, outcomes[i] as Outcome]));
+  return new Map(entries.map((entry, i) => [entry, answers[i] as SlotAnswer | Refusal]));
 }
 
 /**
  * Removes stored activations in the caller's own transaction, which holds the licence's lock.
  * @param evenHeld the operator's: those too that are held
- * @returns the outcomes, in the order of the identifiers
+ * @returns the answers, in the order of the identifiers
  */
 export async function removeActivations(
   trx: Transaction,
   { id: licenseId, keyDigest }: { id: number; keyDigest: string },
   identifiers: string[],
   { actor, now, evenHeld }: { actor: string; now: Date; evenHeld: boolean },
-): Promise<Outcome[]> {
+): Promise<(SlotAnswer | Refusal)[]> {
   const entries = identifiers.map((identifier): Entry => ({
     verb: 'deactivate',
     licenseId,
@@ -235,10 +238,10 @@ export async function removeActivations(
     actor,
     now,
   }));
-  const outcomes: Outcome[] = [];
+  const answers: (SlotAnswer | Refusal)[] = [];
   for (let i = 0; i < entries.length; i += REMOVED_AT_ONCE)
-    outcomes.push(...(await write(trx, entries.slice(i, i + REMOVED_AT_ONCE), insertEvents)).values());
-  return outcomes;
+    answers.push(...(await write(trx, entries.slice(i, i + REMOVED_AT_ONCE), insertEvents)).values());
+  return answers;
 }
 
 async function store(

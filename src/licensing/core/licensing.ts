@@ -6,7 +6,7 @@ import { createReleaseFinder, type FindRelease } from '../download';
 import { createBatches } from './batches';
 import { createLedger, type Ledger } from './ledger';
 import { createSigner, NO_SIGNING, type Signer, type SigningSettings } from '../signer';
-import { lookUp, type Found, type Named } from './lookup';
+import { lookUp, type LicenseMatch, type LicenseQuery } from './lookup';
 import { createLatestUpdate, rememberBriefly, type Update } from '../updates';
 import { createValidator, type ValidateRequest } from './validate';
 import type { Refusal, Validation } from './verdict';
@@ -17,7 +17,7 @@ export interface Licensing {
   db: Db;
   now: () => Date;
   ledger: Ledger;
-  lookUp: (request: Named) => Promise<Found | undefined>;
+  lookUp: (request: LicenseQuery) => Promise<LicenseMatch | undefined>;
   /** answers and counts one validate call; simultaneous calls share their statements */
   validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
   findRelease: FindRelease;
@@ -38,7 +38,7 @@ export function createLicensing(
   onAccessLogError: (error: unknown, lost: number) => void,
   signing: SigningSettings & { onFault?: (reason: string) => void } = NO_SIGNING,
 ): Licensing {
-  const find = createBatches((requests: Named[]) => lookUp(db, requests));
+  const find = createBatches((requests: LicenseQuery[]) => lookUp(db, requests));
   const ledger = createLedger(db, find, createClientHistory(), now);
   return {
     db,

@@ -1,11 +1,11 @@
 import type { Db } from '../../store/database';
 import type { LicenseTerms } from '../../store/licenses';
 import { findIncluded } from '../../store/bundles';
-import { findTerms, type FoundActivation, type KeyTerms, type Terms } from '../../store/license-lookup';
+import { findTerms, type ActivationTerms, type KeyTerms, type Terms } from '../../store/license-lookup';
 import { isKey } from './keys';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
 
-export interface Named {
+export interface LicenseQuery {
   keyDigest: string;
   /** the canonical key, where the caller has it; a key pasted as the identifier is refused */
   key?: string | undefined;
@@ -19,23 +19,23 @@ export interface Named {
   productId?: number | undefined;
 }
 
-export interface Found {
+export interface LicenseMatch {
   license: LicenseTerms;
   key: KeyTerms;
   /** normalised for the plan's activation type; undefined when missing or invalid */
   identifier: string | undefined;
   /** the activation of that identifier; undefined when it is not activated */
-  activation: FoundActivation | undefined;
+  activation: ActivationTerms | undefined;
   /** whether it covers the product that was asked for; undefined when none was */
   covered?: boolean | undefined;
-  /** how the ledger would place the identifier; undefined until it holds the lock, or when slots are all there is */
-  placing?: Placing | undefined;
+  /** what the identifier takes where staging sites are free; undefined until the ledger holds the lock */
+  cost?: SlotCost | undefined;
   /** until when it is held, or a site that would go with it; undefined: it is not, or the ledger has not looked yet */
   heldUntil?: Date | undefined;
 }
 
 /** What the activation of an identifier takes (staging-sites.ts). */
-export interface Placing {
+export interface SlotCost {
   /** no slot */
   free: boolean;
   /** slots of staging sites that become free with it */
@@ -46,70 +46,74 @@ export interface Placing {
 
 /**
  * Reads licences and activations in one statement, so that all answers are of the same moment. Reads details by default
- * when a request has a label.
- * @returns in the order of the requests; undefined where the key is unknown
+ * when a query has a label.
+ * @returns in the order of the queries; undefined where the key is unknown
  */
 export async function lookUp(
   db: Db,
-  requests: Named[],
-  { details = requests.some(({ name }) => name !== undefined) } = {},
-): Promise<(Found | undefined)[]> {
-  const spelled = requests.map(({ identifier, key, isStored }) => {
-    if (identifier === undefined || (key !== undefined && isKey(identifier, key))) return undefined;
-    return isStored ? asStored(identifier) : spellings(identifier);
-  });
+  queries: LicenseQuery[],
+  { details = queries.some(({ name }) => name !== undefined) } = {},
+): Promise<(LicenseMatch | undefined)[]> {
+  const spelled = queries.map(spellingsOf);
+  const terms = await findTerms(db, wantedBy(queries, spelled), { details });
+  const { own, asked } = productsToCompare(queries, terms);
+  const included = own.length === 0 ? undefined : await findIncluded(db, own, asked);
+  return queries.map((query, i) => matchOf(query, spelled[i], terms.get(query.keyDigest), included));
+}
+
+/** The identifier of a query, as each activation type spells it; undefined: it has none, or the key in its place. */
+export function spellingsOf({ identifier, key, isStored }: LicenseQuery): Spellings | undefined {
+  if (identifier === undefined || (key !== undefined && isKey(identifier, key))) return undefined;
+  if (!isStored) return spellings(identifier);
+  return { domain: identifier, device: identifier, seat: identifier, instance: identifier };
+}
+
+/** What is wanted of each key, an identifier that was sent several times once. */
+export function wantedBy(
+  queries: LicenseQuery[],
+  spelled: (Spellings | undefined)[],
+): Map<string, Spellings[]> {
   const wanted = new Map<string, Map<string, Spellings>>();
-  requests.forEach(({ keyDigest, identifier }, i) => {
+  queries.forEach(({ keyDigest, identifier }, i) => {
     const ofKey = wanted.get(keyDigest) ?? new Map<string, Spellings>();
     wanted.set(keyDigest, ofKey);
     if (spelled[i] !== undefined) ofKey.set(identifier as string, spelled[i]);
   });
-  const terms = await findTerms(
-    db,
-    new Map([...wanted].map(([digest, ofKey]) => [digest, [...ofKey.values()]])),
-    { details },
-  );
-  const covers = requests.some(({ productId }) => productId !== undefined)
-    ? await readCoverage(db, requests, terms)
-    : () => undefined;
-  return requests.map(({ keyDigest, productId }, i): Found | undefined => {
-    const known = terms.get(keyDigest);
-    if (known === undefined) return undefined;
-    const { license, key, activations } = known;
-    const identifier = spelled[i]?.[license.plan.activationType as ActivationType];
-    return {
-      license,
-      key,
-      identifier,
-      activation: identifier === undefined ? undefined : activations.get(identifier),
-      covered: productId === undefined ? undefined : covers(known, productId),
-    };
-  });
+  return new Map([...wanted].map(([digest, ofKey]) => [digest, [...ofKey.values()]]));
 }
 
-function asStored(identifier: string): Spellings {
-  return { domain: identifier, device: identifier, seat: identifier, instance: identifier };
+/** The products of licences, and those asked for that are other products: only a bundle covers these. */
+export function productsToCompare(
+  queries: LicenseQuery[],
+  terms: ReadonlyMap<string, Terms>,
+): { own: number[]; asked: number[] } {
+  const products = { own: new Set<number>(), asked: new Set<number>() };
+  for (const { keyDigest, productId } of queries) {
+    const own = productId === undefined ? undefined : terms.get(keyDigest)?.license.product.id;
+    if (productId === undefined || own === undefined || own === productId) continue;
+    products.own.add(own);
+    products.asked.add(productId);
+  }
+  return { own: [...products.own], asked: [...products.asked] };
 }
 
-/** Looks up what bundles include, for products other than the licence's own. */
-async function readCoverage(
-  db: Db,
-  requests: Named[],
-  terms: Map<string, Terms>,
-): Promise<(terms: Terms, productId: number) => boolean> {
-  const others = requests.flatMap(({ keyDigest, productId }) => {
-    const own = terms.get(keyDigest)?.license.product.id;
-    return own !== undefined && productId !== undefined && productId !== own ? { own, productId } : [];
-  });
-  const distinct = (ids: number[]) => [...new Set(ids)];
-  const included =
-    others.length === 0
-      ? undefined
-      : await findIncluded(
-          db,
-          distinct(others.map(({ own }) => own)),
-          distinct(others.map(({ productId }) => productId)),
-        );
-  return ({ license: { product } }, productId) =>
-    productId === product.id || (included?.get(product.id)?.has(productId) ?? false);
+/** @param included the products that bundles include, by bundle */
+export function matchOf(
+  { productId }: LicenseQuery,
+  spelled: Spellings | undefined,
+  terms: Terms | undefined,
+  included?: ReadonlyMap<number, ReadonlySet<number>>,
+): LicenseMatch | undefined {
+  if (terms === undefined) return undefined;
+  const { license, key, activations } = terms;
+  const { plan, product } = license;
+  const identifier = spelled?.[plan.activationType as ActivationType];
+  const covers = (id: number) => id === product.id || (included?.get(product.id)?.has(id) ?? false);
+  return {
+    license,
+    key,
+    identifier,
+    activation: identifier === undefined ? undefined : activations.get(identifier),
+    covered: productId === undefined ? undefined : covers(productId),
+  };
 }

@@ -1,9 +1,9 @@
-import { activationKey, type Activation, type SitePair } from '../../store/activations';
+import type { Activation, SitePair } from '../../store/activations';
 import type { EventAction, LicenseEvent } from '../../store/events';
-import type { FoundActivation } from '../../store/license-lookup';
+import type { ActivationTerms } from '../../store/license-lookup';
 import type { LicenseTerms } from '../../store/licenses';
-import type { Found, Named, Placing } from './lookup';
-import { mostFree, placeSite, siteOf } from '../staging-sites';
+import type { LicenseMatch, LicenseQuery, SlotCost } from './lookup';
+import { mostFree, placeSite, siteOf, type Placement } from '../staging-sites';
 import { formatTimestampOrNull } from '../timestamps';
 import { tokenEnd } from '../token-claims';
 import {
@@ -20,7 +20,7 @@ import {
 
 export type Verb = 'activate' | 'deactivate' | 'override' | 'hold';
 
-export interface Claim extends Named {
+export interface Claim extends LicenseQuery {
   identifier: string;
   /** the client's address; undefined for the operator */
   ip?: string;
@@ -32,7 +32,8 @@ export interface Claim extends Named {
   days?: number;
 }
 
-export interface Activated {
+/** The answer to a claim that was carried out. */
+export interface SlotAnswer {
   license: LicenseTerms;
   /** normalised */
   identifier: string;
@@ -43,10 +44,13 @@ export interface Activated {
   /** when the key that it came by ends; null: never */
   keyEndsAt: Date | null;
   /** of the file for which it is held */
-  file?: { madeAt: Date; endsAt: Date };
+  file?: FileTimes;
 }
 
-export type Outcome = Activated | Refusal;
+interface FileTimes {
+  madeAt: Date;
+  endsAt: Date;
+}
 
 type Pair = Pick<Activation, 'licenseId' | 'identifier'>;
 
@@ -69,37 +73,36 @@ export interface SlotChanges {
 }
 
 /** The guards of each verb. @returns undefined when the claim may be carried out */
-export const JUDGES: Record<Verb, (found: Found | undefined, now: Date) => Refusal | undefined> = {
+export const JUDGES: Record<Verb, (found: LicenseMatch | undefined, now: Date) => Refusal | undefined> = {
   activate: judgeActivation,
   deactivate: judgeDeactivation,
   override: judgeOverride,
   hold: judgeFile,
 };
 
-/** The outcome of a claim that passed its guards and changes nothing; undefined when it changes something. */
-export function unchanged(verb: Verb, { name }: Claim, found: Found): Activated | undefined {
+/** The answer to a claim that passed its guards and changes nothing; undefined when it changes something. */
+export function unchanged(verb: Verb, { name }: Claim, found: LicenseMatch): SlotAnswer | undefined {
   const { activation } = found;
   if (verb === 'deactivate' || verb === 'hold' || activation === undefined) return undefined;
-  return name === undefined || name === activation.name ? toActivated(found) : undefined;
+  return name === undefined || name === activation.name ? toAnswer(found) : undefined;
 }
 
-/** @param taken slots that the claim takes of the licence and of its key; negative: gives back */
-function toActivated(found: Found, taken = { ofLicense: 0, ofKey: 0 }): Activated {
-  const license = asShown(found);
-  const moved = found.key.limit === undefined ? taken.ofLicense : taken.ofKey;
+/** @param after the licence and key after the claim; by default, it changed no slots */
+function toAnswer(found: LicenseMatch, after: Pick<LicenseMatch, 'license' | 'key'> = found): SlotAnswer {
   return {
-    license,
+    license: asShown(found),
     // The guards refuse a request without a valid identifier.
     identifier: found.identifier as string,
-    activationsUsed: Math.max(0, license.activationsUsed + moved),
+    activationsUsed: asShown(after).activationsUsed,
     repeated: found.activation !== undefined,
     keyEndsAt: found.key.endsAt,
   };
 }
 
+/** A claim with what was looked up for it, details included. */
 export interface FoundClaim {
   claim: Claim & { verb: Verb };
-  found: Found | undefined;
+  found: LicenseMatch | undefined;
 }
 
 /** The registrable domains with sites that the claims may free, or remove together with the site that carries them. */
@@ -116,218 +119,138 @@ export function concernedSites(claims: FoundClaim[]): SitePair[] {
 }
 
 /** What is stored around the claims. */
-export interface Surroundings {
+export interface Neighbourhood {
   /** the activations of the concerned sites */
   neighbours: Activation[];
   /** the number of activations without a slot, by licence id */
   free: Map<number, number>;
 }
 
-/** An identifier of a licence: whether and how it is activated, as stored and as the batch leaves it. */
-interface Place extends Pair {
-  stored: FoundActivation | undefined;
-  current: (FoundActivation & { added?: Pick<Activation, 'ip' | 'activatedAt'> }) | undefined;
-}
-
 /**
  * Judges each claim on the state that the earlier ones leave.
- * @param claims with what was looked up for each, details included, under the locks of all the licences
- * @returns the outcomes, in the order of the claims
+ * @param claims looked up under the locks of all the licences
+ * @returns the answers, in the order of the claims
  */
 export function judgeClaims(
   claims: FoundClaim[],
-  { neighbours, free: storedFree }: Surroundings,
-): { outcomes: Outcome[]; changes: SlotChanges } {
-  const slots = new Map<number, number>();
-  const slotsOfKeys = new Map<number | null, number>();
-  const free = new Map(storedFree);
-  const places = new Map<string, Place>();
-  const unbounded = new Set<number>();
-  const events: LicenseEvent[] = [];
-  for (const activation of neighbours) placeOf(activation, activation);
+  stored: Neighbourhood,
+): { answers: (SlotAnswer | Refusal)[]; changes: SlotChanges } {
+  const batch: Batch = { stored, licenses: new Map(), events: [] };
+  const answers = claims.map((claim) => judgeClaim(batch, claim));
+  return { answers, changes: changesOf(batch) };
+}
 
-  const outcomes = claims.map(({ claim, found }): Outcome => {
-    const place =
-      found?.identifier === undefined
-        ? undefined
-        : placeOf({ licenseId: found.license.id, identifier: found.identifier }, found.activation);
-    const now = found && asItStands(found, place);
-    const placing = now && place && placingOf(now, place);
-    const heldUntil =
-      claim.verb === 'deactivate' && !claim.evenHeld && place ? latestHold(goingWith(place)) : undefined;
-    const refusal = JUDGES[claim.verb](
-      now && { ...now, placing: placing && countsOf(placing, now), heldUntil },
-      claim.now,
-    );
-    return refusal ? byKey(refusal, found) : carryOut(claim, now as Found, place as Place, placing);
-  });
+/** The state of a batch: what the claims so far have changed. */
+interface Batch {
+  stored: Neighbourhood;
+  licenses: Map<number, LicenseSlots>;
+  /** in the order of the claims */
+  events: LicenseEvent[];
+}
 
-  function placeOf({ licenseId, identifier }: Pair, stored: FoundActivation | undefined): Place {
-    const key = activationKey({ licenseId, identifier });
-    const place = places.get(key) ?? { licenseId, identifier, stored, current: stored };
-    places.set(key, place);
-    return place;
-  }
+interface LicenseSlots {
+  licenseId: number;
+  /** by identifier */
+  places: Map<string, Place>;
+  storedUsed: number;
+  used: number;
+  /** slots taken since the batch began, by key id; negative: given back */
+  takenByKey: Map<number | null, number>;
+  /** activations without a slot */
+  free: number;
+  /** the operator took a slot whatever the limit */
+  isOverridden: boolean;
+  events: number;
+}
 
-  function asItStands({ license, key, ...found }: Found, place: Place | undefined): Found {
-    const activationsUsed = Math.max(0, license.activationsUsed + (slots.get(license.id) ?? 0));
-    const limit = key.limit && { ...key.limit, used: key.limit.used + (slotsOfKeys.get(key.id) ?? 0) };
-    return {
-      ...found,
-      license: { ...license, activationsUsed },
-      key: { ...key, limit },
-      activation: place?.current,
-    };
-  }
+/** An identifier of a licence: whether and how it is activated, as stored and as the claims so far leave it. */
+interface Place extends Pair {
+  stored: ActivationTerms | undefined;
+  current: (ActivationTerms & { added?: Pick<Activation, 'ip' | 'activatedAt'> }) | undefined;
+}
 
-  /** How a new identifier is placed where staging sites are free. @returns undefined where every site takes a slot */
-  function placingOf({ license, activation }: Found, { identifier }: Place) {
-    if (!license.plan.freeStaging || activation !== undefined) return undefined;
-    const site = siteOf(license.plan.activationType, identifier);
-    const room = mostFree(license.activationLimit) - (free.get(license.id) ?? 0);
-    return placeSite(identifier, site, holdersOf(license.id, site), room);
-  }
-
-  /** The activated sites of a registrable domain. */
-  function sitesOf(licenseId: number, site: string | null | undefined): Place[] {
-    if (!site) return [];
-    return [...places.values()].filter((one) => one.licenseId === licenseId && one.current?.site === site);
-  }
-
-  function holdersOf(licenseId: number, site: string | null | undefined): Place[] {
-    return sitesOf(licenseId, site).filter(({ current }) => current?.free === false);
-  }
-
-  /** What goes when a site is given back: with the last one that has a slot, the free ones of its registrable domain. */
-  function goingWith(place: Place): Place[] {
-    const { licenseId, current } = place;
-    if (current?.free !== false) return [place];
-    const others = sitesOf(licenseId, current.site).filter((one) => one !== place);
-    return others.some((one) => one.current?.free === false) ? [place] : [place, ...others];
-  }
-
-  function carryOut(
-    { verb, ...claim }: Claim & { verb: Verb },
-    now: Found,
-    place: Place,
-    placing: Placed | undefined,
-  ): Activated {
-    const same = unchanged(verb, claim, now);
-    if (same !== undefined) return same;
-    const { license, key, activation } = now;
-    const { actor, now: at, ip = null } = claim;
-    const heldUntil = activation?.heldUntil ?? null;
-    const file =
-      verb === 'hold'
-        ? fileFor({ license, keyEndsAt: key.endsAt }, heldUntil, at, claim.days ?? 0)
-        : undefined;
-    // A hold only grows.
-    if (file && heldUntil !== null && heldUntil >= file.endsAt) return { ...toActivated(now), file };
-    slots.set(license.id, slots.get(license.id) ?? 0);
-    const name = claim.name ?? null;
-    const taken = { ofLicense: 0, ofKey: 0 };
-    if (verb === 'override') unbounded.add(license.id);
-
-    /** Counts a slot. @returns the licence's figures for the event */
-    const count = (by: -1 | 0 | 1, keyId: number | null | undefined) => {
-      const before = license.activationsUsed + taken.ofLicense;
-      const moved = Math.max(0, before + by) - before;
-      taken.ofLicense += moved;
-      if (keyId === key.id) taken.ofKey += by;
-      slots.set(license.id, (slots.get(license.id) ?? 0) + moved);
-      if (keyId) slotsOfKeys.set(keyId, (slotsOfKeys.get(keyId) ?? 0) + by);
-      return [{ activations_used: before }, { activations_used: before + moved }] as const;
-    };
-    const countFree = (by: -1 | 1) => free.set(license.id, (free.get(license.id) ?? 0) + by);
-    const record = (action: EventAction, before: LicenseEvent['before'], after: LicenseEvent['after']) =>
-      events.push({ licenseId: license.id, at, actor, action, before, after });
-    const remove = (gone: Place) => {
-      const { name, keyId, free: wasFree = false } = gone.current as FoundActivation;
-      gone.current = undefined;
-      const [before, after] = count(wasFree ? 0 : -1, keyId);
-      if (wasFree) countFree(-1);
-      const { identifier } = gone;
-      record('deactivate', { ...before, identifier, name, ...(wasFree && { free: true }) }, after);
-    };
-
-    if (verb === 'deactivate') goingWith(place).forEach(remove);
-    else if (file !== undefined) {
-      const { identifier } = place;
-      const held = (until: Date | null) => ({ identifier, held_until: formatTimestampOrNull(until) });
-      place.current = { ...place.current, heldUntil: file.endsAt };
-      record('hold-activation', held(heldUntil), held(file.endsAt));
-      return { ...toActivated(now), file };
-    } else if (activation === undefined) {
-      for (const staging of placing?.freed ?? []) {
-        const { current, identifier } = staging;
-        staging.current = { ...current, free: true };
-        const [before, after] = count(-1, current?.keyId);
-        countFree(1);
-        record('free-activation', { ...before, identifier }, { ...after, identifier });
-      }
-      const isFree = placing?.free ?? false;
-      const site = siteOf(license.plan.activationType, place.identifier);
-      place.current = { name, keyId: key.id, free: isFree, site, added: { ip, activatedAt: at } };
-      const [before, after] = count(isFree ? 0 : 1, key.id);
-      if (isFree) countFree(1);
-      record('activate', before, {
-        ...after,
-        identifier: place.identifier,
-        name,
-        ...(key.id !== null && { key_id: key.id }),
-        ...(isFree && { free: true }),
-        ...(verb === 'override' && { override: true }),
-      });
-    } else {
-      const { identifier } = place;
-      place.current = { ...place.current, name };
-      record('rename-activation', { identifier, name: activation.name }, { identifier, name });
-    }
-    return toActivated(now, taken);
-  }
-
-  const all = [...places.values()];
-  const moves = [...slots];
-  const counts = new Map<number, number>();
-  for (const { licenseId } of events) counts.set(licenseId, (counts.get(licenseId) ?? 0) + 1);
-  const isBounded = ([licenseId, by]: [number, number]) => by > 0 && !unbounded.has(licenseId);
-  const kept = all.flatMap(({ stored, current, ...pair }) =>
-    stored && current && !current.added ? { ...pair, stored, current } : [],
-  );
-  return {
-    outcomes,
-    changes: {
-      removed: all.filter(({ stored, current }) => stored && (!current || current.added)),
-      added: all.flatMap(toActivation),
-      renamed: kept
-        .filter(({ stored, current }) => stored.name !== current.name)
-        .map(({ licenseId, identifier, current }) => ({ licenseId, identifier, name: current.name ?? null })),
-      freed: kept.filter(({ stored, current }) => stored.free !== current.free),
-      held: kept
-        .filter(({ stored, current }) => stored.heldUntil?.getTime() !== current.heldUntil?.getTime())
-        .map(({ licenseId, identifier, current }) => ({
-          ...{ licenseId, identifier },
-          heldUntil: current.heldUntil ?? null,
-        })),
-      taken: new Map(moves.filter(isBounded)),
-      moved: new Map(moves.filter((move) => !isBounded(move))),
-      counts,
-      events,
-    },
+function slotsOf({ stored, licenses }: Batch, { id, activationsUsed }: LicenseTerms): LicenseSlots {
+  const known = licenses.get(id);
+  if (known !== undefined) return known;
+  const slots: LicenseSlots = {
+    licenseId: id,
+    places: new Map(),
+    storedUsed: activationsUsed,
+    used: activationsUsed,
+    takenByKey: new Map(),
+    free: stored.free.get(id) ?? 0,
+    isOverridden: false,
+    events: 0,
   };
+  for (const one of stored.neighbours) if (one.licenseId === id) placeOf(slots, one.identifier, one);
+  licenses.set(id, slots);
+  return slots;
 }
 
-type Placed = ReturnType<typeof placeSite<Place>>;
-
-function countsOf({ free, freed }: Placed, { key }: Found): Placing {
-  const ofKey = freed.filter(({ current }) => current?.keyId === key.id);
-  return { free, freed: freed.length, freedOfKey: ofKey.length };
+function placeOf(
+  { licenseId, places }: LicenseSlots,
+  identifier: string,
+  stored: ActivationTerms | undefined,
+): Place {
+  const place = places.get(identifier) ?? { licenseId, identifier, stored, current: stored };
+  places.set(identifier, place);
+  return place;
 }
 
-function toActivation({ licenseId, identifier, current }: Place): Activation[] {
-  if (!current?.added) return [];
-  const { name = null, keyId = null, free = false, site = null, heldUntil = null, added } = current;
-  return [{ licenseId, identifier, name, keyId, free, site, heldUntil, ...added }];
+function judgeClaim(batch: Batch, { claim, found }: FoundClaim): SlotAnswer | Refusal {
+  const judge = JUDGES[claim.verb];
+  if (found === undefined) return judge(found, claim.now) as Refusal;
+  const slots = slotsOf(batch, found.license);
+  const { identifier } = found;
+  const place = identifier === undefined ? undefined : placeOf(slots, identifier, found.activation);
+  const now = { ...found, ...figuresOf(slots, found), activation: place?.current };
+  const placement = place && findPlacement(slots, place, now);
+  const cost = placement && costOf(placement, now.key.id);
+  const isForClient = claim.verb === 'deactivate' && !claim.evenHeld;
+  const heldUntil = isForClient && place ? latestHold(companionsOf(slots, place)) : undefined;
+  const refusal = judge({ ...now, cost, heldUntil }, claim.now);
+  // The guards refuse a claim without a valid identifier, and so without a place.
+  return refusal
+    ? byKey(refusal, found)
+    : carryOut({ batch, slots, claim, found, now, place: place as Place, placement });
+}
+
+/** The licence and its key with the slots that they use by now. */
+function figuresOf(
+  { used, takenByKey }: LicenseSlots,
+  { license, key }: LicenseMatch,
+): Pick<LicenseMatch, 'license' | 'key'> {
+  const limit = key.limit && { ...key.limit, used: key.limit.used + (takenByKey.get(key.id) ?? 0) };
+  return { license: { ...license, activationsUsed: used }, key: { ...key, limit } };
+}
+
+/** How a new identifier is placed where staging sites are free. @returns undefined where every site takes a slot */
+function findPlacement(
+  slots: LicenseSlots,
+  { identifier }: Place,
+  { license, activation }: LicenseMatch,
+): Placement<Place> | undefined {
+  if (!license.plan.freeStaging || activation !== undefined) return undefined;
+  const site = siteOf(license.plan.activationType, identifier);
+  const holders = placesOfSite(slots, site).filter(({ current }) => current?.free === false);
+  return placeSite(identifier, site, holders, mostFree(license.activationLimit) - slots.free);
+}
+
+function costOf({ free, freed }: Placement<Place>, keyId: number | null): SlotCost {
+  const freedOfKey = freed.filter(({ current }) => current?.keyId === keyId).length;
+  return { free, freed: freed.length, freedOfKey };
+}
+
+/** The activated sites of a registrable domain. */
+function placesOfSite({ places }: LicenseSlots, site: string | null | undefined): Place[] {
+  return site ? [...places.values()].filter(({ current }) => current?.site === site) : [];
+}
+
+/** What is given back with a site, itself first: with the last one that has a slot, the free ones of its domain. */
+function companionsOf(slots: LicenseSlots, place: Place): Place[] {
+  if (place.current?.free !== false) return [place];
+  const others = placesOfSite(slots, place.current.site).filter((one) => one !== place);
+  return others.some(({ current }) => current?.free === false) ? [place] : [place, ...others];
 }
 
 function latestHold(places: Place[]): Date | undefined {
@@ -335,20 +258,173 @@ function latestHold(places: Place[]): Date | undefined {
   return holds.length === 0 ? undefined : new Date(Math.max(...holds.map((until) => until.getTime())));
 }
 
+/** A claim that passed its guards, and what it meets. */
+interface Change {
+  batch: Batch;
+  slots: LicenseSlots;
+  claim: Claim & { verb: Verb };
+  /** as it is stored */
+  found: LicenseMatch;
+  /** as the claims before leave it */
+  now: LicenseMatch;
+  place: Place;
+  placement: Placement<Place> | undefined;
+}
+
+function carryOut(change: Change): SlotAnswer {
+  const { slots, claim, found, now, place } = change;
+  const same = unchanged(claim.verb, claim, now);
+  if (same !== undefined) return same;
+  if (claim.verb === 'hold') return { ...toAnswer(now), file: hold(change) };
+  if (claim.verb === 'override') slots.isOverridden = true;
+  if (claim.verb === 'deactivate') for (const one of companionsOf(slots, place)) remove(change, one);
+  else if (now.activation !== undefined) rename(change);
+  else {
+    for (const one of change.placement?.freed ?? []) returnSlot(change, one);
+    add(change);
+  }
+  return toAnswer(now, figuresOf(slots, found));
+}
+
+function remove(change: Change, place: Place): void {
+  const { name, keyId = null, free: wasFree = false } = place.current as ActivationTerms;
+  const { identifier } = place;
+  place.current = undefined;
+  if (wasFree) change.slots.free--;
+  const [before, after] = countSlot(change.slots, wasFree ? 0 : -1, keyId);
+  record(change, 'deactivate', { ...before, identifier, name, ...(wasFree && { free: true }) }, after);
+}
+
+/** A staging site gives its slot back, because its production site has come. */
+function returnSlot(change: Change, place: Place): void {
+  const { current, identifier } = place;
+  place.current = { ...current, free: true };
+  change.slots.free++;
+  const [before, after] = countSlot(change.slots, -1, current?.keyId ?? null);
+  record(change, 'free-activation', { ...before, identifier }, { ...after, identifier });
+}
+
+function add(change: Change): void {
+  const { slots, claim, now, place, placement } = change;
+  const { license, key } = now;
+  const { identifier } = place;
+  const name = claim.name ?? null;
+  const isFree = placement?.free ?? false;
+  place.current = {
+    name,
+    keyId: key.id,
+    free: isFree,
+    site: siteOf(license.plan.activationType, identifier),
+    added: { ip: claim.ip ?? null, activatedAt: claim.now },
+  };
+  if (isFree) slots.free++;
+  const [before, after] = countSlot(slots, isFree ? 0 : 1, key.id);
+  record(change, 'activate', before, {
+    ...after,
+    identifier,
+    name,
+    ...(key.id !== null && { key_id: key.id }),
+    ...(isFree && { free: true }),
+    ...(claim.verb === 'override' && { override: true }),
+  });
+}
+
+function rename(change: Change): void {
+  const { claim, now, place } = change;
+  const { identifier } = place;
+  const name = claim.name ?? null;
+  place.current = { ...place.current, name };
+  record(change, 'rename-activation', { identifier, name: now.activation?.name }, { identifier, name });
+}
+
+/** A hold only grows. @returns the times of the file that it is for */
+function hold(change: Change): FileTimes {
+  const { claim, now, place } = change;
+  const { identifier } = place;
+  const heldUntil = now.activation?.heldUntil ?? null;
+  const file = timesOfFile(now, heldUntil, claim);
+  if (heldUntil !== null && heldUntil >= file.endsAt) return file;
+  place.current = { ...place.current, heldUntil: file.endsAt };
+  const held = (until: Date | null) => ({ identifier, held_until: formatTimestampOrNull(until) });
+  record(change, 'hold-activation', held(heldUntil), held(file.endsAt));
+  return file;
+}
+
 /**
  * When a file is made and ends. One of the same minute is made again, so that its token can be reused: each file would
  * else move the end of the hold, and the licence's history with it.
  */
-function fileFor(
-  of: Pick<Found, 'license'> & { keyEndsAt: Date | null },
+function timesOfFile(
+  { license, key }: LicenseMatch,
   heldUntil: Date | null,
-  now: Date,
-  days: number,
-): NonNullable<Activated['file']> {
-  const endsAt = tokenEnd({ ...of, valid: true }, now, days);
+  { now, days = 0 }: Claim,
+): FileTimes {
+  const endsAt = tokenEnd({ license, keyEndsAt: key.endsAt, valid: true }, now, days);
   const minuteOf = (time: Date) => Math.floor(time.getTime() / 60_000);
   const isOfThisMinute =
     heldUntil !== null && heldUntil > now && heldUntil < endsAt && minuteOf(heldUntil) === minuteOf(endsAt);
   if (!isOfThisMinute) return { madeAt: now, endsAt };
   return { madeAt: new Date(now.getTime() - (endsAt.getTime() - heldUntil.getTime())), endsAt: heldUntil };
+}
+
+/**
+ * Counts a slot that is taken (1), given back (-1) or neither, for the licence and a key.
+ * @returns the licence's figures before and after, for its history
+ */
+function countSlot(slots: LicenseSlots, by: -1 | 0 | 1, keyId: number | null) {
+  const before = slots.used;
+  slots.used = Math.max(0, before + by);
+  slots.takenByKey.set(keyId, (slots.takenByKey.get(keyId) ?? 0) + by);
+  return [{ activations_used: before }, { activations_used: slots.used }] as const;
+}
+
+function record(
+  { batch, slots, claim: { now: at, actor } }: Change,
+  action: EventAction,
+  before: LicenseEvent['before'],
+  after: LicenseEvent['after'],
+): void {
+  slots.events++;
+  batch.events.push({ licenseId: slots.licenseId, at, actor, action, before, after });
+}
+
+function changesOf({ licenses, events }: Batch): SlotChanges {
+  const all = [...licenses.values()];
+  const places = all.flatMap((slots) => [...slots.places.values()]);
+  const kept = places.flatMap(({ stored, current, ...pair }) =>
+    stored && current && !current.added ? { ...pair, stored, current } : [],
+  );
+  const changed = all.filter((slots) => slots.events > 0);
+  const takenBy = ({ used, storedUsed }: LicenseSlots) => used - storedUsed;
+  const isBounded = (slots: LicenseSlots) => takenBy(slots) > 0 && !slots.isOverridden;
+  const byLicense = (some: LicenseSlots[], value: (slots: LicenseSlots) => number) =>
+    new Map(some.map((slots) => [slots.licenseId, value(slots)]));
+  return {
+    removed: places.filter(({ stored, current }) => stored && (!current || current.added)),
+    added: places.flatMap(toActivation),
+    renamed: kept
+      .filter(({ stored, current }) => stored.name !== current.name)
+      .map(({ licenseId, identifier, current }) => ({ licenseId, identifier, name: current.name ?? null })),
+    freed: kept.filter(({ stored, current }) => stored.free !== current.free),
+    held: kept
+      .filter(({ stored, current }) => stored.heldUntil?.getTime() !== current.heldUntil?.getTime())
+      .map(({ licenseId, identifier, current: { heldUntil = null } }) => ({
+        licenseId,
+        identifier,
+        heldUntil,
+      })),
+    taken: byLicense(changed.filter(isBounded), takenBy),
+    moved: byLicense(
+      changed.filter((slots) => !isBounded(slots)),
+      takenBy,
+    ),
+    counts: byLicense(changed, (slots) => slots.events),
+    events,
+  };
+}
+
+function toActivation({ licenseId, identifier, current }: Place): Activation[] {
+  if (!current?.added) return [];
+  const { name = null, keyId = null, free = false, site = null, heldUntil = null, added } = current;
+  return [{ licenseId, identifier, name, keyId, free, site, heldUntil, ...added }];
 }

@@ -1,19 +1,19 @@
+import type { LicenseTerms } from '../../store/licenses';
+
 /** `expired` is derived from the date on each use, so that licences expire on time without a job. */
 export const STORED_STATUSES = ['active', 'suspended', 'revoked', 'cancelled'] as const;
 export type StoredStatus = (typeof STORED_STATUSES)[number];
 export type LiveStatus = StoredStatus | 'expired';
 
-export interface Standing {
-  /** as stored; a row with `expired` counts as expired too */
-  status: string;
-  expiresAt: Date | null;
-}
-
-/** The state at a moment. A licence has expired at exactly its end. */
-export function liveStatus(license: Standing, now: Date): LiveStatus {
-  if (license.status === 'active')
-    return license.expiresAt !== null && license.expiresAt <= now ? 'expired' : 'active';
-  return license.status as LiveStatus;
+/**
+ * The state at a moment. A licence has expired at exactly its end, and so has a row that is stored as `expired`.
+ */
+export function liveStatus(
+  { status, expiresAt }: Pick<LicenseTerms, 'status' | 'expiresAt'>,
+  now: Date,
+): LiveStatus {
+  if (status === 'active') return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
+  return status as LiveStatus;
 }
 
 export type Transition = 'suspend' | 'reinstate' | 'revoke' | 'cancel' | 'renew';

@@ -1,7 +1,7 @@
 import type { LicenseTerms } from '../../store/licenses';
 import type { Release } from '../../store/releases';
 import { isActivationType } from './identifiers';
-import type { Found } from './lookup';
+import type { LicenseMatch, SlotCost } from './lookup';
 import { liveStatus, type LiveStatus } from './states';
 
 /** Pure functions: a flat list of guards for each question, in the contract's order; the first that applies decides. */
@@ -43,17 +43,17 @@ export function isRefusal(outcome: object): outcome is Refusal {
  *
  * @returns undefined when it may, or already is
  */
-export function judgeActivation(found: Found | undefined, now: Date): Refusal | undefined {
+export function judgeActivation(found: LicenseMatch | undefined, now: Date): Refusal | undefined {
   if (found === undefined || hasEnded(found, now)) return unknownKey(found);
-  const { license, key, identifier, activation, placing } = found;
+  const { license, key, identifier, activation, cost } = found;
   const status = liveStatus(license, now);
   if (isStopped(status)) return { refused: 'LICENSE_INACTIVE', license };
   if (status === 'expired') return { refused: 'LICENSE_EXPIRED', license };
   if (found.covered === false) return { refused: 'PRODUCT_MISMATCH', license };
   if (identifier === undefined) return wrongIdentifier(license);
   if (activation !== undefined) return undefined;
-  if (placing === undefined ? license.plan.freeStaging : placing.free) return undefined;
-  const { freed, freedOfKey } = placing ?? NOTHING_FREED;
+  if (cost === undefined ? license.plan.freeStaging : cost.free) return undefined;
+  const { freed, freedOfKey } = cost ?? ONE_SLOT;
   const { activationLimit, activationsUsed } = license;
   if (activationLimit !== 0 && activationsUsed - freed >= activationLimit)
     return { refused: 'ACTIVATION_LIMIT_REACHED', license, slots: { activationLimit, activationsUsed } };
@@ -67,22 +67,24 @@ export function judgeActivation(found: Found | undefined, now: Date): Refusal | 
 }
 
 /** Whether one more identifier could be activated: one that is not activated yet, and takes a slot. */
-export function judgeNewSite(found: Found | undefined, now: Date): Refusal | undefined {
-  const placing = { free: false, freed: 0, freedOfKey: 0 };
-  return judgeActivation(found && { ...found, identifier: 'new', activation: undefined, placing }, now);
+export function judgeNewSite(found: LicenseMatch | undefined, now: Date): Refusal | undefined {
+  return judgeActivation(
+    found && { ...found, identifier: 'new', activation: undefined, cost: ONE_SLOT },
+    now,
+  );
 }
 
-const NOTHING_FREED = { freed: 0, freedOfKey: 0 };
+const ONE_SLOT: SlotCost = { free: false, freed: 0, freedOfKey: 0 };
 
 /** Whether the operator may activate an identifier: in every state, and above the limit too. */
-export function judgeOverride(found: Found | undefined): Refusal | undefined {
+export function judgeOverride(found: LicenseMatch | undefined): Refusal | undefined {
   if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
   if (found.identifier === undefined) return wrongIdentifier(found.license);
   return undefined;
 }
 
 /** Whether an identifier's slot can be freed, in any state of the licence (docs/contract.md, 6.7). */
-export function judgeDeactivation(found: Found | undefined, now: Date): Refusal | undefined {
+export function judgeDeactivation(found: LicenseMatch | undefined, now: Date): Refusal | undefined {
   if (found === undefined || hasEnded(found, now)) return unknownKey(found);
   const { license, identifier, heldUntil } = found;
   if (identifier === undefined) return wrongIdentifier(license);
@@ -92,7 +94,7 @@ export function judgeDeactivation(found: Found | undefined, now: Date): Refusal 
 }
 
 /** Whether a machine without network gets a file, which holds its activation (docs/signed-answers.md). */
-export function judgeFile(found: Found | undefined, now: Date): Refusal | undefined {
+export function judgeFile(found: LicenseMatch | undefined, now: Date): Refusal | undefined {
   if (found === undefined || hasEnded(found, now)) return unknownKey(found);
   const { license, identifier } = found;
   const status = liveStatus(license, now);
@@ -103,7 +105,7 @@ export function judgeFile(found: Found | undefined, now: Date): Refusal | undefi
 }
 
 /** Only the ledger reads which key it came by; a key with a limit of its own changes only what came by it. */
-function mayChange({ key, activation }: Found): boolean {
+function mayChange({ key, activation }: LicenseMatch): boolean {
   if (activation === undefined) return false;
   return key.limit === undefined || activation.keyId === undefined || activation.keyId === key.id;
 }
@@ -124,7 +126,7 @@ export interface Validation {
 
 /** The licence's validity now (docs/contract.md, 6.5): a licence that was found is never refused. */
 export function judgeValidation(
-  found: Found | undefined,
+  found: LicenseMatch | undefined,
   identifierGiven: boolean,
   now: Date,
 ): Validation | Refusal {
@@ -147,7 +149,7 @@ export function judgeValidation(
  * `judgeRelease` come next.
  */
 export function judgeDownload(
-  found: Found | undefined,
+  found: LicenseMatch | undefined,
   { identifierGiven }: { identifierGiven: boolean },
   now: Date,
 ): Refusal | undefined {
@@ -190,23 +192,23 @@ export function judgeRelease(
 }
 
 /** Clients do not learn that a key has ended; the access log keeps which licence it was. */
-function unknownKey(found: Found | undefined): Refusal {
+function unknownKey(found: LicenseMatch | undefined): Refusal {
   return { refused: 'LICENSE_NOT_FOUND', ...(found && { license: found.license }) };
 }
 
 /** Adds the key to a refusal, for the access log: an ended key itself, any other as it counts for its licence. */
-export function byKey(refusal: Refusal, found: Found | undefined): Refusal {
+export function byKey(refusal: Refusal, found: LicenseMatch | undefined): Refusal {
   if (found === undefined) return refusal;
   const { rowId, sentId } = found.key;
   return { ...refusal, keyId: refusal.refused === 'LICENSE_NOT_FOUND' ? sentId : rowId };
 }
 
-function hasEnded({ key }: Found, now: Date): boolean {
+function hasEnded({ key }: LicenseMatch, now: Date): boolean {
   return key.endsAt !== null && key.endsAt <= now;
 }
 
 /** The licence as its key sees it: a key with a limit of its own shows the smaller limit and its own use. */
-export function asShown({ license, key: { limit } }: Pick<Found, 'license' | 'key'>): LicenseTerms {
+export function asShown({ license, key: { limit } }: Pick<LicenseMatch, 'license' | 'key'>): LicenseTerms {
   if (limit === undefined) return license;
   const activationLimit =
     license.activationLimit === 0 ? limit.slots : Math.min(limit.slots, license.activationLimit);

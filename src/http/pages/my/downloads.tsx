@@ -1,4 +1,4 @@
-import { decideMyDownload, type Opener } from '../../../selfservice/by-key';
+import { openMyDownload, type Opener } from '../../../selfservice/by-key';
 import type { RefusalCode } from '../../../licensing/core/verdict';
 import { PACKAGE_HEADERS } from '../../answers';
 import { sendPackage } from '../../downloads';
@@ -21,7 +21,7 @@ export const downloadRoute: Route<CustomerCall> = {
     const opener: Opener =
       session.by === 'key' ? session : { ...session, licenseId: idOf(sent.get('license_id')) };
     const decided = found(
-      await decideMyDownload(
+      await openMyDownload(
         licensing,
         settings.downloads.packagesDir,
         opener,

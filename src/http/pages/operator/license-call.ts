@@ -15,13 +15,13 @@ export async function licenseOf({ db, path }: OperatorCall): Promise<License> {
 }
 
 /** What a licence is called: its customer, else its order or number. */
-export function nameOf({ id, customer, reference }: License, t: Texts): string {
+export function licenseName({ id, customer, reference }: License, t: Texts): string {
   return customer ?? reference ?? t.license.number(String(id));
 }
 
 /** Which licence it is, in a line: below the title of a page about it. */
 export function aboutOf(license: License, t: Texts): string {
-  return [nameOf(license, t), license.product.name, license.plan.name].join(' · ');
+  return [licenseName(license, t), license.product.name, license.plan.name].join(' · ');
 }
 
 /** The path of a licence's page, or of one below it. */
@@ -33,7 +33,7 @@ export function pathOf({ id }: { id: number }, rest = ''): string {
 export function crumbsOf(license: License, t: Texts): [title: string, path: string][] {
   return [
     [t.licenses.title, '/licenses'],
-    [nameOf(license, t), pathOf(license)],
+    [licenseName(license, t), pathOf(license)],
   ];
 }
 

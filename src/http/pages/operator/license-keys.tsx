@@ -14,7 +14,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { Paging, Table, type Column } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { crumbsOf, licenseOf, nameOf, pathOf } from './license-call';
+import { crumbsOf, licenseOf, licenseName, pathOf } from './license-call';
 import { FormPage } from './license-form';
 import { licenseKeyOperations } from '../../../operations/license-keys';
 
@@ -199,7 +199,7 @@ function KeysPage({
     <OperatorPage title={texts.title} nav="licenses" crumbs={crumbsOf(license, t)}>
       <Head
         title={texts.title}
-        sub={nameOf(license, t)}
+        sub={licenseName(license, t)}
         actions={
           <>
             {operator?.scope === 'write' ? (
@@ -252,7 +252,7 @@ export function KeyPage({
   const { t, to } = useView();
   return (
     <OperatorPage title={title} nav="licenses" crumbs={crumbsOf(license, t)}>
-      <Head title={title} sub={nameOf(license, t)} />
+      <Head title={title} sub={licenseName(license, t)} />
       <div class="stack">
         <Panel id="key" kind="narrow">
           <Inside>

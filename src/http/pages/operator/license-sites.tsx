@@ -15,7 +15,7 @@ import { Head, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { crumbsOf, licenseOf, nameOf, pathOf } from './license-call';
+import { crumbsOf, licenseOf, licenseName, pathOf } from './license-call';
 import { FormPage, formRoute } from './license-form';
 import { activationOperations } from '../../../operations/activations';
 
@@ -282,7 +282,7 @@ function SitesPage({
     <OperatorPage title={title} nav="licenses" crumbs={crumbsOf(license, t)}>
       <Head
         title={title}
-        sub={nameOf(license, t)}
+        sub={licenseName(license, t)}
         actions={
           <a class="btn btn-quiet" href={to(pathOf(license, '/sites.csv'), { site: text })}>
             {t.common.csv}

@@ -18,7 +18,7 @@ import { useView } from '../view';
 import { within } from '../within';
 import { eventActor, eventSentence } from './event-sentence';
 import { licenseActionRoutes } from './license-actions';
-import { canSendKey, licenseOf, nameOf, pathOf } from './license-call';
+import { canSendKey, licenseOf, licenseName, pathOf } from './license-call';
 import { licenseFinalRoutes } from './license-final';
 import { KeyPanel, licenseKeyRoutes } from './license-keys';
 import { keyChangeRoutes } from './license-key-changes';
@@ -112,7 +112,7 @@ function LicensePage({
 }) {
   const { t, now } = useView();
   const { license, product } = shown;
-  const name = nameOf(license, t);
+  const name = licenseName(license, t);
   return (
     <OperatorPage title={name} nav="licenses" crumbs={[[t.licenses.title, '/licenses']]}>
       <Head

@@ -54,7 +54,7 @@ async function showOverview(call: OperatorCall): Promise<Answer> {
     counted((on) => readArrivals(on, goods, query, at)),
   ]);
   const released = releasedLately(goods, query, at).map(({ productId, version, publishedAt }) => ({
-    what: `${nameOf(goods.products, productId)} ${version}`,
+    what: `${productName(goods.products, productId)} ${version}`,
     at: publishedAt,
   }));
   return {
@@ -106,7 +106,7 @@ function readQuery(given: URLSearchParams, { products }: Goods): OverviewQuery {
   };
 }
 
-function nameOf(products: CatalogueProduct[], id: number): string {
+function productName(products: CatalogueProduct[], id: number): string {
   return products.find((product) => product.id === id)?.name ?? '';
 }
 

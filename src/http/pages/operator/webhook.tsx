@@ -5,7 +5,7 @@ import {
   deliveryJson,
   isStopped,
   listDeliveryPage,
-  nameOf,
+  receiverName,
   requireWebhook,
   stateOf as stateOfDelivery,
   type Delivery,
@@ -126,7 +126,7 @@ function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   return unlessGone('/webhooks', async () => {
     const webhook = await read(call);
     await act(call, sent, webhookOperations.removeWebhook, { path: { id: webhook.id } });
-    return done('/webhooks', 'webhookRemoved', nameOf(webhook));
+    return done('/webhooks', 'webhookRemoved', receiverName(webhook));
   });
 }
 
@@ -148,7 +148,7 @@ function Webhook(shown: Shown) {
   const texts = t.webhooks;
   const isOn = webhook.disabledAt === null;
   const isFailed = isStopped(webhook);
-  const name = nameOf(webhook);
+  const name = receiverName(webhook);
   return (
     <OperatorPage
       title={name}
@@ -307,7 +307,7 @@ function LastAnswer({ row }: { row: Delivery }) {
 function EditWebhook({ webhook, form }: { webhook: WebhookRow; form: FormState }) {
   const { t, to } = useView();
   const texts = t.webhooks;
-  const title = texts.editTitle(nameOf(webhook));
+  const title = texts.editTitle(receiverName(webhook));
   const path = `/webhooks/${webhook.id}`;
   return (
     <OperatorPage title={title} nav="system" crumbs={[[texts.title, '/webhooks']]}>
@@ -334,7 +334,7 @@ function AskRotate({ webhook, form }: { webhook: WebhookRow; form: FormState }) 
   const texts = useView().t.webhooks;
   return (
     <FinalAction
-      title={texts.rotateTitle(nameOf(webhook))}
+      title={texts.rotateTitle(receiverName(webhook))}
       nav="system"
       crumbs={[[texts.title, '/webhooks']]}
       path={`/webhooks/${webhook.id}/rotate`}
@@ -351,7 +351,7 @@ function AskRemove({ webhook, waiting }: { webhook: WebhookRow; waiting: number 
   const texts = t.webhooks;
   return (
     <FinalAction
-      title={texts.removeTitle(nameOf(webhook))}
+      title={texts.removeTitle(receiverName(webhook))}
       nav="system"
       crumbs={[[texts.title, '/webhooks']]}
       path={`/webhooks/${webhook.id}/remove`}

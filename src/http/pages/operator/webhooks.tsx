@@ -2,7 +2,7 @@ import {
   countWaitingFor,
   listWebhookPage,
   MOST_COUNTED,
-  nameOf,
+  receiverName,
   type WebhookRow,
 } from '../../../webhooks/receivers';
 import { WEBHOOK_TYPES } from '../../../licensing/webhook-events';
@@ -100,7 +100,7 @@ function Webhooks({
             {
               title: columns.name,
               kind: 'name',
-              cell: ({ webhook }) => <a href={to(`/webhooks/${webhook.id}`)}>{nameOf(webhook)}</a>,
+              cell: ({ webhook }) => <a href={to(`/webhooks/${webhook.id}`)}>{receiverName(webhook)}</a>,
             },
             {
               title: columns.events,
@@ -189,7 +189,7 @@ function NewWebhook({ form }: { form: FormState }) {
 export function WebhookSecret({ webhook }: { webhook: DataOf<typeof webhookOperations.addWebhook> }) {
   const { t, to, format } = useView();
   const { secret: texts, title } = t.webhooks;
-  const heading = texts.title(nameOf(webhook));
+  const heading = texts.title(receiverName(webhook));
   const until = webhook.previous_secret_until;
   return (
     <OperatorPage title={heading} nav="system" crumbs={[[title, '/webhooks']]}>

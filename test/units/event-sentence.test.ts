@@ -168,5 +168,5 @@ test.each<[actor: string, by: string]>([
   ['customer:192.0.2.1', 'customer’s software'],
   ['operator:anna', 'operator:anna'],
 ])('by %s', (actor, by) => {
-  expect(eventActor(actor, TEXTS.en)).toBe(by);
+  expect(eventActor(actor, pageTexts('en'))).toBe(by);
 });

@@ -22,15 +22,18 @@ function quoted(text: string): string {
 }
 
 /**
- * The rows of a list's file: the names of the fields, which its first row has, then all rows, a page of the list at a time.
- * @param after the cursor of a page; undefined: the first
+ * The rows of a list's file, read a page of the list at a time.
+ * @param load reads the page behind a cursor; undefined: the first
+ * @param names of the fields; without them, those of the first row: a list without rows is an empty file
  */
 export async function* csvRows<Item>(
   load: (after: string | undefined) => Promise<{ items: Item[]; next: string | null }>,
   toFields: (item: Item) => Record<string, Cell>,
+  names?: string[],
 ): AsyncIterable<Cell[]> {
   let after: string | undefined;
-  let isFirst = true;
+  let isFirst = names === undefined;
+  if (names !== undefined) yield names;
   do {
     const { items, next } = await load(after);
     for (const fields of items.map(toFields)) {

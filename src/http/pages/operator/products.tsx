@@ -100,7 +100,10 @@ async function showProducts({ db, query, view }: OperatorCall): Promise<Answer> 
 function downloadProducts({ db, view }: OperatorCall): Answer {
   const rows = csvRows(
     (after) => listProductPage(db, { limit: CSV_PAGE, after }),
-    (product) => ({ ...productJson(product), includes: String(product.includes) }),
+    (product) => {
+      const { includes, ...fields } = productJson(product);
+      return { ...fields, includes: String(includes) };
+    },
   );
   return { csv: view.t.products.csvName, rows };
 }

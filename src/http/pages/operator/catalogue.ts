@@ -43,11 +43,18 @@ export function productCrumbs(
 /** What a plan grants, such as `5 sites, 1 year`. */
 export function grantsOf(
   { t, format }: View,
-  { activationType, activationLimit, duration }: Pick<Plan, 'activationType' | 'activationLimit' | 'duration'>,
+  {
+    activationType,
+    activationLimit,
+    duration,
+  }: Pick<Plan, 'activationType' | 'activationLimit' | 'duration'>,
 ): string {
   const { common } = t;
   const what = (activationLimit === 1 ? common.site : common.sites)[activationType] ?? activationType;
-  return t.licenses.issuePage.grants(`${slotsInWords({ t, format }, activationLimit)} ${what}`, runsFor({ t, format }, duration));
+  return t.licenses.issuePage.grants(
+    `${slotsInWords({ t, format }, activationLimit)} ${what}`,
+    runsFor({ t, format }, duration),
+  );
 }
 
 /** A limit of slots. */

@@ -44,7 +44,7 @@ function amend(
 
 function stateRoute(
   change: 'suspend' | 'reinstate',
-  operation: typeof licenseOperations.suspendLicense  ,
+  operation: typeof licenseOperations.suspendLicense,
   said: 'licenseSuspended' | 'licenseReinstated',
 ): Route<OperatorCall> {
   return formRoute(`/licenses/:id/${change}`, {

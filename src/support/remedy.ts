@@ -4,8 +4,8 @@ import { prolongedUntil } from '../licensing/lifecycle';
 import { liveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
 import { revival } from './explain-license';
-import type { Action, StateFacts } from './findings';
-import type { WhyAnswer } from './why';
+import type { Action } from './findings';
+import type { SortedAnswer } from './sorted-answer';
 
 /** What makes a refused licence work again, as the licence's page offers it. Pure functions. */
 
@@ -36,7 +36,7 @@ interface RemedyOptions {
 
 /** @returns the one thing to do, null when updates and new sites work or nothing is known, and other ways to it */
 export function remedyOf(
-  answer: WhyAnswer,
+  answer: SortedAnswer,
   options: RemedyOptions,
 ): { remedy: Remedy | null; others: Remedy[] } {
   const { now } = answer;
@@ -57,7 +57,7 @@ export function remedyOf(
 /** What ends a refusal, the best first. */
 function stepsFor(
   code: string | null,
-  answer: WhyAnswer,
+  answer: SortedAnswer,
   { license, planDuration, now }: RemedyOptions,
 ): RemedyStep[] {
   const { expiresAt, plan, customer, product } = license;
@@ -92,9 +92,10 @@ function stepsFor(
 }
 
 /** The licence's limit, the key's, or both, whichever is reached. */
-function moreSlots(answer: WhyAnswer, { activationLimit, activationsUsed }: License): RemedyStep[] {
-  const ofKey = answer.findings.find(({ code, facts }) => code === 'KEY_SLOTS_FULL' && !('request' in facts));
-  const key = ofKey?.facts as StateFacts['KEY_SLOTS_FULL'] | undefined;
+function moreSlots(
+  { fullKey: key }: SortedAnswer,
+  { activationLimit, activationsUsed }: License,
+): RemedyStep[] {
   return [
     ...(activationLimit !== 0 && activationsUsed >= activationLimit
       ? [{ type: 'raise_limit' as const, slots: activationsUsed + 1 }]
@@ -106,6 +107,6 @@ function moreSlots(answer: WhyAnswer, { activationLimit, activationsUsed }: Lice
 }
 
 /** The action of a finding about the licence or its key. */
-function actionOf({ findings }: WhyAnswer, code: string): Action | null {
-  return findings.find((one) => one.code === code && !('request' in one.facts))?.action ?? null;
+function actionOf({ about }: SortedAnswer, code: string): Action | null {
+  return about.get(code)?.action ?? null;
 }

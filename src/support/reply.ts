@@ -1,10 +1,10 @@
 import { liveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
-import type { Code, MeantKey, StateFacts } from './findings';
+import type { Code } from './findings';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import type { ReplyCase, ReplyFacts } from '../texts/customers/reply';
 import type { Entry } from './what-happened';
-import type { WhyAnswer } from './why';
+import type { SortedAnswer } from './sorted-answer';
 
 /** The mail that answers a customer who is refused. It has no command, no IP address and no whole key. Pure functions. */
 
@@ -31,14 +31,15 @@ export interface Reply {
 }
 
 /** @param happened the entries of the answer's requests, newest first (`whatHappened`) */
-export function writeReply(answer: WhyAnswer, happened: Entry[], options: ReplyOptions): Reply {
+export function writeReply(answer: SortedAnswer, happened: Entry[], options: ReplyOptions): Reply {
   const { language, license, product, shopName, now } = options;
   const { greeting, closing, subject, ask, cases } = CUSTOMERS[language].reply;
   const replyCase = caseOf(answer, happened, license, now);
   const facts: ReplyFacts = {
     product: license?.product.name ?? null,
     entries: options.entries ?? license?.product.name ?? null,
-    hint: (replyCase === 'key_ended' ? successorHint(answer) : options.keyHint) ?? license?.keyHint ?? null,
+    hint:
+      (replyCase === 'key_ended' ? answer.successor?.key_hint : options.keyHint) ?? license?.keyHint ?? null,
     // The end of another customer's key, or of a key that belongs to no one, helps nobody.
     seenHint: replyCase === 'mistyped' ? (happened.find(({ near }) => near)?.near?.seen ?? null) : null,
     endedOn: license?.expiresAt ?? null,
@@ -63,13 +64,13 @@ export function writeReply(answer: WhyAnswer, happened: Entry[], options: ReplyO
 }
 
 function caseOf(
-  { now, findings }: WhyAnswer,
+  { now, meant }: SortedAnswer,
   happened: Entry[],
   license: License | undefined,
   at: Date,
 ): ReplyCase {
   const [latest] = happened;
-  if (now === null) return caseOfUnknown(findings.map(({ code, facts }) => ({ code, facts })));
+  if (now === null) return caseOfUnknown(meant);
   if (!now.updates.allowed) {
     switch (now.updates.code) {
       case 'DOWNLOAD_NOT_FOUND':
@@ -104,36 +105,21 @@ const CASES: Partial<Record<Code, ReplyCase>> = {
   VERSION_WITHDRAWN: 'version_gone',
 };
 
-function caseOfUnknown(findings: { code: Code; facts: object }[]): ReplyCase {
-  const meant = findings.find(({ code }) => ['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED'].includes(code));
+function caseOfUnknown(meant: SortedAnswer['meant']): ReplyCase {
   if (meant === undefined) return 'unknown_key';
   // A guess by the end of a key alone may name another customer's licence, so the mail says no more than "not known".
   if (meant.code !== 'KEY_MISTYPED') return 'key_ended';
-  return (meant.facts as Partial<MeantKey>).certain === false ? 'unknown_key' : 'mistyped';
-}
-
-/** The end of the key in the place of an ended one. */
-function successorHint({ findings }: WhyAnswer): string | null {
-  for (const { facts } of findings) {
-    const { successor } = facts as Partial<StateFacts['KEY_ENDS']>;
-    if (successor) return successor.key_hint;
-  }
-  return null;
+  return meant.facts.certain === false ? 'unknown_key' : 'mistyped';
 }
 
 /** Those of the key, where its own limit is reached and not the licence's. */
-function slotsOf({ findings }: WhyAnswer, license: License | undefined): number {
+function slotsOf({ fullKey }: SortedAnswer, license: License | undefined): number {
   const { activationLimit = 0, activationsUsed = 0 } = license ?? {};
-  const ofKey = findings.find(({ code, facts }) => code === 'KEY_SLOTS_FULL' && !('request' in facts));
-  if (ofKey === undefined || (activationLimit !== 0 && activationsUsed >= activationLimit))
+  if (fullKey === undefined || (activationLimit !== 0 && activationsUsed >= activationLimit))
     return activationLimit;
-  return (ofKey.facts as StateFacts['KEY_SLOTS_FULL']).activation_limit;
+  return fullKey.activation_limit;
 }
 
-function stoppedOn({ findings }: WhyAnswer): Date | null {
-  const stopped = findings.find(
-    ({ code, facts }) => ['SUSPENDED', 'REVOKED', 'CANCELLED'].includes(code) && !('request' in facts),
-  );
-  const at = (stopped?.facts as StateFacts['SUSPENDED'] | undefined)?.stopped_at;
-  return at ? new Date(at) : null;
+function stoppedOn({ stop }: SortedAnswer): Date | null {
+  return stop?.facts.stopped_at ? new Date(stop.facts.stopped_at) : null;
 }

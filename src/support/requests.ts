@@ -2,6 +2,7 @@ import type { LoggedAccess } from '../store/access-log';
 import type { Db } from '../store/database';
 import { explainAccesses } from './explain-accesses';
 import { gatherKnown } from './gather-known';
+import { isOfRequest } from './sorted-answer';
 import { whatHappened, type Entry, type WhatHappenedOptions } from './what-happened';
 import { explained } from './why';
 
@@ -23,9 +24,11 @@ export async function tellRequests(
   const known = await gatherKnown(db, accesses, options.now, [], 0);
   return accesses.flatMap((access) => {
     const activationType = known.licenses.get(access.licenseId ?? 0)?.plan.activationType;
-    const findings = explainAccesses([access], known).map((one) => explained(one, options.language));
+    const requests = explainAccesses([access], known)
+      .map((one) => explained(one, options.language))
+      .filter(isOfRequest);
     return whatHappened(
-      { license_id: null, findings },
+      { licenseId: null, requests: requests.reverse() },
       { ...options, ...(activationType === undefined ? {} : { activationType }) },
     ).map((told) => ({ access, told }));
   });

@@ -4,7 +4,7 @@ import { isOfDownload } from '../texts/operators/support';
 import type { Code, MeantKey, RequestFacts } from './findings';
 import { causeOf, withDays } from './sentences';
 import { compareHints, type Slip } from './similar-keys';
-import type { ExplainedFinding, WhyAnswer } from './why';
+import type { RequestFinding, SortedAnswer } from './sorted-answer';
 
 /** What is recorded of a licence's requests, as its page tells it. Pure functions. */
 
@@ -66,18 +66,15 @@ export interface WhatHappenedOptions {
   activationType?: string;
 }
 
-type RequestFinding = ExplainedFinding & { facts: { request: RequestFacts } };
-
 /** The recorded requests of an answer, newest first; equal ones are one entry unless one that succeeded lies between. */
 export function whatHappened(
-  { findings, license_id }: Pick<WhyAnswer, 'findings' | 'license_id'>,
+  { requests, licenseId }: Pick<SortedAnswer, 'requests' | 'licenseId'>,
   options: WhatHappenedOptions,
 ): Entry[] {
-  const newestFirst = findings.filter(isOfRequest).reverse();
   const groups: RequestFinding[][] = [];
   let open = new Map<string, RequestFinding[]>();
   let kind: Entry['kind'] | undefined;
-  for (const one of newestFirst) {
+  for (const one of requests) {
     // A refusal before a success and one after it are two stories.
     if (kind !== kindOf(one)) open = new Map();
     kind = kindOf(one);
@@ -88,7 +85,7 @@ export function whatHappened(
     }
     group.push(one);
   }
-  return groups.slice(0, options.limit).map((group) => toEntry(group, newestFirst, license_id, options));
+  return groups.slice(0, options.limit).map((group) => toEntry(group, requests, licenseId, options));
 }
 
 /** @param group equal requests, the newest first */
@@ -141,10 +138,6 @@ function since(first: Date, at: Date, { language, zone, now }: WhatHappenedOptio
   return written.day(first, zone) === written.day(at, zone)
     ? written.time(first, zone)
     : written.moment(first, zone, now);
-}
-
-export function isOfRequest(finding: ExplainedFinding): finding is RequestFinding {
-  return 'request' in finding.facts;
 }
 
 function kindOf({ code, facts }: RequestFinding): Entry['kind'] {

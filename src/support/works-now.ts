@@ -1,8 +1,8 @@
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { LiveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
-import type { StateFacts } from './findings';
 import type { Entry } from './what-happened';
+import type { SortedAnswer } from './sorted-answer';
 import type { WhyAnswer } from './why';
 
 /** "Does it work now?": the same two lines on every licence's page. Pure functions. */
@@ -36,7 +36,7 @@ interface WorksNowOptions {
 }
 
 /** @param happened all entries of the answer (`whatHappened`). @returns null when no single licence is known */
-export function worksNow(answer: WhyAnswer, happened: Entry[], options: WorksNowOptions): WorksNow | null {
+export function worksNow(answer: SortedAnswer, happened: Entry[], options: WorksNowOptions): WorksNow | null {
   const { now } = answer;
   if (now === null) return null;
   const { language, license, logDays } = options;
@@ -83,12 +83,11 @@ function isOver({ code, worksAgain }: Entry): boolean {
   );
 }
 
-function updatesLine(answer: WhyAnswer, again: Entry[], { language, now, zone }: WorksNowOptions): Line {
+function updatesLine(answer: SortedAnswer, again: Entry[], { language, now, zone }: WorksNowOptions): Line {
   const { allowed, code, sentence } = (answer.now as NonNullable<WhyAnswer['now']>).updates;
   const { worksNow: texts, language: written } = OPERATORS[language];
   if (!allowed) {
-    const stop = answer.findings.find(({ code: one, facts }) => STOPS.has(one) && !('request' in facts));
-    const facts = stop?.facts as Partial<StateFacts['SUSPENDED']> | undefined;
+    const facts = answer.stop?.facts;
     const notes = [
       facts?.stopped_at
         ? texts.stopped(
@@ -115,11 +114,8 @@ function updatesLine(answer: WhyAnswer, again: Entry[], { language, now, zone }:
   };
 }
 
-const STOPS = new Set(['EXPIRED', 'SUSPENDED', 'REVOKED', 'CANCELLED']);
-
 /** The live status that stops it; null: it is active. */
-function statusOf({ findings }: WhyAnswer): LiveStatus | null {
-  const stop = findings.find(({ code, facts }) => STOPS.has(code) && !('request' in facts));
+function statusOf({ stop }: SortedAnswer): LiveStatus | null {
   return (stop?.code.toLowerCase() as LiveStatus | undefined) ?? null;
 }
 

@@ -14,6 +14,7 @@ import { find, type FindResult } from '../../src/support/find';
 import { needsYou, refusalsByReason } from '../../src/support/needs-you';
 import { remedyOf } from '../../src/support/remedy';
 import { writeReply, type Reply } from '../../src/support/reply';
+import { sortAnswer } from '../../src/support/sorted-answer';
 import { worksNow, type WorksNow } from '../../src/support/works-now';
 import { whatHappened, type Entry } from '../../src/support/what-happened';
 import { explain, type WhyAnswer } from '../../src/support/why';
@@ -155,17 +156,28 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     await written();
     const answer = await explain(service.db, about, asked(language, now));
     const license = (await findLicense(service.db, id))!;
-    const happened = whatHappened(answer, { language, now, zone: ZONE, keyHints: [license.keyHint] });
+    const happened = whatHappened(sortAnswer(answer), {
+      language,
+      now,
+      zone: ZONE,
+      keyHints: [license.keyHint],
+    });
     const product = await findProduct(service.db, license.product.id);
-    const reply = writeReply(answer, happened, {
+    const reply = writeReply(sortAnswer(answer), happened, {
       language,
       now,
       license,
       product,
       shopName: 'Example Shop Ltd',
     });
-    const remedy = remedyOf(answer, { license, planDuration: '1y', language, now });
-    const works = worksNow(answer, happened, { license, language, now, zone: ZONE, logDays: 90 })!;
+    const remedy = remedyOf(sortAnswer(answer), { license, planDuration: '1y', language, now });
+    const works = worksNow(sortAnswer(answer), happened, {
+      license,
+      language,
+      now,
+      zone: ZONE,
+      logDays: 90,
+    })!;
     for (const text of [
       ...(answer.now ? [answer.now.updates.sentence, answer.now.new_site.sentence] : []),
       ...happened.flatMap((one) => [
@@ -235,7 +247,9 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       { kind: 'granted', sentence: 'Version 2.1.0 sent.', near: null, parts: null, repeated: null },
     ]);
     expect(de.happened[0]?.sentence).toBe('Update abgelehnt: Die Lizenz ist am 12.11.2026 abgelaufen.');
-    expect(whatHappened(en.answer, { language: 'en', now: NOW, zone: ZONE, limit: 1 })).toHaveLength(1);
+    expect(
+      whatHappened(sortAnswer(en.answer), { language: 'en', now: NOW, zone: ZONE, limit: 1 }),
+    ).toHaveLength(1);
     expect(en.remedy.remedy).toMatchObject({
       type: 'renew',
       duration: '1y',
@@ -477,15 +491,15 @@ Example Shop Ltd`,
     for (const language of OPERATOR_LANGUAGES) {
       const found = await search(wrong, language);
       if (found.kind !== 'none') throw new Error('It must not be found.');
-      const happened = whatHappened(found.answer, { language, now: NOW, zone: ZONE });
+      const happened = whatHappened(sortAnswer(found.answer), { language, now: NOW, zone: ZONE });
       expect(happened).toMatchObject([{ count: 1, client: { ip } }]);
       const license = found.licenses[0]?.license;
-      const reply = writeReply(found.answer, happened, { language, now: NOW, license });
+      const reply = writeReply(sortAnswer(found.answer), happened, { language, now: NOW, license });
       expect(reply.case).toBe('mistyped');
       expectPlain(reply.body);
       const nobody = await search('ABCDEF01-ABCDEF02-ABCDEF03-ABCDEF04', language);
       if (nobody.kind !== 'none') throw new Error('It must not be found.');
-      const strange = writeReply(nobody.answer, [], { language, now: NOW, license: undefined });
+      const strange = writeReply(sortAnswer(nobody.answer), [], { language, now: NOW, license: undefined });
       expect(strange.case).toBe('unknown_key');
       expectPlain(strange.body);
       cases.set(strange.case, strange);

@@ -21,6 +21,30 @@ function quoted(text: string): string {
   return `"${(/^[\t\r\n]/.test(safe) ? `'${safe}` : safe).replaceAll('"', '""')}"`;
 }
 
+/**
+ * The rows of a list's file, read a page of the list at a time.
+ * @param load reads the page behind a cursor; undefined: the first
+ * @param names of the fields; without them, those of the first row: a list without rows is an empty file
+ */
+export async function* csvRows<Item>(
+  load: (after: string | undefined) => Promise<{ items: Item[]; next: string | null }>,
+  toFields: (item: Item) => Record<string, Cell>,
+  names?: string[],
+): AsyncIterable<Cell[]> {
+  let after: string | undefined;
+  let isFirst = names === undefined;
+  if (names !== undefined) yield names;
+  do {
+    const { items, next } = await load(after);
+    for (const fields of items.map(toFields)) {
+      if (isFirst) yield Object.keys(fields);
+      isFirst = false;
+      yield Object.values(fields);
+    }
+    after = next ?? undefined;
+  } while (after !== undefined);
+}
+
 export async function* csvFile(rows: AsyncIterable<Cell[]>): AsyncIterable<string> {
   yield '\uFEFF';
   for await (const row of rows) yield csvLine(row);

@@ -1,17 +1,11 @@
-import { ManageError } from '../../../operations/failures';
-import { listProducts, type CatalogueProduct } from '../../../licensing/catalogue';
+import { notFound } from '../../../operations/failures';
+import { listProducts, type CatalogueProduct, type Plan, type Product } from '../../../licensing/catalogue';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
 import { listOfferedVersions } from '../../../joomla/update-xml/offered';
 import type { OperatorCall } from '../page';
+import type { View } from '../view';
 
 /** What the pages of products, plans and versions share. */
-
-/** The id in the path. @throws ManageError when it is none */
-export function idOf({ path }: Pick<OperatorCall, 'path'>): number {
-  const id = Number(/^[1-9][0-9]{0,15}$/.exec(path.id ?? '')?.[0]);
-  if (!Number.isSafeInteger(id)) throw new ManageError('NOT_FOUND', '');
-  return id;
-}
 
 /** The product of `?product_id=`, or the first; undefined: there is none. @throws ManageError when there is no such product */
 export async function chosenProduct({
@@ -22,7 +16,7 @@ export async function chosenProduct({
   const id = query.get('product_id');
   if (id === null || id === '') return { products, product: products[0] };
   const product = products.find((one) => String(one.id) === id);
-  if (product === undefined) throw new ManageError('NOT_FOUND', '');
+  if (product === undefined) throw notFound('product');
   return { products, product };
 }
 
@@ -35,4 +29,40 @@ export async function offeredVersion({ db }: OperatorCall, productId: number): P
 export async function enterKeyOf({ db, view }: OperatorCall, productId: number): Promise<string> {
   const entries = joomlaEntries(await readCatalogue(db), productId);
   return view.t.common.enterKey(namesOfEntries(entries), entries.length === 1);
+}
+
+/** Links to the pages above those of a product, or to the list of products. */
+export function productCrumbs(
+  { t }: View,
+  product?: Pick<Product, 'id' | 'name'>,
+): [title: string, path: string][] {
+  const list: [string, string] = [t.products.title, '/products'];
+  return product === undefined ? [list] : [list, [product.name, `/products/${product.id}`]];
+}
+
+/** What a plan grants, such as `5 sites, 1 year`. */
+export function grantsOf(
+  { t, format }: View,
+  {
+    activationType,
+    activationLimit,
+    duration,
+  }: Pick<Plan, 'activationType' | 'activationLimit' | 'duration'>,
+): string {
+  const { common } = t;
+  const what = (activationLimit === 1 ? common.site : common.sites)(activationType);
+  return t.licenses.issuePage.grants(
+    `${slotsInWords({ t, format }, activationLimit)} ${what}`,
+    runsFor({ t, format }, duration),
+  );
+}
+
+/** A limit of slots. */
+export function slotsInWords({ t, format }: Pick<View, 't' | 'format'>, limit: number): string {
+  return limit === 0 ? t.common.unlimited : format.number(limit);
+}
+
+/** How long a plan's licences run. */
+export function runsFor({ t, format }: Pick<View, 't' | 'format'>, duration: string | null): string {
+  return duration === null ? t.common.lifetime : format.duration(duration);
 }

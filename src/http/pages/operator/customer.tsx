@@ -1,16 +1,17 @@
 import { listProducts } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
-import { countErasure, type ErasureCounts } from '../../../privacy/erase-customer';
+import { countErasure } from '../../../privacy/erase-customer';
 import { exportCustomer } from '../../../privacy/export-customer';
 import { SECTION_NAMES, type Section } from '../../../privacy/stored-data';
 import { findEmail } from '../../../licensing/customer-email';
 import { isCustomerDigest } from '../../../store/customer-digest';
-import { tellRequests, type ToldRequest } from '../../../support/requests';
-import { ManageError } from '../../../operations/failures';
-import { act, unlessGone } from '../act';
-import { formState, type FormState } from '../form-state';
-import { TextField } from '../kit/fields';
-import { FinalAction } from '../kit/final-action';
+import { tellRequests } from '../../../support/requests';
+import { invalid, notFound } from '../../../operations/failures';
+import { act } from '../act';
+import { formRoute } from '../form-route';
+import type { FormState } from '../form-state';
+import { ButtonLink, TextField } from '../kit/fields';
+import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
@@ -28,19 +29,21 @@ export const customerRoutes: Route<OperatorCall>[] = [
   { path: '/customers/:id', get: showCustomer },
   // Looks through whole tables.
   { path: '/customers/:id/export', get: download, hasDeadline: false },
-  {
-    path: '/customers/:id/erase',
-    scope: 'write',
+  formRoute('/customers/:id/erase', {
     isSecret: true,
     hasDeadline: false,
-    get: (call) => askToErase(call, formState()),
-    post: erase,
-  },
+    find: addressOf,
+    show: askToErase,
+    work: erase,
+    explain: ({ view }, { error }) =>
+      error.field === 'confirm' ? view.t.customers.erasePage.wrong : undefined,
+    gone: '/customers',
+  }),
 ];
 
 /** The address. @throws ManageError for anything but the id of a customer: an address must not stand in the path */
 async function addressOf({ db, path: { id = '' } }: OperatorCall): Promise<string> {
-  if (!isCustomerDigest(id)) throw new ManageError('NOT_FOUND', '');
+  if (!isCustomerDigest(id)) throw notFound('customer');
   return resolveCustomer(db, id);
 }
 
@@ -49,11 +52,80 @@ type Customer = Awaited<ReturnType<typeof readOneCustomer>>;
 async function showCustomer(call: OperatorCall): Promise<Answer> {
   const { db, at, query, view } = call;
   const after = /^\d{1,15}$/.test(query.get('after') ?? '') ? Number(query.get('after')) : undefined;
-  const customer = await readOneCustomer(db, await addressOf(call), { after, limit: LIMIT }, at);
-  const { operatorLanguage: language, format } = view;
-  const requests = await tellRequests(db, customer.accesses, { language, now: at, zone: format.zone });
+  const shown = await readOneCustomer(db, await addressOf(call), { after, limit: LIMIT }, at);
+  const { id, customer, licenses, keys, seats, stored, next } = shown;
+  const { t, to, format, language, mayWrite } = view;
+  const requests = await tellRequests(db, shown.accesses, { language, now: at, zone: format.zone });
   const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
-  return { page: <CustomerPage {...{ customer, requests, products }} after={after} /> };
+  const texts = t.customers.one;
+  const path = `/customers/${id}`;
+  return {
+    page: (
+      <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
+        <Head
+          title={customer}
+          actions={
+            <>
+              <ButtonLink path={`${path}/export`}>{texts.export}</ButtonLink>
+              {mayWrite ? <ButtonLink path={`${path}/erase`}>{texts.erase}</ButtonLink> : null}
+            </>
+          }
+        />
+        <div class="stack">
+          <Panel id="licenses" title={texts.licenses}>
+            <LicenseTable
+              licenses={licenses}
+              caption={texts.licensesCaption(format.number(licenses.length))}
+              empty={texts.noLicense}
+            />
+            <Paging
+              path={path}
+              query={{ after: after === undefined ? undefined : String(after) }}
+              next={next === null ? null : String(next)}
+              limit={LIMIT}
+            />
+          </Panel>
+          <KeysPanel licenses={licenses} keys={keys} />
+          {seats.length === 0 ? null : (
+            <Panel id="seats" title={texts.seats}>
+              <Table
+                caption={texts.seatsCaption}
+                rows={seats}
+                empty={null}
+                columns={[
+                  { title: texts.seatColumns.identifier, kind: 'name', cell: ({ identifier }) => identifier },
+                  { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
+                  {
+                    title: texts.seatColumns.since,
+                    cell: ({ activated_at }) => format.localDay(new Date(activated_at)),
+                  },
+                  {
+                    title: texts.seatColumns.license,
+                    kind: 'number',
+                    cell: ({ license_id }) => (
+                      <a href={to(`/licenses/${license_id}`)}>{String(license_id)}</a>
+                    ),
+                  },
+                ]}
+              />
+            </Panel>
+          )}
+          <Panel id="requests" title={texts.requests}>
+            <RequestTable
+              requests={requests}
+              products={products}
+              caption={t.requests.oneCaption(format.number(requests.length))}
+              empty={texts.noRequest}
+            />
+          </Panel>
+          {stored === null
+            ? null
+            : SECTION_NAMES.map((name) => <Stored name={name} rows={stored.sections[name]} />)}
+          <p class="in">{texts.elsewhere}</p>
+        </div>
+      </OperatorPage>
+    ),
+  };
 }
 
 async function download(call: OperatorCall): Promise<Answer> {
@@ -67,106 +139,55 @@ async function download(call: OperatorCall): Promise<Answer> {
   return { file: name, type: 'application/json', content: parts.join('') };
 }
 
-async function askToErase(call: OperatorCall, form: FormState): Promise<Answer> {
-  const customer = await addressOf(call);
-  const counts = await countErasure(call.db, customer);
-  return { page: <Erase id={call.path.id ?? ''} {...{ customer, counts, form }} /> };
-}
-
-function erase(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  return unlessGone('/customers', async () => {
-    if (findEmail(sent.get('confirm') ?? '') !== (await addressOf(call))) {
-      const failure = { field: 'confirm', sentence: call.view.t.customers.erasePage.wrong };
-      return { ...(await askToErase(call, formState(sent, failure))), status: 400 };
-    }
-    await act(call, sent, customerOperations.removeCustomer, { path: { customer: call.path.id ?? '' } });
-    return done('/customers', 'customerErased');
-  });
-}
-
-function CustomerPage({
-  customer: { id, customer, licenses, keys, seats, stored, next },
-  requests,
-  products,
-  after,
-}: {
-  customer: Customer;
-  requests: ToldRequest[];
-  products: ProductNames;
-  after: number | undefined;
-}) {
-  const { t, to, format, operator } = useView();
-  const texts = t.customers.one;
-  const path = `/customers/${id}`;
-  return (
-    <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
-      <Head
-        title={customer}
-        actions={
+async function askToErase(call: OperatorCall, form: FormState, customer: string): Promise<Answer> {
+  const { t, to, format } = call.view;
+  const { licenses, requests, changes } = await countErasure(call.db, customer);
+  const texts = t.customers.erasePage;
+  const path = `/customers/${call.path.id ?? ''}`;
+  const { number } = format;
+  return {
+    page: (
+      <FormPage
+        danger
+        title={texts.title(customer)}
+        nav="customers"
+        crumbs={[
+          [t.customers.title, '/customers'],
+          [customer, path],
+        ]}
+        path={`${path}/erase`}
+        form={form}
+        points={[
+          texts.licenses(licenses, number(licenses)),
+          texts.rows(requests, number(requests), changes, number(changes)),
+          texts.noMail,
+          texts.backups,
           <>
-            <a class="btn btn-quiet" href={to(`${path}/export`)}>
-              {texts.export}
-            </a>
-            {operator?.scope === 'write' ? (
-              <a class="btn btn-quiet" href={to(`${path}/erase`)}>
-                {texts.erase}
-              </a>
-            ) : null}
-          </>
-        }
-      />
-      <div class="stack">
-        <Panel id="licenses" title={texts.licenses}>
-          <LicenseTable
-            licenses={licenses}
-            caption={texts.licensesCaption(format.number(licenses.length))}
-            empty={texts.noLicense}
-          />
-          <Paging
-            path={path}
-            query={{ after: after === undefined ? undefined : String(after) }}
-            next={next === null ? null : String(next)}
-            limit={LIMIT}
-          />
-        </Panel>
-        <KeysPanel licenses={licenses} keys={keys} />
-        {seats.length === 0 ? null : (
-          <Panel id="seats" title={texts.seats}>
-            <Table
-              caption={texts.seatsCaption}
-              rows={seats}
-              empty={null}
-              columns={[
-                { title: texts.seatColumns.identifier, kind: 'name', cell: ({ identifier }) => identifier },
-                { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
-                {
-                  title: texts.seatColumns.since,
-                  cell: ({ activated_at }) => format.localDay(new Date(activated_at)),
-                },
-                {
-                  title: texts.seatColumns.license,
-                  kind: 'number',
-                  cell: ({ license_id }) => <a href={to(`/licenses/${license_id}`)}>{String(license_id)}</a>,
-                },
-              ]}
-            />
-          </Panel>
-        )}
-        <Panel id="requests" title={texts.requests}>
-          <RequestTable
-            requests={requests}
-            products={products}
-            caption={t.requests.oneCaption(format.number(requests.length))}
-            empty={texts.noRequest}
-          />
-        </Panel>
-        {stored === null
-          ? null
-          : SECTION_NAMES.map((name) => <Stored name={name} rows={stored.sections[name]} />)}
-        <p class="in">{texts.elsewhere}</p>
-      </div>
-    </OperatorPage>
-  );
+            {texts.final} <a href={to(`${path}/export`)}>{texts.exportFirst}</a>.
+          </>,
+        ]}
+        submit={texts.submit}
+        busy={texts.busy}
+        back={[texts.back, path]}
+      >
+        <TextField
+          form={form}
+          name="confirm"
+          type="email"
+          label={texts.confirm}
+          hint={texts.again}
+          required
+        />
+      </FormPage>
+    ),
+  };
+}
+
+async function erase(call: OperatorCall, sent: URLSearchParams, customer: string): Promise<Answer> {
+  if (findEmail(sent.get('confirm') ?? '') !== customer)
+    throw invalid('confirm', 'The address is another one.');
+  await act(call, sent, customerOperations.removeCustomer, { path: { customer: call.path.id ?? '' } });
+  return done('/customers', 'customerErased');
 }
 
 /** The keys of the licences above, by their ends. */
@@ -254,47 +275,4 @@ interface StoredRow {
   created_at?: string;
   received_at?: string;
   requested_at?: string;
-}
-
-function Erase({
-  id,
-  customer,
-  counts: { licenses, requests, changes },
-  form,
-}: {
-  id: string;
-  customer: string;
-  counts: ErasureCounts;
-  form: FormState;
-}) {
-  const { t, to, format } = useView();
-  const texts = t.customers.erasePage;
-  const path = `/customers/${id}`;
-  const written = (count: number) => format.number(count);
-  return (
-    <FinalAction
-      title={texts.title(customer)}
-      nav="customers"
-      crumbs={[
-        [t.customers.title, '/customers'],
-        [customer, path],
-      ]}
-      path={`${path}/erase`}
-      form={form}
-      consequences={[
-        texts.licenses(licenses, written(licenses)),
-        texts.rows(requests, written(requests), changes, written(changes)),
-        texts.noMail,
-        texts.backups,
-        <>
-          {texts.final} <a href={to(`${path}/export`)}>{texts.exportFirst}</a>.
-        </>,
-      ]}
-      submit={texts.submit}
-      busy={texts.busy}
-      back={[texts.back, path]}
-    >
-      <TextField form={form} name="confirm" type="email" label={texts.confirm} hint={texts.again} required />
-    </FinalAction>
-  );
 }

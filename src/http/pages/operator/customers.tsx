@@ -1,10 +1,10 @@
 import { isCursorText, readCursor, toPage } from '../../../licensing/cursors';
-import { listCustomers, type CustomerSummary } from '../../../privacy/customer-list';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Panel } from '../kit/panel';
-import { Paging, Table } from '../kit/table';
+import { listCustomers } from '../../../privacy/customer-list';
+import { csvRows } from '../csv';
+import { ButtonLink } from '../kit/fields';
+import { Filters, NoMatch } from '../kit/filters';
+import { ListPage } from '../kit/list-page';
 import type { Answer, OperatorCall, Route } from '../page';
-import { useView } from '../view';
 
 /** Whom licences were issued to. Links name a customer by an id that says nothing about the person. */
 
@@ -16,139 +16,86 @@ export const customerListRoutes: Route<OperatorCall>[] = [
   { path: '/customers.csv', get: downloadList, hasDeadline: false },
 ];
 
+/** The beginning of an address, and a cursor. */
 interface Given {
-  q?: string;
-  after?: string;
+  q?: string | undefined;
+  after?: string | undefined;
 }
 
 async function showList(call: OperatorCall): Promise<Answer> {
+  const { t, to, format, mayWrite } = call.view;
+  const texts = t.customers;
+  const { columns } = texts;
   const given = readGiven(call.query);
-  return { page: <CustomerList given={given} {...await listPage(call, given, LIMIT)} /> };
+  const { q } = given;
+  const { items, next } = await listPage(call, given, LIMIT);
+  const noneYet = (
+    <>
+      <p>{texts.none}</p>
+      {mayWrite ? (
+        <p class="acts mb-0">
+          <ButtonLink kind="primary" path="/licenses/new">
+            {texts.issue}
+          </ButtonLink>
+        </p>
+      ) : null}
+    </>
+  );
+  return {
+    page: (
+      <ListPage
+        title={texts.title}
+        nav="customers"
+        actions={
+          <ButtonLink path="/customers.csv" query={{ q }}>
+            {t.common.csv}
+          </ButtonLink>
+        }
+        filter={
+          <Filters
+            path="/customers"
+            label={texts.filters}
+            fields={[{ name: 'q', label: texts.q, value: q }]}
+          />
+        }
+        caption={texts.caption(format.number(items.length))}
+        rows={items}
+        empty={q === undefined ? noneYet : <NoMatch path="/customers">{texts.noMatch}</NoMatch>}
+        columns={[
+          {
+            title: columns.email,
+            kind: 'name',
+            cell: ({ id, customer }) => <a href={to(`/customers/${id}`)}>{customer}</a>,
+          },
+          { title: columns.licenses, kind: 'number', cell: ({ licenses }) => format.number(licenses) },
+          {
+            title: columns.nextEnd,
+            cell: ({ next_end }) => (next_end === null ? t.common.none : format.day(new Date(next_end))),
+          },
+        ]}
+        paging={{ path: '/customers', query: { ...given }, next, limit: LIMIT }}
+      />
+    ),
+  };
 }
 
 async function listPage({ db, at }: OperatorCall, { q, after }: Given, limit: number) {
   const [address] = readCursor<[string]>(after, [isCursorText]) ?? [];
   const customers = await listCustomers(db, { beginning: q, after: address, limit: limit + 1 }, at);
-  const { items, next } = toPage(customers, limit, ({ customer }) => [customer]);
-  return { customers: items, next };
+  return toPage(customers, limit, ({ customer }) => [customer]);
 }
 
 function downloadList(call: OperatorCall): Answer {
   const { q } = readGiven(call.query);
-  async function* rows() {
-    yield ['id', 'customer', 'licenses', 'next_end'];
-    let after: string | undefined;
-    do {
-      const { customers, next } = await listPage(
-        call,
-        { ...(q && { q }), ...(after && { after }) },
-        CSV_PAGE,
-      );
-      for (const { id, customer, licenses, next_end } of customers) yield [id, customer, licenses, next_end];
-      after = next ?? undefined;
-    } while (after !== undefined);
-  }
-  return { csv: call.view.t.customers.csvName, rows: rows() };
+  const rows = csvRows(
+    (after) => listPage(call, { q, after }, CSV_PAGE),
+    ({ id, customer, licenses, next_end }) => ({ id, customer, licenses, next_end }),
+    ['id', 'customer', 'licenses', 'next_end'],
+  );
+  return { csv: call.view.t.customers.csvName, rows };
 }
 
 function readGiven(query: URLSearchParams): Given {
-  const [q, after] = ['q', 'after'].map((name) => query.get(name)?.trim());
-  return { ...(q && { q }), ...(after && { after }) };
-}
-
-function CustomerList({
-  given,
-  customers,
-  next,
-}: {
-  given: Given;
-  customers: CustomerSummary[];
-  next: string | null;
-}) {
-  const { t, to, format, operator } = useView();
-  const texts = t.customers;
-  const { q } = given;
-  const noneYet = (
-    <>
-      <p>{texts.none}</p>
-      {operator?.scope === 'write' ? (
-        <p class="acts mb-0">
-          <a class="btn btn-primary" href={to('/licenses/new')}>
-            {texts.issue}
-          </a>
-        </p>
-      ) : null}
-    </>
-  );
-  return (
-    <OperatorPage title={texts.title} nav="customers">
-      <Head
-        title={texts.title}
-        actions={
-          <a class="btn btn-quiet" href={to('/customers.csv', { q })}>
-            {t.common.csv}
-          </a>
-        }
-      />
-      <Panel id="list">
-        <form
-          class="filters"
-          method="get"
-          action={to('/customers')}
-          role="search"
-          aria-label={texts.filters}
-          data-live="#results"
-        >
-          <div class="grow">
-            <label for="q">{texts.q}</label>
-            <input
-              class="form-control form-control-sm"
-              id="q"
-              name="q"
-              type="search"
-              autocomplete="off"
-              value={q ?? ''}
-            />
-          </div>
-          <div>
-            <button class="btn btn-quiet btn-sm" type="submit">
-              {t.common.filter}
-            </button>
-          </div>
-        </form>
-        <div id="results">
-          <Table
-            caption={texts.caption(format.number(customers.length))}
-            rows={customers}
-            empty={
-              q === undefined ? (
-                noneYet
-              ) : (
-                <p class="mb-0">
-                  {texts.noMatch} <a href={to('/customers')}>{t.common.clearFilters}</a>
-                </p>
-              )
-            }
-            columns={[
-              {
-                title: texts.columns.email,
-                kind: 'name',
-                cell: ({ id, customer }) => <a href={to(`/customers/${id}`)}>{customer}</a>,
-              },
-              {
-                title: texts.columns.licenses,
-                kind: 'number',
-                cell: ({ licenses }) => format.number(licenses),
-              },
-              {
-                title: texts.columns.nextEnd,
-                cell: ({ next_end }) => (next_end === null ? t.common.none : format.day(new Date(next_end))),
-              },
-            ]}
-          />
-          <Paging path="/customers" query={{ ...given }} next={next} limit={LIMIT} />
-        </div>
-      </Panel>
-    </OperatorPage>
-  );
+  const [q, after] = ['q', 'after'].map((name) => query.get(name)?.trim() || undefined);
+  return { q, after };
 }

@@ -5,7 +5,8 @@ import { OperatorError } from '../../../licensing/operator-error';
 import { customerDigest } from '../../../store/customer-digest';
 import { find, type FindResult, type FoundLicense } from '../../../support/find';
 import { writeReply, type Reply } from '../../../support/reply';
-import { isOfRequest, whatHappened, type Entry } from '../../../support/what-happened';
+import { isOfRequest, sortAnswer } from '../../../support/sorted-answer';
+import { whatHappened, type Entry } from '../../../support/what-happened';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
@@ -65,7 +66,7 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   }
   if (found.kind === 'several') return { page: <Several about={about} found={found} /> };
   const { answer } = found;
-  const entries = whatHappened(answer, { language, now: at, zone: format.zone });
+  const entries = whatHappened(sortAnswer(answer), { language, now: at, zone: format.zone });
   const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
   const reply = found.of === 'key' ? replyTo(found, entries, call) : undefined;
   return { page: <None {...{ about, found, entries, products, reply }} /> };
@@ -80,8 +81,8 @@ function replyTo(
   const { at, view, settings } = call;
   // A guess by the end of a key may name somebody else's licence.
   const isCertain = answer.findings.some((one) => 'certain' in one.facts && one.facts.certain === true);
-  return writeReply(answer, entries, {
-    language: view.operatorLanguage,
+  return writeReply(sortAnswer(answer), entries, {
+    language: view.language,
     now: at,
     license: isCertain ? licenses[0]?.license : undefined,
     shopName: settings.shopName,

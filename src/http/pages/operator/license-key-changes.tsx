@@ -1,53 +1,36 @@
 import type { KeyUse } from '../../../licensing/license-keys';
 import type { License } from '../../../licensing/licenses';
-import { act, attempt, filled, refusalOf } from '../act';
-import { formState, type FormState } from '../form-state';
+import { licenseKeyOperations } from '../../../operations/license-keys';
+import { act, filled, refusalOf } from '../act';
+import { formRoute } from '../form-route';
+import type { FormState } from '../form-state';
 import { Checkbox, Choices, TextField } from '../kit/fields';
-import { FinalAction } from '../kit/final-action';
+import { FormPage } from '../kit/form-page';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { enterKeyOf } from './catalogue';
-import { aboutOf, crumbsOf, pathOf } from './license-call';
-import { FormPage, formRoute, Reason } from './license-form';
-import { keyOf, KeyPage, useHint } from './license-keys';
-import { licenseKeyOperations } from '../../../operations/license-keys';
+import { aboutOf, formOf, licenseOf, pathOf, Reason } from './license-call';
+import { hintOf, keyOf, showKey, type KeyOfLicense } from './license-keys';
 
 /** Adding, changing, replacing and ending a licence's keys. */
 
 export const keyChangeRoutes: Route<OperatorCall>[] = [
-  formRoute('/keys/add', (_call, license, form) => ({ page: <AddPage {...{ license, form }} /> }), add),
-  keyRoute('change', showChange, change),
-  keyRoute('new', (_call, one, form) => ({ page: <NewPage {...one} form={form} /> }), replace),
-  keyRoute('end', (_call, one, form) => ({ page: <EndPage {...one} form={form} /> }), end),
+  formRoute('/licenses/:id/keys/add', { find: licenseOf, show: showAdd, work: add }),
+  formRoute('/licenses/:id/keys/:key/change', { find: keyOf, show: showChange, work: change }),
+  formRoute('/licenses/:id/keys/:key/new', { find: keyOf, show: askReplace, work: replace }),
+  formRoute('/licenses/:id/keys/:key/end', { find: keyOf, show: askEnd, work: end }),
 ];
 
-interface One {
-  license: License;
-  use: KeyUse;
-}
-
-function keyRoute(
-  action: string,
-  show: (call: OperatorCall, one: One, form: FormState) => Answer,
-  work: (call: OperatorCall, sent: URLSearchParams, one: One) => Promise<Answer>,
-): Route<OperatorCall> {
+function showAdd({ view }: OperatorCall, form: FormState, license: License): Answer {
+  const { add: title } = view.t.license.keys;
   return {
-    path: `/licenses/:id/keys/:key/${action}`,
-    scope: 'write',
-    get: async (call) => show(call, await keyOf(call), formState()),
-    async post(call, sent) {
-      const one = await keyOf(call);
-      return attempt(
-        call,
-        sent,
-        () => work(call, sent, one),
-        (form) => show(call, one, form),
-      );
-    },
+    page: (
+      <FormPage {...formOf(view, license, '/keys/add')} title={title} form={form} submit={title}>
+        <Terms form={form} />
+      </FormPage>
+    ),
   };
 }
-
-const hintOf = ({ view: { t } }: OperatorCall, { key }: KeyUse) => key.keyHint ?? t.license.keys.noHint;
 
 async function add(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
   const { license_key } = await act(call, sent, licenseKeyOperations.addLicenseKey, {
@@ -67,28 +50,49 @@ async function keyMade(
   const { keys } = call.view.t.license;
   const enterKey = await enterKeyOf(call, license.product.id);
   const { kept, notKept } = call.view.t.licenses.issuePage;
-  return {
-    page: (
-      <KeyPage
-        {...{ license, licenseKey }}
-        title={keys.madeTitle}
-        notes={[...notes, call.settings.keySecret === undefined ? notKept : kept]}
-        letter={keys.letter(license.product.name, licenseKey, enterKey)}
-      />
-    ),
-  };
+  return showKey(call, license, licenseKey, {
+    title: keys.madeTitle,
+    notes: [...notes, call.settings.keySecret === undefined ? notKept : kept],
+    letter: keys.letter(license.product.name, licenseKey, enterKey),
+  });
 }
 
 /** The day that a key's date field shows. */
 const dayOf = ({ key: { endsAt } }: KeyUse) => endsAt?.toISOString().slice(0, 10) ?? '';
 
-function showChange({ query }: OperatorCall, one: One, form: FormState): Answer {
-  const { activationLimit } = one.use.key;
-  const slots = query.get('slots') ?? (activationLimit === null ? '' : String(activationLimit));
-  return { page: <ChangePage {...one} form={form} slots={slots} /> };
+function showChange({ query, view }: OperatorCall, form: FormState, { license, use }: KeyOfLicense): Answer {
+  const texts = view.t.license.keys;
+  const { key, isMain } = use;
+  const label = key.label ?? '';
+  return {
+    page: (
+      <FormPage
+        {...formOf(view, license, `/keys/${key.id}/change`)}
+        title={texts.changeTitle(hintOf(view, use))}
+        form={form}
+        about={isMain ? texts.mainHint : undefined}
+        submit={view.t.common.save}
+      >
+        {isMain ? (
+          <TextField form={form} name="label" label={texts.label} hint={texts.labelHint} value={label} />
+        ) : (
+          <Terms
+            form={form}
+            label={label}
+            slots={query.get('slots') ?? key.activationLimit ?? ''}
+            endsAt={dayOf(use)}
+          />
+        )}
+      </FormPage>
+    ),
+  };
 }
 
-async function change(call: OperatorCall, sent: URLSearchParams, { license, use }: One): Promise<Answer> {
+async function change(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  { license, use }: KeyOfLicense,
+): Promise<Answer> {
   const given = (name: string) => sent.get(name)?.trim() || null;
   const endsAt = given('ends_at');
   await act(call, sent, licenseKeyOperations.updateLicenseKey, {
@@ -100,13 +104,46 @@ async function change(call: OperatorCall, sent: URLSearchParams, { license, use 
       ...(use.isMain || (endsAt ?? '') === dayOf(use) ? {} : { ends_at: endsAt }),
     },
   });
-  return done(pathOf(license), 'licenseKeyChanged', hintOf(call, use));
+  return done(pathOf(license), 'licenseKeyChanged', hintOf(call.view, use));
 }
 
 /** How long the old key still works, where it does not stop at once. */
 const OVERLAP = '14d';
 
-async function replace(call: OperatorCall, sent: URLSearchParams, { license, use }: One): Promise<Answer> {
+function askReplace({ view }: OperatorCall, form: FormState, { license, use }: KeyOfLicense): Answer {
+  const texts = view.t.license.keys;
+  return {
+    page: (
+      <FormPage
+        {...formOf(view, license, `/keys/${use.key.id}/new`)}
+        danger
+        title={texts.newTitle(hintOf(view, use))}
+        form={form}
+        points={[texts.newSlots(use.used, view.format.number(use.used)), texts.newMail]}
+        submit={texts.newButton}
+        back={[texts.keepKey, pathOf(license)]}
+      >
+        <Choices
+          form={form}
+          name="overlap"
+          label={texts.newWhen}
+          value="none"
+          options={[
+            { value: 'none', label: texts.atOnce },
+            { value: OVERLAP, label: texts.overlap },
+          ]}
+        />
+        <Reason form={form} />
+      </FormPage>
+    ),
+  };
+}
+
+async function replace(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  { license, use }: KeyOfLicense,
+): Promise<Answer> {
   const { keys } = call.view.t.license;
   const isOverlap = sent.get('overlap') === OVERLAP;
   const { license_key } = await act(call, sent, licenseKeyOperations.rekeyLicense, {
@@ -121,7 +158,31 @@ async function replace(call: OperatorCall, sent: URLSearchParams, { license, use
   return keyMade(call, license, license_key, [isOverlap ? keys.oldWorks : keys.oldStopped]);
 }
 
-async function end(call: OperatorCall, sent: URLSearchParams, { license, use }: One): Promise<Answer> {
+function askEnd({ view }: OperatorCall, form: FormState, { license, use }: KeyOfLicense): Answer {
+  const texts = view.t.license.keys;
+  return {
+    page: (
+      <FormPage
+        {...formOf(view, license, `/keys/${use.key.id}/end`)}
+        danger
+        title={texts.endTitle(hintOf(view, use))}
+        sub={[aboutOf(license, view.t), use.key.label].filter(Boolean).join(' · ')}
+        form={form}
+        points={[texts.endNow, texts.endSites(use.used, view.format.number(use.used)), texts.endOthers]}
+        submit={texts.endButton}
+        back={[texts.keepKey, pathOf(license)]}
+      >
+        {use.used === 0 ? null : <Checkbox form={form} name="free" label={texts.endFree} />}
+      </FormPage>
+    ),
+  };
+}
+
+async function end(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  { license, use }: KeyOfLicense,
+): Promise<Answer> {
   const path = { id: license.id, key_id: use.key.id };
   const query = new URLSearchParams(sent.get('free') === '1' ? { free: '1' } : {});
   try {
@@ -130,9 +191,10 @@ async function end(call: OperatorCall, sent: URLSearchParams, { license, use }: 
     // The second of two clicks finds it ended.
     if (refusalOf(error, sent)?.status !== 404) throw error;
   }
-  return done(pathOf(license), 'licenseKeyEnded', hintOf(call, use));
+  return done(pathOf(license), 'licenseKeyEnded', hintOf(call.view, use));
 }
 
+/** What a key is for, and its own limit and end. */
 function Terms({
   form,
   label = '',
@@ -141,7 +203,7 @@ function Terms({
 }: {
   form: FormState;
   label?: string;
-  slots?: string;
+  slots?: string | number;
   endsAt?: string;
 }) {
   const texts = useView().t.license.keys;
@@ -165,86 +227,5 @@ function Terms({
         value={endsAt}
       />
     </>
-  );
-}
-
-function AddPage({ license, form }: { license: License; form: FormState }) {
-  const { t } = useView();
-  const { add: title } = t.license.keys;
-  return (
-    <FormPage {...{ license, form, title }} rest="/keys/add" submit={title}>
-      <Terms form={form} />
-    </FormPage>
-  );
-}
-
-function ChangePage({ license, use, form, slots }: One & { form: FormState; slots: string }) {
-  const { t } = useView();
-  const texts = t.license.keys;
-  const label = use.key.label ?? '';
-  return (
-    <FormPage
-      {...{ license, form }}
-      rest={`/keys/${use.key.id}/change`}
-      title={texts.changeTitle(useHint(use))}
-      {...(use.isMain ? { about: texts.mainHint } : {})}
-      submit={t.common.save}
-    >
-      {use.isMain ? (
-        <TextField form={form} name="label" label={texts.label} hint={texts.labelHint} value={label} />
-      ) : (
-        <Terms form={form} label={label} slots={slots} endsAt={dayOf(use)} />
-      )}
-    </FormPage>
-  );
-}
-
-function NewPage({ license, use, form }: One & { form: FormState }) {
-  const { t, format } = useView();
-  const texts = t.license.keys;
-  return (
-    <FinalAction
-      title={texts.newTitle(useHint(use))}
-      about={aboutOf(license, t)}
-      nav="licenses"
-      crumbs={crumbsOf(license, t)}
-      path={pathOf(license, `/keys/${use.key.id}/new`)}
-      form={form}
-      consequences={[texts.newSlots(use.used, format.number(use.used)), texts.newMail]}
-      submit={texts.newButton}
-      back={[texts.keepKey, pathOf(license)]}
-    >
-      <Choices
-        form={form}
-        name="overlap"
-        label={texts.newWhen}
-        value="none"
-        options={[
-          { value: 'none', label: texts.atOnce },
-          { value: OVERLAP, label: texts.overlap },
-        ]}
-      />
-      <Reason form={form} />
-    </FinalAction>
-  );
-}
-
-function EndPage({ license, use, form }: One & { form: FormState }) {
-  const { t, format } = useView();
-  const texts = t.license.keys;
-  return (
-    <FinalAction
-      title={texts.endTitle(useHint(use))}
-      about={[aboutOf(license, t), use.key.label].filter(Boolean).join(' · ')}
-      nav="licenses"
-      crumbs={crumbsOf(license, t)}
-      path={pathOf(license, `/keys/${use.key.id}/end`)}
-      form={form}
-      consequences={[texts.endNow, texts.endSites(use.used, format.number(use.used)), texts.endOthers]}
-      submit={texts.endButton}
-      back={[texts.keepKey, pathOf(license)]}
-    >
-      {use.used === 0 ? null : <Checkbox form={form} name="free" label={texts.endFree} />}
-    </FinalAction>
   );
 }

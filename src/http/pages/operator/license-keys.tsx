@@ -1,107 +1,125 @@
-import { viewKey, viewKeys, type LicenseView } from '../../../licensing/license-view';
 import { isOpen, type KeyUse } from '../../../licensing/license-keys';
+import { viewKey, viewKeys, type LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { listKeyPage } from '../../../licensing/lists';
 import { keyJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/failures';
+import { licenseKeyOperations } from '../../../operations/license-keys';
 import { readId } from '../../../operations/reading';
-import { act, attempt } from '../act';
-import { formState, type FormState } from '../form-state';
+import { act } from '../act';
+import { csvRows } from '../csv';
+import { formRoute } from '../form-route';
+import { formState } from '../form-state';
 import { CopyText } from '../kit/copy';
-import { Form, Submit } from '../kit/fields';
+import { ButtonLink, Form, Submit } from '../kit/fields';
+import { FormPage } from '../kit/form-page';
+import { ListPage } from '../kit/list-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
-import { Paging, Table, type Column } from '../kit/table';
+import { Table, type TableProps } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
-import { useView } from '../view';
-import { crumbsOf, licenseOf, licenseName, pathOf } from './license-call';
-import { FormPage } from './license-form';
-import { licenseKeyOperations } from '../../../operations/license-keys';
+import { useView, type View } from '../view';
+import { slotsInWords } from './catalogue';
+import { crumbsOf, formOf, licenseOf, licenseName, pathOf } from './license-call';
 
 /** A licence's keys: the list, and showing one. */
 
 export const licenseKeyRoutes: Route<OperatorCall>[] = [
   { path: '/licenses/:id/keys', get: showKeys },
   { path: '/licenses/:id/keys.csv', get: downloadKeys, hasDeadline: false },
-  {
-    path: '/licenses/:id/keys/:key/show',
-    scope: 'write',
+  formRoute('/licenses/:id/keys/:key/show', {
     isSecret: true,
-    get: (call) => askToShow(call, formState()),
-    post: (call, sent) =>
-      attempt(
-        call,
-        sent,
-        () => reveal(call, sent),
-        (form) => askToShow(call, form),
-      ),
-  },
+    find: keyOf,
+    show({ view }, form, { license, use }) {
+      const texts = view.t.license.keys;
+      return {
+        page: (
+          <FormPage
+            {...formOf(view, license, `/keys/${use.key.id}/show`)}
+            title={texts.showTitle(hintOf(view, use))}
+            form={form}
+            about={texts.showAbout}
+            submit={texts.showButton}
+          />
+        ),
+      };
+    },
+    async work(call, sent, { license, use }) {
+      const { license_key } = await act(call, sent, licenseKeyOperations.revealLicense, {
+        path: { id: license.id },
+        body: use.isMain ? {} : { key_id: use.key.id },
+      });
+      const { shownTitle, shown } = call.view.t.license.keys;
+      return showKey(call, license, license_key, { title: shownTitle, notes: [shown] });
+    },
+  }),
 ];
 
 const LIMIT = 50;
 const CSV_PAGE = 500;
 
+export interface KeyOfLicense {
+  license: License;
+  use: KeyUse;
+}
+
 /** The licence and the key of the path. @throws ManageError (404) when there is none */
-export async function keyOf(call: OperatorCall): Promise<{ license: License; use: KeyUse }> {
+export async function keyOf(call: OperatorCall): Promise<KeyOfLicense> {
   const license = await licenseOf(call);
   const use = await viewKey(call.db, license, readId(call, 'key', 'key'));
   if (use === undefined) throw notFound('key');
   return { license, use };
 }
 
+/** What a key is called in a sentence: by its end. */
+export function hintOf({ t }: View, { key: { keyHint } }: KeyUse): string {
+  return keyHint ?? t.license.keys.noHint;
+}
+
 async function showKeys(call: OperatorCall): Promise<Answer> {
+  const { view } = call;
+  const { t, mayWrite } = view;
+  const texts = t.license.keys;
   const license = await licenseOf(call);
   const after = call.query.get('after') ?? undefined;
   const { mainKey, otherKeys } = await viewKeys(call.db, license, { limit: LIMIT, after });
   const keys = [...(after === undefined ? [mainKey] : []), ...otherKeys.items];
-  const canShow = call.settings.keySecret !== undefined;
-  return { page: <KeysPage {...{ license, keys, after, canShow }} next={otherKeys.next} /> };
-}
-
-async function downloadKeys(call: OperatorCall): Promise<Answer> {
-  const license = await licenseOf(call);
-  async function* rows() {
-    let after: string | undefined;
-    do {
-      const { items, next } = await listKeyPage(call.db, license.id, { limit: CSV_PAGE, after });
-      const lines = items.map(keyJson);
-      const [first] = lines;
-      if (after === undefined && first) yield Object.keys(first);
-      for (const line of lines) yield Object.values(line);
-      after = next ?? undefined;
-    } while (after !== undefined);
-  }
-  return { csv: call.view.t.license.keys.csvName(String(license.id)), rows: rows() };
-}
-
-async function askToShow(call: OperatorCall, form: FormState): Promise<Answer> {
-  const { license, use } = await keyOf(call);
-  return { page: <AskPage {...{ license, use, form }} /> };
-}
-
-async function reveal(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const { license, use } = await keyOf(call);
-  const { license_key } = await act(call, sent, licenseKeyOperations.revealLicense, {
-    path: { id: license.id },
-    body: use.isMain ? {} : { key_id: use.key.id },
-  });
-  const { shownTitle, shown } = call.view.t.license.keys;
   return {
-    page: <KeyPage license={license} title={shownTitle} licenseKey={license_key} notes={[shown]} />,
+    page: (
+      <ListPage
+        title={texts.title}
+        nav="licenses"
+        crumbs={crumbsOf(license, t)}
+        sub={licenseName(license, t)}
+        actions={
+          <>
+            {mayWrite ? (
+              <ButtonLink kind="primary" path={pathOf(license, '/keys/add')}>
+                {texts.add}
+              </ButtonLink>
+            ) : null}
+            <ButtonLink path={pathOf(license, '/keys.csv')}>{t.common.csv}</ButtonLink>
+          </>
+        }
+        {...keyTable(view, license, keys, call.settings.keySecret !== undefined)}
+        paging={{ path: pathOf(license, '/keys'), query: { after }, next: otherKeys.next, limit: LIMIT }}
+      />
+    ),
   };
 }
 
-/** What a key is called in a sentence: by its end. */
-export function useHint({ key: { keyHint } }: KeyUse): string {
-  return keyHint ?? useView().t.license.keys.noHint;
+async function downloadKeys(call: OperatorCall): Promise<Answer> {
+  const { id } = await licenseOf(call);
+  const rows = csvRows((after) => listKeyPage(call.db, id, { limit: CSV_PAGE, after }), keyJson);
+  return { csv: call.view.t.license.keys.csvName(String(id)), rows };
 }
 
 /** The panel of the licence's page. */
 export function KeyPanel({ shown, canShow }: { shown: LicenseView; canShow: boolean }) {
-  const { t, to, operator } = useView();
+  const view = useView();
+  const { t, to, mayWrite } = view;
   const texts = t.license.keys;
   const { license, mainKey, otherKeys } = shown;
-  const mayWrite = operator?.scope === 'write';
   const isKept = canShow && license.keySealed !== null;
   return (
     <Panel
@@ -113,54 +131,60 @@ export function KeyPanel({ shown, canShow }: { shown: LicenseView; canShow: bool
           {mayWrite ? <a href={to(pathOf(license, '/keys/add'))}>{texts.add}</a> : null}
         </>
       }
-      {...(mayWrite
-        ? { footer: <span class="muted small">{isKept ? texts.showHint : texts.notKept}</span> }
-        : {})}
+      footer={
+        mayWrite ? <span class="muted small">{isKept ? texts.showHint : texts.notKept}</span> : undefined
+      }
     >
-      <KeyTable license={license} keys={[mainKey, ...otherKeys.items]} canShow={canShow} />
+      <Table {...keyTable(view, license, [mainKey, ...otherKeys.items], canShow)} />
     </Panel>
   );
 }
 
-function KeyTable({ license, keys, canShow }: { license: License; keys: KeyUse[]; canShow: boolean }) {
-  const { t, format, now, operator } = useView();
+/** @param canShow whether keys are kept */
+function keyTable(view: View, license: License, keys: KeyUse[], canShow: boolean): TableProps<KeyUse> {
+  const { t, format, now, mayWrite } = view;
   const texts = t.license.keys;
-  const slotsOf = ({ key, used }: KeyUse) => {
-    const limit = key.activationLimit ?? license.activationLimit;
-    return t.license.facts.slotsOf(
-      format.number(used),
-      limit === 0 ? t.common.unlimited : format.number(limit),
-    );
+  return {
+    caption: texts.caption,
+    rows: keys,
+    empty: null,
+    columns: [
+      { title: texts.hint, kind: 'mono', cell: (use) => hintOf(view, use) },
+      { title: texts.for, cell: ({ key, isMain }) => key.label ?? (isMain ? texts.main : t.common.none) },
+      {
+        title: texts.slots,
+        cell: ({ key, used }) =>
+          t.license.facts.slotsOf(
+            format.number(used),
+            slotsInWords(view, key.activationLimit ?? license.activationLimit),
+          ),
+      },
+      {
+        title: texts.ends,
+        cell({ key }) {
+          if (key.endsAt === null) return texts.withLicense;
+          return isOpen(key, now) ? format.day(key.endsAt) : texts.ended(format.day(key.endsAt));
+        },
+      },
+      mayWrite && {
+        title: '',
+        cell: (use) => (isOpen(use.key, now) ? <KeyActions {...{ license, use, canShow }} /> : null),
+      },
+    ],
   };
-  const endOf = ({ key }: KeyUse) => {
-    if (key.endsAt === null) return texts.withLicense;
-    return isOpen(key, now) ? format.day(key.endsAt) : texts.ended(format.day(key.endsAt));
-  };
-  const columns: Column<KeyUse>[] = [
-    { title: texts.hint, kind: 'mono', cell: ({ key }) => key.keyHint ?? texts.noHint },
-    { title: texts.for, cell: ({ key, isMain }) => key.label ?? (isMain ? texts.main : t.common.none) },
-    { title: texts.slots, cell: slotsOf },
-    { title: texts.ends, cell: endOf },
-  ];
-  if (operator?.scope === 'write')
-    columns.push({
-      title: '',
-      cell: (use) => (isOpen(use.key, now) ? <KeyActions {...{ license, use, canShow }} /> : null),
-    });
-  return <Table caption={texts.caption} rows={keys} empty={null} columns={columns} />;
 }
 
-function KeyActions({ license, use, canShow }: { license: License; use: KeyUse; canShow: boolean }) {
-  const { t, to } = useView();
-  const texts = t.license.keys;
+function KeyActions({ license, use, canShow }: KeyOfLicense & { canShow: boolean }) {
+  const view = useView();
+  const texts = view.t.license.keys;
   const { key, isMain } = use;
   const path = (action: string) => pathOf(license, `/keys/${key.id}/${action}`);
-  const about = <span class="visually-hidden"> {texts.ofKey(useHint(use))}</span>;
+  const about = <span class="visually-hidden"> {texts.ofKey(hintOf(view, use))}</span>;
   const link = (action: string, title: string) => (
-    <a class="btn btn-quiet btn-row" href={to(path(action))}>
+    <ButtonLink kind="quiet btn-row" path={path(action)}>
       {title}
       {about}
-    </a>
+    </ButtonLink>
   );
   const isCurrent = key.replacedBy === null;
   return (
@@ -180,101 +204,39 @@ function KeyActions({ license, use, canShow }: { license: License; use: KeyUse; 
   );
 }
 
-function KeysPage({
-  license,
-  keys,
-  canShow,
-  after,
-  next,
-}: {
-  license: License;
-  keys: KeyUse[];
-  canShow: boolean;
-  after: string | undefined;
-  next: string | null;
-}) {
-  const { t, to, operator } = useView();
-  const texts = t.license.keys;
-  return (
-    <OperatorPage title={texts.title} nav="licenses" crumbs={crumbsOf(license, t)}>
-      <Head
-        title={texts.title}
-        sub={licenseName(license, t)}
-        actions={
-          <>
-            {operator?.scope === 'write' ? (
-              <a class="btn btn-primary" href={to(pathOf(license, '/keys/add'))}>
-                {texts.add}
-              </a>
-            ) : null}
-            <a class="btn btn-quiet" href={to(pathOf(license, '/keys.csv'))}>
-              {t.common.csv}
-            </a>
-          </>
-        }
-      />
-      <Panel id="list">
-        <KeyTable license={license} keys={keys} canShow={canShow} />
-        <Paging path={pathOf(license, '/keys')} query={{ after }} next={next} limit={LIMIT} />
-      </Panel>
-    </OperatorPage>
-  );
-}
-
-function AskPage({ license, use, form }: { license: License; use: KeyUse; form: FormState }) {
-  const { t } = useView();
-  const texts = t.license.keys;
-  return (
-    <FormPage
-      {...{ license, form }}
-      rest={`/keys/${use.key.id}/show`}
-      title={texts.showTitle(useHint(use))}
-      about={texts.showAbout}
-      submit={texts.showButton}
-    />
-  );
-}
-
 /** A whole key, with what to know about it and a text for the customer. */
-export function KeyPage({
-  license,
-  title,
-  licenseKey,
-  notes,
-  letter,
-}: {
-  license: License;
-  title: string;
-  licenseKey: string;
-  notes: string[];
-  letter?: string;
-}) {
-  const { t, to } = useView();
-  return (
-    <OperatorPage title={title} nav="licenses" crumbs={crumbsOf(license, t)}>
-      <Head title={title} sub={licenseName(license, t)} />
-      <div class="stack">
-        <Panel id="key" kind="narrow">
-          <Inside>
-            <CopyText id="license-key" label={title} text={licenseKey} />
-            {notes.map((note) => (
-              <p class="small muted mb-0 mt-2">{note}</p>
-            ))}
-          </Inside>
-        </Panel>
-        {letter === undefined ? null : (
-          <Panel id="letter" kind="narrow" title={t.licenses.issuePage.forCustomer}>
+export function showKey(
+  { view: { t } }: OperatorCall,
+  license: License,
+  licenseKey: string,
+  { title, notes, letter }: { title: string; notes: string[]; letter?: string },
+): Answer {
+  const { forCustomer } = t.licenses.issuePage;
+  return {
+    page: (
+      <OperatorPage title={title} nav="licenses" crumbs={crumbsOf(license, t)}>
+        <Head title={title} sub={licenseName(license, t)} />
+        <div class="stack">
+          <Panel id="key" kind="narrow">
             <Inside>
-              <CopyText id="letter-text" label={t.licenses.issuePage.forCustomer} text={letter} rows={12} />
+              <CopyText id="license-key" label={title} text={licenseKey} />
+              {notes.map((note) => (
+                <p class="small muted mb-0 mt-2">{note}</p>
+              ))}
             </Inside>
           </Panel>
-        )}
-      </div>
-      <p class="acts mt-3">
-        <a class="btn btn-quiet" href={to(pathOf(license))}>
-          {t.license.keys.toLicense}
-        </a>
-      </p>
-    </OperatorPage>
-  );
+          {letter === undefined ? null : (
+            <Panel id="letter" kind="narrow" title={forCustomer}>
+              <Inside>
+                <CopyText id="letter-text" label={forCustomer} text={letter} rows={12} />
+              </Inside>
+            </Panel>
+          )}
+        </div>
+        <p class="acts mt-3">
+          <ButtonLink path={pathOf(license)}>{t.license.keys.toLicense}</ButtonLink>
+        </p>
+      </OperatorPage>
+    ),
+  };
 }

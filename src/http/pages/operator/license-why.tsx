@@ -5,6 +5,7 @@ import { isOpen } from '../../../licensing/license-keys';
 import { JoomlaSays } from './joomla-says';
 import { remedyOf, type Remedy } from '../../../support/remedy';
 import { writeReply, type Reply } from '../../../support/reply';
+import { sortAnswer } from '../../../support/sorted-answer';
 import { whatHappened, type Entry } from '../../../support/what-happened';
 import { worksNow, type Line, type WorksNow } from '../../../support/works-now';
 import { explain, type WhyAnswer } from '../../../support/why';
@@ -59,7 +60,8 @@ export async function readWhy(
   const use =
     keyId === undefined || keyId === license.mainKeyId ? undefined : await viewKey(db, license, keyId);
   const openKeys = otherKeys.items.filter(({ key }) => isOpen(key, at));
-  const happened = whatHappened(answer, {
+  const sorted = sortAnswer(answer);
+  const happened = whatHappened(sorted, {
     ...{ language, now: at, zone, activationType: plan.activationType },
     keyHints: [license.keyHint, ...openKeys.map(({ key }) => key.keyHint)],
   });
@@ -67,10 +69,10 @@ export async function readWhy(
   const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), product.id));
   const replyLanguage = asCustomerLanguage(asked) ?? language;
   return {
-    works: worksNow(answer, happened, { license, language, now: at, zone, logDays }),
+    works: worksNow(sorted, happened, { license, language, now: at, zone, logDays }),
     happened,
-    ...remedyOf(answer, { license, planDuration: plan.duration, language, now: at }),
-    reply: writeReply(answer, happened, {
+    ...remedyOf(sorted, { license, planDuration: plan.duration, language, now: at }),
+    reply: writeReply(sorted, happened, {
       ...{ language: replyLanguage, now: at, license, product, shopName, entries },
       keyHint: use?.key.keyHint,
     }),
@@ -138,8 +140,8 @@ function Verdict({ line: { allowed, sentence, note }, isBig }: { line: Line; isB
 
 /** The one thing to do as a button that does it, and other ways as links. */
 function RemedyBar({ license, why: { remedy, others } }: { license: License; why: Why }) {
-  const { t, to, operator } = useView();
-  if (remedy === null || operator?.scope !== 'write') return null;
+  const { t, to, mayWrite } = useView();
+  if (remedy === null || !mayWrite) return null;
   const sent = sentBy(remedy, license);
   const links = others.flatMap((one): [string, string][] => [[linkOf(one, license), one.button]]);
   if (remedy.type === 'renew') links.unshift([pathOf(license, '/renew'), t.license.why.another]);

@@ -1,6 +1,7 @@
 import { customerDigest } from '../../../store/customer-digest';
 import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';
+import type { License } from '../../../licensing/licenses';
 import { viewLicense, type LicenseView } from '../../../licensing/license-view';
 import { allowedTransitions, liveStatus } from '../../../licensing/core/states';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
@@ -8,7 +9,7 @@ import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
 import { listCustomers } from '../../../privacy/customer-list';
 import { act, type DataOf } from '../act';
 import { formState } from '../form-state';
-import { Form } from '../kit/fields';
+import { ButtonLink, Form } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
@@ -16,6 +17,7 @@ import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
+import { runsFor } from './catalogue';
 import { eventActor, eventSentence } from './event-sentence';
 import { licenseActionRoutes } from './license-actions';
 import { canSendKey, licenseOf, licenseName, pathOf } from './license-call';
@@ -24,7 +26,7 @@ import { KeyPanel, licenseKeyRoutes } from './license-keys';
 import { keyChangeRoutes } from './license-key-changes';
 import { licenseSiteRoutes, SitePanel } from './license-sites';
 import { MailFact } from './order-mail';
-import { readWhy, WhyPanel, type Why } from './license-why';
+import { readWhy, WhyPanel } from './license-why';
 import { mailOperations } from '../../../operations/mails';
 
 /** One licence: does it work, and if not, why? Then its facts, keys, sites and history. */
@@ -43,41 +45,68 @@ const SITES = 20;
 const EVENTS = 5;
 const MAILS = 4;
 
-/** What is nice to have beside the licence itself. */
-interface Extras {
-  /** the licences of the customer */
-  licenses: number | undefined;
-  plans: Map<number, string>;
-  mails: SentMail[];
-  canSendKey: boolean;
-  /** whether its main key can be shown */
-  isKept: boolean;
-  /** of shops, that issued or renewed it; the oldest first */
-  orders: LicenseOrder[];
-  /** the order that issued it, and the latest mail of that order with this licence's key */
-  orderMail: { order: LicenseOrder; mail: OrderMail } | undefined;
-}
-
 type SentMail = DataOf<typeof mailOperations.listLicenseMails>[number];
 
-async function showLicense(call: OperatorCall): Promise<Answer> {
-  const { db, settings } = call;
-  const { id } = await licenseOf(call);
-  const shown = await viewLicense(db, id, { keys: KEYS, sites: SITES, events: EVENTS });
-  const why = await readWhy(call, shown);
-  const { customer, product, keySealed } = shown.license;
-  const plans = await plansOf(db, product.id);
+/** What is nice to have beside the licence itself. */
+type Extras = Awaited<ReturnType<typeof readExtras>>;
+
+async function readExtras(call: OperatorCall, { customer, id }: License) {
+  const { db } = call;
+  // Of shops, that issued or renewed it; the oldest first
   const orders = (await within(db, () => findOrdersOfLicenses(db, [id]))) ?? [];
-  const extras: Extras = {
-    licenses: customer === null ? undefined : await within(db, async () => licensesOf(call, customer)),
-    plans: new Map(plans.map((plan) => [plan.id, plan.name])),
-    mails: (await within(db, () => mailsOf(call, id))) ?? [],
-    canSendKey: canSendKey(call, shown.license),
-    isKept: keySealed !== null && settings.keySecret !== undefined,
+  return {
     orders,
+    /** how many the customer has */
+    licenses: customer === null ? undefined : await within(db, () => licensesOf(call, customer)),
+    mails: (await within(db, () => mailsOf(call, id))) ?? [],
+    /** the order that issued it, and the latest mail of that order with this licence's key */
     orderMail: await within(db, () => mailOfOrder(call, id, orders)),
   };
-  return { page: <LicensePage {...{ shown, why, extras }} canShowKeys={settings.keySecret !== undefined} /> };
+}
+
+async function showLicense(call: OperatorCall): Promise<Answer> {
+  const { db, settings, view } = call;
+  const { t } = view;
+  const { id } = await licenseOf(call);
+  const shown = await viewLicense(db, id, { keys: KEYS, sites: SITES, events: EVENTS });
+  const { license, product } = shown;
+  const why = await readWhy(call, shown);
+  const plans = new Map((await plansOf(db, product.id)).map((plan) => [plan.id, plan.name]));
+  const extras = await readExtras(call, license);
+  const name = licenseName(license, t);
+  return {
+    page: (
+      <OperatorPage title={name} nav="licenses" crumbs={[[t.licenses.title, '/licenses']]}>
+        <Head
+          title={name}
+          sub={
+            <>
+              <span class="tag">
+                <Status status={liveStatus(license, view.now)} />
+              </span>{' '}
+              {product.name} · {license.plan.name}{' '}
+              <span class="muted">{t.license.number(String(license.id))}</span>
+            </>
+          }
+          actions={<Actions license={license} canSendKey={canSendKey(call, license)} />}
+        />
+        <div class="cols cols-side">
+          <WhyPanel license={license} why={why} />
+          <aside class="panel" aria-labelledby="h-facts">
+            <header>
+              <h2 id="h-facts">{t.license.title}</h2>
+            </header>
+            <div class="in">
+              <LicenseFacts shown={shown} extras={extras} />
+            </div>
+          </aside>
+          <KeyPanel shown={shown} canShow={settings.keySecret !== undefined} />
+          <SitePanel shown={shown} />
+          <HistoryPanel shown={shown} plans={plans} />
+        </div>
+      </OperatorPage>
+    ),
+  };
 }
 
 async function licensesOf({ db, at }: OperatorCall, customer: string): Promise<number | undefined> {
@@ -89,7 +118,7 @@ async function mailOfOrder(
   { db, settings }: OperatorCall,
   id: number,
   orders: LicenseOrder[],
-): Promise<Extras['orderMail']> {
+): Promise<{ order: LicenseOrder; mail: OrderMail } | undefined> {
   const order = orders.find(({ role }) => role === 'issued');
   return order && { order, mail: await readOrderMail(db, order, settings.mailing !== undefined, id) };
 }
@@ -99,57 +128,10 @@ function mailsOf(call: OperatorCall, id: number) {
   return act(call, new URLSearchParams(), mailOperations.listLicenseMails, { path: { id }, query });
 }
 
-function LicensePage({
-  shown,
-  why,
-  extras,
-  canShowKeys,
-}: {
-  shown: LicenseView;
-  why: Why;
-  extras: Extras;
-  canShowKeys: boolean;
-}) {
-  const { t, now } = useView();
-  const { license, product } = shown;
-  const name = licenseName(license, t);
-  return (
-    <OperatorPage title={name} nav="licenses" crumbs={[[t.licenses.title, '/licenses']]}>
-      <Head
-        title={name}
-        sub={
-          <>
-            <span class="tag">
-              <Status status={liveStatus(license, now)} />
-            </span>{' '}
-            {product.name} · {license.plan.name}{' '}
-            <span class="muted">{t.license.number(String(license.id))}</span>
-          </>
-        }
-        actions={<Actions shown={shown} canSendKey={extras.canSendKey} />}
-      />
-      <div class="cols cols-side">
-        <WhyPanel license={license} why={why} />
-        <aside class="panel" aria-labelledby="h-facts">
-          <header>
-            <h2 id="h-facts">{t.license.title}</h2>
-          </header>
-          <div class="in">
-            <LicenseFacts shown={shown} extras={extras} />
-          </div>
-        </aside>
-        <KeyPanel shown={shown} canShow={canShowKeys} />
-        <SitePanel shown={shown} />
-        <HistoryPanel shown={shown} plans={extras.plans} />
-      </div>
-    </OperatorPage>
-  );
-}
-
-function Actions({ shown: { license }, canSendKey }: { shown: LicenseView; canSendKey: boolean }) {
-  const { t, to, now, operator } = useView();
+function Actions({ license, canSendKey }: { license: License; canSendKey: boolean }) {
+  const { t, to, now, mayWrite } = useView();
   const texts = t.license;
-  if (operator?.scope !== 'write') return null;
+  if (!mayWrite) return null;
   const allowed = allowedTransitions(liveStatus(license, now));
   const link = (rest: string, title: string) => <a href={to(pathOf(license, rest))}>{title}</a>;
   const button = (rest: string, title: string) => (
@@ -160,15 +142,9 @@ function Actions({ shown: { license }, canSendKey }: { shown: LicenseView; canSe
   return (
     <>
       {allowed.includes('renew') ? (
-        <a class="btn btn-quiet" href={to(pathOf(license, '/renew'))}>
-          {texts.renew}
-        </a>
+        <ButtonLink path={pathOf(license, '/renew')}>{texts.renew}</ButtonLink>
       ) : null}
-      {canSendKey ? (
-        <a class="btn btn-quiet" href={to(pathOf(license, '/send-key'))}>
-          {texts.sendKey}
-        </a>
-      ) : null}
+      {canSendKey ? <ButtonLink path={pathOf(license, '/send-key')}>{texts.sendKey}</ButtonLink> : null}
       <a class="btn btn-quiet lg" href={to(pathOf(license, '/plan'))}>
         {texts.changePlan}
       </a>
@@ -190,7 +166,8 @@ function Actions({ shown: { license }, canSendKey }: { shown: LicenseView; canSe
 }
 
 function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras }) {
-  const { t, to, format } = useView();
+  const view = useView();
+  const { t, to, format } = view;
   const { license, plan, product, otherKeys } = shown;
   const { customer, reference, keyHint, createdAt, lastCheckAt, checkCount } = license;
   const { facts } = t.license;
@@ -228,7 +205,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
         [
           facts.plan,
           <>
-            {plan.name}, {plan.duration === null ? t.common.lifetime : format.duration(plan.duration)}
+            {plan.name}, {runsFor(view, plan.duration)}
           </>,
         ],
         extras.orders.length > 0
@@ -289,7 +266,7 @@ function Orders({ orders }: { orders: LicenseOrder[] }) {
   );
 }
 
-function endFact({ expiresAt }: LicenseView['license']): readonly [string, ReturnType<typeof Beside>] {
+function endFact({ expiresAt }: License): readonly [string, ReturnType<typeof Beside>] {
   const { t, format, now } = useView();
   const { facts } = t.license;
   if (expiresAt === null) return [facts.ends, <>{t.common.never}</>];
@@ -307,7 +284,7 @@ function endFact({ expiresAt }: LicenseView['license']): readonly [string, Retur
   ];
 }
 
-function Slots({ license: { activationsUsed, activationLimit } }: { license: LicenseView['license'] }) {
+function Slots({ license: { activationsUsed, activationLimit } }: { license: License }) {
   const { t, format } = useView();
   const used = format.number(activationsUsed);
   if (activationLimit === 0) return <>{t.license.facts.slotsOf(used, t.common.unlimited)}</>;

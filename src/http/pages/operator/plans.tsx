@@ -1,46 +1,40 @@
 import { countLicensesOnPlans, PLAN_DEFAULTS, readProduct, type Plan } from '../../../licensing/catalogue';
-import { requirePlan } from '../../../licensing/find-or-refuse';
 import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
+import { requirePlan } from '../../../licensing/find-or-refuse';
 import { invalid, type Failure } from '../../../operations/failures';
-import { act, attempt, filled, unlessGone, type BodyOf, type Fields } from '../act';
-import { formState, type FormState } from '../form-state';
-import { Checkbox, Choices, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
-import { FinalAction } from '../kit/final-action';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
-import { useView } from '../view';
-import { chosenProduct, idOf } from './catalogue';
 import { planOperations } from '../../../operations/plans';
+import { readId } from '../../../operations/reading';
+import { act, filled, type BodyOf, type Fields } from '../act';
+import { formRoute } from '../form-route';
+import type { FormState } from '../form-state';
+import { ButtonLink, Checkbox, Choices, Select, TextField } from '../kit/fields';
+import { FormPage } from '../kit/form-page';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { chosenProduct, productCrumbs, slotsInWords } from './catalogue';
 
 /** Adding, changing and deleting a plan of a product. */
 
+/** One transaction for each licence that follows a new limit. */
+const hasDeadline = false;
+
 export const planRoutes: Route<OperatorCall>[] = [
-  route('/plans/new', add, showNew),
-  route('/plans/:id', edit, showEdit),
-  route('/plans/:id/delete', remove, showRemove),
+  formRoute('/plans/new', { hasDeadline, show: showNew, work: add, explain }),
+  formRoute('/plans/:id', { hasDeadline, find: planOf, show: showEdit, work: edit, explain }),
+  formRoute('/plans/:id/delete', {
+    ...{ hasDeadline, find: planOf, show: askRemove, work: remove, explain },
+    gone: '/products',
+  }),
 ];
 
-function route(
-  path: string,
-  work: (call: OperatorCall, sent: URLSearchParams) => Promise<Answer>,
-  show: (call: OperatorCall, form: FormState) => Promise<Answer>,
-): Route<OperatorCall> {
-  return {
-    path,
-    scope: 'write',
-    // One transaction for each licence that follows a new limit.
-    hasDeadline: false,
-    get: (call) => show(call, formState()),
-    post: (call, sent) =>
-      attempt(
-        call,
-        sent,
-        () => work(call, sent),
-        (form) => show(call, form),
-        (refused) => explain(call, refused),
-      ),
-  };
+interface PlanOfProduct {
+  plan: Plan;
+  product: { id: number; name: string };
+}
+
+async function planOf(call: OperatorCall): Promise<PlanOfProduct> {
+  const plan = await requirePlan(call.db, readId(call));
+  const { product } = await readProduct(call.db, plan.productId);
+  return { plan, product };
 }
 
 /** @param plan as it was; undefined: a new one */
@@ -67,19 +61,19 @@ async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   return done(`/products/${data.product_id}`, 'planAdded', data.name);
 }
 
-async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const plan = await requirePlan(call.db, idOf(call));
+async function edit(call: OperatorCall, sent: URLSearchParams, { plan }: PlanOfProduct): Promise<Answer> {
   const body = { ...bodyOf(call, sent, plan), ...filled(sent, 'licenses') };
   const data = await act(call, sent, planOperations.updatePlan, { path: { id: plan.id }, body });
   return done(`/products/${String(data.product_id)}`, 'saved');
 }
 
-function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  return unlessGone('/products', async () => {
-    const { id, name, productId } = await requirePlan(call.db, idOf(call));
-    await act(call, sent, planOperations.removePlan, { path: { id } });
-    return done(`/products/${productId}`, 'planRemoved', name);
-  });
+async function remove(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  { plan: { id, name, productId } }: PlanOfProduct,
+): Promise<Answer> {
+  await act(call, sent, planOperations.removePlan, { path: { id } });
+  return done(`/products/${productId}`, 'planRemoved', name);
 }
 
 function explain({ view: { t } }: OperatorCall, { status, error, facts }: Failure): string | undefined {
@@ -107,185 +101,148 @@ function explain({ view: { t } }: OperatorCall, { status, error, facts }: Failur
 async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
   const given = form.value('product_id') ?? call.query.get('product_id') ?? '';
   const { product } = await chosenProduct({ ...call, query: new URLSearchParams({ product_id: given }) });
-  if (product === undefined) return { to: '/products/new' };
-  return { page: <PlanForm {...{ form, product, plan: undefined, withLimit: 0 }} /> };
+  return product === undefined ? { to: '/products/new' } : showForm(call, form, { product });
 }
 
-async function showEdit(call: OperatorCall, form: FormState): Promise<Answer> {
-  const plan = await requirePlan(call.db, idOf(call));
-  const { product } = await readProduct(call.db, plan.productId);
+async function showEdit(
+  call: OperatorCall,
+  form: FormState,
+  { plan, product }: PlanOfProduct,
+): Promise<Answer> {
   const asks = form.failure?.field === 'licenses' || form.value('licenses') !== undefined;
   const counts = asks ? await countLicensesOnPlans(call.db, [plan.id], plan.activationLimit) : undefined;
-  return { page: <PlanForm {...{ form, product, plan, withLimit: counts?.get(plan.id) ?? 0 }} /> };
+  return showForm(call, form, { product, plan, withLimit: counts?.get(plan.id) ?? 0 });
 }
 
 const DURATIONS = ['1y', '6m', 'life', 'own'];
 
-function PlanForm({
-  form,
-  product,
-  plan,
-  withLimit,
-}: {
-  form: FormState;
-  product: { id: number; name: string };
-  /** undefined: a new one */
-  plan: Plan | undefined;
-  /** licences that have its limit, if it is changed; 0: none, or not asked */
-  withLimit: number;
-}) {
-  const { t, to } = useView();
-  const { plans: texts, title: list } = t.products;
-  const title = plan === undefined ? texts.newTitle(product.name) : texts.editTitle(plan.name);
+/**
+ * @param plan undefined: a new one
+ * @param withLimit licences that have its limit, if it is changed; 0: none, or not asked
+ */
+function showForm(
+  { view }: OperatorCall,
+  form: FormState,
+  { product, plan, withLimit = 0 }: { product: PlanOfProduct['product']; plan?: Plan; withLimit?: number },
+): Answer {
+  const { t, format } = view;
+  const { plans: texts } = t.products;
   const duration = plan === undefined ? '1y' : (plan.duration ?? 'life');
   const isUsual = DURATIONS.includes(duration);
   const { afterExpiry, freeStaging, selfServiceMoves } = plan ?? PLAN_DEFAULTS;
-  return (
-    <OperatorPage
-      title={title}
-      nav="products"
-      crumbs={[
-        [list, '/products'],
-        [product.name, `/products/${product.id}`],
-      ]}
-    >
-      <Head title={title} />
-      <Panel id="plan" kind="narrow">
-        <Inside>
-          <FormErrors form={form} />
-          <Form path={plan === undefined ? '/plans/new' : `/plans/${plan.id}`} form={form}>
-            {plan === undefined ? <input type="hidden" name="product_id" value={String(product.id)} /> : null}
-            <TextField
-              form={form}
-              name="name"
-              label={texts.name}
-              hint={texts.nameHint}
-              value={plan?.name ?? ''}
-              required
-            />
-            <Select
-              form={form}
-              name="activation_type"
-              label={texts.counts}
-              hint={texts.countsHint}
-              value={plan?.activationType ?? 'domain'}
-              options={ACTIVATION_TYPES.map((type) => ({ value: type, label: t.common.sites(type) }))}
-              required
-            />
-            <TextField
-              form={form}
-              name="activation_limit"
-              inputmode="numeric"
-              label={texts.slots}
-              hint={texts.slotsHint}
-              value={plan?.activationLimit ?? 5}
-              required
-            />
-            {plan === undefined || withLimit === 0 ? null : <Follow {...{ form, plan, withLimit }} />}
-            <Select
-              form={form}
-              name="duration"
-              label={texts.runs}
-              value={isUsual ? duration : 'own'}
-              options={DURATIONS.map((value) => ({ value, label: texts.durations[value] ?? value }))}
-              required
-            />
-            <TextField
-              form={form}
-              name="duration_own"
-              label={texts.ownDuration}
-              hint={texts.ownDurationHint}
-              value={isUsual ? '' : duration}
-            />
-            <Checkbox
-              form={form}
-              name="free_staging"
-              label={texts.freeStaging}
-              hint={texts.freeStagingHint}
-              checked={freeStaging}
-            />
-            <Choices
-              form={form}
-              name="after_expiry"
-              label={texts.afterExpiry}
-              value={afterExpiry}
-              options={[
-                { value: 'nothing', label: texts.nothing },
-                { value: 'last_release', label: texts.lastRelease },
-              ]}
-            />
-            <TextField
-              form={form}
-              name="self_service_moves"
-              inputmode="numeric"
-              label={texts.moves}
-              hint={texts.movesHint}
-              value={selfServiceMoves}
-              required
-            />
-            <p class="acts mb-0">
-              <Submit>{plan === undefined ? texts.submit : t.common.save}</Submit>
-              {plan === undefined ? null : (
-                <a class="btn btn-quiet" href={to(`/plans/${plan.id}/delete`)}>
-                  {texts.remove}
-                </a>
-              )}
-            </p>
-          </Form>
-        </Inside>
-      </Panel>
-    </OperatorPage>
-  );
+  const limit = slotsInWords(view, plan?.activationLimit ?? 0);
+  return {
+    page: (
+      <FormPage
+        title={plan === undefined ? texts.newTitle(product.name) : texts.editTitle(plan.name)}
+        nav="products"
+        crumbs={productCrumbs(view, product)}
+        path={plan === undefined ? '/plans/new' : `/plans/${plan.id}`}
+        form={form}
+        submit={plan === undefined ? texts.submit : t.common.save}
+        acts={plan && <ButtonLink path={`/plans/${plan.id}/delete`}>{texts.remove}</ButtonLink>}
+      >
+        {plan === undefined ? <input type="hidden" name="product_id" value={String(product.id)} /> : null}
+        <TextField
+          form={form}
+          name="name"
+          label={texts.name}
+          hint={texts.nameHint}
+          value={plan?.name ?? ''}
+          required
+        />
+        <Select
+          form={form}
+          name="activation_type"
+          label={texts.counts}
+          hint={texts.countsHint}
+          value={plan?.activationType ?? 'domain'}
+          options={ACTIVATION_TYPES.map((type) => ({ value: type, label: t.common.sites(type) }))}
+          required
+        />
+        <TextField
+          form={form}
+          name="activation_limit"
+          inputmode="numeric"
+          label={texts.slots}
+          hint={texts.slotsHint}
+          value={plan?.activationLimit ?? 5}
+          required
+        />
+        {withLimit === 0 ? null : (
+          // What becomes of the licences that have the plan's limit.
+          <Choices
+            form={form}
+            name="licenses"
+            label={withLimit === 1 ? texts.followOne(limit) : texts.follow(format.number(withLimit), limit)}
+            value=""
+            options={[
+              { value: 'follow', label: texts.followYes },
+              { value: 'keep', label: texts.followNo },
+            ]}
+          />
+        )}
+        <Select
+          form={form}
+          name="duration"
+          label={texts.runs}
+          value={isUsual ? duration : 'own'}
+          options={DURATIONS.map((value) => ({ value, label: texts.durations[value] ?? value }))}
+          required
+        />
+        <TextField
+          form={form}
+          name="duration_own"
+          label={texts.ownDuration}
+          hint={texts.ownDurationHint}
+          value={isUsual ? '' : duration}
+        />
+        <Checkbox
+          form={form}
+          name="free_staging"
+          label={texts.freeStaging}
+          hint={texts.freeStagingHint}
+          checked={freeStaging}
+        />
+        <Choices
+          form={form}
+          name="after_expiry"
+          label={texts.afterExpiry}
+          value={afterExpiry}
+          options={[
+            { value: 'nothing', label: texts.nothing },
+            { value: 'last_release', label: texts.lastRelease },
+          ]}
+        />
+        <TextField
+          form={form}
+          name="self_service_moves"
+          inputmode="numeric"
+          label={texts.moves}
+          hint={texts.movesHint}
+          value={selfServiceMoves}
+          required
+        />
+      </FormPage>
+    ),
+  };
 }
 
-/** What becomes of the licences that have the plan's limit. */
-function Follow({ form, plan, withLimit }: { form: FormState; plan: Plan; withLimit: number }) {
-  const { t, format } = useView();
-  const texts = t.products.plans;
-  const limit = plan.activationLimit === 0 ? t.common.unlimited : format.number(plan.activationLimit);
-  return (
-    <Choices
-      form={form}
-      name="licenses"
-      label={withLimit === 1 ? texts.followOne(limit) : texts.follow(format.number(withLimit), limit)}
-      value=""
-      options={[
-        { value: 'follow', label: texts.followYes },
-        { value: 'keep', label: texts.followNo },
-      ]}
-    />
-  );
-}
-
-async function showRemove(call: OperatorCall, form: FormState): Promise<Answer> {
-  const plan = await requirePlan(call.db, idOf(call));
-  const { product } = await readProduct(call.db, plan.productId);
-  return { page: <RemovePage {...{ plan, product, form }} /> };
-}
-
-function RemovePage({
-  plan,
-  product,
-  form,
-}: {
-  plan: Plan;
-  product: { id: number; name: string };
-  form: FormState;
-}) {
-  const { plans: texts, title: list } = useView().t.products;
-  return (
-    <FinalAction
-      title={texts.removeTitle(plan.name)}
-      nav="products"
-      crumbs={[
-        [list, '/products'],
-        [product.name, `/products/${product.id}`],
-      ]}
-      path={`/plans/${plan.id}/delete`}
-      form={form}
-      consequences={[texts.removeOnly]}
-      submit={texts.remove}
-      back={[texts.removeBack, `/plans/${plan.id}`]}
-    />
-  );
+function askRemove({ view }: OperatorCall, form: FormState, { plan, product }: PlanOfProduct): Answer {
+  const texts = view.t.products.plans;
+  return {
+    page: (
+      <FormPage
+        danger
+        title={texts.removeTitle(plan.name)}
+        nav="products"
+        crumbs={productCrumbs(view, product)}
+        path={`/plans/${plan.id}/delete`}
+        form={form}
+        points={[texts.removeOnly]}
+        submit={texts.remove}
+        back={[texts.removeBack, `/plans/${plan.id}`]}
+      />
+    ),
+  };
 }

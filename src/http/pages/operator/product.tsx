@@ -1,80 +1,63 @@
 import { readProduct, type Plan, type Product, type ProductDetails } from '../../../licensing/catalogue';
 import { countLicensesByPlan } from '../../../licensing/statistics';
+import { readId } from '../../../operations/reading';
+import { ButtonLink } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
-import { idOf } from './catalogue';
-import { ManifestPanel, OfferPanel, readOffer, type Offer } from './update-xml';
+import { productCrumbs, runsFor, slotsInWords } from './catalogue';
+import { ManifestPanel, OfferPanel, readOffer } from './update-xml';
 
 /** One product: what sites get, its plans, and what its extension's manifest needs. */
 
 export const productRoutes: Route<OperatorCall>[] = [{ path: '/products/:id', get: showProduct }];
 
 async function showProduct(call: OperatorCall): Promise<Answer> {
-  const details = await readProduct(call.db, idOf(call));
-  const { product } = details;
-  const offer = await readOffer(call, product);
-  const licenses = await within(call.db, (on) => countLicensesByPlan(on, product.id));
-  return { page: <ProductPage {...{ details, offer, licenses }} /> };
-}
-
-function ProductPage({
-  details,
-  offer,
-  licenses,
-}: {
-  details: ProductDetails;
-  offer: Offer;
-  licenses: Map<number, number> | undefined;
-}) {
-  const { t, to, operator } = useView();
-  const texts = t.products;
+  const { view } = call;
+  const details = await readProduct(call.db, readId(call));
   const { product, plans } = details;
   const { id, name } = product;
-  return (
-    <OperatorPage title={name} nav="products" crumbs={[[texts.title, '/products']]}>
-      <Head
-        title={name}
-        actions={
-          <>
-            <a class="btn btn-quiet" href={to('/releases', { product_id: id })}>
-              {texts.releases}
-            </a>
-            {product.element === null ? null : (
-              <a class="btn btn-quiet" href={to(`/products/${id}/joomla-plugin`)}>
-                {texts.plugin.button}
-              </a>
-            )}
-            {operator?.scope === 'write' ? (
-              <>
-                <a class="btn btn-quiet" href={to(`/products/${id}/edit`)}>
-                  {texts.edit}
-                </a>
-                <a class="btn btn-quiet" href={to(`/products/${id}/delete`)}>
-                  {texts.remove}
-                </a>
-              </>
-            ) : null}
-          </>
-        }
-      />
-      <OfferPanel offer={offer} />
-      <div class="cols cols-side">
-        <Plans {...{ productId: id, plans, licenses }} />
-        <aside>
-          <ProductFacts details={details} />
-        </aside>
-        <ManifestPanel offer={offer} />
-      </div>
-    </OperatorPage>
+  const offer = await readOffer(call, product);
+  const licenses = await within(call.db, (on) => countLicensesByPlan(on, id));
+  const texts = view.t.products;
+  const actions = (
+    <>
+      <ButtonLink path="/releases" query={{ product_id: id }}>
+        {texts.releases}
+      </ButtonLink>
+      {product.element === null ? null : (
+        <ButtonLink path={`/products/${id}/joomla-plugin`}>{texts.plugin.button}</ButtonLink>
+      )}
+      {view.mayWrite ? (
+        <>
+          <ButtonLink path={`/products/${id}/edit`}>{texts.edit}</ButtonLink>
+          <ButtonLink path={`/products/${id}/delete`}>{texts.remove}</ButtonLink>
+        </>
+      ) : null}
+    </>
   );
+  return {
+    page: (
+      <OperatorPage title={name} nav="products" crumbs={productCrumbs(view)}>
+        <Head title={name} actions={actions} />
+        <OfferPanel offer={offer} />
+        <div class="cols cols-side">
+          <Plans productId={id} plans={plans} licenses={licenses} />
+          <aside>
+            <ProductFacts {...details} />
+          </aside>
+          <ManifestPanel offer={offer} />
+        </div>
+      </OperatorPage>
+    ),
+  };
 }
 
-function ProductFacts({ details: { product, included, bundles } }: { details: ProductDetails }) {
-  const { t, to, operator } = useView();
+function ProductFacts({ product, included, bundles }: ProductDetails) {
+  const { t, to, mayWrite } = useView();
   const { facts, xml } = t.products;
   const covers = product.includes === 'all' ? facts.coversAll : <Names products={included} />;
   const address = (url: string | null) => (url === null ? t.common.none : <a href={url}>{url}</a>);
@@ -90,7 +73,7 @@ function ProductFacts({ details: { product, included, bundles } }: { details: Pr
             [facts.renewUrl, address(product.renewUrl)],
             [facts.reminders, product.reminders ? t.common.yes : t.common.no],
             [facts.supportUrl, address(product.supportUrl)],
-            operator?.scope === 'write'
+            mayWrite
               ? [facts.xml, <a href={to(`/products/${product.id}/update-xml`)}>{xml.options}</a>]
               : undefined,
           ]}
@@ -121,23 +104,26 @@ function Plans({
 }: {
   productId: number;
   plans: Plan[];
+  /** how many, by plan; undefined: not known */
   licenses: Map<number, number> | undefined;
 }) {
-  const { t, to, format, operator } = useView();
-  const texts = t.products.plans;
+  const view = useView();
+  const { t, to, format, mayWrite } = view;
   const { common } = t;
-  const mayWrite = operator?.scope === 'write';
-  const add = (kind: 'primary' | 'quiet') =>
+  const texts = t.products.plans;
+  const { columns } = texts;
+  const add = (kind: 'primary' | 'quiet btn-sm') =>
     mayWrite ? (
-      <a
-        class={`btn btn-${kind}${kind === 'quiet' ? ' btn-sm' : ''}`}
-        href={to('/plans/new', { product_id: productId })}
-      >
+      <ButtonLink kind={kind} path="/plans/new" query={{ product_id: productId }}>
         {texts.add}
-      </a>
+      </ButtonLink>
     ) : null;
   return (
-    <Panel id="plans" title={texts.title} footer={mayWrite && plans.length > 0 ? add('quiet') : undefined}>
+    <Panel
+      id="plans"
+      title={texts.title}
+      footer={mayWrite && plans.length > 0 ? add('quiet btn-sm') : undefined}
+    >
       <Table
         caption={texts.caption}
         rows={plans}
@@ -149,26 +135,16 @@ function Plans({
         }
         columns={[
           {
-            title: texts.columns.name,
+            title: columns.name,
             kind: 'name',
             cell: ({ id, name }) => (mayWrite ? <a href={to(`/plans/${id}`)}>{name}</a> : name),
           },
-          { title: texts.columns.counts, cell: (plan) => common.sites(plan.activationType) },
+          { title: columns.counts, cell: (plan) => common.sites(plan.activationType) },
+          { title: columns.slots, kind: 'number', cell: (plan) => slotsInWords(view, plan.activationLimit) },
+          { title: columns.runs, cell: ({ duration }) => runsFor(view, duration) },
+          { title: columns.staging, cell: ({ freeStaging }) => (freeStaging ? common.yes : common.no) },
           {
-            title: texts.columns.slots,
-            kind: 'number',
-            cell: ({ activationLimit: limit }) => (limit === 0 ? common.unlimited : format.number(limit)),
-          },
-          {
-            title: texts.columns.runs,
-            cell: ({ duration }) => (duration === null ? common.lifetime : format.duration(duration)),
-          },
-          {
-            title: texts.columns.staging,
-            cell: ({ freeStaging }) => (freeStaging ? common.yes : common.no),
-          },
-          {
-            title: texts.columns.licenses,
+            title: columns.licenses,
             kind: 'number',
             cell: ({ id }) => (
               <a href={to('/licenses', { plan_id: id })}>
@@ -176,7 +152,7 @@ function Plans({
               </a>
             ),
           },
-          { title: texts.columns.id, kind: 'number', cell: ({ id }) => String(id) },
+          { title: columns.id, kind: 'number', cell: ({ id }) => String(id) },
         ]}
       />
     </Panel>

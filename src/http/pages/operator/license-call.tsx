@@ -2,16 +2,19 @@ import { findLicense, type License } from '../../../licensing/licenses';
 import { isFinal, type LiveStatus } from '../../../licensing/core/states';
 import { notFound } from '../../../operations/failures';
 import { readId } from '../../../operations/reading';
+import type { FormState } from '../form-state';
+import { TextField } from '../kit/fields';
 import type { OperatorCall } from '../page';
 import type { Texts } from '../../../texts/operators/texts';
+import { useView, type View } from '../view';
 
 /** What the pages of one licence share. */
 
 /** The licence of the path, by its number. @throws ManageError (404) when there is none */
 export async function licenseOf({ db, path }: OperatorCall): Promise<License> {
-  return (
-    (await findLicense(db, readId({ path }, 'id', 'licence'))) ?? (await Promise.reject(notFound('licence')))
-  );
+  const license = await findLicense(db, readId({ path }, 'id', 'licence'));
+  if (license === undefined) throw notFound('licence');
+  return license;
 }
 
 /** What a licence is called: its customer, else its order or number. */
@@ -35,6 +38,23 @@ export function crumbsOf(license: License, t: Texts): [title: string, path: stri
     [t.licenses.title, '/licenses'],
     [licenseName(license, t), pathOf(license)],
   ];
+}
+
+/** What the pages of forms below a licence share: where they are, and the way back. @param rest below the licence's path */
+export function formOf({ t }: View, license: License, rest: string) {
+  return {
+    nav: 'licenses',
+    crumbs: crumbsOf(license, t),
+    sub: aboutOf(license, t),
+    path: pathOf(license, rest),
+    back: pathOf(license),
+  } as const;
+}
+
+/** Why it is done; it stands in the history. */
+export function Reason({ form, hint }: { form: FormState; hint?: string | undefined }) {
+  const { t } = useView();
+  return <TextField form={form} name="reason" label={t.license.reason} hint={hint ?? t.license.reasonHint} />;
 }
 
 /** Whether the licence's key can be mailed. */

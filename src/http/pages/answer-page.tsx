@@ -1,0 +1,142 @@
+import { ManageError } from '../../operations/failures';
+import type { Context, Middleware } from '../context';
+import { isCoded } from '../../errors';
+import { inTime } from '../faults';
+import { isSameOrigin } from '../same-origin';
+import type { TakeTurn } from '../turns';
+import { refusalOf } from './act';
+import { callOf, pathBelow } from './call';
+import { ErrorPage, troubleOf } from './error-page';
+import { setPageHeaders } from './headers';
+import { countView, noTurn, refuseView, turnOfSession } from './limits';
+import type { Answer, PageCall, PagesDependencies, Route } from './page';
+import { FORM_LIMIT, NO_FORM, OPERATOR_FORM_LIMIT, readForm } from './read-form';
+import { send } from './send';
+
+/** The steps of every request for a page, and what is answered when one of them refuses. */
+
+/** What an operator's form asks for besides a session: a sign-in within the hour. */
+export interface Confirm<Call extends PageCall> {
+  recent: (call: Call, route: Route<Call>, sent: URLSearchParams) => Promise<Call | Answer>;
+  /** the form again, beside a sign-in */
+  ask: (sent: URLSearchParams) => Answer;
+}
+
+/** The steps of a request, in order: who asks and whether within the limits, and only then the form. */
+export function answerPage<Call extends PageCall>(
+  route: Route<Call>,
+  enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
+  { takeTurn, ...dependencies }: PagesDependencies & { takeTurn: TakeTurn },
+  /** of operators' pages */
+  confirm: Confirm<Call> | undefined,
+): Middleware {
+  return async (ctx) => {
+    ctx.state.endpoint = 'pages';
+    ctx.state.route = route.path;
+    setPageHeaders(ctx);
+    const isCustomer = /^\/my(?:\/|$)/.test(pathBelow(ctx.path));
+    const isPost = ctx.method === 'POST';
+    let endTurn = noTurn;
+    let call: PageCall;
+    try {
+      // Before anything of a page is made: a refusal shall cost far less than a page.
+      if (confirm === undefined) await countView(ctx, dependencies.limiter);
+      if (isCustomer) endTurn = await turnOfSession(ctx, dependencies.limiter, takeTurn);
+      call = callOf(ctx, dependencies);
+    } catch (error) {
+      endTurn();
+      refuseView(ctx, error);
+      return;
+    }
+    let sent: URLSearchParams | undefined;
+    try {
+      const handle = isPost ? route.post : route.get;
+      if (handle === undefined || !['GET', 'HEAD', 'POST'].includes(ctx.method))
+        throw notFoundOrMethod(ctx, route);
+      if (isPost && !isSameOrigin(ctx)) throw new ManageError('FORBIDDEN', 'Another origin.');
+      const entered = await enter(call, route);
+      if (!('ctx' in entered)) {
+        await send(call, entered);
+        return;
+      }
+      const form =
+        isPost && !route.upload ? await readForm(ctx, confirm ? OPERATOR_FORM_LIMIT : FORM_LIMIT) : NO_FORM;
+      sent = form;
+      const confirmed = isPost && confirm ? await confirm.recent(entered, route, form) : entered;
+      if (!('ctx' in confirmed)) {
+        await send(call, confirmed);
+        return;
+      }
+      const work = Promise.resolve(handle(confirmed, form));
+      const answer = await (route.hasDeadline === false || route.upload ? work : inTime(work));
+      if ('csv' in answer) {
+        // Its rows are read while it is sent.
+        ctx.res.once('close', endTurn);
+        endTurn = noTurn;
+      }
+      await send(confirmed, answer);
+    } catch (error) {
+      await refuse(call, error, { route, sent, confirm, isCustomer });
+    } finally {
+      endTurn();
+    }
+  };
+}
+
+/** Answers what could not be done: by words alone, by the form beside a sign-in, or by a page that says why. */
+async function refuse<Call extends PageCall>(
+  call: PageCall,
+  error: unknown,
+  {
+    route,
+    sent,
+    confirm,
+    isCustomer,
+  }: {
+    route: Route<Call>;
+    /** undefined: the form was not read */
+    sent: URLSearchParams | undefined;
+    confirm: Confirm<Call> | undefined;
+    isCustomer: boolean;
+  },
+): Promise<void> {
+  const { ctx } = call;
+  if (isCoded(error, 'CLIENT_GONE')) throw error;
+  if (isCoded(error, 'OVER_LIMIT')) {
+    refuseView(ctx, error);
+    return;
+  }
+  const failure = refusalOf(error, sent ?? NO_FORM);
+  const trouble = troubleOf(failure, error);
+  if (failure === undefined) ctx.state.fault = error;
+  ctx.state.code = trouble.code;
+  if (confirm && failure?.error.code === 'SIGN_IN_AGAIN') {
+    await send(call, confirm.ask(sent ?? NO_FORM));
+    return;
+  }
+  if (failure?.retryAfter !== undefined) ctx.set('Retry-After', String(failure.retryAfter));
+  const isLost = trouble.status === 503 && confirm && ctx.method === 'POST' && !route.upload;
+  const form = sent ?? (isLost ? await keepForm(call) : undefined);
+  const page = { trouble, isCustomer, requestId: ctx.state.requestId };
+  await send(call, {
+    page: <ErrorPage {...page} sent={confirm && form?.has('once') ? form : undefined} />,
+    status: trouble.status,
+  });
+}
+
+/** The form of an operator whom the database cannot name now, to be sent again; undefined: it is not read. */
+async function keepForm(call: PageCall): Promise<URLSearchParams | undefined> {
+  try {
+    await countView(call.ctx, call.limiter);
+    return await readForm(call.ctx, FORM_LIMIT);
+  } catch (error) {
+    if (isCoded(error, 'CLIENT_GONE')) throw error;
+    return undefined;
+  }
+}
+
+function notFoundOrMethod(ctx: Context, route: Route<never>): ManageError {
+  const allowed = [...(route.get ? ['GET', 'HEAD'] : []), ...(route.post ? ['POST'] : [])];
+  ctx.set('Allow', allowed.join(', '));
+  return new ManageError('METHOD_NOT_ALLOWED', '');
+}

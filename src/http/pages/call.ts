@@ -1,0 +1,58 @@
+import type { Context } from '../context';
+import { pagesBase } from '../prefix';
+import { languageOf, themeOf } from './browser-choices';
+import { createFormat } from './format';
+import type { PageCall, PagesDependencies } from './page';
+import { operatorLanguageOf, pageTexts } from '../../texts/operators/languages';
+import type { Query, View } from './view';
+
+/** What a page is told of its request. */
+export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall {
+  const { settings, now, asset, isTrusted } = dependencies;
+  const at = now();
+  const base = pagesBase(ctx, isTrusted);
+  const language = languageOf(ctx, isOfCustomers(ctx));
+  const t = pageTexts(language);
+  const to = (path: string, query: Query = {}) => {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+    const search = String(
+      new URLSearchParams(given.map(([name, value]) => [name, String(value)] as [string, string])),
+    );
+    return `${base}${path}${search === '' ? '' : `?${search}`}`;
+  };
+  const view: View = {
+    language,
+    operatorLanguage: operatorLanguageOf(language),
+    t,
+    to,
+    now: at,
+    format: createFormat(t.language, settings.timeZone, at),
+    theme: themeOf(ctx),
+    asset: (name) => `${base}/${asset(name)}`,
+    path: pathBelow(ctx.path),
+    operator: undefined,
+    get mayWrite() {
+      return this.operator?.scope === 'write';
+    },
+    shopName: settings.shopName,
+    logo: settings.shopLogo === undefined ? undefined : to('/my/logo'),
+    said: undefined,
+  };
+  return {
+    ...dependencies,
+    ctx,
+    at,
+    view,
+    path: ctx.params as Record<string, string>,
+    query: new URLSearchParams(ctx.querystring),
+  };
+}
+
+export function isOfCustomers(ctx: Context): boolean {
+  return /^\/my(?:\/|$)/.test(pathBelow(ctx.path));
+}
+
+/** The path below `pages`. */
+export function pathBelow(path: string): string {
+  return path.slice(path.indexOf('/pages') + '/pages'.length) || '/';
+}

@@ -1,0 +1,57 @@
+import { callerKey } from '../../access/caller';
+import { isFresh, readSession } from '../../access/sessions';
+import { ManageError } from '../../operations/failures';
+import { readSessionCookie } from '../session-cookies';
+import { countView } from './limits';
+import { readCustomer } from './my/customer';
+import {
+  scopeOf,
+  type Answer,
+  type CustomerCall,
+  type OperatorCall,
+  type PageCall,
+  type Route,
+} from './page';
+import { signInAddress } from './sign-in/again';
+
+/** Who may see a page: everybody, an operator or a customer. The answer is where to sign in. */
+
+export function enterOpen(call: PageCall): Promise<PageCall> {
+  return Promise.resolve(call);
+}
+
+/** A session's route, or where to sign in. */
+export async function enterAsOperator(
+  call: PageCall,
+  route: Route<OperatorCall>,
+): Promise<OperatorCall | Answer> {
+  const { ctx, db, at, authenticate, limiter, view } = call;
+  const cookie = readSessionCookie(ctx, 'operator');
+  const session =
+    cookie === undefined
+      ? undefined
+      : await readSession(db, 'operator', cookie, at, authenticate.isAccountIn);
+  const isGet = ctx.method !== 'POST';
+  // Only what can be shown again is gone on with.
+  const next = isGet || route.get !== undefined ? `${view.path}${isGet ? ctx.search : ''}` : '/';
+  if (session === undefined || session === 'ended') {
+    await countView(ctx, limiter);
+    return { to: signInAddress(next, session === 'ended' ? 'ended' : undefined) };
+  }
+  const { caller } = session;
+  const { allowed, retryAfter } = await limiter('manage', callerKey(caller));
+  if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
+  view.operator = { name: caller.name, scope: caller.scope };
+  if (scopeOf(route, ctx.method) === 'write' && caller.scope !== 'write')
+    throw new ManageError('FORBIDDEN', '');
+  // A form that was sent is kept, and asks beside it.
+  if (isGet && route.isSecret && !isFresh(session, at)) return { to: signInAddress(next, 'again') };
+  return { ...call, session, caller };
+}
+
+export async function enterAsCustomer(call: PageCall): Promise<CustomerCall | Answer> {
+  const session = await readCustomer(call);
+  if (session === undefined || session === 'ended')
+    return { to: session === 'ended' ? '/my?why=ended' : '/my' };
+  return { ...call, session };
+}

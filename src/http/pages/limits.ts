@@ -1,0 +1,50 @@
+import { secretDigest } from '../../access/random-secret';
+import { sendText } from '../answers';
+import type { Context } from '../context';
+import { CodedError, isCoded } from '../../errors';
+import { CUSTOMERS } from '../../texts/customers/languages';
+import { inTime } from '../faults';
+import type { Limiter } from '../rate-limit';
+import { readSessionCookie } from '../session-cookies';
+import type { TakeTurn } from '../turns';
+import { languageOf } from './browser-choices';
+import { isOfCustomers } from './call';
+
+/** How often pages are asked for, counted before anything of a page is made: a refusal shall cost far less than a page. */
+
+export const noTurn = (): void => undefined;
+
+/** What is open to everybody counts by network before anything else is done. @throws OVER_LIMIT */
+export async function countView(ctx: Context, limiter: Limiter): Promise<void> {
+  const { allowed, retryAfter } = await limiter('pages', ctx.state.client.limitKey);
+  if (!allowed) throw new CodedError('OVER_LIMIT', '', retryAfter);
+}
+
+/**
+ * Counts a request of a customer's session, and waits until the one before is done. By the cookie: the database is not asked.
+ * @returns ends the turn
+ * @throws OVER_LIMIT, CLIENT_GONE
+ */
+export async function turnOfSession(ctx: Context, limiter: Limiter, takeTurn: TakeTurn): Promise<() => void> {
+  const session = secretDigest(readSessionCookie(ctx, 'customer') ?? '');
+  if (session === undefined) return noTurn;
+  const { allowed, retryAfter } = await limiter('my_sessions', session);
+  if (!allowed) throw new CodedError('OVER_LIMIT', '', retryAfter);
+  const taking = takeTurn(session);
+  const endTurn = await inTime(taking).catch(() => {
+    void taking.then((end) => end?.());
+    return undefined;
+  });
+  if (endTurn === undefined) throw new CodedError('OVER_LIMIT', '', 1);
+  if (!ctx.req.socket.destroyed) return endTurn;
+  endTurn();
+  throw new CodedError('CLIENT_GONE');
+}
+
+/** In words alone: a page takes a hundred times as long. @throws any other error */
+export function refuseView(ctx: Context, error: unknown): void {
+  if (!isCoded(error, 'OVER_LIMIT')) throw error;
+  ctx.state.code = 'RATE_LIMITED';
+  ctx.set('Retry-After', String(error.facts));
+  sendText(ctx, 429, CUSTOMERS[languageOf(ctx, isOfCustomers(ctx))].kit.errors.tooMany);
+}

@@ -1,0 +1,44 @@
+import type Router from '@koa/router';
+import { notFound } from '../../operations/failures';
+import type { State } from '../context';
+import { createTurns } from '../turns';
+import { answerPage, type Confirm } from './answer-page';
+import { enterAsCustomer, enterAsOperator, enterOpen } from './enter';
+import { myRoutes } from './my/routes';
+import { operatorRoutes } from './operator/routes';
+import type { Answer, PageCall, PagesDependencies, Route } from './page';
+import { askToSignInAgain, signedInLately } from './sign-in/again';
+import { signInRoutes } from './sign-in/routes';
+
+/** The pages' addresses, and who may see what. `answer-page.tsx` has the steps of a request. */
+
+/** Adds all pages to the router, below `/pages`. */
+export function mountPages(router: Router<State>, dependencies: PagesDependencies): void {
+  const takeTurn = createTurns(MOST_WAITING);
+  const mount = <Call extends PageCall>(
+    routes: Route<Call>[],
+    enter: (call: PageCall, route: Route<Call>) => Promise<Call | Answer>,
+    confirm?: Confirm<Call>,
+  ) => {
+    for (const route of routes) {
+      const paths = route.path === '/' ? ['/pages{/}'] : [`/pages${route.path}`];
+      for (const path of paths)
+        router.all(path, answerPage(route, enter, { ...dependencies, takeTurn }, confirm));
+    }
+  };
+  mount(signInRoutes, enterOpen);
+  mount(myRoutes.open, enterOpen);
+  mount(myRoutes.signedIn, enterAsCustomer);
+  mount(operatorRoutes, enterAsOperator, { recent: signedInLately, ask: askToSignInAgain });
+  mount([NOWHERE], enterOpen);
+}
+
+const NOWHERE: Route<PageCall> = {
+  path: '{/*rest}',
+  get: () => {
+    throw notFound('page');
+  },
+};
+
+/** Requests of a customer's session that wait for the one before: a click more than a person makes. */
+const MOST_WAITING = 4;

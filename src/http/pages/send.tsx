@@ -1,0 +1,56 @@
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Child } from 'hono/jsx';
+import type { Context } from '../context';
+import { keepSaid, takeSaid } from './browser-choices';
+import { csvFile } from './csv';
+import type { Answer, PageCall } from './page';
+import { ViewProvider, type View } from './view';
+
+/** Writes what a route's handler answers. */
+export async function send(call: PageCall, answer: Answer): Promise<void> {
+  const { ctx, view } = call;
+  if ('sent' in answer) return;
+  const base = view.to('');
+  if ('to' in answer) {
+    if (answer.said) keepSaid(ctx, answer.said, base);
+    ctx.status = 303;
+    ctx.set('Location', view.to(answer.to));
+    return;
+  }
+  if ('csv' in answer || 'file' in answer) {
+    const [name, type] = 'csv' in answer ? [answer.csv, 'text/csv'] : [answer.file, answer.type];
+    ctx.attachment(name);
+    ctx.set(
+      'Content-Type',
+      'file' in answer && Buffer.isBuffer(answer.content) ? type : `${type}; charset=utf-8`,
+    );
+    ctx.status = 200;
+    ctx.body = 'csv' in answer ? Readable.from(csvFile(answer.rows)) : answer.content;
+    return;
+  }
+  view.said = takeSaid(ctx, view.t, base);
+  ctx.status = answer.status ?? 200;
+  ctx.set('Content-Type', 'text/html; charset=utf-8');
+  ctx.set('Vary', 'Accept-Encoding, Accept-Language, Cookie');
+  ctx.body = await packed(ctx, `<!doctype html>${render(view, answer.page)}`);
+}
+
+const toGzip = promisify(gzip);
+
+/**
+ * Compresses what a browser may ask for again and again. Keys and tokens stand in answers to POST alone: beside what was
+ * typed, their compressed length would tell of them (BREACH).
+ */
+async function packed(ctx: Context, html: string): Promise<string | Buffer> {
+  if (ctx.method === 'POST' || ctx.acceptsEncodings('gzip', 'identity') !== 'gzip') return html;
+  const body = await toGzip(html);
+  ctx.set('Content-Encoding', 'gzip');
+  return body;
+}
+
+function render(view: View, page: Child): string {
+  const whole: { toString: () => string } = <ViewProvider value={view}>{page}</ViewProvider>;
+  return whole.toString();
+}

@@ -1,0 +1,56 @@
+import type { Code, MeantKey, RequestFacts, StateFacts } from './findings';
+import type { ExplainedFinding, WhyAnswer } from './why';
+
+/** An answer's findings, read once for all that a page says of them. */
+export interface SortedAnswer {
+  now: WhyAnswer['now'];
+  licenseId: number | null;
+  /** of recorded requests, the newest first */
+  requests: RequestFinding[];
+  /** the others, about the licence or its key: the first one with a code */
+  about: Map<string, ExplainedFinding>;
+  /** what stops the licence; undefined: nothing */
+  stop: { code: StopCode; facts: Partial<StateFacts['SUSPENDED']> } | undefined;
+  /** the key's own limit, where it is reached */
+  fullKey: StateFacts['KEY_SLOTS_FULL'] | undefined;
+  /** the first finding that knows which key was meant */
+  meant: { code: Code; facts: Partial<MeantKey> } | undefined;
+  /** the key in the place of an ended one */
+  successor: { key_hint: string | null } | undefined;
+}
+
+export type RequestFinding = ExplainedFinding & { facts: { request: RequestFacts } };
+
+const STOPS = ['EXPIRED', 'SUSPENDED', 'REVOKED', 'CANCELLED'] as const;
+type StopCode = (typeof STOPS)[number];
+const MEANT: Code[] = ['KEY_MISTYPED', 'KEY_REPLACED', 'KEY_ENDED'];
+
+export function sortAnswer({
+  findings,
+  license_id: licenseId,
+  now,
+}: Pick<WhyAnswer, 'findings' | 'license_id' | 'now'>): SortedAnswer {
+  const sorted: SortedAnswer = {
+    ...{ now, licenseId, requests: [], about: new Map() },
+    ...{ stop: undefined, fullKey: undefined, meant: undefined, successor: undefined },
+  };
+  for (const one of findings) {
+    const { code, facts } = one;
+    if (MEANT.includes(code)) sorted.meant ??= { code, facts };
+    sorted.successor ??= (facts as Partial<StateFacts['KEY_ENDS']>).successor ?? undefined;
+    if (isOfRequest(one)) {
+      sorted.requests.push(one);
+      continue;
+    }
+    if (!sorted.about.has(code)) sorted.about.set(code, one);
+    const stop = STOPS.find((stopping) => stopping === code);
+    if (stop !== undefined) sorted.stop ??= { code: stop, facts };
+    if (code === 'KEY_SLOTS_FULL') sorted.fullKey ??= facts as StateFacts['KEY_SLOTS_FULL'];
+  }
+  sorted.requests.reverse();
+  return sorted;
+}
+
+export function isOfRequest(finding: ExplainedFinding): finding is RequestFinding {
+  return 'request' in finding.facts;
+}

@@ -1,4 +1,5 @@
 import { formatDay } from '../licensing/dates';
+import { asWritten } from '../licensing/core/identifiers';
 import type { LiveStatus } from '../licensing/core/states';
 import type { RefusalCode } from '../licensing/core/verdict';
 import type { CauseFacts, Code, RequestFacts, StateFacts } from './findings';
@@ -104,20 +105,24 @@ type Words<Result> = Record<
   ((facts: object, tell: (code: Code, facts: object) => string) => Result) | undefined
 >;
 
-/** The facts of a finding, or of the present, with their days as a page writes them: `12 Nov 2026`. German does anyway. */
-export function withDays<Facts extends object>(facts: Facts, language: LanguageCode): Facts {
-  if (language === 'de') return facts;
-  const written = Object.entries(facts).map(([name, value]: [string, unknown]) => [
-    name,
-    DAYS.has(name) && typeof value === 'string'
-      ? formatDay(new Date(value), language)
-      : typeof value === 'object' && value !== null && !Array.isArray(value)
-        ? withDays(value, language)
-        : value,
-  ]);
-  return Object.fromEntries(written) as Facts;
+/**
+ * The facts of a finding, or of the present, as a page writes them: `12 Nov 2026`, which German does anyway, and `münchen.de`
+ * for `xn--mnchen-3ya.de`.
+ */
+export function asOnPages<Facts extends object>(facts: Facts, language: LanguageCode): Facts {
+  const write = (name: string, value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((one) => write(name, one));
+    if (typeof value === 'object' && value !== null) return asOnPages(value, language);
+    if (typeof value !== 'string') return value;
+    if (SITES.has(name)) return asWritten(value);
+    return DAYS.has(name) && language !== 'de' ? formatDay(new Date(value), language) : value;
+  };
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [name, write(name, value)]),
+  ) as Facts;
 }
 
+const SITES = new Set(['identifier', 'site', 'free', 'holders']);
 const DAYS = new Set(['expires_at', 'expired_at', 'stopped_at', 'ended_at', 'ends_at', 'event_at']);
 
 /** The clause of a recorded refusal's cause, which follows a colon; undefined: it was not refused. */

@@ -1,7 +1,7 @@
 import type { LanguageCode } from '../licensing/dates';
 import { formatMoment, formatNumber, formatTime, isSameDay } from '../licensing/dates';
 import { isOfDownload, type Code, type MeantKey, type RequestFacts } from './findings';
-import { causeOf, LANGUAGES, withDays } from './sentences';
+import { causeOf, LANGUAGES, asOnPages } from './sentences';
 import { compareHints, type Slip } from './similar-keys';
 import { WHAT_HAPPENED, type WhatHappenedTexts } from './what-happened-texts';
 import type { ExplainedFinding, WhyAnswer } from './why';
@@ -101,7 +101,7 @@ function toEntry(
   const { language, now, zone, activationType = 'domain' } = options;
   const texts = WHAT_HAPPENED[language];
   const [latest] = group as [RequestFinding];
-  const { request } = latest.facts;
+  const { request } = asOnPages(latest.facts, language);
   const at = new Date(request.last_at);
   const first = new Date(Math.min(...group.map(firstOf)));
   const count = group.reduce((sum, one) => sum + (one.count ?? 1), 0);
@@ -173,12 +173,13 @@ function partsOf(
     near,
   }: { language: LanguageCode; activationType: string; near: NearKey | null },
 ): NonNullable<Entry['parts']> {
-  const { code, facts } = finding;
+  const { code } = finding;
+  const facts = asOnPages(finding.facts, language);
   const because = near
     ? texts.mistyped
     : code === 'RATE_LIMITED'
       ? texts.rateLimited
-      : causeOf(LANGUAGES[language], { code, facts: withDays(facts, language) });
+      : causeOf(LANGUAGES[language], { code, facts });
   return { what: texts.attempt(facts.request, activationType), because: `${because ?? ''}.` };
 }
 

@@ -18,7 +18,7 @@ import {
   adviceOf,
   LANGUAGES,
   sentenceOf,
-  withDays,
+  asOnPages,
   type Language,
   type LanguageCode,
   type NowFacts,
@@ -64,7 +64,7 @@ export interface ExplainedFinding {
 export interface WhyOptions extends CaseOptions {
   language: LanguageCode;
   packagesDir: string;
-  /** writes days as pages do, `12 Nov 2026`; otherwise English has them as the command, `2026-11-12` */
+  /** writes days and domains as pages do, `12 Nov 2026`; otherwise English has days as the command, `2026-11-12` */
   pageDays?: boolean;
 }
 
@@ -74,7 +74,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
     throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
   const { now, language: languageCode, packagesDir, pageDays = false } = options;
   const language = LANGUAGES[languageCode];
-  const dated = <Facts extends object>(facts: Facts) => (pageDays ? withDays(facts, languageCode) : facts);
+  const dated = <Facts extends object>(facts: Facts) => (pageDays ? asOnPages(facts, languageCode) : facts);
   return inSnapshot(db, async (trx) => {
     const {
       license,

@@ -1,3 +1,4 @@
+import { asWritten } from '../../../licensing/core/identifiers';
 import { listProducts } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
 import { countErasure, type ErasureCounts } from '../../../privacy/erase-customer';
@@ -137,7 +138,11 @@ function CustomerPage({
               rows={seats}
               empty={null}
               columns={[
-                { title: texts.seatColumns.identifier, kind: 'name', cell: ({ identifier }) => identifier },
+                {
+                  title: texts.seatColumns.identifier,
+                  kind: 'name',
+                  cell: ({ identifier }) => asWritten(identifier),
+                },
                 { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
                 {
                   title: texts.seatColumns.since,

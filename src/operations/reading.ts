@@ -31,10 +31,13 @@ export async function requireLicense({
 
 /** An id in the path. @throws ManageError (404) when it is none */
 export function readId({ path }: Pick<Call, 'path'>, name = 'id', what = 'thing'): number {
-  const text = path[name] ?? '';
-  const id = /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
-  if (id === 0) throw notFound(what);
-  return id;
+  return toId(path[name], what);
+}
+
+/** An id, as it is written in a path or a field. @throws ManageError (404) when it is none */
+export function toId(text: string | null | undefined, what = 'thing'): number {
+  if (!/^[1-9]\d{0,14}$/.test(text ?? '')) throw notFound(what);
+  return Number(text);
 }
 
 /** The end of a period: a day includes its last second. undefined and null stay. */

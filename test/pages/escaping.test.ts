@@ -21,6 +21,7 @@ const view: View = {
   asset: (name) => `/pages/${name}`,
   path: `/${HOSTILE}`,
   operator: { name: HOSTILE, scope: 'write' },
+  mayWrite: true,
   shopName: HOSTILE,
   logo: `/logo${HOSTILE}`,
   said: { code: 'signedOut', values: [HOSTILE] },
@@ -34,6 +35,11 @@ const children = HOSTILE;
 const field = { form, name: HOSTILE, label: HOSTILE, hint: HOSTILE, value: HOSTILE, placeholder: HOSTILE };
 const options = [{ value: HOSTILE, label: HOSTILE, hint: HOSTILE }];
 const page = { title: HOSTILE, nav: undefined, crumbs: [[HOSTILE, `/${HOSTILE}`]], about: HOSTILE, children };
+const table = {
+  ...{ caption: HOSTILE, rows: [HOSTILE], empty: null },
+  columns: ['name', 'long'].map((kind) => ({ title: HOSTILE, kind, cell: (row: string) => row })),
+};
+const paging = { path: '/x', query: { after: HOSTILE }, next: HOSTILE, limit: 50 };
 
 /** The properties of each component, by its name; a component without an entry fails the test. */
 const PROPS: Record<string, Record<string, unknown>> = {
@@ -41,6 +47,7 @@ const PROPS: Record<string, Record<string, unknown>> = {
     ...{ id: HOSTILE, says: HOSTILE, what: HOSTILE, caption: HOSTILE, axis: [HOSTILE] },
     ...{ bars: [{ label: HOSTILE, values: [1] }], series: [{ title: HOSTILE, colour: 'b' }] },
   },
+  ButtonLink: { path: `/${HOSTILE}`, query: { q: HOSTILE }, children },
   Checkbox: field,
   Choices: { ...field, options },
   CopyText: { id: HOSTILE, label: HOSTILE, text: HOSTILE },
@@ -48,38 +55,40 @@ const PROPS: Record<string, Record<string, unknown>> = {
   Document: { title: HOSTILE, children },
   Facts: { facts: [[HOSTILE, HOSTILE], undefined] },
   FileField: { ...field, accept: HOSTILE },
-  FinalAction: {
-    ...page,
-    ...{
-      path: `/${HOSTILE}`,
-      form,
-      consequences: [HOSTILE],
-      submit: HOSTILE,
-      busy: HOSTILE,
-      back: [HOSTILE, HOSTILE],
-    },
+  Filters: {
+    ...{ path: `/${HOSTILE}`, label: HOSTILE, live: HOSTILE, children },
+    fields: [
+      { name: HOSTILE, label: HOSTILE, value: HOSTILE },
+      { name: HOSTILE, label: HOSTILE, value: HOSTILE, options },
+    ],
   },
   Footer: { keys: true, preferences: '/preferences', help: HOSTILE },
   Form: { path: `/${HOSTILE}`, form, upload: true, kind: HOSTILE, label: HOSTILE, children },
   FormErrors: { form },
+  FormPage: {
+    ...{ ...page, sub: HOSTILE, path: `/${HOSTILE}`, form, about: HOSTILE, points: [HOSTILE] },
+    ...{ submit: HOSTILE, busy: HOSTILE, acts: HOSTILE, back: [HOSTILE, `/${HOSTILE}`] },
+  },
   Head: { title: HOSTILE, sub: HOSTILE, actions: HOSTILE },
   HorizontalBars: {
     ...{ caption: HOSTILE, columns: [HOSTILE, HOSTILE, HOSTILE], rows: [{ label: HOSTILE, value: 1 }] },
   },
   Icon: { name: 'yes' },
   Inside: { children },
+  ListPage: {
+    ...{ ...page, ...table, sub: HOSTILE, actions: HOSTILE, above: HOSTILE, list: HOSTILE, filter: HOSTILE },
+    ...{ tags: HOSTILE, paging, footer: HOSTILE, below: HOSTILE },
+  },
+  NoMatch: { path: `/${HOSTILE}`, children },
   OperatorPage: page,
   Options: { options, chosen: HOSTILE },
-  Paging: { path: '/x', query: { after: HOSTILE }, next: HOSTILE, limit: 50 },
+  Paging: paging,
   Panel: { id: HOSTILE, title: HOSTILE, aside: HOSTILE, footer: HOSTILE, kind: HOSTILE, children },
   SaidLine: {},
   Select: { ...field, options },
   Status: { status: HOSTILE },
   Submit: { busy: HOSTILE, name: HOSTILE, value: HOSTILE, children },
-  Table: {
-    ...{ caption: HOSTILE, rows: [HOSTILE], empty: null },
-    columns: ['name', 'long'].map((kind) => ({ title: HOSTILE, kind, cell: (row: string) => row })),
-  },
+  Table: table,
   TextArea: field,
   TextField: field,
   UploadProgress: {},

@@ -21,6 +21,27 @@ function quoted(text: string): string {
   return `"${(/^[\t\r\n]/.test(safe) ? `'${safe}` : safe).replaceAll('"', '""')}"`;
 }
 
+/**
+ * The rows of a list's file: the names of the fields, which its first row has, then all rows, a page of the list at a time.
+ * @param after the cursor of a page; undefined: the first
+ */
+export async function* csvRows<Item>(
+  load: (after: string | undefined) => Promise<{ items: Item[]; next: string | null }>,
+  toFields: (item: Item) => Record<string, Cell>,
+): AsyncIterable<Cell[]> {
+  let after: string | undefined;
+  let isFirst = true;
+  do {
+    const { items, next } = await load(after);
+    for (const fields of items.map(toFields)) {
+      if (isFirst) yield Object.keys(fields);
+      isFirst = false;
+      yield Object.values(fields);
+    }
+    after = next ?? undefined;
+  } while (after !== undefined);
+}
+
 export async function* csvFile(rows: AsyncIterable<Cell[]>): AsyncIterable<string> {
   yield '\uFEFF';
   for await (const row of rows) yield csvLine(row);

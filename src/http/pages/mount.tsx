@@ -277,6 +277,9 @@ function callOf(ctx: Context, dependencies: PagesDependencies): PageCall {
     asset: (name) => `${base}/${asset(name)}`,
     path: pathBelow(ctx.path),
     operator: undefined,
+    get mayWrite() {
+      return this.operator?.scope === 'write';
+    },
     shopName: settings.shopName,
     logo: settings.shopLogo === undefined ? undefined : to('/my/logo'),
     said: undefined,

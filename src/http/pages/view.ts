@@ -18,6 +18,8 @@ export interface View {
   path: string;
   /** who is signed in as operator; undefined: nobody, or a customer */
   operator: { name: string; scope: Scope } | undefined;
+  /** whether that is an operator who may change things */
+  readonly mayWrite: boolean;
   /** the seller's name; empty: not known */
   shopName: string;
   /** the address of the seller's picture */

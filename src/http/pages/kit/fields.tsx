@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { SIGN_IN_AGAIN, type FormState } from '../form-state';
-import { useView } from '../view';
+import { useView, type Query } from '../view';
 
 /** A form that is sent by POST, with its one-time id. @param upload it has a file: the script shows its progress */
 export function Form({
@@ -171,7 +171,7 @@ export function Select({
   );
 }
 
-export function Options({ options, chosen }: { options: Option[]; chosen: string }) {
+export function Options({ options, chosen }: { options: readonly Option[]; chosen: string }) {
   return (
     <>
       {options.map(({ value, label }) => (
@@ -284,6 +284,25 @@ export function FileField({ accept, ...field }: FieldProps & { accept: string })
   );
 }
 
+/** A link that looks like a button. */
+export function ButtonLink({
+  path,
+  query,
+  kind = 'quiet',
+  children,
+}: {
+  path: string;
+  query?: Query;
+  kind?: 'primary' | 'quiet' | 'quiet btn-sm' | 'quiet btn-row';
+  children: Child;
+}) {
+  return (
+    <a class={`btn btn-${kind}`} href={useView().to(path, query)}>
+      {children}
+    </a>
+  );
+}
+
 /** @param busy what it says while the form is on its way */
 export function Submit({
   kind = 'primary',
@@ -295,7 +314,7 @@ export function Submit({
 }: {
   kind?: 'primary' | 'quiet' | 'danger';
   small?: boolean;
-  busy?: string;
+  busy?: string | undefined;
   name?: string;
   value?: string;
   children: Child;

@@ -14,21 +14,18 @@ const NAV = {
 } as const;
 export type NavName = keyof typeof NAV;
 
-/** A page of the operator: what stands above and below each of them. @param crumbs links to the pages it lies below */
-export function OperatorPage({
-  title,
-  nav,
-  crumbs = [],
-  about,
-  children,
-}: {
+export interface OperatorPageProps {
   title: string;
   nav: NavName | undefined;
+  /** links to the pages it lies below */
   crumbs?: [title: string, path: string][];
   /** what stands in the search field */
   about?: string;
   children: Child;
-}) {
+}
+
+/** A page of the operator: what stands above and below each of them. */
+export function OperatorPage({ title, nav, crumbs = [], about, children }: OperatorPageProps) {
   const { t, to, operator, shopName } = useView();
   const { common } = t;
   return (

@@ -16,23 +16,23 @@ export interface Column<Row> {
 const CLASSES = { number: 'num', mono: 'mono', long: 'cust', name: 'cust', act: 'act', text: 'text' };
 const ON_PHONES = { beside: 'beside', hidden: 'lg' };
 
-/**
- * A table, whose caption names its order. On a phone each row becomes a block, which loses the meaning of the elements to
- * readers of the screen: the roles keep it.
- * @param empty stands for the table where there are no rows
- */
-export function Table<Row>({
-  caption,
-  columns,
-  rows,
-  empty,
-}: {
+export interface TableProps<Row> {
+  /** names its order */
   caption: string;
-  columns: Column<Row>[];
-  rows: Row[];
+  /** undefined or false: not for who is signed in */
+  columns: (Column<Row> | undefined | false)[];
+  rows: readonly Row[];
+  /** stands for the table where there are no rows */
   empty: Child;
-}) {
+}
+
+/**
+ * A table. On a phone each row becomes a block, which loses the meaning of the elements to readers of the screen: the roles
+ * keep it.
+ */
+export function Table<Row>({ caption, columns: given, rows, empty }: TableProps<Row>) {
   const { t } = useView();
+  const columns = given.filter((one): one is Column<Row> => Boolean(one));
   if (rows.length === 0) return <div class="in empty">{empty}</div>;
   return (
     <table class="t lines" role="table">
@@ -75,18 +75,16 @@ function classOf({ kind, phone }: Pick<Column<never>, 'kind' | 'phone'>): { clas
   return names === '' ? {} : { class: names };
 }
 
-/** First and Next: cursors only go forward. @param next the cursor of the next page */
-export function Paging({
-  path,
-  query,
-  next,
-  limit,
-}: {
+export interface PagingProps {
   path: string;
   query: Record<string, string | undefined>;
+  /** the cursor of the next page */
   next: string | null;
   limit: number;
-}) {
+}
+
+/** First and Next: cursors only go forward. */
+export function Paging({ path, query, next, limit }: PagingProps) {
   const { t, to, format } = useView();
   if (next === null && query.after === undefined) return null;
   return (

@@ -80,12 +80,6 @@ export function byMail(
 /** Where a form's answer stood, which cannot be shown again: back to the licences. */
 export const toLicenses = (): Answer => ({ to: '/my/mail' });
 
-/** @throws ManageError (NOT_FOUND) for what is no id, as for the licence of somebody else */
-export function idOf(text: string | undefined | null): number {
-  if (!/^[1-9]\d{0,14}$/.test(text ?? '')) throw notFound('licence');
-  return Number(text);
-}
-
 /** @throws ManageError (NOT_FOUND) for what there is not, or what is somebody else's */
 export function found<T>(thing: T | undefined): T {
   if (thing === undefined) throw notFound('licence');

@@ -2,12 +2,13 @@ import { decideMyDownload, type Opener } from '../../../selfservice/by-key';
 import type { RefusalCode } from '../../../licensing/core/verdict';
 import { PACKAGE_HEADERS } from '../../answers';
 import { sendPackage } from '../../downloads';
+import { toId } from '../../../operations/reading';
 import { fieldOf } from '../form-state';
 import { setPageHeaders } from '../headers';
 import type { Answer, CustomerCall, Route } from '../page';
 import { showByKey } from './by-key';
 import { showByMail } from './by-mail';
-import { clientOf, countInDownloads, found, idOf } from './customer';
+import { clientOf, countInDownloads, found } from './customer';
 
 /** A download by a form's POST, decided and logged as for the API. A refusal shows the page again with its sentence. */
 export const downloadRoute: Route<CustomerCall> = {
@@ -16,10 +17,10 @@ export const downloadRoute: Route<CustomerCall> = {
   async post(call, sent) {
     await countInDownloads(call);
     const { ctx, session, licensing, settings } = call;
-    const productId = idOf(sent.get('product_id'));
+    const productId = toId(sent.get('product_id'));
     const version = fieldOf(sent, 'version') || undefined;
     const opener: Opener =
-      session.by === 'key' ? session : { ...session, licenseId: idOf(sent.get('license_id')) };
+      session.by === 'key' ? session : { ...session, licenseId: toId(sent.get('license_id')) };
     const decided = found(
       await decideMyDownload(
         licensing,

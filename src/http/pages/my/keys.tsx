@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { readMyKey, type MyKey } from '../../../selfservice/by-mail';
 import { newMyKey, revealMyKey } from '../../../selfservice/changes';
+import { toId } from '../../../operations/reading';
 import { attempt } from '../act';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
@@ -9,7 +10,7 @@ import { Choices, FormErrors, Submit } from '../kit/fields';
 import { Head, Inside, Panel } from '../kit/panel';
 import type { Answer } from '../page';
 import { useView } from '../view';
-import { byMail, found, idOf, queueOf, sentencesOf, toLicenses, type MailCall } from './customer';
+import { byMail, found, queueOf, sentencesOf, toLicenses, type MailCall } from './customer';
 import { titleOf } from './license';
 import { SignOut } from './parts';
 import { ToLicenses } from './sites';
@@ -24,7 +25,7 @@ export const keyRoutes = [
 async function show(call: MailCall): Promise<Answer> {
   const { db, email, path, at: now, settings, view } = call;
   const { keySecret } = settings;
-  const [id, keyId] = [idOf(path.id), idOf(path.key)];
+  const [id, keyId] = [toId(path.id), toId(path.key)];
   const shown = found(await revealMyKey(db, email, id, { keyId, keySecret, now }));
   const { keys } = view.t.my;
   if ('refused' in shown) {
@@ -35,7 +36,7 @@ async function show(call: MailCall): Promise<Answer> {
 }
 
 async function ask({ db, email, path, at: now, settings }: MailCall, form: FormState): Promise<Answer> {
-  const [id, keyId] = [idOf(path.id), idOf(path.key)];
+  const [id, keyId] = [toId(path.id), toId(path.key)];
   const { keySecret } = settings;
   const { license, key } = found(await readMyKey(db, email, id, keyId, { now, keySecret }));
   return {
@@ -54,8 +55,8 @@ function replace(call: MailCall, sent: URLSearchParams): Promise<Answer> {
     sent,
     async () => {
       const changed = found(
-        await newMyKey(db, email, idOf(path.id), {
-          ...{ keyId: idOf(path.key), overlap, keySecret: settings.keySecret },
+        await newMyKey(db, email, toId(path.id), {
+          ...{ keyId: toId(path.key), overlap, keySecret: settings.keySecret },
           ...{ now, queue: queueOf(call) },
         }),
       );

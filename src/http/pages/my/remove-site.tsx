@@ -3,12 +3,13 @@ import { readCatalogue } from '../../../licensing/bundles';
 import { readMySite, type MySite } from '../../../selfservice/by-mail';
 import { freeMySite } from '../../../selfservice/changes';
 import { removalsAfterOne, type Removals } from '../../../selfservice/removals';
+import { toId } from '../../../operations/reading';
 import { CustomerPage } from '../kit/customer-page';
 import { Submit } from '../kit/fields';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer } from '../page';
 import { useView } from '../view';
-import { byMail, found, idOf, queueOf, sentencesOf, type MailCall } from './customer';
+import { byMail, found, queueOf, sentencesOf, type MailCall } from './customer';
 import { AskLink, SignOut } from './parts';
 import { ToLicenses } from './sites';
 
@@ -18,8 +19,8 @@ export const removeSiteRoute = byMail('/my/licenses/:id/sites/:site/remove', { g
 
 async function ask(call: MailCall): Promise<Answer> {
   const { db, email, path, at } = call;
-  const id = idOf(path.id);
-  const read = found(await readMySite(db, email, id, idOf(path.site), at));
+  const id = toId(path.id);
+  const read = found(await readMySite(db, email, id, toId(path.site), at));
   const { license, site, removals } = read;
   const { activationType } = license.plan;
   if (site.heldUntil !== null && site.heldUntil > at) return showHeld(call, site.heldUntil);
@@ -40,7 +41,7 @@ async function ask(call: MailCall): Promise<Answer> {
 
 /** It, or a staging site that would go with it, has a file for use without network. */
 async function showHeld({ db, email, path, at, view }: MailCall, heldUntil: Date): Promise<Answer> {
-  const { license, site } = found(await readMySite(db, email, idOf(path.id), idOf(path.site), at));
+  const { license, site } = found(await readMySite(db, email, toId(path.id), toId(path.site), at));
   const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
   const { activationType } = license.plan;
   const sentence = sentencesOf(view).siteHeld({ heldUntil, activationType });
@@ -50,7 +51,7 @@ async function showHeld({ db, email, path, at, view }: MailCall, heldUntil: Date
 async function remove(call: MailCall): Promise<Answer> {
   const { db, email, path, at: now, view } = call;
   const changing = { now, queue: queueOf(call) };
-  const freed = found(await freeMySite(db, email, idOf(path.id), idOf(path.site), changing));
+  const freed = found(await freeMySite(db, email, toId(path.id), toId(path.site), changing));
   if ('refused' in freed)
     return freed.refused === 'ACTIVATION_HELD' ? showHeld(call, freed.heldUntil) : ask(call);
   return done('/my/mail', 'mySiteRemoved', sentencesOf(view).siteRemoved({ site: asWritten(freed.freed) }));

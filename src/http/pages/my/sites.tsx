@@ -6,13 +6,14 @@ import {
   type MySites,
 } from '../../../selfservice/by-mail';
 import { formatTimestamp } from '../../../licensing/timestamps';
+import { toId } from '../../../operations/reading';
 import { fieldOf } from '../form-state';
 import { CustomerPage } from '../kit/customer-page';
 import { Head, Panel } from '../kit/panel';
 import { Paging } from '../kit/table';
 import type { Answer } from '../page';
 import { useView } from '../view';
-import { byMail, found, idOf, toLicenses, type MailCall } from './customer';
+import { byMail, found, toLicenses, type MailCall } from './customer';
 import { SignOut } from './parts';
 import { SiteTable } from './site-table';
 
@@ -38,7 +39,7 @@ function filterSites(call: MailCall, sent: URLSearchParams): Promise<Answer> {
 }
 
 async function showSites({ db, email, path, query }: MailCall, q?: string): Promise<Answer> {
-  const id = idOf(path.id);
+  const id = toId(path.id);
   const after = query.get('after') ?? undefined;
   // All that match: a filter by POST has no address for a next page.
   const page = q === undefined ? { after, limit: LIMIT } : { q, limit: MOST_FILTERED };
@@ -49,7 +50,7 @@ async function showSites({ db, email, path, query }: MailCall, q?: string): Prom
 const MOST_FILTERED = 500;
 
 async function downloadSites({ db, email, path, view }: MailCall): Promise<Answer> {
-  const sites = found(await mySiteRows(db, email, idOf(path.id)));
+  const sites = found(await mySiteRows(db, email, toId(path.id)));
   const { csvName, csvHead } = view.t.my.sites;
   const { yes, no } = view.t.common;
   async function* rows() {

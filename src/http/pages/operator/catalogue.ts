@@ -6,13 +6,6 @@ import type { OperatorCall } from '../page';
 
 /** What the pages of products, plans and versions share. */
 
-/** The id in the path. @throws ManageError when it is none */
-export function idOf({ path }: Pick<OperatorCall, 'path'>): number {
-  const id = Number(/^[1-9][0-9]{0,15}$/.exec(path.id ?? '')?.[0]);
-  if (!Number.isSafeInteger(id)) throw new ManageError('NOT_FOUND', '');
-  return id;
-}
-
 /** The product of `?product_id=`, or the first; undefined: there is none. @throws ManageError when there is no such product */
 export async function chosenProduct({
   db,

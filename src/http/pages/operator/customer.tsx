@@ -11,7 +11,7 @@ import { ManageError } from '../../../operations/failures';
 import { act, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { TextField } from '../kit/fields';
-import { FinalAction } from '../kit/final-action';
+import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
@@ -277,7 +277,8 @@ function Erase({
   const path = `/customers/${id}`;
   const written = (count: number) => format.number(count);
   return (
-    <FinalAction
+    <FormPage
+      danger
       title={texts.title(customer)}
       nav="customers"
       crumbs={[
@@ -286,7 +287,7 @@ function Erase({
       ]}
       path={`${path}/erase`}
       form={form}
-      consequences={[
+      points={[
         texts.licenses(licenses, written(licenses)),
         texts.rows(requests, written(requests), changes, written(changes)),
         texts.noMail,
@@ -300,6 +301,6 @@ function Erase({
       back={[texts.back, path]}
     >
       <TextField form={form} name="confirm" type="email" label={texts.confirm} hint={texts.again} required />
-    </FinalAction>
+    </FormPage>
   );
 }

@@ -1,4 +1,5 @@
 import { requireProduct } from '../../../licensing/find-or-refuse';
+import { readId } from '../../../operations/reading';
 import { act, attempt } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
@@ -6,7 +7,6 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { idOf } from './catalogue';
 import { joomlaPluginOperations } from '../../../operations/joomla-plugin';
 
 /** The Joomla package for customers' sites, as a file. */
@@ -29,7 +29,7 @@ export const joomlaPluginRoutes: Route<OperatorCall>[] = [
 
 async function give(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const query = new URLSearchParams({ vendor: sent.get('vendor') ?? '' });
-  const wanted = { path: { id: idOf(call) }, query };
+  const wanted = { path: { id: readId(call) }, query };
   const { file_name, zip } = await act(call, sent, joomlaPluginOperations.getProductJoomlaPlugin, wanted);
   return {
     file: file_name,
@@ -39,7 +39,7 @@ async function give(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
 }
 
 async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
-  const { id, name } = await requireProduct(call.db, idOf(call));
+  const { id, name } = await requireProduct(call.db, readId(call));
   return { page: <PluginPage {...{ form, id, name }} /> };
 }
 

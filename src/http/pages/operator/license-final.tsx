@@ -5,7 +5,7 @@ import { allowedTransitions, liveStatus } from '../../../licensing/core/states';
 import { licenseOperations } from '../../../operations/licenses';
 import { act, filled } from '../act';
 import type { FormState } from '../form-state';
-import { FinalAction } from '../kit/final-action';
+import { FormPage } from '../kit/form-page';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { aboutOf, crumbsOf, pathOf } from './license-call';
@@ -59,14 +59,15 @@ function FinalPage({ shown, form, change }: { shown: LicenseView; form: FormStat
     ? ([texts.refund, '/cancel', texts.refundLink, texts.refundHint] as const)
     : ([texts.abuse, '/revoke', texts.abuseLink, texts.abuseHint] as const);
   return (
-    <FinalAction
+    <FormPage
+      danger
       title={(isRevoke ? texts.revokeTitle : texts.cancelTitle)(String(id))}
-      about={`${aboutOf(license, t)} · ${ends}`}
+      sub={`${aboutOf(license, t)} · ${ends}`}
       nav="licenses"
       crumbs={crumbsOf(license, t)}
       path={pathOf(license, `/${change}`)}
       form={form}
-      consequences={[
+      points={[
         <>
           <strong>{texts.noWayBack}</strong>{' '}
           {canPause ? (
@@ -95,6 +96,6 @@ function FinalPage({ shown, form, change }: { shown: LicenseView; form: FormStat
       back={[texts.keep, pathOf(license)]}
     >
       <Reason form={form} hint={isRevoke ? t.license.reasonRevoke : t.license.reasonCancel} />
-    </FinalAction>
+    </FormPage>
   );
 }

@@ -3,7 +3,7 @@ import type { License } from '../../../licensing/licenses';
 import { act, attempt, filled, refusalOf } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Choices, TextField } from '../kit/fields';
-import { FinalAction } from '../kit/final-action';
+import { FormPage as FinalPage } from '../kit/form-page';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { enterKeyOf } from './catalogue';
@@ -203,14 +203,15 @@ function NewPage({ license, use, form }: One & { form: FormState }) {
   const { t, format } = useView();
   const texts = t.license.keys;
   return (
-    <FinalAction
+    <FinalPage
+      danger
       title={texts.newTitle(useHint(use))}
-      about={aboutOf(license, t)}
+      sub={aboutOf(license, t)}
       nav="licenses"
       crumbs={crumbsOf(license, t)}
       path={pathOf(license, `/keys/${use.key.id}/new`)}
       form={form}
-      consequences={[texts.newSlots(use.used, format.number(use.used)), texts.newMail]}
+      points={[texts.newSlots(use.used, format.number(use.used)), texts.newMail]}
       submit={texts.newButton}
       back={[texts.keepKey, pathOf(license)]}
     >
@@ -225,7 +226,7 @@ function NewPage({ license, use, form }: One & { form: FormState }) {
         ]}
       />
       <Reason form={form} />
-    </FinalAction>
+    </FinalPage>
   );
 }
 
@@ -233,18 +234,19 @@ function EndPage({ license, use, form }: One & { form: FormState }) {
   const { t, format } = useView();
   const texts = t.license.keys;
   return (
-    <FinalAction
+    <FinalPage
+      danger
       title={texts.endTitle(useHint(use))}
-      about={[aboutOf(license, t), use.key.label].filter(Boolean).join(' · ')}
+      sub={[aboutOf(license, t), use.key.label].filter(Boolean).join(' · ')}
       nav="licenses"
       crumbs={crumbsOf(license, t)}
       path={pathOf(license, `/keys/${use.key.id}/end`)}
       form={form}
-      consequences={[texts.endNow, texts.endSites(use.used, format.number(use.used)), texts.endOthers]}
+      points={[texts.endNow, texts.endSites(use.used, format.number(use.used)), texts.endOthers]}
       submit={texts.endButton}
       back={[texts.keepKey, pathOf(license)]}
     >
       {use.used === 0 ? null : <Checkbox form={form} name="free" label={texts.endFree} />}
-    </FinalAction>
+    </FinalPage>
   );
 }

@@ -5,6 +5,7 @@ import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
 import { noOrder } from '../../../orders/record';
 import { orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
+import { readId } from '../../../operations/reading';
 import { act } from '../act';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
@@ -12,7 +13,6 @@ import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { idOf } from './catalogue';
 import { MailFact } from './order-mail';
 import { State } from './orders';
 import { orderOperations } from '../../../operations/orders';
@@ -26,7 +26,7 @@ export const orderRoutes: Route<OperatorCall>[] = [
 
 async function showOrder(call: OperatorCall): Promise<Answer> {
   const { db } = call;
-  const found = await readOrder(db, idOf(call));
+  const found = await readOrder(db, readId(call));
   if (found === undefined) throw noOrder();
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const mail = await readOrderMail(db, found.order, call.settings.mailing !== undefined);
@@ -40,7 +40,7 @@ function backOf(text: string | null, id: string): string {
 }
 
 async function sendKeys(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const id = String(idOf(call));
+  const id = String(readId(call));
   await act(call, sent, orderOperations.addOrderMail, { path: { id } });
   return done(backOf(sent.get('back'), id), 'saved');
 }

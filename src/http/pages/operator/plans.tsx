@@ -2,15 +2,16 @@ import { countLicensesOnPlans, PLAN_DEFAULTS, readProduct, type Plan } from '../
 import { requirePlan } from '../../../licensing/find-or-refuse';
 import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
 import { invalid, type Failure } from '../../../operations/failures';
+import { readId } from '../../../operations/reading';
 import { act, attempt, filled, unlessGone, type BodyOf, type Fields } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Choices, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
-import { FinalAction } from '../kit/final-action';
+import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { chosenProduct, idOf } from './catalogue';
+import { chosenProduct } from './catalogue';
 import { planOperations } from '../../../operations/plans';
 
 /** Adding, changing and deleting a plan of a product. */
@@ -68,7 +69,7 @@ async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const plan = await requirePlan(call.db, idOf(call));
+  const plan = await requirePlan(call.db, readId(call));
   const body = { ...bodyOf(call, sent, plan), ...filled(sent, 'licenses') };
   const data = await act(call, sent, planOperations.updatePlan, { path: { id: plan.id }, body });
   return done(`/products/${String(data.product_id)}`, 'saved');
@@ -76,7 +77,7 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
 
 function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   return unlessGone('/products', async () => {
-    const { id, name, productId } = await requirePlan(call.db, idOf(call));
+    const { id, name, productId } = await requirePlan(call.db, readId(call));
     await act(call, sent, planOperations.removePlan, { path: { id } });
     return done(`/products/${productId}`, 'planRemoved', name);
   });
@@ -112,7 +113,7 @@ async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
 }
 
 async function showEdit(call: OperatorCall, form: FormState): Promise<Answer> {
-  const plan = await requirePlan(call.db, idOf(call));
+  const plan = await requirePlan(call.db, readId(call));
   const { product } = await readProduct(call.db, plan.productId);
   const asks = form.failure?.field === 'licenses' || form.value('licenses') !== undefined;
   const counts = asks ? await countLicensesOnPlans(call.db, [plan.id], plan.activationLimit) : undefined;
@@ -258,7 +259,7 @@ function Follow({ form, plan, withLimit }: { form: FormState; plan: Plan; withLi
 }
 
 async function showRemove(call: OperatorCall, form: FormState): Promise<Answer> {
-  const plan = await requirePlan(call.db, idOf(call));
+  const plan = await requirePlan(call.db, readId(call));
   const { product } = await readProduct(call.db, plan.productId);
   return { page: <RemovePage {...{ plan, product, form }} /> };
 }
@@ -274,7 +275,8 @@ function RemovePage({
 }) {
   const { plans: texts, title: list } = useView().t.products;
   return (
-    <FinalAction
+    <FormPage
+      danger
       title={texts.removeTitle(plan.name)}
       nav="products"
       crumbs={[
@@ -283,7 +285,7 @@ function RemovePage({
       ]}
       path={`/plans/${plan.id}/delete`}
       form={form}
-      consequences={[texts.removeOnly]}
+      points={[texts.removeOnly]}
       submit={texts.remove}
       back={[texts.removeBack, `/plans/${plan.id}`]}
     />

@@ -1,14 +1,14 @@
 import { listProducts, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
 import type { Failure } from '../../../operations/failures';
+import { readId } from '../../../operations/reading';
 import { act, attempt, unlessGone, type BodyOf, type Fields } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Choices, Form, FormErrors, Submit, TextField } from '../kit/fields';
-import { FinalAction } from '../kit/final-action';
+import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { idOf } from './catalogue';
 import { productOperations } from '../../../operations/products';
 
 /** Adding, changing and deleting a product. */
@@ -75,14 +75,14 @@ async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const id = idOf(call);
+  const id = readId(call);
   await act(call, sent, productOperations.updateProduct, { path: { id }, body: bodyOf(sent) });
   return done(`/products/${id}`, 'saved');
 }
 
 function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   return unlessGone('/products', async () => {
-    const id = idOf(call);
+    const id = readId(call);
     const { product } = await readProduct(call.db, id);
     await act(call, sent, productOperations.removeProduct, { path: { id } });
     return done('/products', 'productRemoved', product.name);
@@ -109,7 +109,7 @@ async function showNew({ db }: OperatorCall, form: FormState): Promise<Answer> {
 }
 
 async function showEdit(call: OperatorCall, form: FormState): Promise<Answer> {
-  const { product, bundles } = await readProduct(call.db, idOf(call));
+  const { product, bundles } = await readProduct(call.db, readId(call));
   const others = (await listProducts(call.db)).filter(({ id }) => id !== product.id);
   const isIncluded = bundles.some(({ includes }) => includes !== 'all');
   return { page: <ProductForm {...{ form, others, product, isIncluded }} /> };
@@ -226,14 +226,15 @@ function Includes({
 }
 
 async function showRemove(call: OperatorCall, form: FormState): Promise<Answer> {
-  const { product } = await readProduct(call.db, idOf(call));
+  const { product } = await readProduct(call.db, readId(call));
   return { page: <RemovePage {...{ product, form }} /> };
 }
 
 function RemovePage({ product: { id, name }, form }: { product: CatalogueProduct; form: FormState }) {
   const { removePage: texts, title: list } = useView().t.products;
   return (
-    <FinalAction
+    <FormPage
+      danger
       title={texts.title(name)}
       nav="products"
       crumbs={[
@@ -242,7 +243,7 @@ function RemovePage({ product: { id, name }, form }: { product: CatalogueProduct
       ]}
       path={`/products/${id}/delete`}
       form={form}
-      consequences={[texts.only, texts.gone]}
+      points={[texts.only, texts.gone]}
       submit={texts.submit}
       back={[texts.back, `/products/${id}`]}
     />

@@ -1,12 +1,12 @@
 import { readProduct, type Plan, type Product, type ProductDetails } from '../../../licensing/catalogue';
 import { countLicensesByPlan } from '../../../licensing/statistics';
+import { readId } from '../../../operations/reading';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
-import { idOf } from './catalogue';
 import { ManifestPanel, OfferPanel, readOffer, type Offer } from './update-xml';
 
 /** One product: what sites get, its plans, and what its extension's manifest needs. */
@@ -14,7 +14,7 @@ import { ManifestPanel, OfferPanel, readOffer, type Offer } from './update-xml';
 export const productRoutes: Route<OperatorCall>[] = [{ path: '/products/:id', get: showProduct }];
 
 async function showProduct(call: OperatorCall): Promise<Answer> {
-  const details = await readProduct(call.db, idOf(call));
+  const details = await readProduct(call.db, readId(call));
   const { product } = details;
   const offer = await readOffer(call, product);
   const licenses = await within(call.db, (on) => countLicensesByPlan(on, product.id));

@@ -2,15 +2,16 @@ import { findReleaseById, releasesOf, type Release } from '../../../packages/rel
 import { latestOf } from '../../../licensing/updates';
 import { compareVersions, isPrerelease } from '../../../licensing/versions';
 import { ManageError } from '../../../operations/failures';
+import { readId } from '../../../operations/reading';
 import { act, attempt } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Form, FormErrors, Submit, TextArea } from '../kit/fields';
-import { FinalAction } from '../kit/final-action';
+import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { idOf, offeredVersion } from './catalogue';
+import { offeredVersion } from './catalogue';
 import { allowedIn, Allowances, explainPackage, published } from './release-new';
 import { releaseOperations } from '../../../operations/releases';
 
@@ -52,7 +53,7 @@ function action(name: string, work: Doing, show: Showing): Route<OperatorCall> {
 }
 
 async function requireRelease(call: OperatorCall): Promise<Release> {
-  const release = await findReleaseById(call.db, idOf(call));
+  const release = await findReleaseById(call.db, readId(call));
   if (release === undefined) throw new ManageError('NOT_FOUND', '');
   return release;
 }
@@ -193,13 +194,14 @@ function WithdrawPage({ release, form, latest }: AskingProps) {
           texts.number,
         ];
   return (
-    <FinalAction
+    <FormPage
+      danger
       title={texts.title(version)}
       nav="releases"
       crumbs={[[list, listOf(release)]]}
       path={`/releases/${id}/withdraw`}
       form={form}
-      consequences={consequences}
+      points={consequences}
       submit={texts.submit(version)}
       busy={texts.busy}
       back={[texts.back, listOf(release)]}
@@ -213,6 +215,6 @@ function WithdrawPage({ release, form, latest }: AskingProps) {
           hint={texts.allowHint}
         />
       )}
-    </FinalAction>
+    </FormPage>
   );
 }

@@ -2,6 +2,7 @@ import { isFresh } from '../../../access/sessions';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import { readProduct } from '../../../licensing/catalogue';
 import type { Failure } from '../../../operations/failures';
+import { readId } from '../../../operations/reading';
 import { act, attempt, type DataOf } from '../act';
 import { formState, type FormState } from '../form-state';
 import {
@@ -20,7 +21,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { ManifestPanel, readOffer, type Offer } from './update-xml';
-import { chosenProduct, idOf, offeredVersion } from './catalogue';
+import { chosenProduct, offeredVersion } from './catalogue';
 import { releaseOperations } from '../../../operations/releases';
 
 /** A new version, by its package. */
@@ -52,7 +53,7 @@ export const releaseNewRoutes: Route<OperatorCall>[] = [
 ];
 
 async function publish(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const id = idOf(call);
+  const id = readId(call);
   const { data, isKept } = await uploadPackage(call, sent, id);
   return isKept ? keptAsDraft(data) : published(call, id, data);
 }
@@ -132,7 +133,7 @@ export function explainPackage(
 }
 
 async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
-  const { product } = await readProduct(call.db, idOf(call));
+  const { product } = await readProduct(call.db, readId(call));
   const offer = form.failure?.reason === 'first-without-lines' ? await readOffer(call, product) : undefined;
   return { page: <NewRelease {...{ product, form, offer, limit: call.settings.uploadLimit }} /> };
 }

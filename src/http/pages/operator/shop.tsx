@@ -10,7 +10,7 @@ import { hookAddress } from '../address';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { Form, FormErrors, Select, Submit, TextField, type Option } from '../kit/fields';
-import { FinalAction } from '../kit/final-action';
+import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
@@ -466,7 +466,8 @@ function AskRemove({ shop }: { shop: string }) {
   const { orders } = useView().t;
   const { shops: texts } = orders;
   return (
-    <FinalAction
+    <FormPage
+      danger
       title={texts.removeTitle(shop)}
       nav="orders"
       crumbs={[
@@ -475,7 +476,7 @@ function AskRemove({ shop }: { shop: string }) {
       ]}
       path={`/shops/${shop}/remove`}
       form={formState()}
-      consequences={[texts.removeGoes, texts.removeStays]}
+      points={[texts.removeGoes, texts.removeStays]}
       submit={texts.removeSubmit}
       back={[texts.removeBack, `/shops/${shop}`]}
     />

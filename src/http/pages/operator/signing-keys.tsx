@@ -3,7 +3,7 @@ import { ManageError } from '../../../operations/failures';
 import { act, attempt, filled } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Checkbox, Form, FormErrors, Submit } from '../kit/fields';
-import { FinalAction } from '../kit/final-action';
+import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
@@ -183,18 +183,19 @@ function AskRetire({
     retired: texts.retired,
   }[state];
   return (
-    <FinalAction
+    <FormPage
+      danger
       title={texts.title(kid)}
       nav="system"
       crumbs={[[t.system.signingKeys.title, '/signing-keys']]}
       path={`/signing-keys/${kid}/retire`}
       form={form}
-      consequences={[first, ...(state === 'current' ? [texts.counts] : []), texts.final]}
+      points={[first, ...(state === 'current' ? [texts.counts] : []), texts.final]}
       submit={texts.submit}
       busy={texts.busy}
       back={[texts.back, '/signing-keys']}
     >
       <Checkbox form={form} name="compromised" label={texts.compromised} hint={texts.compromisedHint} />
-    </FinalAction>
+    </FormPage>
   );
 }

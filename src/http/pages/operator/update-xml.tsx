@@ -5,6 +5,7 @@ import type { Product } from '../../../licensing/catalogue';
 import { latestRelease } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-refuse';
 import { ManageError } from '../../../operations/failures';
+import { readId } from '../../../operations/reading';
 import { act } from '../act';
 import { formState, toFormFailure } from '../form-state';
 import { CopyText } from '../kit/copy';
@@ -14,7 +15,6 @@ import { Inside, Panel } from '../kit/panel';
 import { done, type OperatorCall, type Route } from '../page';
 import type { Texts } from '../texts/texts';
 import { useView } from '../view';
-import { idOf } from './catalogue';
 import { updateXmlOperations } from '../../../operations/update-xml';
 
 /** What sites are offered: the product's update XML, as it lies there and as it should be. */
@@ -23,7 +23,7 @@ export const updateXmlRoutes: Route<OperatorCall>[] = [
   {
     path: '/products/:id/update-xml.xml',
     async get(call) {
-      const id = idOf(call);
+      const id = readId(call);
       const { element } = await requireProduct(call.db, id);
       const { xml } = await readUpdateXmlState(call.db, call.settings.updateXml, id);
       if (xml === null) throw new ManageError('NOT_FOUND', '');
@@ -33,7 +33,7 @@ export const updateXmlRoutes: Route<OperatorCall>[] = [
   {
     path: '/products/:id/update-xml/write',
     async post(call, sent) {
-      const id = idOf(call);
+      const id = readId(call);
       const { state } = await act(call, sent, updateXmlOperations.setProductUpdateXml, { path: { id } });
       return done(`/releases?product_id=${id}`, state === 'written' ? 'xmlWritten' : 'xmlNotWritten');
     },

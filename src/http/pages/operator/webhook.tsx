@@ -13,7 +13,7 @@ import { notFound } from '../../../operations/failures';
 import { act, attempt, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit } from '../kit/fields';
-import { FinalAction } from '../kit/final-action';
+import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
@@ -331,13 +331,14 @@ function EditWebhook({ webhook, form }: { webhook: WebhookRow; form: FormState }
 function AskRotate({ webhook, form }: { webhook: WebhookRow; form: FormState }) {
   const texts = useView().t.webhooks;
   return (
-    <FinalAction
+    <FormPage
+      danger
       title={texts.rotateTitle(nameOf(webhook))}
       nav="system"
       crumbs={[[texts.title, '/webhooks']]}
       path={`/webhooks/${webhook.id}/rotate`}
       form={form}
-      consequences={texts.rotateDoes}
+      points={texts.rotateDoes}
       submit={texts.rotateSubmit}
       back={[texts.rotateBack, `/webhooks/${webhook.id}`]}
     />
@@ -348,13 +349,14 @@ function AskRemove({ webhook, waiting }: { webhook: WebhookRow; waiting: number 
   const { t, format } = useView();
   const texts = t.webhooks;
   return (
-    <FinalAction
+    <FormPage
+      danger
       title={texts.removeTitle(nameOf(webhook))}
       nav="system"
       crumbs={[[texts.title, '/webhooks']]}
       path={`/webhooks/${webhook.id}/remove`}
       form={formState()}
-      consequences={[texts.removeDoes, texts.removeWaiting(format.number(waiting))]}
+      points={[texts.removeDoes, texts.removeWaiting(format.number(waiting))]}
       submit={texts.removeSubmit}
       back={[texts.removeBack, `/webhooks/${webhook.id}`]}
     />

@@ -3,6 +3,7 @@ import { readUpdateXmlOptions, type XmlOptions } from '../../../joomla/update-xm
 import { DATABASES } from '../../../joomla/update-xml/remembered';
 import { requireProduct } from '../../../licensing/find-or-refuse';
 import { STABILITIES } from '../../../licensing/versions';
+import { readId } from '../../../operations/reading';
 import { act, attempt } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
@@ -10,7 +11,6 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { idOf } from './catalogue';
 import { updateXmlOperations } from '../../../operations/update-xml';
 
 /** The options of a product's update XML. */
@@ -36,7 +36,7 @@ export const xmlOptionRoutes: Route<OperatorCall>[] = [
 ];
 
 async function save(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const id = idOf(call);
+  const id = readId(call);
   const text = (name: string) => sent.get(name)?.trim() || null;
   const least = DATABASES.map((name) => [name, text(`db_${name}`)] as const).filter(
     ([, version]) => version !== null,
@@ -50,7 +50,7 @@ async function save(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
 }
 
 async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
-  const id = idOf(call);
+  const id = readId(call);
   const product = await requireProduct(call.db, id);
   return {
     page: <OptionsPage {...{ form, product, options: await readUpdateXmlOptions(call.db, id) }} />,

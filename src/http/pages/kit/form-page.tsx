@@ -1,0 +1,83 @@
+import type { Child } from 'hono/jsx';
+import type { FormState } from '../form-state';
+import { useView } from '../view';
+import { ButtonLink, Form, FormErrors, Submit } from './fields';
+import { OperatorPage, type OperatorPageProps } from './operator-page';
+import { Head, Inside, Panel } from './panel';
+
+/**
+ * A page that is one form.
+ *
+ * With `danger` it asks before an action that cannot be taken back: its title is the question with the thing's name, and
+ * `points` say what happens. The way back then never says "Cancel", which is the name of an action.
+ */
+export function FormPage({
+  title,
+  sub,
+  path,
+  form,
+  upload = false,
+  about,
+  points = [],
+  danger = false,
+  submit,
+  busy,
+  acts,
+  back,
+  children,
+  ...page
+}: Omit<OperatorPageProps, 'children' | 'about'> & {
+  /** what it is about, below the title */
+  sub?: Child;
+  /** where the form is sent to */
+  path: string;
+  form: FormState;
+  upload?: boolean;
+  /** a paragraph above the fields */
+  about?: Child;
+  /** what there is to know first, a sentence each */
+  points?: Child[];
+  danger?: boolean;
+  /** undefined: there is nothing to send */
+  submit: string | undefined;
+  busy?: string;
+  /** further buttons */
+  acts?: Child;
+  /** the way back, which says "Back" if it has no title of its own */
+  back?: string | [title: string, path: string];
+  /** the fields */
+  children?: Child;
+}) {
+  const { t } = useView();
+  const [backTitle, backPath] = typeof back === 'string' ? [t.common.back, back] : (back ?? []);
+  return (
+    <OperatorPage title={title} {...page}>
+      <Head title={title} sub={sub} />
+      <Panel id="form" kind="narrow">
+        <Inside>
+          <FormErrors form={form} />
+          {about === undefined ? null : <p>{about}</p>}
+          {points.length === 0 ? null : (
+            <ul>
+              {points.map((one) => (
+                <li>{one}</li>
+              ))}
+            </ul>
+          )}
+          <Form path={path} form={form} upload={upload}>
+            {children}
+            <p class="acts mb-0">
+              {submit === undefined ? null : (
+                <Submit kind={danger ? 'danger' : 'primary'} busy={busy}>
+                  {submit}
+                </Submit>
+              )}
+              {acts}
+              {backPath === undefined ? null : <ButtonLink path={backPath}>{backTitle}</ButtonLink>}
+            </p>
+          </Form>
+        </Inside>
+      </Panel>
+    </OperatorPage>
+  );
+}

@@ -1,0 +1,56 @@
+import type { Child } from 'hono/jsx';
+import { OperatorPage, type OperatorPageProps } from './operator-page';
+import { Head, Panel } from './panel';
+import { Paging, Table, type PagingProps, type TableProps } from './table';
+
+/** A page that is one list: its filter, its table and the way to the rest of it. */
+export function ListPage<Row>({
+  title,
+  sub,
+  actions,
+  above,
+  list,
+  filter,
+  tags,
+  paging,
+  footer,
+  below,
+  nav,
+  crumbs = [],
+  ...table
+}: Omit<OperatorPageProps, 'children' | 'about'> &
+  TableProps<Row> & {
+    sub?: Child;
+    actions?: Child;
+    /** between the title and the list */
+    above?: Child;
+    /** the list's own title */
+    list?: string;
+    /** its form: what it finds replaces the table while somebody types */
+    filter?: Child;
+    /** what the table is filtered by, besides the fields of the form */
+    tags?: Child;
+    paging?: PagingProps;
+    /** at the end of the list's panel */
+    footer?: Child;
+    below?: Child;
+  }) {
+  const rows = (
+    <>
+      {tags}
+      <Table {...table} />
+      {paging === undefined ? null : <Paging {...paging} />}
+    </>
+  );
+  return (
+    <OperatorPage title={title} nav={nav} crumbs={crumbs}>
+      <Head title={title} sub={sub} actions={actions} />
+      {above}
+      <Panel id="list" title={list} footer={footer}>
+        {filter}
+        {filter === undefined ? rows : <div id="results">{rows}</div>}
+      </Panel>
+      {below}
+    </OperatorPage>
+  );
+}

@@ -198,7 +198,7 @@ describe('a full disk', () => {
       const operator = await pagesClient({ url: service.url, db: stand.db, clock }, { language });
       const form = new FormData();
       form.set('version', '3.0.0');
-      form.set('package', new Blob([new Uint8Array(bytes)]), 'package.zip');
+      form.set('file', new Blob([new Uint8Array(bytes)]), 'package.zip');
       const page = await operator.post(`/products/${id}/releases/new?once=full-${language}`, form);
       expect([page.status, page.html]).toEqual([507, expect.stringContaining(words)]);
       expect(page.html).toContain('value="3.0.0"');

@@ -191,7 +191,7 @@ function Reach({ offer: { latest, xml, reach } }: { offer: Offer }) {
 
 /** How the update XML gets to where sites ask for it. */
 function Stale({ productId, xml }: { productId: number; xml: ReadUpdateXml }) {
-  const { t, to, operator } = useView();
+  const { t, to, mayWrite } = useView();
   const texts = t.releases.offer;
   return (
     <div class="remedy">
@@ -206,7 +206,7 @@ function Stale({ productId, xml }: { productId: number; xml: ReadUpdateXml }) {
             {texts.get}
           </a>
           <span class="small">{texts.put}</span>
-          {operator?.scope === 'write' ? (
+          {mayWrite ? (
             <Form path={`/products/${productId}/update-xml/write`} form={formState()}>
               <Submit kind="quiet" small busy={texts.writing}>
                 {texts.writeAgain}

@@ -201,7 +201,6 @@ describe('a full disk', () => {
       form.set('file', new Blob([new Uint8Array(bytes)]), 'package.zip');
       const page = await operator.post(`/products/${id}/releases/new?once=full-${language}`, form);
       expect([page.status, page.html]).toEqual([507, expect.stringContaining(words)]);
-      expect(page.html).toContain('value="3.0.0"');
     }
     expect(readdirSync(packages)).toEqual([]);
     expect(await rows(stand.db, 'releases')).toEqual(before);

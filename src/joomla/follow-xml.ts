@@ -74,6 +74,8 @@ function reasonOf(error: unknown): string {
 
 export interface ReadUpdateXml extends UpdateXmlState {
   reason: string | null;
+  /** why it cannot be made; undefined: it can */
+  fault: OperatorError | undefined;
   /** the file's path; null: `not_set` */
   out: string | null;
   /** the versions that the file offers as it lies there; null: it cannot be read */
@@ -88,17 +90,17 @@ export async function readUpdateXmlState(db: Db, home: XmlHome, productId: numbe
   const place = await findXmlPlace(db, await requireProduct(db, productId), home);
   const options = await readUpdateXmlOptions(db, productId);
   if (place === undefined)
-    return { state: 'not_set', url: null, reason: null, out: null, offered: null, xml: null, options };
+    return { ...NOT_SET, fault: undefined, out: null, offered: null, xml: null, options };
   const { out, url } = place;
   const there = await readFile(out, 'utf8').catch(() => undefined);
-  const known = { url, out, offered: versionsIn(there), options };
+  const known = { url, out, offered: versionsIn(there), options, fault: undefined };
   try {
     const { xml } = await planUpdateXml(db, productId, {}, home.xmlDir, home);
     if (there === xml) return { ...known, state: 'written', reason: null, xml };
     return { ...known, state: 'stale', reason: describeDifference(out, there), xml };
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    return { ...known, state: 'stale', reason: error.message, xml: null };
+    return { ...known, state: 'stale', reason: error.message, fault: error, xml: null };
   }
 }
 

@@ -1,3 +1,4 @@
+import { asWritten } from '../licensing/core/identifiers';
 import type { JoomlaMessageCode } from '../texts/operators/joomla-says';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { SupportTexts } from '../texts/operators/support';
@@ -49,20 +50,22 @@ type Sentences<Result> = Record<
   ((facts: object, tell: (code: Code, facts: object) => string) => Result) | undefined
 >;
 
-/** The facts of a finding, or of the present, with their days as a page writes them: `12 Nov 2026`. */
-export function withDays<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
+/** The facts of a finding, or of the present, as a page writes them: `12 Nov 2026`, and `münchen.de` for `xn--mnchen-3ya.de`. */
+export function asOnPages<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   const written = OPERATORS[language].language;
-  const dated = Object.entries(facts).map(([name, value]: [string, unknown]) => [
-    name,
-    DAYS.has(name) && typeof value === 'string'
-      ? written.day(new Date(value))
-      : typeof value === 'object' && value !== null && !Array.isArray(value)
-        ? withDays(value, language)
-        : value,
-  ]);
-  return Object.fromEntries(dated) as Facts;
+  const write = (name: string, value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((one) => write(name, one));
+    if (typeof value === 'object' && value !== null) return asOnPages(value, language);
+    if (typeof value !== 'string') return value;
+    if (SITES.has(name)) return asWritten(value);
+    return DAYS.has(name) ? written.day(new Date(value)) : value;
+  };
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [name, write(name, value)]),
+  ) as Facts;
 }
 
+const SITES = new Set(['identifier', 'site', 'free', 'holders']);
 const DAYS = new Set(['expires_at', 'expired_at', 'stopped_at', 'ended_at', 'ends_at', 'event_at']);
 
 /** The clause of a recorded refusal's cause, which follows a colon; undefined: it was not refused. */

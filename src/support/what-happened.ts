@@ -2,7 +2,7 @@ import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { OperatorTexts } from '../texts/operators/texts';
 import { isOfDownload } from '../texts/operators/support';
 import type { Code, MeantKey, RequestFacts } from './findings';
-import { causeOf, withDays } from './sentences';
+import { asOnPages, causeOf } from './sentences';
 import { compareHints, type Slip } from './similar-keys';
 import type { RequestFinding, SortedAnswer } from './sorted-answer';
 
@@ -98,7 +98,7 @@ function toEntry(
   const { language, now, zone, activationType = 'domain' } = options;
   const { whatHappened: texts, language: written } = OPERATORS[language];
   const [latest] = group as [RequestFinding];
-  const { request } = latest.facts;
+  const { request } = asOnPages(latest.facts, language);
   const at = new Date(request.last_at);
   const first = new Date(Math.min(...group.map(firstOf)));
   const count = group.reduce((sum, one) => sum + (one.count ?? 1), 0);
@@ -171,12 +171,13 @@ function partsOf(
     near,
   }: { language: OperatorLanguage; activationType: string; near: NearKey | null },
 ): NonNullable<Entry['parts']> {
-  const { code, facts } = finding;
+  const { code } = finding;
+  const facts = asOnPages(finding.facts, language);
   const because = near
     ? texts.mistyped
     : code === 'RATE_LIMITED'
       ? texts.rateLimited
-      : causeOf(OPERATORS[language].support, { code, facts: withDays(facts, language) });
+      : causeOf(OPERATORS[language].support, { code, facts });
   return { what: texts.attempt(facts.request, activationType), because: `${because ?? ''}.` };
 }
 

@@ -16,7 +16,7 @@ import type { Name } from './known';
 import { openCase } from './open-case';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { NowFacts, NowRefusal, SupportTexts } from '../texts/operators/support';
-import { adviceOf, sentenceOf, untracedSentences, withDays, type UntracedCode } from './sentences';
+import { adviceOf, sentenceOf, untracedSentences, asOnPages, type UntracedCode } from './sentences';
 import type { CaseOptions, SupportCase } from './support-case';
 
 /** What `licensing why` says, as data (docs/operator-api.md). */
@@ -56,7 +56,7 @@ export interface ExplainedFinding {
 export interface WhyOptions extends CaseOptions {
   language: OperatorLanguage;
   packagesDir: string;
-  /** writes days as pages do, `12 Nov 2026`; otherwise English has them as the command, `2026-11-12` */
+  /** writes days and domains as pages do, `12 Nov 2026`; otherwise English has days as the command, `2026-11-12` */
   pageDays?: boolean;
 }
 
@@ -65,7 +65,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
   if (canonicalKey(about) === '')
     throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
   const { now, language, packagesDir, pageDays = false } = options;
-  const dated = <Facts extends object>(facts: Facts) => (pageDays ? withDays(facts, language) : facts);
+  const dated = <Facts extends object>(facts: Facts) => (pageDays ? asOnPages(facts, language) : facts);
   return inSnapshot(db, async (trx) => {
     const {
       license,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { addProduct } from '../../src/licensing/catalogue';
 import { underFault, unhealthy } from '../support/faults';
 import { giveGoods, isUnavailable, openStand, tally, type Call, type Stand } from '../support/load';
+import { pagesClient } from '../pages/support/session';
 import { operator, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
@@ -165,7 +166,14 @@ describe('a full disk', () => {
       LICENSING_PUBLIC_URL: 'https://shop.example',
     });
     const { id } = await addProduct(stand.db, { name: 'Uploaded' }, new Date());
-    const token = await command.json<{ token: string }>(['token', 'add', 'upload', '--scope', 'write']);
+    const token = await command.json<{ token: string }>([
+      'token',
+      'add',
+      '--name',
+      'upload',
+      '--scope',
+      'write',
+    ]);
     const { bytes } = await makePackage({}, 2_000_000);
     const before = await rows(stand.db, 'releases');
     const answer = await fetch(`${service.url}${PREFIX}/manage/products/${id}/releases?version=3.0.0`, {
@@ -182,6 +190,18 @@ describe('a full disk', () => {
         },
       },
     ]);
+    for (const [language, words] of [
+      ['en', 'Make room in the folder of the packages, and upload the package again.'],
+      ['de', 'Schaffen Sie Platz im Ordner der Pakete, und laden Sie das Paket noch einmal hoch.'],
+    ] as const) {
+      const clock = { now: new Date() };
+      const operator = await pagesClient({ url: service.url, db: stand.db, clock }, { language });
+      const form = new FormData();
+      form.set('version', '3.0.0');
+      form.set('file', new Blob([new Uint8Array(bytes)]), 'package.zip');
+      const page = await operator.post(`/products/${id}/releases/new?once=full-${language}`, form);
+      expect([page.status, page.html]).toEqual([507, expect.stringContaining(words)]);
+    }
     expect(readdirSync(packages)).toEqual([]);
     expect(await rows(stand.db, 'releases')).toEqual(before);
   }, 60_000);

@@ -25,11 +25,13 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 const PUBLIC: Route<PageCall>[] = [...signInRoutes, ...myRoutes.open];
-const ROUTES: { path: string; get?: unknown; post?: unknown; isSecret?: boolean; scope?: string }[] = [
-  ...PUBLIC,
-  ...myRoutes.signedIn,
-  ...operatorRoutes,
-];
+const ROUTES: {
+  path: string;
+  get?: unknown;
+  post?: unknown;
+  isSecret?: boolean;
+  scope?: string | undefined;
+}[] = [...PUBLIC, ...myRoutes.signedIn, ...operatorRoutes];
 const isCustomers = (path: string) => path.startsWith('/my');
 
 let service: TestService;

@@ -12,7 +12,7 @@ interface Form<Call extends PageCall, Thing> extends Omit<Route<Call>, 'path' | 
   /** what the form does; `sent` is empty for an upload, which the operation reads itself */
   work: (call: Call, sent: URLSearchParams, thing: Thing) => Promise<Answer> | Answer;
   /** the page's own sentence for a refusal; undefined: the usual one */
-  explain?: (call: Call, refused: Failure, sent: URLSearchParams) => string | undefined;
+  explain?: (call: Call, refused: Failure, sent: URLSearchParams, thing: Thing) => string | undefined;
   /** for a form that deletes: where it leads when it is sent a second time and finds nothing to delete */
   gone?: string;
 }
@@ -33,7 +33,7 @@ export function formRoute<Thing = undefined, Call extends PageCall = OperatorCal
       sent,
       async () => work(call, sent, thing),
       (form) => show(call, form, thing),
-      (refused) => explain?.(call, refused, sent),
+      (refused) => explain?.(call, refused, sent, thing),
     );
   };
   return {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { Failure } from '../../operations/failures';
 import type { Texts } from '../../texts/operators/texts';
 
 /** A form as it is shown: at first, or again with what was typed and what is wrong with it. */
@@ -51,7 +50,7 @@ export function formState(
 /** The page's own sentence for a refusal: what the service says is for programs, in English and with the names of its fields. */
 export function toFormFailure(
   { common: { errors } }: Texts,
-  { field, reason, status }: Pick<Failure, 'reason' | 'status'> & { field: string | undefined },
+  { field, reason, status }: { field: string | undefined; reason?: string | undefined; status: number },
 ): FormFailure {
   const byReason: Record<string, string> = errors.byReason;
   const byField: Record<string, string> = errors.byField;

@@ -81,7 +81,7 @@ export interface Route<Call extends PageCall> {
   /** what its form does; `sent` is empty for an upload, which the operation reads itself */
   post?: (call: Call, sent: URLSearchParams) => Promise<Answer> | Answer;
   /** the scope that GET needs as well; POST always needs `write` unless this says `read` */
-  scope?: 'read' | 'write';
+  scope?: 'read' | 'write' | undefined;
   /** it shows a secret or destroys: its GET needs a sign-in within the last hour as well */
   isSecret?: boolean;
   /** its form needs no such sign-in, as its operation (`goesOn`), or leaves that to the operation (`goesOnWith`) */

@@ -6,6 +6,7 @@ import { Paging, Table, type PagingProps, type TableProps } from './table';
 /** A page that is one list: its filter, its table and the way to the rest of it. */
 export function ListPage<Row>({
   title,
+  heading = title,
   sub,
   actions,
   above,
@@ -20,6 +21,8 @@ export function ListPage<Row>({
   ...table
 }: Omit<OperatorPageProps, 'children' | 'about'> &
   TableProps<Row> & {
+    /** on the page itself, where it is shorter than the title of the window */
+    heading?: string;
     sub?: Child;
     actions?: Child;
     /** between the title and the list */
@@ -44,7 +47,7 @@ export function ListPage<Row>({
   );
   return (
     <OperatorPage title={title} nav={nav} crumbs={crumbs}>
-      <Head title={title} sub={sub} actions={actions} />
+      <Head title={heading} sub={sub} actions={actions} />
       {above}
       <Panel id="list" title={list} footer={footer}>
         {filter}

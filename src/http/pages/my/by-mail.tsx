@@ -1,5 +1,5 @@
 import { daysUntil } from '../../../selfservice/standing';
-import { readByMail, type MyLicense, type MyLicenses } from '../../../selfservice/by-mail';
+import { readByMail, type MyLicense } from '../../../selfservice/by-mail';
 import { CustomerPage } from '../kit/customer-page';
 import { Head } from '../kit/panel';
 import { Paging } from '../kit/table';
@@ -19,69 +19,64 @@ const LIMIT = 25;
 
 /** @param refused why the download that was asked for is refused */
 export async function showByMail(call: CustomerCall, refused?: string): Promise<Answer> {
-  const { db, at, query, session, settings } = call;
-  const email = session.by === 'mail' ? session.email : '';
+  const { db, at, query, session, settings, view } = call;
+  const { t, format } = view;
+  const { my } = t;
   const { keySecret, downloads } = settings;
+  const email = session.by === 'mail' ? session.email : '';
   const after = query.get('after') ?? undefined;
   const part = { from: placeOf(after), limit: LIMIT };
-  const read = await readByMail(db, email, part, { now: at, packagesDir: downloads.packagesDir, keySecret });
-  return { page: <ByMail {...read} {...{ email, refused, after }} /> };
-}
-
-/** A place that is none begins the list. */
-function placeOf(after: string | undefined): number {
-  return after !== undefined && /^\d{1,4}$/.test(after) ? Number(after) : 0;
-}
-
-function ByMail({
-  licenses,
-  total,
-  next,
-  more,
-  email,
-  refused,
-  after,
-}: MyLicenses & {
-  email: string;
-  refused: string | undefined;
-  after: string | undefined;
-}) {
-  const { t, format } = useView();
-  const { my } = t;
+  const context = { now: at, packagesDir: downloads.packagesDir, keySecret };
+  const { licenses, total, next, more } = await readByMail(db, email, part, context);
   const counts = my.summary(
     my.licenseCount(total.licenses, format.number(total.licenses)),
     my.siteCount(total.sites, format.number(total.sites)),
   );
   const help = licenses.find(({ supportUrl }) => supportUrl !== null)?.supportUrl;
-  return (
-    <CustomerPage title={my.licenses} action={<SignOut />} help={help}>
-      <div class="stack mt-3">
-        <Head
-          title={my.licenses}
-          sub={
-            <span class="muted">
-              {email} · {counts}
-            </span>
-          }
-        />
-        {refused === undefined ? null : (
-          <p class="alert alert-danger" role="alert">
-            {refused}
-          </p>
-        )}
-        <NeedsYou licenses={licenses.filter(({ attention }) => attention !== null)} total={total.attention} />
-        {total.sites === 0 ? null : <FindSite />}
-        {total.licenses === 0 ? <p>{my.noLicenses}</p> : null}
-        {licenses.map((license) => (
-          <License license={license} />
-        ))}
-        <Paging path="/my/mail" query={{ after }} next={next === null ? null : String(next)} limit={LIMIT} />
-        {more && next === null ? <p>{my.moreLicenses}</p> : null}
-        <p class="small muted">{my.closes}</p>
-        <OtherKey />
-      </div>
-    </CustomerPage>
-  );
+  return {
+    page: (
+      <CustomerPage title={my.licenses} action={<SignOut />} help={help}>
+        <div class="stack mt-3">
+          <Head
+            title={my.licenses}
+            sub={
+              <span class="muted">
+                {email} · {counts}
+              </span>
+            }
+          />
+          {refused === undefined ? null : (
+            <p class="alert alert-danger" role="alert">
+              {refused}
+            </p>
+          )}
+          <NeedsYou
+            licenses={licenses.filter(({ attention }) => attention !== null)}
+            total={total.attention}
+          />
+          {total.sites === 0 ? null : <FindSite />}
+          {total.licenses === 0 ? <p>{my.noLicenses}</p> : null}
+          {licenses.map((license) => (
+            <License license={license} />
+          ))}
+          <Paging
+            path="/my/mail"
+            query={{ after }}
+            next={next === null ? null : String(next)}
+            limit={LIMIT}
+          />
+          {more && next === null ? <p>{my.moreLicenses}</p> : null}
+          <p class="small muted">{my.closes}</p>
+          <OtherKey />
+        </div>
+      </CustomerPage>
+    ),
+  };
+}
+
+/** A place that is none begins the list. */
+function placeOf(after: string | undefined): number {
+  return after !== undefined && /^\d{1,4}$/.test(after) ? Number(after) : 0;
 }
 
 /** What ends soon, has ended or is full, before anything else. @param total on all pages */

@@ -1,14 +1,13 @@
 import { asWritten } from '../../../licensing/core/identifiers';
 import { readCatalogue } from '../../../licensing/bundles';
-import { readMySite, type MySite } from '../../../selfservice/by-mail';
+import { readMySite } from '../../../selfservice/by-mail';
 import { freeMySite } from '../../../selfservice/changes';
-import { removalsAfterOne, type Removals } from '../../../selfservice/removals';
+import { removalsAfterOne } from '../../../selfservice/removals';
 import { toId } from '../../../operations/reading';
 import { CustomerPage } from '../kit/customer-page';
-import { Submit } from '../kit/fields';
+import { ButtonLink, Submit } from '../kit/fields';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer } from '../page';
-import { useView } from '../view';
 import { byMail, found, queueOf, type MailCall } from './customer';
 import { AskLink, SignOut } from './parts';
 import { ToLicenses } from './sites';
@@ -18,34 +17,73 @@ import { ToLicenses } from './sites';
 export const removeSiteRoute = byMail('/my/licenses/:id/sites/:site/remove', { get: ask, post: remove });
 
 async function ask(call: MailCall): Promise<Answer> {
-  const { db, email, path, at } = call;
+  const { db, email, path, at, view } = call;
+  const { t, now } = view;
+  const { sites } = t.my;
   const id = toId(path.id);
-  const read = found(await readMySite(db, email, id, toId(path.site), at));
-  const { license, site, removals } = read;
+  const { license, site, removals } = found(await readMySite(db, email, id, toId(path.site), at));
   const { activationType } = license.plan;
   if (site.heldUntil !== null && site.heldUntil > at) return showHeld(call, site.heldUntil);
-  if (removals.left > 0 || site.free)
-    return { page: <AskRemoval {...{ id, site, removals, activationType }} /> };
-  const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
+  const sentences = t.sentences;
+  if (removals.left === 0 && !site.free)
+    return notRemoved(call, { license, site }, sentences.noMovesLeft({ ...removals, activationType }), 409);
+  const left = { ...removalsAfterOne(removals, now), activationType };
+  const name = asWritten(site.identifier);
+  const title = sites.ask(name);
   return {
     page: (
-      <NotRemoved
-        site={site}
-        supportUrl={supportUrl}
-        sentence={call.view.t.sentences.noMovesLeft({ ...removals, activationType })}
-      />
+      <CustomerPage title={title} action={<SignOut />}>
+        <Head title={title} />
+        <Panel id="remove">
+          <Inside>
+            <ul>
+              <li>{site.free ? sites.takesNoSlot : `${sites.freeAtOnce} ${sentences.removalsLeft(left)}`}</li>
+              <li>{sites.stays}</li>
+            </ul>
+            <form method="post" action={view.to(`/my/licenses/${id}/sites/${site.id}/remove`)}>
+              <p class="acts mb-0">
+                <Submit kind="danger" busy={sites.removing}>
+                  {sites.removeThe(name)}
+                </Submit>
+                <ButtonLink path="/my/mail">{sites.back}</ButtonLink>
+              </p>
+            </form>
+          </Inside>
+        </Panel>
+      </CustomerPage>
     ),
-    status: 409,
   };
 }
 
 /** It, or a staging site that would go with it, has a file for use without network. */
-async function showHeld({ db, email, path, at, view }: MailCall, heldUntil: Date): Promise<Answer> {
+async function showHeld(call: MailCall, heldUntil: Date): Promise<Answer> {
+  const { db, email, path, at, view } = call;
   const { license, site } = found(await readMySite(db, email, toId(path.id), toId(path.site), at));
-  const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
   const { activationType } = license.plan;
-  const sentence = view.t.sentences.siteHeld({ heldUntil, activationType });
-  return { page: <NotRemoved {...{ site, supportUrl, sentence }} />, status: 403 };
+  return notRemoved(call, { license, site }, view.t.sentences.siteHeld({ heldUntil, activationType }), 403);
+}
+
+/** @param sentence why not */
+async function notRemoved(
+  { db, view }: MailCall,
+  { license, site }: Pick<NonNullable<Awaited<ReturnType<typeof readMySite>>>, 'license' | 'site'>,
+  sentence: string,
+  status: number,
+): Promise<Answer> {
+  const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
+  const title = view.t.my.sites.ask(asWritten(site.identifier));
+  return {
+    page: (
+      <CustomerPage title={title} action={<SignOut />} help={supportUrl}>
+        <Head title={title} sub={<ToLicenses />} />
+        <p role="alert">{sentence}</p>
+        <p class="acts">
+          <AskLink url={supportUrl} kind="btn btn-quiet" />
+        </p>
+      </CustomerPage>
+    ),
+    status,
+  };
 }
 
 async function remove(call: MailCall): Promise<Answer> {
@@ -55,67 +93,4 @@ async function remove(call: MailCall): Promise<Answer> {
   if ('refused' in freed)
     return freed.refused === 'ACTIVATION_HELD' ? showHeld(call, freed.heldUntil) : ask(call);
   return done('/my/mail', 'mySiteRemoved', view.t.sentences.siteRemoved({ site: asWritten(freed.freed) }));
-}
-
-function AskRemoval({
-  id,
-  site,
-  removals,
-  activationType,
-}: {
-  id: number;
-  site: MySite;
-  removals: Removals;
-  activationType: string;
-}) {
-  const { t, to, now } = useView();
-  const { sites } = t.my;
-  const title = sites.ask(asWritten(site.identifier));
-  const left = { ...removalsAfterOne(removals, now), activationType };
-  return (
-    <CustomerPage title={title} action={<SignOut />}>
-      <Head title={title} />
-      <Panel id="remove">
-        <Inside>
-          <ul>
-            <li>{site.free ? sites.takesNoSlot : `${sites.freeAtOnce} ${t.sentences.removalsLeft(left)}`}</li>
-            <li>{sites.stays}</li>
-          </ul>
-          <form method="post" action={to(`/my/licenses/${id}/sites/${site.id}/remove`)}>
-            <p class="acts mb-0">
-              <Submit kind="danger" busy={sites.removing}>
-                {sites.removeThe(asWritten(site.identifier))}
-              </Submit>
-              <a class="btn btn-quiet" href={to('/my/mail')}>
-                {sites.back}
-              </a>
-            </p>
-          </form>
-        </Inside>
-      </Panel>
-    </CustomerPage>
-  );
-}
-
-/** @param sentence why not */
-function NotRemoved({
-  site,
-  supportUrl,
-  sentence,
-}: {
-  site: MySite;
-  supportUrl: string | null;
-  sentence: string;
-}) {
-  const { t } = useView();
-  const title = t.my.sites.ask(asWritten(site.identifier));
-  return (
-    <CustomerPage title={title} action={<SignOut />} help={supportUrl}>
-      <Head title={title} sub={<ToLicenses />} />
-      <p role="alert">{sentence}</p>
-      <p class="acts">
-        <AskLink url={supportUrl} kind="btn btn-quiet" />
-      </p>
-    </CustomerPage>
-  );
 }

@@ -1,3 +1,4 @@
+import { asWritten } from '../../../licensing/core/identifiers';
 import { listProducts } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
 import { countErasure } from '../../../privacy/erase-customer';
@@ -93,7 +94,11 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
                 rows={seats}
                 empty={null}
                 columns={[
-                  { title: texts.seatColumns.identifier, kind: 'name', cell: ({ identifier }) => identifier },
+                  {
+                    title: texts.seatColumns.identifier,
+                    kind: 'name',
+                    cell: ({ identifier }) => asWritten(identifier),
+                  },
                   { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
                   {
                     title: texts.seatColumns.since,

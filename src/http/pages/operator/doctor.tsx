@@ -1,19 +1,14 @@
 import type { Examined } from '../../../operations/settings';
+import { ButtonLink } from '../kit/fields';
 import { Icon } from '../kit/icons';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
-import type { OperatorCall, Route } from '../page';
+import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 
 /** What the doctor finds, worst first, as far as the running service can look. */
 
-export const doctorRoutes: Route<OperatorCall>[] = [
-  {
-    path: '/doctor',
-    hasDeadline: false,
-    get: async ({ settings }) => ({ page: <DoctorPage findings={await settings.examine()} /> }),
-  },
-];
+export const doctorRoutes: Route<OperatorCall>[] = [{ path: '/doctor', hasDeadline: false, get: showDoctor }];
 
 const WORST_FIRST = ['problem', 'warning'] as const;
 const LOOKS = {
@@ -36,38 +31,36 @@ export function Summary({ findings }: { findings: Examined[] }) {
   return <>{problems + warnings === 0 ? doctor.good : doctor.bad(problems, warnings)}</>;
 }
 
-function DoctorPage({ findings }: { findings: Examined[] }) {
-  const { t, to, format, now } = useView();
+async function showDoctor({ settings, view: { t, format, now } }: OperatorCall): Promise<Answer> {
+  const findings = await settings.examine();
   const texts = t.system.doctor;
   const worst = worstOf(findings);
   const fine = findings.filter(({ state }) => state === 'ok');
-  return (
-    <OperatorPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]}>
-      <Head
-        title={texts.title}
-        sub={<Summary findings={findings} />}
-        actions={
-          <a class="btn btn-quiet" href={to('/doctor')}>
-            {texts.again}
-          </a>
-        }
-      />
-      <Panel
-        id="findings"
-        title={worst.length === 0 ? texts.good : texts.worst}
-        aside={texts.at(format.exact(now))}
-      >
-        {worst.length === 0 ? null : <Findings findings={worst} />}
-        <details class="fold" open={worst.length === 0}>
-          <summary>{texts.fine(format.number(fine.length))}</summary>
-          <Findings findings={fine} />
-        </details>
-      </Panel>
-      <p class="small muted mt-2">
-        {texts.reach} <code>licensing doctor --url https://...</code>
-      </p>
-    </OperatorPage>
-  );
+  return {
+    page: (
+      <OperatorPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]}>
+        <Head
+          title={texts.title}
+          sub={<Summary findings={findings} />}
+          actions={<ButtonLink path="/doctor">{texts.again}</ButtonLink>}
+        />
+        <Panel
+          id="findings"
+          title={worst.length === 0 ? texts.good : texts.worst}
+          aside={texts.at(format.exact(now))}
+        >
+          {worst.length === 0 ? null : <Findings findings={worst} />}
+          <details class="fold" open={worst.length === 0}>
+            <summary>{texts.fine(format.number(fine.length))}</summary>
+            <Findings findings={fine} />
+          </details>
+        </Panel>
+        <p class="small muted mt-2">
+          {texts.reach} <code>licensing doctor --url https://...</code>
+        </p>
+      </OperatorPage>
+    ),
+  };
 }
 
 /** Findings in the reader's language. What a server or library said stays in its own. */

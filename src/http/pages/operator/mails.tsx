@@ -1,11 +1,9 @@
 import { capitalized } from '../../../texts/case';
 import { describeStored } from '../../../texts/operators/failures';
-import { listAllMails, type MailReport } from '../../../mail/queue';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
-import { Table } from '../kit/table';
+import { listAllMails } from '../../../mail/queue';
+import { ListPage } from '../kit/list-page';
+import { Inside, Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
-import { useView } from '../view';
 
 /** The latest mails, and those that were given up. A licence's own stand on its page. */
 
@@ -13,76 +11,78 @@ export const mailRoutes: Route<OperatorCall>[] = [{ path: '/mails', get: showMai
 
 const LIMIT = 100;
 
-async function showMails({ db, query, settings }: OperatorCall): Promise<Answer> {
-  const failed = query.get('state') === 'failed';
-  const mails = await listAllMails(db, { failed, limit: LIMIT });
-  return { page: <Mails mails={mails} failed={failed} isOn={settings.mailing !== undefined} /> };
-}
-
-function Mails({ mails, failed, isOn }: { mails: MailReport[]; failed: boolean; isOn: boolean }) {
-  const { t, to, format } = useView();
+async function showMails({ db, query, settings, view }: OperatorCall): Promise<Answer> {
+  const { t, to, format } = view;
   const { mails: texts, title } = t.system;
   const { mailTypes, mailStates } = t.license.facts;
   const { columns } = texts;
-  return (
-    <OperatorPage title={texts.title} nav="system" crumbs={[[title, '/system']]}>
-      <Head title={texts.title} />
-      {isOn ? null : <p class="alert alert-warning">{texts.off}</p>}
-      <ul class="quick" aria-label={texts.quick}>
-        {[false, true].map((one) => (
-          <li>
-            <a
-              href={to('/mails', one ? { state: 'failed' } : {})}
-              {...(one === failed ? { 'aria-current': 'true' } : {})}
-            >
-              {one ? texts.failed : texts.all}
-            </a>
-          </li>
-        ))}
-      </ul>
-      <Panel id="mails">
-        <Table
-          caption={texts.caption(format.number(mails.length))}
-          rows={mails}
-          empty={<p class="mb-0">{failed ? texts.noneFailed : texts.none}</p>}
-          columns={[
-            {
-              title: columns.state,
-              cell: ({ mail, isNobodys }) =>
-                isNobodys ? t.failures.mail.NOBODYS : (mailStates[mail.state] ?? mail.state),
-            },
-            { title: columns.type, kind: 'name', cell: ({ mail }) => mailTypes[mail.type] ?? mail.type },
-            {
-              title: columns.license,
-              cell: ({ licenseId, orderId }) =>
-                orderId !== null ? (
-                  <a href={to(`/orders/${orderId}`)}>{texts.order(String(orderId))}</a>
-                ) : licenseId === null ? (
-                  t.common.none
-                ) : (
-                  <a href={to(`/licenses/${licenseId}`)}>{texts.license(String(licenseId))}</a>
-                ),
-            },
-            { title: columns.queued, cell: ({ mail }) => format.moment(mail.createdAt) },
-            {
-              title: columns.sent,
-              cell: ({ mail }) => (mail.sentAt === null ? t.common.none : format.moment(mail.sentAt)),
-            },
-            { title: columns.attempts, kind: 'number', cell: ({ attempts }) => format.number(attempts) },
-            {
-              title: columns.error,
-              kind: 'long',
-              cell: ({ error }) =>
-                error === null ? t.common.none : `${capitalized(describeStored(t.failures.mail, error))}.`,
-            },
-          ]}
-        />
-      </Panel>
-      <Panel id="more" kind="mt-3">
-        <Inside>
-          <p class="mb-0">{texts.help}</p>
-        </Inside>
-      </Panel>
-    </OperatorPage>
-  );
+  const failed = query.get('state') === 'failed';
+  const mails = await listAllMails(db, { failed, limit: LIMIT });
+  return {
+    page: (
+      <ListPage
+        title={texts.title}
+        nav="system"
+        crumbs={[[title, '/system']]}
+        above={
+          <>
+            {settings.mailing === undefined ? <p class="alert alert-warning">{texts.off}</p> : null}
+            <ul class="quick" aria-label={texts.quick}>
+              {[false, true].map((one) => (
+                <li>
+                  <a
+                    href={to('/mails', one ? { state: 'failed' } : {})}
+                    {...(one === failed ? { 'aria-current': 'true' } : {})}
+                  >
+                    {one ? texts.failed : texts.all}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </>
+        }
+        caption={texts.caption(format.number(mails.length))}
+        rows={mails}
+        empty={<p class="mb-0">{failed ? texts.noneFailed : texts.none}</p>}
+        columns={[
+          {
+            title: columns.state,
+            cell: ({ mail, isNobodys }) =>
+              isNobodys ? t.failures.mail.NOBODYS : (mailStates[mail.state] ?? mail.state),
+          },
+          { title: columns.type, kind: 'name', cell: ({ mail }) => mailTypes[mail.type] ?? mail.type },
+          {
+            title: columns.license,
+            cell: ({ licenseId, orderId }) =>
+              orderId !== null ? (
+                <a href={to(`/orders/${orderId}`)}>{texts.order(String(orderId))}</a>
+              ) : licenseId === null ? (
+                t.common.none
+              ) : (
+                <a href={to(`/licenses/${licenseId}`)}>{texts.license(String(licenseId))}</a>
+              ),
+          },
+          { title: columns.queued, cell: ({ mail }) => format.moment(mail.createdAt) },
+          {
+            title: columns.sent,
+            cell: ({ mail }) => (mail.sentAt === null ? t.common.none : format.moment(mail.sentAt)),
+          },
+          { title: columns.attempts, kind: 'number', cell: ({ attempts }) => format.number(attempts) },
+          {
+            title: columns.error,
+            kind: 'long',
+            cell: ({ error }) =>
+              error === null ? t.common.none : `${capitalized(describeStored(t.failures.mail, error))}.`,
+          },
+        ]}
+        below={
+          <Panel id="more" kind="mt-3">
+            <Inside>
+              <p class="mb-0">{texts.help}</p>
+            </Inside>
+          </Panel>
+        }
+      />
+    ),
+  };
 }

@@ -18,7 +18,7 @@ export function MailFact({
   mail: OrderMail;
   back?: string;
 }) {
-  const { t, format, operator } = useView();
+  const { t, format, mayWrite } = useView();
   const texts = t.orders.one;
   const isSendable = reason !== 'nothing_issued' && reason !== 'no_address' && reason !== 'mail_off';
   return (
@@ -29,7 +29,7 @@ export function MailFact({
       {state === 'none' || reason === null ? null : (
         <span class="sub">{`${capitalized(describeStored(t.failures.mail, reason))}.`}</span>
       )}
-      {operator?.scope === 'write' && isSendable && state !== 'queued' ? (
+      {mayWrite && isSendable && state !== 'queued' ? (
         <Form path={`/orders/${id}/mails`} form={formState()}>
           {back === undefined ? null : <input type="hidden" name="back" value={back} />}
           <Submit kind="quiet" small busy={texts.sendBusy}>

@@ -115,7 +115,7 @@ function OrderPage({
 
 /** What its lines wait for, each once, with where an article is mapped. */
 function Waits({ order, lines }: Pick<OrderDetails, 'order' | 'lines'>) {
-  const { t, to, operator } = useView();
+  const { t, to, mayWrite } = useView();
   const waiting = new Map(
     lines.flatMap(({ line }) =>
       line.waitsFor === null ? [] : [[`${line.waitsFor} ${whatFor(line)}`, line]],
@@ -127,7 +127,7 @@ function Waits({ order, lines }: Pick<OrderDetails, 'order' | 'lines'>) {
       {[...waiting.values()].map((line) => (
         <p class="mb-0">
           {`${capitalized(describeWait(t.failures, line.waitsFor ?? '', whatFor(line)))}.`}{' '}
-          {line.waitsFor === 'not_mapped' && operator?.scope === 'write' ? (
+          {line.waitsFor === 'not_mapped' && mayWrite ? (
             <a
               href={to(`/shops/${order.shop}/map`, { sku: whatFor(line), back: `/orders/${order.id}` })}
               aria-label={t.orders.waiting.mapOne(whatFor(line))}

@@ -1,10 +1,11 @@
 import { listOrderPage, listUnmapped, countWaiting, type OrderView } from '../../../orders/views';
 import { listShops } from '../../../orders/shops';
-import { Options } from '../kit/fields';
+import { ButtonLink } from '../kit/fields';
+import { Filters, NoMatch } from '../kit/filters';
 import { Icon } from '../kit/icons';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Panel } from '../kit/panel';
-import { Paging, Table } from '../kit/table';
+import { ListPage } from '../kit/list-page';
+import { Panel } from '../kit/panel';
+import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 
@@ -28,14 +29,97 @@ interface Waiting {
   unmapped: { shop: string; sku: string; orders: number }[];
 }
 
-async function showList({ db, query }: OperatorCall): Promise<Answer> {
+async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
+  const { t, to, format, mayWrite } = view;
+  const texts = t.orders;
+  const { columns } = texts;
   const given = readGiven(query);
   const { shop, order: number, state, after } = given;
   const { items, next } = await listOrderPage(db, { shop, number, state }, { after, limit: LIMIT });
   const shops = (await listShops(db)).map(({ name }) => name);
   const isFirst = Object.keys(given).every((name) => name === 'state');
   const waiting = isFirst && state !== 'done' ? await readWaiting(db) : undefined;
-  return { page: <OrderList {...{ given, orders: items, next, shops, waiting }} /> };
+  return {
+    page: (
+      <ListPage
+        title={texts.title}
+        nav="orders"
+        sub={texts.about}
+        actions={mayWrite ? <ButtonLink path="/shops">{texts.toShops}</ButtonLink> : null}
+        above={
+          <>
+            {waiting === undefined ? null : <WaitingPanel waiting={waiting} />}
+            <ul class="quick" aria-label={texts.quick}>
+              {([undefined, 'waiting'] as const).map((one) => (
+                <li>
+                  <a
+                    href={to('/orders', { state: one })}
+                    {...(state === one ? { 'aria-current': 'true' } : {})}
+                  >
+                    {one === undefined ? texts.all : texts.onlyWaiting}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </>
+        }
+        filter={
+          <Filters
+            path="/orders"
+            label={texts.filters}
+            fields={[
+              {
+                name: 'shop',
+                label: texts.shop,
+                value: shop,
+                options: [
+                  { value: '', label: texts.allShops },
+                  ...shops.map((name) => ({ value: name, label: name })),
+                ],
+              },
+              { name: 'order', label: texts.number, value: number },
+            ]}
+          >
+            {state === undefined ? null : <input type="hidden" name="state" value={state} />}
+          </Filters>
+        }
+        caption={texts.caption(format.number(items.length))}
+        rows={items}
+        empty={
+          Object.keys(given).length > 0 ? (
+            <NoMatch path="/orders">{texts.noMatch}</NoMatch>
+          ) : (
+            <>
+              <p>{texts.none}</p>
+              {mayWrite ? (
+                <ButtonLink kind="primary" path="/tokens/new">
+                  {texts.makeToken}
+                </ButtonLink>
+              ) : null}
+            </>
+          )
+        }
+        columns={[
+          { title: columns.state, cell: ({ order }) => <State order={order} /> },
+          {
+            title: columns.order,
+            kind: 'name',
+            cell: ({ order: { id, number } }) => <a href={to(`/orders/${id}`)}>{number}</a>,
+          },
+          { title: columns.shop, cell: ({ order: { shop } }) => shop },
+          {
+            title: columns.customer,
+            kind: 'long',
+            cell: ({ order: { customer } }) => customer ?? t.common.none,
+          },
+          { title: columns.licenses, cell: (one) => <Licenses order={one} /> },
+          { title: columns.posted, cell: ({ order: { createdAt } }) => format.moment(createdAt) },
+          { title: columns.id, kind: 'number', cell: ({ order: { id } }) => String(id) },
+        ]}
+        paging={{ path: '/orders', query: { ...given }, next, limit: LIMIT }}
+      />
+    ),
+  };
 }
 
 async function readWaiting(db: OperatorCall['db']): Promise<Waiting | undefined> {
@@ -55,142 +139,9 @@ function readGiven(query: URLSearchParams): Given {
   };
 }
 
-function OrderList({
-  given,
-  orders,
-  next,
-  shops,
-  waiting,
-}: {
-  given: Given;
-  orders: OrderView[];
-  next: string | null;
-  shops: string[];
-  waiting: Waiting | undefined;
-}) {
-  const { t, to, format, operator } = useView();
-  const texts = t.orders;
-  const { columns } = texts;
-  const mayWrite = operator?.scope === 'write';
-  const isFiltered = Object.keys(given).length > 0;
-  return (
-    <OperatorPage title={texts.title} nav="orders">
-      <Head
-        title={texts.title}
-        sub={texts.about}
-        actions={
-          mayWrite ? (
-            <a class="btn btn-quiet" href={to('/shops')}>
-              {texts.toShops}
-            </a>
-          ) : null
-        }
-      />
-      {waiting === undefined ? null : <WaitingPanel waiting={waiting} />}
-      <ul class="quick" aria-label={texts.quick}>
-        {([undefined, 'waiting'] as const).map((state) => (
-          <li>
-            <a href={to('/orders', { state })} {...(given.state === state ? { 'aria-current': 'true' } : {})}>
-              {state === undefined ? texts.all : texts.onlyWaiting}
-            </a>
-          </li>
-        ))}
-      </ul>
-      <Panel id="list">
-        <Filters given={given} shops={shops} />
-        <div id="results">
-          <Table
-            caption={texts.caption(format.number(orders.length))}
-            rows={orders}
-            empty={
-              isFiltered ? (
-                <p class="mb-0">
-                  {texts.noMatch} <a href={to('/orders')}>{t.common.clearFilters}</a>
-                </p>
-              ) : (
-                <>
-                  <p>{texts.none}</p>
-                  {mayWrite ? (
-                    <a class="btn btn-primary" href={to('/tokens/new')}>
-                      {texts.makeToken}
-                    </a>
-                  ) : null}
-                </>
-              )
-            }
-            columns={[
-              { title: columns.state, cell: ({ order }) => <State order={order} /> },
-              {
-                title: columns.order,
-                kind: 'name',
-                cell: ({ order: { id, number } }) => <a href={to(`/orders/${id}`)}>{number}</a>,
-              },
-              { title: columns.shop, cell: ({ order: { shop } }) => shop },
-              {
-                title: columns.customer,
-                kind: 'long',
-                cell: ({ order: { customer } }) => customer ?? t.common.none,
-              },
-              { title: columns.licenses, cell: (one) => <Licenses order={one} /> },
-              { title: columns.posted, cell: ({ order: { createdAt } }) => format.moment(createdAt) },
-              { title: columns.id, kind: 'number', cell: ({ order: { id } }) => String(id) },
-            ]}
-          />
-          <Paging path="/orders" query={{ ...given }} next={next} limit={LIMIT} />
-        </div>
-      </Panel>
-    </OperatorPage>
-  );
-}
-
-function Filters({ given: { shop, order, state }, shops }: { given: Given; shops: string[] }) {
-  const { t, to } = useView();
-  const texts = t.orders;
-  return (
-    <form
-      class="filters"
-      method="get"
-      action={to('/orders')}
-      role="search"
-      aria-label={texts.filters}
-      data-live="#results"
-    >
-      {state === undefined ? null : <input type="hidden" name="state" value={state} />}
-      <div>
-        <label for="shop">{texts.shop}</label>
-        <select class="form-select form-select-sm" id="shop" name="shop">
-          <Options
-            options={[
-              { value: '', label: texts.allShops },
-              ...shops.map((name) => ({ value: name, label: name })),
-            ]}
-            chosen={shop ?? ''}
-          />
-        </select>
-      </div>
-      <div class="grow">
-        <label for="order">{texts.number}</label>
-        <input
-          class="form-control form-control-sm"
-          id="order"
-          name="order"
-          type="search"
-          autocomplete="off"
-          value={order ?? ''}
-        />
-      </div>
-      <div>
-        <button class="btn btn-quiet btn-sm" type="submit">
-          {t.common.filter}
-        </button>
-      </div>
-    </form>
-  );
-}
-
 /** The articles that orders wait for, each with where it is mapped. */
 function WaitingPanel({ waiting: { orders, unmapped } }: { waiting: Waiting }) {
-  const { t, to, format, operator } = useView();
+  const { t, to, format, mayWrite } = useView();
   const { waiting: texts } = t.orders;
   const { columns } = texts;
   return (
@@ -214,22 +165,15 @@ function WaitingPanel({ waiting: { orders, unmapped } }: { waiting: Waiting }) {
             phone: 'beside',
             cell: (one) => format.number(one.orders),
           },
-          ...(operator?.scope === 'write'
-            ? [
-                {
-                  title: '',
-                  kind: 'act' as const,
-                  cell: ({ shop, sku }: Waiting['unmapped'][number]) => (
-                    <a
-                      href={to(`/shops/${shop}/map`, { sku, back: '/orders' })}
-                      aria-label={texts.mapOne(sku)}
-                    >
-                      {texts.map}
-                    </a>
-                  ),
-                },
-              ]
-            : []),
+          mayWrite && {
+            title: '',
+            kind: 'act',
+            cell: ({ shop, sku }) => (
+              <a href={to(`/shops/${shop}/map`, { sku, back: '/orders' })} aria-label={texts.mapOne(sku)}>
+                {texts.map}
+              </a>
+            ),
+          },
         ]}
       />
     </Panel>

@@ -1,10 +1,10 @@
 import { isFresh } from '../../../access/sessions';
-import type { CatalogueProduct } from '../../../licensing/catalogue';
 import { readProduct } from '../../../licensing/catalogue';
 import type { Failure } from '../../../operations/failures';
 import { readId } from '../../../operations/reading';
-import { act, attempt, type DataOf } from '../act';
-import { formState, type FormState } from '../form-state';
+import { act, type DataOf } from '../act';
+import { formRoute } from '../form-route';
+import type { FormState } from '../form-state';
 import {
   Checkbox,
   Choices,
@@ -20,7 +20,7 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { ManifestPanel, readOffer, type Offer } from './update-xml';
+import { ManifestPanel, readOffer } from './update-xml';
 import { chosenProduct, offeredVersion } from './catalogue';
 import { releaseOperations } from '../../../operations/releases';
 
@@ -35,21 +35,13 @@ export const releaseNewRoutes: Route<OperatorCall>[] = [
       return { to: product === undefined ? '/products/new' : `/products/${product.id}/releases/new` };
     },
   },
-  {
-    path: '/products/:id/releases/new',
+  formRoute('/products/:id/releases/new', {
     goesOn: true,
-    scope: 'write',
     upload: true,
-    get: (call) => showForm(call, formState()),
-    post: (call, sent) =>
-      attempt(
-        call,
-        sent,
-        () => publish(call, sent),
-        (form) => showForm(call, form),
-        (refused) => explainPackage(call, sent, refused),
-      ),
-  },
+    show: showForm,
+    work: publish,
+    explain: explainPackage,
+  }),
 ];
 
 async function publish(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -97,8 +89,8 @@ export async function published(
 /** Why a package was refused, with both sides of what does not fit. */
 export function explainPackage(
   { view: { t, format }, settings }: OperatorCall,
-  sent: URLSearchParams,
   { status, error, facts }: Failure,
+  sent: URLSearchParams,
 ): string | undefined {
   const texts = t.releases.refused;
   if (status === 413) return texts.tooLarge(format.limit(settings.uploadLimit));
@@ -135,64 +127,51 @@ export function explainPackage(
 async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
   const { product } = await readProduct(call.db, readId(call));
   const offer = form.failure?.reason === 'first-without-lines' ? await readOffer(call, product) : undefined;
-  return { page: <NewRelease {...{ product, form, offer, limit: call.settings.uploadLimit }} /> };
-}
-
-function NewRelease({
-  product,
-  form,
-  offer,
-  limit,
-}: {
-  product: CatalogueProduct;
-  form: FormState;
-  /** only after a refusal for the lines that its manifest has to have */
-  offer: Offer | undefined;
-  limit: number;
-}) {
-  const { t, format } = useView();
+  const { t, format } = call.view;
   const texts = t.releases.form;
   const title = texts.title(product.name);
-  return (
-    <OperatorPage
-      title={title}
-      nav="releases"
-      crumbs={[[t.releases.title, `/releases?product_id=${product.id}`]]}
-    >
-      <Head title={title} />
-      {offer === undefined ? null : <ManifestPanel offer={offer} />}
-      <Panel id="new" kind="narrow">
-        <Inside>
-          <Form path={`/products/${product.id}/releases/new`} form={form} upload>
-            <FormErrors form={form} />
-            <FileField
-              form={form}
-              name="file"
-              accept=".zip,application/zip"
-              label={texts.file}
-              hint={texts.fileHint(format.limit(limit))}
-              required
-            />
-            <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} />
-            <TextArea form={form} name="changelog" label={texts.changelog} hint={texts.changelogHint} />
-            <Choices
-              form={form}
-              name="draft"
-              label={texts.then}
-              value="0"
-              options={[
-                { value: '0', label: texts.now },
-                { value: '1', label: texts.draft },
-              ]}
-            />
-            <Allowances form={form} />
-            <Submit busy={t.common.busy}>{texts.submit}</Submit>
-            <UploadProgress />
-          </Form>
-        </Inside>
-      </Panel>
-    </OperatorPage>
-  );
+  return {
+    page: (
+      <OperatorPage
+        title={title}
+        nav="releases"
+        crumbs={[[t.releases.title, `/releases?product_id=${product.id}`]]}
+      >
+        <Head title={title} />
+        {offer === undefined ? null : <ManifestPanel offer={offer} />}
+        <Panel id="new" kind="narrow">
+          <Inside>
+            <Form path={`/products/${product.id}/releases/new`} form={form} upload>
+              <FormErrors form={form} />
+              <FileField
+                form={form}
+                name="file"
+                accept=".zip,application/zip"
+                label={texts.file}
+                hint={texts.fileHint(format.limit(call.settings.uploadLimit))}
+                required
+              />
+              <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} />
+              <TextArea form={form} name="changelog" label={texts.changelog} hint={texts.changelogHint} />
+              <Choices
+                form={form}
+                name="draft"
+                label={texts.then}
+                value="0"
+                options={[
+                  { value: '0', label: texts.now },
+                  { value: '1', label: texts.draft },
+                ]}
+              />
+              <Allowances form={form} />
+              <Submit busy={t.common.busy}>{texts.submit}</Submit>
+              <UploadProgress />
+            </Form>
+          </Inside>
+        </Panel>
+      </OperatorPage>
+    ),
+  };
 }
 
 /** What may be published all the same, shown only after a refusal for it. @param value what it is sent as */

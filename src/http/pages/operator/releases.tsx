@@ -4,16 +4,17 @@ import { listReleasePage } from '../../../licensing/lists';
 import { readStatistics } from '../../../licensing/statistics';
 import { releaseJson } from '../../../licensing/views';
 import { ManageError } from '../../../operations/failures';
-import { Options } from '../kit/fields';
+import { csvRows } from '../csv';
+import { ButtonLink, Options } from '../kit/fields';
 import { Icon, type IconName } from '../kit/icons';
+import { ListPage } from '../kit/list-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
-import { Paging, Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
 import { chosenProduct } from './catalogue';
-import { OfferPanel, readOffer, type Offer } from './update-xml';
+import { OfferPanel, readOffer } from './update-xml';
 
 /** What sites get, and the versions of a product. */
 
@@ -25,122 +26,122 @@ export const releaseListRoutes: Route<OperatorCall>[] = [
 ];
 
 async function showReleases(call: OperatorCall): Promise<Answer> {
-  const { db, at, query } = call;
+  const { db, query, view } = call;
+  const { t, to, format, mayWrite } = view;
+  const texts = t.releases;
+  const { columns } = texts;
   const { products, product } = await chosenProduct(call);
-  if (product === undefined) return { page: <NoProduct /> };
+  if (product === undefined) return noProduct(call);
+  const { id, name } = product;
   const after = query.get('after') ?? undefined;
-  const { items, next } = await listReleasePage(db, product.id, { limit: LIMIT, after });
+  const { items, next } = await listReleasePage(db, id, { limit: LIMIT, after });
   const offer = await readOffer(call, product);
-  const downloads = await within(db, async (on) => {
-    const { days } = await readStatistics(on, { productId: product.id }, at);
+  const downloads = await readDownloads(call, id);
+  const add = (
+    <ButtonLink kind="primary" path={`/products/${id}/releases/new`}>
+      {texts.add}
+    </ButtonLink>
+  );
+  return {
+    page: (
+      <ListPage
+        title={`${texts.title}: ${name}`}
+        heading={texts.title}
+        nav="releases"
+        sub={<a href={to(`/products/${id}`)}>{name}</a>}
+        actions={
+          <>
+            {products.length > 1 ? <Chooser {...{ products, product }} /> : null}
+            {mayWrite && items.length > 0 ? add : null}
+            <ButtonLink path="/releases.csv" query={{ product_id: id }}>
+              {t.common.csv}
+            </ButtonLink>
+          </>
+        }
+        above={<OfferPanel offer={offer} />}
+        list={texts.list}
+        caption={texts.caption(format.number(items.length))}
+        rows={items}
+        empty={
+          <>
+            <p>{offer.club === undefined ? texts.none : texts.noneOfClub}</p>
+            {mayWrite && offer.club === undefined ? add : null}
+          </>
+        }
+        columns={[
+          { title: columns.state, cell: ({ state }) => <ReleaseState state={state} /> },
+          {
+            title: columns.version,
+            kind: 'name',
+            cell: ({ id, version, changelog }) => (
+              <>
+                {mayWrite ? <a href={to(`/releases/${id}/edit`)}>{version}</a> : version}
+                <span class="sub fw-normal">{firstLine(changelog)}</span>
+              </>
+            ),
+          },
+          {
+            title: columns.released,
+            cell: ({ publishedAt }) => (publishedAt === null ? t.common.none : format.localDay(publishedAt)),
+          },
+          {
+            title: columns.downloads,
+            kind: 'number',
+            cell: ({ version, state }) =>
+              downloads === undefined || state === 'draft'
+                ? t.common.none
+                : format.number(downloads.get(version) ?? 0),
+          },
+          { title: columns.size, kind: 'number', cell: ({ fileSize }) => format.bytes(fileSize) },
+          mayWrite && { title: '', kind: 'act', cell: (release) => <Action release={release} /> },
+        ]}
+        paging={{ path: '/releases', query: { product_id: String(id), after }, next, limit: LIMIT }}
+      />
+    ),
+  };
+}
+
+/** Of each version; undefined: not known in time. */
+function readDownloads(
+  { db, at }: OperatorCall,
+  productId: number,
+): Promise<Map<string, number> | undefined> {
+  return within(db, async (on) => {
+    const { days } = await readStatistics(on, { productId }, at);
     const sums = new Map<string, number>();
     for (const day of days)
       for (const [version, count] of Object.entries(day.downloads))
         sums.set(version, (sums.get(version) ?? 0) + count);
     return sums;
   });
-  return { page: <Releases {...{ products, product, offer, releases: items, next, after, downloads }} /> };
 }
 
 async function downloadReleases(call: OperatorCall): Promise<Answer> {
   const { product } = await chosenProduct(call);
   if (product === undefined) throw new ManageError('NOT_FOUND', '');
-  const { id } = product;
-  async function* rows() {
-    let isFirst = true;
-    for (const release of await releasesOf(call.db, id)) {
-      const fields = releaseJson(release);
-      if (isFirst) yield Object.keys(fields);
-      isFirst = false;
-      yield Object.values(fields);
-    }
-  }
-  return { csv: call.view.t.releases.csvName, rows: rows() };
+  const load = async () => ({ items: await releasesOf(call.db, product.id), next: null });
+  return { csv: call.view.t.releases.csvName, rows: csvRows(load, releaseJson) };
 }
 
-function NoProduct() {
-  const { t, to, operator } = useView();
-  return (
-    <OperatorPage title={t.releases.title} nav="releases">
-      <Head title={t.releases.title} />
-      <Panel id="none">
-        <div class="in empty">
-          <p>{t.releases.noProduct}</p>
-          {operator?.scope === 'write' ? (
-            <a class="btn btn-primary" href={to('/products/new')}>
-              {t.releases.addProduct}
-            </a>
-          ) : null}
-        </div>
-      </Panel>
-    </OperatorPage>
-  );
-}
-
-function Releases({
-  products,
-  product,
-  offer,
-  releases,
-  next,
-  after,
-  downloads,
-}: {
-  products: CatalogueProduct[];
-  product: CatalogueProduct;
-  offer: Offer;
-  releases: Release[];
-  next: string | null;
-  after: string | undefined;
-  downloads: Map<string, number> | undefined;
-}) {
-  const { t, to, operator } = useView();
-  const texts = t.releases;
-  const mayWrite = operator?.scope === 'write';
-  const newAddress = to(`/products/${product.id}/releases/new`);
-  return (
-    <OperatorPage title={`${texts.title}: ${product.name}`} nav="releases">
-      <Head
-        title={texts.title}
-        sub={<a href={to(`/products/${product.id}`)}>{product.name}</a>}
-        actions={
-          <>
-            {products.length > 1 ? <Chooser {...{ products, product }} /> : null}
-            {mayWrite && releases.length > 0 ? (
-              <a class="btn btn-primary" href={newAddress}>
-                {texts.add}
-              </a>
+function noProduct({ view: { t, mayWrite } }: OperatorCall): Answer {
+  const { title, noProduct: says, addProduct } = t.releases;
+  return {
+    page: (
+      <OperatorPage title={title} nav="releases">
+        <Head title={title} />
+        <Panel id="none">
+          <div class="in empty">
+            <p>{says}</p>
+            {mayWrite ? (
+              <ButtonLink kind="primary" path="/products/new">
+                {addProduct}
+              </ButtonLink>
             ) : null}
-            <a class="btn btn-quiet" href={to('/releases.csv', { product_id: product.id })}>
-              {t.common.csv}
-            </a>
-          </>
-        }
-      />
-      <OfferPanel offer={offer} />
-      <Panel id="list" title={texts.list}>
-        <ReleaseTable
-          {...{ releases, downloads }}
-          empty={
-            <>
-              <p>{offer.club === undefined ? texts.none : texts.noneOfClub}</p>
-              {mayWrite && offer.club === undefined ? (
-                <a class="btn btn-primary" href={newAddress}>
-                  {texts.add}
-                </a>
-              ) : null}
-            </>
-          }
-        />
-        <Paging
-          path="/releases"
-          query={{ product_id: String(product.id), after }}
-          next={next}
-          limit={LIMIT}
-        />
-      </Panel>
-    </OperatorPage>
-  );
+          </div>
+        </Panel>
+      </OperatorPage>
+    ),
+  };
 }
 
 function Chooser({ products, product }: { products: CatalogueProduct[]; product: CatalogueProduct }) {
@@ -160,57 +161,6 @@ function Chooser({ products, product }: { products: CatalogueProduct[]; product:
         {t.releases.show}
       </button>
     </form>
-  );
-}
-
-function ReleaseTable({
-  releases,
-  downloads,
-  empty,
-}: {
-  releases: Release[];
-  downloads: Map<string, number> | undefined;
-  empty: Parameters<typeof Table>[0]['empty'];
-}) {
-  const { t, to, format, operator } = useView();
-  const { columns, caption } = t.releases;
-  const mayWrite = operator?.scope === 'write';
-  const actions = mayWrite
-    ? [{ title: '', kind: 'act' as const, cell: (one: Release) => <Action release={one} /> }]
-    : [];
-  return (
-    <Table
-      caption={caption(format.number(releases.length))}
-      rows={releases}
-      empty={empty}
-      columns={[
-        { title: columns.state, cell: ({ state }) => <ReleaseState state={state} /> },
-        {
-          title: columns.version,
-          kind: 'name',
-          cell: ({ id, version, changelog }) => (
-            <>
-              {mayWrite ? <a href={to(`/releases/${id}/edit`)}>{version}</a> : version}
-              <span class="sub fw-normal">{firstLine(changelog)}</span>
-            </>
-          ),
-        },
-        {
-          title: columns.released,
-          cell: ({ publishedAt }) => (publishedAt === null ? t.common.none : format.localDay(publishedAt)),
-        },
-        {
-          title: columns.downloads,
-          kind: 'number',
-          cell: ({ version, state }) =>
-            downloads === undefined || state === 'draft'
-              ? t.common.none
-              : format.number(downloads.get(version) ?? 0),
-        },
-        { title: columns.size, kind: 'number', cell: ({ fileSize }) => format.bytes(fileSize) },
-        ...actions,
-      ]}
-    />
   );
 }
 

@@ -3,8 +3,8 @@ import type { LoggedAccess } from '../../../store/access-log';
 import type { ToldRequest } from '../../../support/requests';
 import type { Entry } from '../../../support/what-happened';
 import { Icon, type IconName } from '../kit/icons';
-import { Table, type Column } from '../kit/table';
-import { useView } from '../view';
+import { Table, type TableProps } from '../kit/table';
+import { useView, type View } from '../view';
 
 /** Recorded requests in words: as a table, and as the lines of "What happened". */
 
@@ -14,61 +14,58 @@ export type ProductNames = ReadonlyMap<number, string>;
 const ICONS: Record<Entry['kind'], IconName> = { refused: 'no', granted: 'yes', checked: 'info' };
 const CLASSES: Record<Entry['kind'], string> = { refused: 'no', granted: 'yes', checked: 'muted' };
 
-/** @param ofLicense all of them belong to the licence of the page */
-export function RequestTable({
-  requests,
-  products,
-  caption,
-  empty,
-  ofLicense = false,
-}: {
+interface Requests extends Pick<TableProps<ToldRequest>, 'caption' | 'empty'> {
   requests: ToldRequest[];
   products: ProductNames;
-  caption: string;
-  empty: Parameters<typeof Table>[0]['empty'];
+  /** all of them belong to the licence of the page */
   ofLicense?: boolean;
-}) {
-  const { t, to, format } = useView();
+}
+
+/** The table of a list of requests. */
+export function requestTable(
+  { t, to, format }: View,
+  { requests, products, ofLicense = false, ...table }: Requests,
+): TableProps<ToldRequest> {
   const texts = t.requests;
   const { columns, outcomes } = texts;
   const { none } = t.common;
-  const license: Column<ToldRequest> = {
-    title: columns.license,
-    kind: 'number',
-    cell: ({ access: { licenseId } }) =>
-      licenseId === null ? none : <a href={to(`/licenses/${licenseId}`)}>{String(licenseId)}</a>,
+  return {
+    ...table,
+    rows: requests,
+    columns: [
+      {
+        title: columns.result,
+        cell: ({ told: { kind } }) => (
+          <span class={`st ${CLASSES[kind]}`}>
+            <Icon name={ICONS[kind]} />
+            {outcomes[kind]}
+          </span>
+        ),
+      },
+      { title: columns.when, cell: ({ told }) => <When entry={told} /> },
+      {
+        title: columns.what,
+        kind: 'text',
+        cell: ({ access: { times }, told }) => (
+          <>
+            <Sentence entry={told} /> {times > 1 ? texts.times(format.number(times)) : null}
+            <Circumstances entry={told} products={products} />
+          </>
+        ),
+      },
+      { title: columns.ip, kind: 'long', cell: ({ told: { client } }) => client.ip ?? none },
+      !ofLicense && {
+        title: columns.license,
+        kind: 'number',
+        cell: ({ access: { licenseId } }) =>
+          licenseId === null ? none : <a href={to(`/licenses/${licenseId}`)}>{String(licenseId)}</a>,
+      },
+    ],
   };
-  return (
-    <Table
-      caption={caption}
-      rows={requests}
-      empty={empty}
-      columns={[
-        {
-          title: columns.result,
-          cell: ({ told: { kind } }) => (
-            <span class={`st ${CLASSES[kind]}`}>
-              <Icon name={ICONS[kind]} />
-              {outcomes[kind]}
-            </span>
-          ),
-        },
-        { title: columns.when, cell: ({ told }) => <When entry={told} /> },
-        {
-          title: columns.what,
-          kind: 'text',
-          cell: ({ access: { times }, told }) => (
-            <>
-              <Sentence entry={told} /> {times > 1 ? texts.times(format.number(times)) : null}
-              <Circumstances entry={told} products={products} />
-            </>
-          ),
-        },
-        { title: columns.ip, kind: 'long', cell: ({ told: { client } }) => client.ip ?? none },
-        ...(ofLicense ? [] : [license]),
-      ]}
-    />
-  );
+}
+
+export function RequestTable(requests: Requests) {
+  return <Table {...requestTable(useView(), requests)} />;
 }
 
 function When({ entry: { at } }: { entry: Entry }) {

@@ -6,15 +6,14 @@ import { parseMoment } from '../../../licensing/timestamps';
 import { refusalReason, REFUSAL_CODES } from '../../../support/needs-you';
 import { tellRequests, type ToldRequest } from '../../../support/requests';
 import { requireLicense } from '../../../operations/reading';
-import { Options } from '../kit/fields';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Panel } from '../kit/panel';
-import { Paging } from '../kit/table';
+import { csvRows } from '../csv';
+import { ButtonLink } from '../kit/fields';
+import { Filters, NoMatch, type FilterField } from '../kit/filters';
+import { ListPage } from '../kit/list-page';
 import type { Answer, OperatorCall, Route } from '../page';
-import { useView } from '../view';
 import { within } from '../within';
-import { RefusalChart, refusalsADay, type RefusalDays } from './refusal-chart';
-import { requestCells, RequestTable, type ProductNames } from './request-table';
+import { RefusalChart, refusalsADay } from './refusal-chart';
+import { requestCells, requestTable } from './request-table';
 
 /** The access log: of everything, and of one licence. */
 
@@ -34,24 +33,99 @@ export const requestRoutes: Route<OperatorCall>[] = [
 ];
 
 async function showRequests(call: OperatorCall): Promise<Answer> {
-  const { db, at, query } = call;
+  const { db, at, query, view, settings } = call;
+  const { t, format } = view;
+  const texts = t.requests;
   const licenseId = await licenseOf(call);
   const given = readGiven(query);
+  const { after: _after, ...filters } = given;
   const products = await listProducts(db);
-  const { requests, next } = await readRequests(call, { licenseId, given, limit: LIMIT });
+  const { items: requests, next } = await readRequests(call, { licenseId, given, limit: LIMIT });
   const days =
     licenseId === undefined
-      ? await within(db, async (on) => refusalsADay(await lastDays(on, at), call.view.operatorLanguage))
+      ? await within(db, async (on) => refusalsADay(await lastDays(on, at), view.operatorLanguage))
       : undefined;
+  const id = licenseId === undefined ? undefined : String(licenseId);
+  const path = id === undefined ? '/requests' : `/licenses/${id}/requests`;
+  const logDays = format.number(settings.logDays);
+  const isFiltered = Object.keys(filters).length > 0;
   return {
     page: (
-      <RequestList
-        {...{ licenseId, given, products, requests, next, days }}
-        days={days}
-        logDays={call.settings.logDays}
+      <ListPage
+        title={id === undefined ? texts.title : texts.ofLicense(id)}
+        nav={id === undefined ? 'overview' : 'licenses'}
+        crumbs={
+          id === undefined
+            ? []
+            : [
+                [t.licenses.title, '/licenses'],
+                [texts.crumb(id), `/licenses/${id}`],
+              ]
+        }
+        sub={<span class="small muted">{texts.about(logDays)}</span>}
+        actions={
+          <ButtonLink path={`${path}.csv`} query={filters}>
+            {t.common.csv}
+          </ButtonLink>
+        }
+        above={days === undefined ? null : <RefusalChart days={days} />}
+        filter={
+          <Filters
+            path={path}
+            label={texts.filters}
+            fields={filterFields(call, filters, licenseId === undefined ? products : undefined)}
+          />
+        }
+        {...requestTable(view, {
+          requests,
+          products: new Map(products.map((one) => [one.id, one.name])),
+          ofLicense: id !== undefined,
+          caption: texts.caption(format.number(requests.length)),
+          empty: isFiltered ? (
+            <NoMatch path={path}>{texts.noMatch}</NoMatch>
+          ) : id === undefined ? (
+            texts.none
+          ) : (
+            texts.noneOfLicense(logDays)
+          ),
+        })}
+        paging={{ path, query: given, next, limit: LIMIT }}
       />
     ),
   };
+}
+
+/** @param products undefined: of a licence, whose own requests are few, so that one filter is enough */
+function filterFields(
+  { view: { t, language } }: OperatorCall,
+  filters: Given,
+  products: Product[] | undefined,
+): FilterField[] {
+  const texts = t.requests;
+  const all = { value: '', label: t.common.all };
+  const outcome = {
+    name: 'outcome',
+    label: texts.outcome,
+    value: filters.outcome,
+    options: [
+      all,
+      { value: 'ok', label: texts.outcomes.granted ?? '' },
+      ...REFUSAL_CODES.map((code) => ({ value: code, label: refusalReason(code, language) })),
+    ],
+  };
+  if (products === undefined) return [outcome];
+  return [
+    outcome,
+    {
+      name: 'product_id',
+      label: texts.product,
+      value: filters.product_id,
+      options: [all, ...products.map(({ id, name }) => ({ value: id, label: name }))],
+    },
+    { name: 'hint', label: texts.hint, value: filters.hint, type: 'text' },
+    { name: 'ip', label: texts.ip, value: filters.ip, type: 'text' },
+    { name: 'since', label: texts.since, value: filters.since, type: 'date' },
+  ];
 }
 
 function lastDays(db: OperatorCall['db'], at: Date) {
@@ -64,25 +138,11 @@ async function downloadRequests(call: OperatorCall): Promise<Answer> {
   const licenseId = await licenseOf(call);
   const given = readGiven(call.query);
   const { csvName, csvOfLicense } = call.view.t.requests;
-  async function* rows() {
-    let after: string | undefined;
-    let isFirst = true;
-    do {
-      const { requests, next } = await readRequests(call, {
-        licenseId,
-        given: { ...given, after },
-        limit: CSV_PAGE,
-      });
-      for (const { access, told } of requests) {
-        const cells = requestCells(access, told);
-        if (isFirst) yield Object.keys(cells);
-        isFirst = false;
-        yield Object.values(cells);
-      }
-      after = next ?? undefined;
-    } while (after !== undefined);
-  }
-  return { csv: licenseId === undefined ? csvName : csvOfLicense(String(licenseId)), rows: rows() };
+  const rows = csvRows(
+    (after) => readRequests(call, { licenseId, given: { ...given, after }, limit: CSV_PAGE }),
+    ({ access, told }) => requestCells(access, told),
+  );
+  return { csv: licenseId === undefined ? csvName : csvOfLicense(String(licenseId)), rows };
 }
 
 /** The licence of the path; undefined: of all. @throws ManageError when there is none */
@@ -101,17 +161,17 @@ function readGiven(query: URLSearchParams): Given {
 async function readRequests(
   { db, at, view }: OperatorCall,
   { licenseId, given, limit }: { licenseId: number | undefined; given: Given; limit: number },
-): Promise<{ requests: ToldRequest[]; next: string | null }> {
+): Promise<{ items: ToldRequest[]; next: string | null }> {
   try {
     const page = await listRequestPage(db, toQuery(licenseId, given), { limit, after: given.after });
     const zone = view.format.zone;
     return {
-      requests: await tellRequests(db, page.items, { language: view.operatorLanguage, now: at, zone }),
+      items: await tellRequests(db, page.items, { language: view.operatorLanguage, now: at, zone }),
       next: page.next,
     };
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    return { requests: [], next: null };
+    return { items: [], next: null };
   }
 }
 
@@ -125,147 +185,4 @@ function toQuery(
     productId: product_id === undefined ? undefined : Number(product_id) || 0,
     since: since === undefined ? undefined : parseMoment(since, 'first', 'utc', 'since'),
   };
-}
-
-function RequestList({
-  licenseId,
-  given,
-  products,
-  requests,
-  next,
-  days,
-  logDays,
-}: {
-  licenseId: number | undefined;
-  given: Given;
-  products: Product[];
-  requests: ToldRequest[];
-  next: string | null;
-  days: RefusalDays | undefined;
-  logDays: number;
-}) {
-  const { t, to, format } = useView();
-  const texts = t.requests;
-  const { after: _after, ...filters } = given;
-  const id = licenseId === undefined ? undefined : String(licenseId);
-  const title = id === undefined ? texts.title : texts.ofLicense(id);
-  const path = id === undefined ? '/requests' : `/licenses/${id}/requests`;
-  const names: ProductNames = new Map(products.map((one) => [one.id, one.name]));
-  const isFiltered = Object.keys(filters).length > 0;
-  return (
-    <OperatorPage
-      title={title}
-      nav={id === undefined ? 'overview' : 'licenses'}
-      crumbs={
-        id === undefined
-          ? []
-          : [
-              [t.licenses.title, '/licenses'],
-              [texts.crumb(id), `/licenses/${id}`],
-            ]
-      }
-    >
-      <Head
-        title={title}
-        sub={<span class="small muted">{texts.about(format.number(logDays))}</span>}
-        actions={
-          <a class="btn btn-quiet" href={to(`${path}.csv`, filters)}>
-            {t.common.csv}
-          </a>
-        }
-      />
-      {days === undefined ? null : <RefusalChart days={days} />}
-      <Panel id="list">
-        <Filters {...{ path, filters, products }} isOfLicense={id !== undefined} />
-        <div id="results">
-          <RequestTable
-            requests={requests}
-            products={names}
-            ofLicense={id !== undefined}
-            caption={texts.caption(format.number(requests.length))}
-            empty={
-              isFiltered ? (
-                <p class="mb-0">
-                  {texts.noMatch} <a href={to(path)}>{t.common.clearFilters}</a>
-                </p>
-              ) : id === undefined ? (
-                texts.none
-              ) : (
-                texts.noneOfLicense(format.number(logDays))
-              )
-            }
-          />
-          <Paging path={path} query={given} next={next} limit={LIMIT} />
-        </div>
-      </Panel>
-    </OperatorPage>
-  );
-}
-
-/** A licence's own requests are few: one filter is enough. */
-function Filters({
-  path,
-  filters,
-  products,
-  isOfLicense,
-}: {
-  path: string;
-  filters: Given;
-  products: Product[];
-  isOfLicense: boolean;
-}) {
-  const { t, to, operatorLanguage: language } = useView();
-  const texts = t.requests;
-  const all = { value: '', label: t.common.all };
-  const outcomes = [
-    all,
-    { value: 'ok', label: texts.outcomes.granted ?? '' },
-    ...REFUSAL_CODES.map((code) => ({ value: code, label: refusalReason(code, language) })),
-  ];
-  const named = [all, ...products.map(({ id, name }) => ({ value: id, label: name }))];
-  const selects = [
-    ['outcome', texts.outcome, outcomes] as const,
-    ...(isOfLicense ? [] : [['product_id', texts.product, named] as const]),
-  ];
-  const fields = [
-    ['hint', texts.hint, 'text'],
-    ['ip', texts.ip, 'text'],
-    ['since', texts.since, 'date'],
-  ] as const;
-  return (
-    <form
-      class="filters"
-      method="get"
-      action={to(path)}
-      role="search"
-      aria-label={texts.filters}
-      data-live="#results"
-    >
-      {selects.map(([name, label, options]) => (
-        <div>
-          <label for={name}>{label}</label>
-          <select class="form-select form-select-sm" id={name} name={name}>
-            <Options options={options} chosen={filters[name] ?? ''} />
-          </select>
-        </div>
-      ))}
-      {isOfLicense
-        ? null
-        : fields.map(([name, label, type]) => (
-            <div>
-              <label for={name}>{label}</label>
-              <input
-                class="form-control form-control-sm"
-                autocomplete="off"
-                {...{ id: name, name, type, value: filters[name] ?? '' }}
-              />
-            </div>
-          ))}
-      <div>
-        <button class="btn btn-quiet btn-sm" type="submit">
-          {t.common.filter}
-        </button>
-      </div>
-    </form>
-  );
 }

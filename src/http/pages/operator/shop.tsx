@@ -5,11 +5,13 @@ import { effectsOf, readRules, RULES } from '../../../orders/rules';
 import { isPosting, mailOf } from '../../../orders/shop-kinds';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
 import { countWaiting, listMessages, type ShopMessage } from '../../../orders/views';
-import { act, attempt, filled, unlessGone } from '../act';
+import type { Failure } from '../../../operations/failures';
+import { act, filled } from '../act';
 import { hookAddress } from '../address';
+import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
-import { Form, FormErrors, Select, Submit, TextField, type Option } from '../kit/fields';
+import { ButtonLink, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
@@ -24,32 +26,31 @@ import { shopOperations } from '../../../operations/shops';
 
 export const shopRoutes: Route<OperatorCall>[] = [
   { path: '/shops/:name', scope: 'write', get: showShop },
-  {
-    path: '/shops/:name/edit',
-    scope: 'write',
+  formRoute('/shops/:name/edit', { isSecret: true, find: findShop, show: showForm, work: edit, explain }),
+  formRoute('/shops/:name/secret', {
     isSecret: true,
-    get: (call) => showForm(call, formState()),
-    post: async (call, sent) => {
-      const { kind } = await requireShop(call.db, shopOf(call));
-      return attempt(
-        call,
-        sent,
-        () => edit(call, sent),
-        (form) => showForm(call, form),
-        ({ error: { field } }) => refusedText(call, field, kind, sent),
-      );
-    },
-  },
-  {
-    path: '/shops/:name/secret',
-    scope: 'write',
-    isSecret: true,
-    get: (call) => showSecret(call, formState()),
-    post: giveSecret,
-  },
+    find: findShop,
+    show: showSecret,
+    work: giveSecret,
+    explain,
+  }),
   { path: '/shops/:name/run', goesOn: true, post: run, hasDeadline: false },
-  { path: '/shops/:name/remove', scope: 'write', isSecret: true, get: askRemove, post: remove },
+  formRoute('/shops/:name/remove', {
+    isSecret: true,
+    find: findShop,
+    show: askRemove,
+    work: remove,
+    gone: '/shops',
+  }),
 ];
+
+function findShop(call: OperatorCall): Promise<Shop> {
+  return requireShop(call.db, shopOf(call));
+}
+
+function explain(call: OperatorCall, refused: Failure, sent: URLSearchParams, { kind }: Shop) {
+  return refusedText(call, refused, kind, sent);
+}
 
 type Plans = ReadonlyMap<number, string>;
 
@@ -80,13 +81,60 @@ async function readMessages(call: OperatorCall, shop: string): Promise<Receives>
   };
 }
 
-async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
-  const shop = await requireShop(call.db, shopOf(call));
-  return { page: <EditForm form={form} shop={shop} plans={await planOptions(call)} /> };
+async function showForm(call: OperatorCall, form: FormState, shop: Shop): Promise<Answer> {
+  const { shops: texts, events, effects, title } = call.view.t.orders;
+  const { name } = shop;
+  const rules = readRules(shop);
+  return {
+    page: (
+      <FormPage
+        title={texts.editTitle(name)}
+        sub={texts.rulesCaption}
+        nav="orders"
+        crumbs={[
+          [title, '/orders'],
+          [name, `/shops/${name}`],
+        ]}
+        path={`/shops/${name}/edit`}
+        form={form}
+        submit={call.view.t.common.save}
+        back={`/shops/${name}`}
+      >
+        {RULES.map((event) => (
+          <Select
+            form={form}
+            name={event}
+            label={events[event] ?? event}
+            value={rules[event]}
+            options={effectsOf(event).map((effect) => ({
+              value: effect,
+              label: effects[effect] ?? effect,
+            }))}
+            required
+          />
+        ))}
+        {isPosting(shop.kind) ? null : (
+          <>
+            {/* For password managers: whose secret it is. */}
+            <input hidden readonly value={name} autocomplete="username" />
+            <TextField
+              form={form}
+              name="secret"
+              type="password"
+              label={texts.secret}
+              hint={texts.secretStays}
+              autocomplete="new-password"
+            />
+          </>
+        )}
+        <MailField form={form} value={mailOf(shop)} />
+        <TestFields form={form} plans={await planOptions(call)} shop={shop} />
+      </FormPage>
+    ),
+  };
 }
 
-async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const name = shopOf(call);
+async function edit(call: OperatorCall, sent: URLSearchParams, { name }: Shop): Promise<Answer> {
   const rules = Object.fromEntries(
     RULES.flatMap((event) => (sent.has(event) ? [[event, sent.get(event)]] : [])),
   ) as Record<string, Effect>;
@@ -97,25 +145,54 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   return done(`/shops/${name}`, 'saved');
 }
 
-async function showSecret(call: OperatorCall, form: FormState): Promise<Answer> {
-  const shop = await requireShop(call.db, shopOf(call));
-  if (isPosting(shop.kind)) return done(`/shops/${shop.name}`);
-  return { page: <SecretForm form={form} shop={shop} address={hookAddress(call, shop.name)} /> };
+function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): Answer {
+  if (isPosting(kind)) return done(`/shops/${name}`);
+  const { t } = call.view;
+  const { shops: texts } = t.orders;
+  const title = texts.secretTitle(name);
+  return {
+    page: (
+      <OperatorPage
+        title={title}
+        nav="orders"
+        crumbs={[
+          [t.orders.title, '/orders'],
+          [name, `/shops/${name}`],
+        ]}
+      >
+        <Head title={title} sub={texts.secretAbout} />
+        <Panel id="secret" kind="narrow">
+          <Inside>
+            <CopyText id="address-text" label={texts.address} text={hookAddress(call, name)} />
+            <Form path={`/shops/${name}/secret`} form={form}>
+              <FormErrors form={form} />
+              {/* For password managers: whose secret it is. */}
+              <input hidden readonly value={name} autocomplete="username" />
+              <TextField
+                form={form}
+                name="secret"
+                type="password"
+                label={texts.secret}
+                hint={texts.secretNeeds[kind] ?? texts.secretHint}
+                autocomplete="new-password"
+                required
+              />
+              <p class="acts mb-0">
+                <Submit>{t.common.save}</Submit>
+                <ButtonLink path={`/shops/${name}`}>{t.common.back}</ButtonLink>
+              </p>
+            </Form>
+          </Inside>
+        </Panel>
+      </OperatorPage>
+    ),
+  };
 }
 
-async function giveSecret(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const { name, kind } = await requireShop(call.db, shopOf(call));
-  return attempt(
-    call,
-    sent,
-    async () => {
-      const secret = sent.get('secret')?.trim() ?? '';
-      await act(call, sent, shopOperations.updateShop, { path: { name }, body: { secret } });
-      return done(`/shops/${name}`, 'saved');
-    },
-    (form) => showSecret(call, form),
-    ({ error: { field } }) => refusedText(call, field, kind, sent),
-  );
+async function giveSecret(call: OperatorCall, sent: URLSearchParams, { name }: Shop): Promise<Answer> {
+  const secret = sent.get('secret')?.trim() ?? '';
+  await act(call, sent, shopOperations.updateShop, { path: { name }, body: { secret } });
+  return done(`/shops/${name}`, 'saved');
 }
 
 async function run(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -124,17 +201,31 @@ async function run(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   return done(`/shops/${name}`, 'ordersRan', String(ran.done), String(ran.waiting));
 }
 
-async function askRemove(call: OperatorCall): Promise<Answer> {
-  const { name } = await requireShop(call.db, shopOf(call));
-  return { page: <AskRemove shop={name} /> };
+function askRemove({ view }: OperatorCall, form: FormState, { name }: Shop): Answer {
+  const { shops: texts, title } = view.t.orders;
+  return {
+    page: (
+      <FormPage
+        danger
+        title={texts.removeTitle(name)}
+        nav="orders"
+        crumbs={[
+          [title, '/orders'],
+          [name, `/shops/${name}`],
+        ]}
+        path={`/shops/${name}/remove`}
+        form={form}
+        points={[texts.removeGoes, texts.removeStays]}
+        submit={texts.removeSubmit}
+        back={[texts.removeBack, `/shops/${name}`]}
+      />
+    ),
+  };
 }
 
-function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  return unlessGone('/shops', async () => {
-    const name = shopOf(call);
-    await act(call, sent, shopOperations.removeShop, { path: { name } });
-    return done('/shops', 'shopRemoved', name);
-  });
+async function remove(call: OperatorCall, sent: URLSearchParams, { name }: Shop): Promise<Answer> {
+  await act(call, sent, shopOperations.removeShop, { path: { name } });
+  return done('/shops', 'shopRemoved', name);
 }
 
 function ShopPage({
@@ -169,15 +260,11 @@ function ShopPage({
         title={name}
         actions={
           <>
-            <a class="btn btn-primary" href={to(`/shops/${name}/map`)}>
+            <ButtonLink kind="primary" path={`/shops/${name}/map`}>
               {t.orders.map.add}
-            </a>
-            <a class="btn btn-quiet" href={to(`/shops/${name}/edit`)}>
-              {texts.edit}
-            </a>
-            <a class="btn btn-quiet" href={to(`/shops/${name}/remove`)}>
-              {texts.remove}
-            </a>
+            </ButtonLink>
+            <ButtonLink path={`/shops/${name}/edit`}>{texts.edit}</ButtonLink>
+            <ButtonLink path={`/shops/${name}/remove`}>{texts.remove}</ButtonLink>
           </>
         }
       />
@@ -265,57 +352,6 @@ function Refusals({ shop, refused: { days, times, isAlone } }: { shop: Shop; ref
   );
 }
 
-function SecretForm({
-  form,
-  shop: { name, kind },
-  address,
-}: {
-  form: FormState;
-  shop: Shop;
-  address: string;
-}) {
-  const { t, to } = useView();
-  const { shops: texts } = t.orders;
-  const title = texts.secretTitle(name);
-  return (
-    <OperatorPage
-      title={title}
-      nav="orders"
-      crumbs={[
-        [t.orders.title, '/orders'],
-        [name, `/shops/${name}`],
-      ]}
-    >
-      <Head title={title} sub={texts.secretAbout} />
-      <Panel id="secret" kind="narrow">
-        <Inside>
-          <CopyText id="address-text" label={texts.address} text={address} />
-          <Form path={`/shops/${name}/secret`} form={form}>
-            <FormErrors form={form} />
-            {/* For password managers: whose secret it is. */}
-            <input hidden readonly value={name} autocomplete="username" />
-            <TextField
-              form={form}
-              name="secret"
-              type="password"
-              label={texts.secret}
-              hint={texts.secretNeeds[kind] ?? texts.secretHint}
-              autocomplete="new-password"
-              required
-            />
-            <p class="acts mb-0">
-              <Submit>{t.common.save}</Submit>
-              <a class="btn btn-quiet" href={to(`/shops/${name}`)}>
-                {t.common.back}
-              </a>
-            </p>
-          </Form>
-        </Inside>
-      </Panel>
-    </OperatorPage>
-  );
-}
-
 function SkuPanel({ shop, skus, plans }: { shop: string; skus: ShopSku[]; plans: Plans }) {
   const { t } = useView();
   const { shops: texts, map } = t.orders;
@@ -397,88 +433,5 @@ function RulesPanel({ shop }: { shop: Shop }) {
         ]}
       />
     </Panel>
-  );
-}
-
-function EditForm({ form, shop, plans }: { form: FormState; shop: Shop; plans: Option[] }) {
-  const { t, to } = useView();
-  const { shops: texts, events, effects } = t.orders;
-  const { name } = shop;
-  const rules = readRules(shop);
-  const title = texts.editTitle(name);
-  return (
-    <OperatorPage
-      title={title}
-      nav="orders"
-      crumbs={[
-        [t.orders.title, '/orders'],
-        [name, `/shops/${name}`],
-      ]}
-    >
-      <Head title={title} sub={texts.rulesCaption} />
-      <Panel id="edit" kind="narrow">
-        <Inside>
-          <FormErrors form={form} />
-          <Form path={`/shops/${name}/edit`} form={form}>
-            {RULES.map((event) => (
-              <Select
-                form={form}
-                name={event}
-                label={events[event] ?? event}
-                value={rules[event]}
-                options={effectsOf(event).map((effect) => ({
-                  value: effect,
-                  label: effects[effect] ?? effect,
-                }))}
-                required
-              />
-            ))}
-            {isPosting(shop.kind) ? null : (
-              <>
-                {/* For password managers: whose secret it is. */}
-                <input hidden readonly value={name} autocomplete="username" />
-                <TextField
-                  form={form}
-                  name="secret"
-                  type="password"
-                  label={texts.secret}
-                  hint={texts.secretStays}
-                  autocomplete="new-password"
-                />
-              </>
-            )}
-            <MailField form={form} value={mailOf(shop)} />
-            <TestFields form={form} plans={plans} shop={shop} />
-            <p class="acts mb-0">
-              <Submit>{t.common.save}</Submit>
-              <a class="btn btn-quiet" href={to(`/shops/${name}`)}>
-                {t.common.back}
-              </a>
-            </p>
-          </Form>
-        </Inside>
-      </Panel>
-    </OperatorPage>
-  );
-}
-
-function AskRemove({ shop }: { shop: string }) {
-  const { orders } = useView().t;
-  const { shops: texts } = orders;
-  return (
-    <FormPage
-      danger
-      title={texts.removeTitle(shop)}
-      nav="orders"
-      crumbs={[
-        [orders.title, '/orders'],
-        [shop, `/shops/${shop}`],
-      ]}
-      path={`/shops/${shop}/remove`}
-      form={formState()}
-      points={[texts.removeGoes, texts.removeStays]}
-      submit={texts.removeSubmit}
-      back={[texts.removeBack, `/shops/${shop}`]}
-    />
   );
 }

@@ -2,12 +2,13 @@ import { plansOf } from '../../../licensing/catalogue';
 import { isPosting, SHOP_MAILS } from '../../../orders/shop-kinds';
 import { listShops, secretLook, SHOP_KINDS, type Shop } from '../../../orders/shops';
 import { countWaiting } from '../../../orders/views';
-import { act, attempt, filled } from '../act';
-import { formState, type FormState } from '../form-state';
-import { Checkbox, Form, FormErrors, Select, Submit, TextField, type Option } from '../kit/fields';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
-import { Table } from '../kit/table';
+import type { Failure } from '../../../operations/failures';
+import { act, filled } from '../act';
+import { formRoute } from '../form-route';
+import type { FormState } from '../form-state';
+import { ButtonLink, Checkbox, Select, TextField, type Option } from '../kit/fields';
+import { FormPage } from '../kit/form-page';
+import { ListPage } from '../kit/list-page';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions } from './shop-map';
@@ -17,26 +18,18 @@ import { shopOperations } from '../../../operations/shops';
 
 export const shopListRoutes: Route<OperatorCall>[] = [
   { path: '/shops', scope: 'write', get: showList },
-  {
-    path: '/shops/new',
-    scope: 'write',
+  formRoute('/shops/new', {
     isSecret: true,
-    get: (call) => showForm(call, formState()),
-    post: (call, sent) =>
-      attempt(
-        call,
-        sent,
-        () => add(call, sent),
-        (form) => showForm(call, form),
-        ({ error: { field } }) => refusedText(call, field, sent.get('kind') ?? '', sent),
-      ),
-  },
+    show: showNew,
+    work: add,
+    explain: (call, refused, sent) => refusedText(call, refused, sent.get('kind') ?? '', sent),
+  }),
 ];
 
 /** Why a field of a shop's form was refused: for a secret, what it looks like and what it should. */
 export function refusedText(
   { view }: OperatorCall,
-  field: string | undefined,
+  { error: { field } }: Failure,
   kind: string,
   sent: URLSearchParams,
 ): string | undefined {
@@ -46,14 +39,77 @@ export function refusedText(
   return `${secretLooks[look]} ${secretNeeds[kind] ?? ''}`.trim();
 }
 
-async function showList({ db }: OperatorCall): Promise<Answer> {
+async function showList({ db, view: { t, to, format } }: OperatorCall): Promise<Answer> {
+  const { shops: texts } = t.orders;
+  const { columns } = texts;
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const waiting = new Map((await countWaiting(db)).map(({ shop, orders }) => [shop, orders]));
-  return { page: <ShopList shops={await listShops(db)} plans={plans} waiting={waiting} /> };
+  return {
+    page: (
+      <ListPage
+        title={texts.title}
+        nav="orders"
+        crumbs={[[t.orders.title, '/orders']]}
+        sub={texts.about}
+        actions={
+          <ButtonLink kind="primary" path="/shops/new">
+            {texts.add}
+          </ButtonLink>
+        }
+        caption={texts.caption}
+        rows={await listShops(db)}
+        empty={<p class="mb-0">{texts.none}</p>}
+        columns={[
+          {
+            title: columns.name,
+            kind: 'name',
+            cell: ({ name }) => <a href={to(`/shops/${name}`)}>{name}</a>,
+          },
+          { title: columns.kind, cell: ({ kind }) => texts.kinds[kind] ?? kind },
+          {
+            title: columns.waiting,
+            kind: 'number',
+            cell: ({ name }) => format.number(waiting.get(name) ?? 0),
+          },
+          { title: columns.tests, cell: (shop) => <Tests shop={shop} plans={plans} /> },
+        ]}
+      />
+    ),
+  };
 }
 
-async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
-  return { page: <ShopForm form={form} plans={await planOptions(call)} /> };
+async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
+  const { shops: texts, title } = call.view.t.orders;
+  return {
+    page: (
+      <FormPage
+        title={texts.add}
+        nav="orders"
+        crumbs={[
+          [title, '/orders'],
+          [texts.title, '/shops'],
+        ]}
+        path="/shops/new"
+        form={form}
+        submit={texts.submit}
+        busy={texts.busy}
+        back="/shops"
+      >
+        <TextField form={form} name="name" label={texts.name} hint={texts.nameHint} required />
+        <Select
+          form={form}
+          name="kind"
+          label={texts.kind}
+          value="api"
+          options={SHOP_KINDS.map((value) => ({ value, label: texts.kinds[value] ?? value }))}
+          required
+        />
+        <p class="sub">{texts.secretLater}</p>
+        <MailField form={form} value="" />
+        <TestFields form={form} plans={await planOptions(call)} />
+      </FormPage>
+    ),
+  };
 }
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -80,96 +136,6 @@ export function Tests({ shop, plans }: { shop: Shop; plans: ReadonlyMap<number, 
       {issues}
       {isTest ? <span class="sub">{texts.onlyTests}</span> : null}
     </>
-  );
-}
-
-function ShopList({
-  shops,
-  plans,
-  waiting,
-}: {
-  shops: Shop[];
-  plans: ReadonlyMap<number, string>;
-  waiting: ReadonlyMap<string, number>;
-}) {
-  const { t, to, format } = useView();
-  const { shops: texts } = t.orders;
-  const { columns } = texts;
-  return (
-    <OperatorPage title={texts.title} nav="orders" crumbs={[[t.orders.title, '/orders']]}>
-      <Head
-        title={texts.title}
-        sub={texts.about}
-        actions={
-          <a class="btn btn-primary" href={to('/shops/new')}>
-            {texts.add}
-          </a>
-        }
-      />
-      <Panel id="list">
-        <Table
-          caption={texts.caption}
-          rows={shops}
-          empty={<p class="mb-0">{texts.none}</p>}
-          columns={[
-            {
-              title: columns.name,
-              kind: 'name',
-              cell: ({ name }) => <a href={to(`/shops/${name}`)}>{name}</a>,
-            },
-            { title: columns.kind, cell: ({ kind }) => texts.kinds[kind] ?? kind },
-            {
-              title: columns.waiting,
-              kind: 'number',
-              cell: ({ name }) => format.number(waiting.get(name) ?? 0),
-            },
-            { title: columns.tests, cell: (shop) => <Tests shop={shop} plans={plans} /> },
-          ]}
-        />
-      </Panel>
-    </OperatorPage>
-  );
-}
-
-function ShopForm({ form, plans }: { form: FormState; plans: Option[] }) {
-  const { t, to } = useView();
-  const { shops: texts } = t.orders;
-  return (
-    <OperatorPage
-      title={texts.add}
-      nav="orders"
-      crumbs={[
-        [t.orders.title, '/orders'],
-        [texts.title, '/shops'],
-      ]}
-    >
-      <Head title={texts.add} />
-      <Panel id="new" kind="narrow">
-        <Inside>
-          <Form path="/shops/new" form={form}>
-            <FormErrors form={form} />
-            <TextField form={form} name="name" label={texts.name} hint={texts.nameHint} required />
-            <Select
-              form={form}
-              name="kind"
-              label={texts.kind}
-              value="api"
-              options={SHOP_KINDS.map((value) => ({ value, label: texts.kinds[value] ?? value }))}
-              required
-            />
-            <p class="sub">{texts.secretLater}</p>
-            <MailField form={form} value="" />
-            <TestFields form={form} plans={plans} />
-            <p class="acts mb-0">
-              <Submit busy={texts.busy}>{texts.submit}</Submit>
-              <a class="btn btn-quiet" href={to('/shops')}>
-                {t.common.back}
-              </a>
-            </p>
-          </Form>
-        </Inside>
-      </Panel>
-    </OperatorPage>
   );
 }
 

@@ -39,10 +39,9 @@ export function Step({
   path: string | undefined;
   children: Child;
 }) {
-  const { t, to, operator } = useView();
+  const { t, to, mayWrite } = useView();
   const texts = t.start;
   const isNow = done === undefined && n === open;
-  const mayWrite = operator?.scope === 'write';
   return (
     <li
       {...(done === undefined ? {} : { class: 'done' })}

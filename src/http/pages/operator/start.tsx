@@ -1,6 +1,7 @@
 import { firstSteps, readGoods, type FirstSteps } from '../../../licensing/first-steps';
 import { readUpdateXmlState, type ReadUpdateXml } from '../../../joomla/follow-xml';
-import { act, attempt, filled } from '../act';
+import { act, filled } from '../act';
+import { formRoute } from '../form-route';
 import type { Issued } from './issue';
 import { formState, type FormState } from '../form-state';
 import { OperatorPage } from '../kit/operator-page';
@@ -21,8 +22,8 @@ export const startRoutes: Route<OperatorCall>[] = [
   { path: '/start', get: (call) => showStart(call) },
   step('product', addProduct),
   step('plan', addPlan),
-  { ...step('release', addRelease), upload: true, goesOn: true },
-  { ...step('license', issue), goesOn: true },
+  step('release', addRelease, { upload: true, goesOn: true, explain: explainPackage }),
+  step('license', issue, { goesOn: true }),
 ];
 
 export type StepName = 'product' | 'plan' | 'release' | 'license';
@@ -36,19 +37,15 @@ export interface Sent {
 function step(
   name: StepName,
   work: (call: OperatorCall, sent: URLSearchParams) => Promise<Answer>,
+  more: { goesOn?: true; upload?: true; explain?: typeof explainPackage } = {},
 ): Route<OperatorCall> {
-  return {
-    path: `/start/${name}`,
+  return formRoute(`/start/${name}`, {
+    scope: undefined,
     get: () => ({ to: '/start' }),
-    post: (call, sent) =>
-      attempt(
-        call,
-        sent,
-        () => work(call, sent),
-        (form) => showStart(call, { step: name, form }),
-        (refused) => (name === 'release' ? explainPackage(call, sent, refused) : undefined),
-      ),
-  };
+    show: (call, form) => showStart(call, { step: name, form }),
+    work,
+    ...more,
+  });
 }
 
 async function addProduct(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -116,7 +113,7 @@ function Start({
   sent: Sent | undefined;
   limit: number;
 }) {
-  const { t, to, format, operator } = useView();
+  const { t, to, format, mayWrite } = useView();
   const texts = t.start;
   const { product, plan, release } = steps;
   const isDone = product !== undefined && plan !== undefined && release !== undefined;
@@ -174,7 +171,7 @@ function Start({
         {isDone && xml !== undefined ? (
           <div class="stack">
             <JoomlaPanel product={product} xml={xml} />
-            {operator?.scope === 'write' ? <LicencePanel form={formOf('license')} /> : null}
+            {mayWrite ? <LicencePanel form={formOf('license')} /> : null}
           </div>
         ) : null}
         <p class="small muted mt-3">

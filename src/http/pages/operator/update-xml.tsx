@@ -7,12 +7,13 @@ import { requireProduct } from '../../../licensing/find-or-refuse';
 import { ManageError } from '../../../operations/failures';
 import { readId } from '../../../operations/reading';
 import { act } from '../act';
-import { formState } from '../form-state';
+import { formState, toFormFailure } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { Form, Submit } from '../kit/fields';
 import { Icon } from '../kit/icons';
 import { Inside, Panel } from '../kit/panel';
 import { done, type OperatorCall, type Route } from '../page';
+import type { Texts } from '../../../texts/operators/texts';
 import { useView } from '../view';
 import { updateXmlOperations } from '../../../operations/update-xml';
 
@@ -189,12 +190,12 @@ function Reach({ offer: { latest, xml, reach } }: { offer: Offer }) {
 }
 
 /** How the update XML gets to where sites ask for it. */
-function Stale({ productId, xml: { xml, reason } }: { productId: number; xml: ReadUpdateXml }) {
-  const { t, to, operator } = useView();
+function Stale({ productId, xml }: { productId: number; xml: ReadUpdateXml }) {
+  const { t, to, mayWrite } = useView();
   const texts = t.releases.offer;
   return (
     <div class="remedy">
-      {xml === null ? (
+      {xml.xml === null ? (
         <>
           <span>{texts.impossible}</span>
           <a href={to(`/products/${productId}/update-xml`)}>{texts.options}</a>
@@ -205,7 +206,7 @@ function Stale({ productId, xml: { xml, reason } }: { productId: number; xml: Re
             {texts.get}
           </a>
           <span class="small">{texts.put}</span>
-          {operator?.scope === 'write' ? (
+          {mayWrite ? (
             <Form path={`/products/${productId}/update-xml/write`} form={formState()}>
               <Submit kind="quiet" small busy={texts.writing}>
                 {texts.writeAgain}
@@ -217,13 +218,19 @@ function Stale({ productId, xml: { xml, reason } }: { productId: number; xml: Re
           </a>
         </>
       )}
-      {reason === null ? null : (
-        <span class="small muted">
-          {texts.why} <span lang="en">{reason}</span>
-        </span>
-      )}
+      <span class="small muted">
+        {texts.why} {whyStale(t, xml)}
+      </span>
     </div>
   );
+}
+
+/** The page's own sentence: the service's names the command's options, in English. */
+function whyStale(t: Texts, { fault, offered, out }: ReadUpdateXml): string {
+  if (fault === undefined) return t.releases.offer[offered === null ? 'notThere' : 'differs'](out ?? '');
+  const { field, facts } = fault;
+  const refused = { field, reason: facts?.reason, status: 400 };
+  return t.products.xml.refused[field ?? ''] ?? toFormFailure(t, refused).sentence;
 }
 
 /** The lines that make Joomla ask for updates. Nothing while their address is not known. */

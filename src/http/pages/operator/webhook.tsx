@@ -12,16 +12,17 @@ import {
   type WebhookRow,
 } from '../../../webhooks/receivers';
 import { notFound } from '../../../operations/failures';
-import { act, attempt, unlessGone } from '../act';
+import { act } from '../act';
+import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
-import { Form, FormErrors, Submit } from '../kit/fields';
+import { ButtonLink, Form, Submit } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { eventsOf, stateOf, WaitingCount, WebhookFields, WebhookSecret } from './webhooks';
+import { eventsOf, showSecret, stateOf, WaitingCount, WebhookFields } from './webhooks';
 import { webhookOperations } from '../../../operations/webhooks';
 
 /** One receiver of webhooks: how it stands, what was sent to it, and what is done about that. */
@@ -30,32 +31,15 @@ const LIMIT = 50;
 
 export const webhookRoutes: Route<OperatorCall>[] = [
   { path: '/webhooks/:id', scope: 'write', get: showWebhook },
-  {
-    path: '/webhooks/:id/edit',
-    scope: 'write',
-    get: async (call) => ({ page: <EditWebhook webhook={await read(call)} form={formState()} /> }),
-    post: (call, sent) =>
-      attempt(
-        call,
-        sent,
-        () => edit(call, sent),
-        async (form) => ({ page: <EditWebhook webhook={await read(call)} form={form} /> }),
-      ),
-  },
-  {
-    path: '/webhooks/:id/rotate',
-    scope: 'write',
+  formRoute('/webhooks/:id/edit', { find: read, show: showEdit, work: edit }),
+  formRoute('/webhooks/:id/rotate', { isSecret: true, find: read, show: askRotate, work: rotate }),
+  formRoute('/webhooks/:id/remove', {
     isSecret: true,
-    get: async (call) => ({ page: <AskRotate webhook={await read(call)} form={formState()} /> }),
-    post: (call, sent) =>
-      attempt(
-        call,
-        sent,
-        () => rotate(call, sent),
-        async (form) => ({ page: <AskRotate webhook={await read(call)} form={form} /> }),
-      ),
-  },
-  { path: '/webhooks/:id/remove', scope: 'write', isSecret: true, get: askRemove, post: remove },
+    find: read,
+    show: askRemove,
+    work: remove,
+    gone: '/webhooks',
+  }),
   { path: '/webhooks/:id/test', post: test },
   { path: '/webhooks/:id/enable', post: (call, sent) => change(call, sent, true) },
   { path: '/webhooks/:id/disable', post: (call, sent) => change(call, sent, false) },
@@ -82,20 +66,19 @@ async function showWebhook(call: OperatorCall): Promise<Answer> {
   };
 }
 
-async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+async function edit(call: OperatorCall, sent: URLSearchParams, { id }: WebhookRow): Promise<Answer> {
   const body = {
     url: sent.get('url') ?? '',
     events: eventsOf(sent),
     description: sent.get('description') ?? '',
   };
-  await act(call, sent, webhookOperations.updateWebhook, { path: { id: (await read(call)).id }, body });
+  await act(call, sent, webhookOperations.updateWebhook, { path: { id }, body });
   return done(pathOf(call), 'saved');
 }
 
-async function rotate(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const { id } = await read(call);
+async function rotate(call: OperatorCall, sent: URLSearchParams, { id }: WebhookRow): Promise<Answer> {
   const data = await act(call, sent, webhookOperations.rotateWebhook, { path: { id }, body: {} });
-  return { page: <WebhookSecret webhook={data} /> };
+  return showSecret(call, data);
 }
 
 async function change(call: OperatorCall, sent: URLSearchParams, enabled: boolean): Promise<Answer> {
@@ -117,17 +100,9 @@ async function replay(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   return done(pathOf(call), 'webhookReplayed', delivery);
 }
 
-async function askRemove(call: OperatorCall): Promise<Answer> {
-  const webhook = await read(call);
-  return { page: <AskRemove webhook={webhook} waiting={await countWaitingFor(call.db, webhook.id)} /> };
-}
-
-function remove(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  return unlessGone('/webhooks', async () => {
-    const webhook = await read(call);
-    await act(call, sent, webhookOperations.removeWebhook, { path: { id: webhook.id } });
-    return done('/webhooks', 'webhookRemoved', receiverName(webhook));
-  });
+async function remove(call: OperatorCall, sent: URLSearchParams, webhook: WebhookRow): Promise<Answer> {
+  await act(call, sent, webhookOperations.removeWebhook, { path: { id: webhook.id } });
+  return done('/webhooks', 'webhookRemoved', receiverName(webhook));
 }
 
 interface Shown {
@@ -142,7 +117,7 @@ interface Shown {
 }
 
 function Webhook(shown: Shown) {
-  const { t, to, format } = useView();
+  const { t, format } = useView();
   const { webhook, waiting, at } = shown;
   const { id, previousEndsAt } = webhook;
   const texts = t.webhooks;
@@ -183,16 +158,10 @@ function Webhook(shown: Shown) {
             ]}
           />
           <div class="acts mt-3">
-            <a class="btn btn-quiet" href={to(`/webhooks/${id}/edit`)}>
-              {texts.edit}
-            </a>
-            <a class="btn btn-quiet" href={to(`/webhooks/${id}/rotate`)}>
-              {texts.rotate}
-            </a>
+            <ButtonLink path={`/webhooks/${id}/edit`}>{texts.edit}</ButtonLink>
+            <ButtonLink path={`/webhooks/${id}/rotate`}>{texts.rotate}</ButtonLink>
             {isOn ? <Act path={`/webhooks/${id}/disable`} label={texts.disable} kind="quiet" /> : null}
-            <a class="btn btn-quiet" href={to(`/webhooks/${id}/remove`)}>
-              {texts.remove}
-            </a>
+            <ButtonLink path={`/webhooks/${id}/remove`}>{texts.remove}</ButtonLink>
           </div>
         </Inside>
       </Panel>
@@ -304,63 +273,65 @@ function LastAnswer({ row }: { row: Delivery }) {
   );
 }
 
-function EditWebhook({ webhook, form }: { webhook: WebhookRow; form: FormState }) {
-  const { t, to } = useView();
+function showEdit({ view: { t } }: OperatorCall, form: FormState, webhook: WebhookRow): Answer {
   const texts = t.webhooks;
-  const title = texts.editTitle(receiverName(webhook));
   const path = `/webhooks/${webhook.id}`;
-  return (
-    <OperatorPage title={title} nav="system" crumbs={[[texts.title, '/webhooks']]}>
-      <Head title={title} />
-      <Panel id="edit" kind="narrow">
-        <Inside>
-          <Form path={`${path}/edit`} form={form}>
-            <FormErrors form={form} />
-            <WebhookFields form={form} webhook={webhook} />
-            <p class="acts mb-0">
-              <Submit>{texts.save}</Submit>
-              <a class="btn btn-quiet" href={to(path)}>
-                {t.common.back}
-              </a>
-            </p>
-          </Form>
-        </Inside>
-      </Panel>
-    </OperatorPage>
-  );
+  return {
+    page: (
+      <FormPage
+        title={texts.editTitle(receiverName(webhook))}
+        nav="system"
+        crumbs={[[texts.title, '/webhooks']]}
+        path={`${path}/edit`}
+        form={form}
+        submit={texts.save}
+        back={path}
+      >
+        <WebhookFields form={form} webhook={webhook} />
+      </FormPage>
+    ),
+  };
 }
 
-function AskRotate({ webhook, form }: { webhook: WebhookRow; form: FormState }) {
-  const texts = useView().t.webhooks;
-  return (
-    <FormPage
-      danger
-      title={texts.rotateTitle(receiverName(webhook))}
-      nav="system"
-      crumbs={[[texts.title, '/webhooks']]}
-      path={`/webhooks/${webhook.id}/rotate`}
-      form={form}
-      points={texts.rotateDoes}
-      submit={texts.rotateSubmit}
-      back={[texts.rotateBack, `/webhooks/${webhook.id}`]}
-    />
-  );
-}
-
-function AskRemove({ webhook, waiting }: { webhook: WebhookRow; waiting: number }) {
-  const { t, format } = useView();
+function askRotate({ view: { t } }: OperatorCall, form: FormState, webhook: WebhookRow): Answer {
   const texts = t.webhooks;
-  return (
-    <FormPage
-      danger
-      title={texts.removeTitle(receiverName(webhook))}
-      nav="system"
-      crumbs={[[texts.title, '/webhooks']]}
-      path={`/webhooks/${webhook.id}/remove`}
-      form={formState()}
-      points={[texts.removeDoes, texts.removeWaiting(format.number(waiting))]}
-      submit={texts.removeSubmit}
-      back={[texts.removeBack, `/webhooks/${webhook.id}`]}
-    />
-  );
+  return {
+    page: (
+      <FormPage
+        danger
+        title={texts.rotateTitle(receiverName(webhook))}
+        nav="system"
+        crumbs={[[texts.title, '/webhooks']]}
+        path={`/webhooks/${webhook.id}/rotate`}
+        form={form}
+        points={texts.rotateDoes}
+        submit={texts.rotateSubmit}
+        back={[texts.rotateBack, `/webhooks/${webhook.id}`]}
+      />
+    ),
+  };
+}
+
+async function askRemove(
+  { db, view: { t, format } }: OperatorCall,
+  form: FormState,
+  webhook: WebhookRow,
+): Promise<Answer> {
+  const texts = t.webhooks;
+  const waiting = await countWaitingFor(db, webhook.id);
+  return {
+    page: (
+      <FormPage
+        danger
+        title={texts.removeTitle(receiverName(webhook))}
+        nav="system"
+        crumbs={[[texts.title, '/webhooks']]}
+        path={`/webhooks/${webhook.id}/remove`}
+        form={form}
+        points={[texts.removeDoes, texts.removeWaiting(format.number(waiting))]}
+        submit={texts.removeSubmit}
+        back={[texts.removeBack, `/webhooks/${webhook.id}`]}
+      />
+    ),
+  };
 }

@@ -1,16 +1,15 @@
 import { EXTENSION_CLIENTS, EXTENSION_TYPES } from '../../../joomla/extension-types';
-import { readUpdateXmlOptions, type XmlOptions } from '../../../joomla/update-xml/options';
+import { readUpdateXmlOptions } from '../../../joomla/update-xml/options';
 import { DATABASES } from '../../../joomla/update-xml/remembered';
 import { requireProduct } from '../../../licensing/find-or-refuse';
 import { STABILITIES } from '../../../licensing/versions';
 import { readId } from '../../../operations/reading';
-import { act, attempt } from '../act';
-import { formState, type FormState } from '../form-state';
-import { Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { act } from '../act';
+import { formRoute } from '../form-route';
+import type { FormState } from '../form-state';
+import { Select, TextField } from '../kit/fields';
+import { FormPage } from '../kit/form-page';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
-import { useView } from '../view';
 import { updateXmlOperations } from '../../../operations/update-xml';
 
 /** The options of a product's update XML. */
@@ -20,19 +19,11 @@ const WORDS = { tag: STABILITIES, type: EXTENSION_TYPES, client: EXTENSION_CLIEN
 type WordName = keyof typeof WORDS;
 
 export const xmlOptionRoutes: Route<OperatorCall>[] = [
-  {
-    path: '/products/:id/update-xml',
-    scope: 'write',
-    get: (call) => showForm(call, formState()),
-    post: (call, sent) =>
-      attempt(
-        call,
-        sent,
-        () => save(call, sent),
-        (form) => showForm(call, form),
-        ({ error }) => call.view.t.products.xml.refused[error.field ?? ''],
-      ),
-  },
+  formRoute('/products/:id/update-xml', {
+    show: showForm,
+    work: save,
+    explain: ({ view }, { error }) => view.t.products.xml.refused[error.field ?? ''],
+  }),
 ];
 
 async function save(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -49,26 +40,10 @@ async function save(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   return done(`/products/${id}`, state === 'stale' ? 'xmlNotWritten' : 'saved');
 }
 
-async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
-  const id = readId(call);
-  const product = await requireProduct(call.db, id);
-  return {
-    page: <OptionsPage {...{ form, product, options: await readUpdateXmlOptions(call.db, id) }} />,
-  };
-}
-
-function OptionsPage({
-  form,
-  product: { id, name },
-  options,
-}: {
-  form: FormState;
-  product: { id: number; name: string };
-  options: XmlOptions;
-}) {
-  const { t } = useView();
+async function showForm({ db, path, view: { t } }: OperatorCall, form: FormState): Promise<Answer> {
+  const { id, name } = await requireProduct(db, readId({ path }));
+  const options = await readUpdateXmlOptions(db, id);
   const { xml: texts, title: list } = t.products;
-  const title = texts.title(name);
   const text = (field: (typeof TEXTS)[number], label: string, hint?: string) => (
     <TextField
       form={form}
@@ -90,43 +65,40 @@ function OptionsPage({
       ]}
     />
   );
-  return (
-    <OperatorPage
-      title={title}
-      nav="products"
-      crumbs={[
-        [list, '/products'],
-        [name, `/products/${id}`],
-      ]}
-    >
-      <Head title={title} sub={texts.about} />
-      <Panel id="options" kind="narrow">
-        <Inside>
-          <FormErrors form={form} />
-          <Form path={`/products/${id}/update-xml`} form={form}>
-            {text('target_platform', texts.platform, texts.platformHint)}
-            {text('php_minimum', texts.php)}
-            {DATABASES.map((database) => (
-              <TextField
-                form={form}
-                name={`db_${database}`}
-                label={texts.database(DATABASE_NAMES[database])}
-                value={options.supported_databases?.[database] ?? ''}
-              />
-            ))}
-            {word('tag', texts.tag)}
-            {text('description', texts.description)}
-            {text('info_url', texts.infoUrl)}
-            {text('info_title', texts.infoTitle)}
-            {word('type', texts.type)}
-            {word('client', texts.client)}
-            {text('folder', texts.folder, texts.folderHint)}
-            <Submit>{t.common.save}</Submit>
-          </Form>
-        </Inside>
-      </Panel>
-    </OperatorPage>
-  );
+  return {
+    page: (
+      <FormPage
+        title={texts.title(name)}
+        sub={texts.about}
+        nav="products"
+        crumbs={[
+          [list, '/products'],
+          [name, `/products/${id}`],
+        ]}
+        path={`/products/${id}/update-xml`}
+        form={form}
+        submit={t.common.save}
+      >
+        {text('target_platform', texts.platform, texts.platformHint)}
+        {text('php_minimum', texts.php)}
+        {DATABASES.map((database) => (
+          <TextField
+            form={form}
+            name={`db_${database}`}
+            label={texts.database(DATABASE_NAMES[database])}
+            value={options.supported_databases?.[database] ?? ''}
+          />
+        ))}
+        {word('tag', texts.tag)}
+        {text('description', texts.description)}
+        {text('info_url', texts.infoUrl)}
+        {text('info_title', texts.infoTitle)}
+        {word('type', texts.type)}
+        {word('client', texts.client)}
+        {text('folder', texts.folder, texts.folderHint)}
+      </FormPage>
+    ),
+  };
 }
 
 const DATABASE_NAMES = { mysql: 'MySQL', mariadb: 'MariaDB', postgresql: 'PostgreSQL' };

@@ -37,6 +37,8 @@ export const releases: Translated<typeof en> = {
     get: 'Update-XML herunterladen',
     put: 'und an diese Adresse legen.',
     why: 'Der Dienst sagt:',
+    notThere: (file) => `${file} fehlt oder ist nicht lesbar.`,
+    differs: (file) => `${file} bietet nicht an, was jetzt veröffentlicht ist.`,
     writeAgain: 'Noch einmal schreiben',
     writing: 'Wird geschrieben...',
     lookAgain: 'Noch einmal nachsehen',

@@ -31,8 +31,10 @@ export const releases = {
     setAddress: 'Set LICENSING_PUBLIC_URL, such as https://shop.example, and start the service again.',
     get: 'Download the update XML',
     put: 'and put it at this address.',
-    /** before the reason in the service's English */
+    /** before the reason */
     why: 'The service says:',
+    notThere: (file: string) => `${file} is not there, or cannot be read.`,
+    differs: (file: string) => `${file} does not offer what is published now.`,
     writeAgain: 'Write it again',
     writing: 'Writing...',
     lookAgain: 'Look again',

@@ -300,7 +300,7 @@ const COMPARED: Record<MeantKey['compared'], string> = {
   key_asked_about: 'the key asked about',
 };
 
-/** A time that pages have written as a day stays (`withDays`). */
+/** A time that pages have written as a day stays (`asOnPages`). */
 function day(time: string): string {
   return time.includes('T') ? time.slice(0, 10) : time;
 }

@@ -217,7 +217,7 @@ function addShow(license: Command): void {
             formatLicense(found, included, now),
             ...(keys.length > 1 ? ['', keyTable(keys, now)] : []),
             '',
-            activationTable(activations),
+            activationTable(json.activations, found),
           ].join('\n'),
         );
       }),

@@ -31,6 +31,8 @@ export interface Call<Query = unknown, Body = unknown> {
   language: LanguageCode;
   /** aborted when nobody waits for the answer any more */
   gone: AbortSignal;
+  /** told how much is done of what takes long */
+  onProgress?: ((done: number, total?: number) => void) | undefined;
 }
 
 export interface Answer<Data = unknown> {
@@ -157,16 +159,13 @@ export const post = one('post');
 export const put = one('put');
 export const patch = one('patch');
 
-/** A DELETE, answered without content. */
-export function remove<Q extends TSchema = TNever>(
+/** A DELETE, which the API answers without content. The command shows what was removed. */
+export function remove<Removed, Q extends TSchema = TNever>(
   path: string,
   declared: Declared<Q, TNever, Nothing, TProperties>,
-  run: (call: Call<Static<Q>>) => Promise<unknown>,
-): Operation<Static<Q>, never, undefined> {
-  return declare('delete', path, declared, async (call: Call<Static<Q>>) => {
-    await run(call);
-    return { data: undefined };
-  });
+  run: (call: Call<Static<Q>>) => Promise<Removed>,
+): Operation<Static<Q>, never, Removed> {
+  return declare('delete', path, declared, async (call: Call<Static<Q>>) => ({ data: await run(call) }));
 }
 
 /** A GET whose answer is a file of this type. */

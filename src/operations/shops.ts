@@ -211,7 +211,7 @@ export const shopOperations = {
     {
       summary: 'Remove a shop with its rules and map. Its orders and licences stay',
     },
-    (call) => removeShop(call.db, nameOf(call)),
+    async (call) => shopJson(await removeShop(call.db, nameOf(call))),
   ),
   listShopMap: list(
     '/shops/{name}/map',

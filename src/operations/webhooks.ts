@@ -115,8 +115,10 @@ export const webhookOperations = {
       return { data: webhookJson(await editWebhook(db, readId(call, 'id', 'webhook'), body, now, settings)) };
     },
   ),
-  removeWebhook: remove('/webhooks/{id}', { summary: 'Remove a receiver, and what waits for it' }, (call) =>
-    removeWebhook(call.db, readId(call, 'id', 'webhook')),
+  removeWebhook: remove(
+    '/webhooks/{id}',
+    { summary: 'Remove a receiver, and what waits for it' },
+    async (call) => webhookJson(await removeWebhook(call.db, readId(call, 'id', 'webhook'))),
   ),
   testWebhook: post(
     '/webhooks/{id}/test',

@@ -63,16 +63,8 @@ export function durationOrLifetime(text: string): string | typeof NOTHING {
   return text === 'lifetime' ? NOTHING : duration(text);
 }
 
-const NONE = 'none';
-
-/** "none" stays a word too. */
-export function unlessNone<T>(read: (text: string) => T): (text: string) => T | typeof NONE {
-  return (text) => (text === NONE ? text : read(text));
-}
-
-/** What `unlessNone` read, with null for "none". */
-export function orNull<T>(given: T | typeof NONE | undefined): T | null | undefined {
-  return given === NONE ? null : given;
+export function unlessNone<T>(read: (text: string) => T): (text: string) => T | typeof NOTHING {
+  return (text) => (text === 'none' ? NOTHING : read(text));
 }
 
 export function oneOf<T extends string>(values: readonly T[]): (text: string) => T {

@@ -19,7 +19,7 @@ interface Wanted<Query, Body> {
   /** the parts of the operation's path */
   path?: Record<string, string | number>;
   query?: { [Name in keyof Query]?: Query[Name] | undefined };
-  body?: { [Name in keyof Body]?: Body[Name] | undefined };
+  body?: { [Name in keyof Body]?: Body[Name] | typeof NOTHING | undefined };
   /** an upload */
   file?: AsyncIterable<Buffer>;
   onProgress?: (done: number, total?: number) => void;
@@ -54,15 +54,25 @@ export async function operateAll<Query, Item>(
   wanted: Wanted<Query, never> = {},
   most = Infinity,
 ): Promise<Item[]> {
-  const items: Item[] = [];
-  for (let after: string | null | undefined; after !== null && items.length < most;) {
-    const query = { ...wanted.query, limit: Math.min(PAGE, most - items.length), after };
-    const { body } = await request(session, operation, { ...wanted, query });
-    const page = body as { data: Item[]; next: string | null };
-    items.push(...page.data);
-    after = page.next;
+  const all: Item[] = [];
+  for (let after: string | null | undefined; after !== null && all.length < most;) {
+    const query = { ...wanted.query, limit: Math.min(PAGE, most - all.length), after } as object;
+    const { items, next } = await operatePage(session, operation, { ...wanted, query });
+    all.push(...items);
+    after = next;
   }
-  return items;
+  return all;
+}
+
+/** A page of a list. */
+export async function operatePage<Query, Item>(
+  session: Session,
+  operation: Operation<Query, never, Item[]>,
+  wanted: Wanted<Query, never>,
+): Promise<{ items: Item[]; next: string | null }> {
+  const { body } = await request(session, operation, wanted);
+  const { data, next } = body as { data: Item[]; next: string | null };
+  return { items: data, next };
 }
 
 async function request(
@@ -111,7 +121,8 @@ function settingsOf(config: Config, db: Db, now: Date): ManageSettings {
 }
 
 function defined(fields: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const given = Object.entries(fields as Record<string, unknown>).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([name, value]) => [name, value === NOTHING ? null : value]));
 }
 
 function textsOf(fields: object): Record<string, string> {
@@ -163,7 +174,7 @@ export function fieldsOf<Body>({ body }: Operation<never, Body>, options: object
   return Object.fromEntries(
     Object.keys(propertiesOf(body)).map((field) => {
       const option = optionOf(field).replace(/-[a-z]/g, ([, letter = '']) => letter.toUpperCase());
-      return [field, given[option] === NOTHING ? null : given[option]];
+      return [field, given[option]];
     }),
   ) as Partial<Body>;
 }

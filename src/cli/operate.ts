@@ -4,13 +4,14 @@ import { examineFromWithin } from '../doctor/examine';
 import { OperatorError } from '../licensing/operator-error';
 import { mailingOf } from '../mail/queue';
 import { ManageError } from '../operations/failures';
-import type { Operation } from '../operations/operation';
+import type { Call, Operation } from '../operations/operation';
 import { perform, type Given } from '../operations/perform';
 import type { ManageSettings } from '../operations/settings';
 import { NOTHING, oneOf, usageError, wholeNumber } from './arguments';
 import type { Session } from './command';
 import type { Db } from './database';
 import { optionOf } from './hints';
+import { ownFiles } from './output-file';
 
 /** What commands do, and list, goes through the operations of the API. */
 
@@ -22,7 +23,8 @@ interface Wanted<Query, Body> {
   body?: { [Name in keyof Body]?: Body[Name] | typeof NOTHING | undefined };
   /** an upload */
   file?: AsyncIterable<Buffer>;
-  onProgress?: (done: number, total?: number) => void;
+  onProgress?: Call['onProgress'];
+  onXml?: Call['onXml'];
 }
 
 /** Performs an operation as the operator at the shell. @returns `data` of its answer @throws CommanderError, OperatorError */
@@ -78,7 +80,7 @@ export async function operatePage<Query, Item>(
 async function request(
   session: Session,
   operation: Operation<never, never>,
-  { path = {}, query = {}, body = {}, file, onProgress }: Wanted<unknown, unknown>,
+  { path = {}, query = {}, body = {}, file, onProgress, onXml }: Wanted<unknown, unknown>,
 ) {
   const { db, config, now, name, actor } = session;
   const given: Given = { query: {}, body: {} };
@@ -101,6 +103,7 @@ async function request(
     once: undefined,
     checkAgain: () => Promise.resolve(),
     onProgress,
+    onXml,
   };
   const settings = settingsOf(config, db, now);
   try {
@@ -115,6 +118,7 @@ function settingsOf(config: Config, db: Db, now: Date): ManageSettings {
     ...config,
     mailing: mailingOf(config),
     updateXml: config,
+    ownFiles: ownFiles(config),
     programFolder: packageRoot,
     examine: () => examineFromWithin(config, db, () => now),
   };

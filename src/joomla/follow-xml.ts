@@ -51,7 +51,7 @@ export async function followUpdateXml(
   db: Db,
   home: XmlHome,
   productId: number,
-  { own = [], allowDowngrade }: { own?: OwnFile[]; allowDowngrade?: boolean | undefined } = {},
+  { own = [], allowDowngrade }: { own?: OwnFile[] | undefined; allowDowngrade?: boolean | undefined } = {},
 ): Promise<FollowedXml> {
   let url: string | null = null;
   try {

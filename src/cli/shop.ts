@@ -5,7 +5,7 @@ import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { quantity } from '../licensing/quantity';
 import type { Effect } from '../orders/fold';
-import { effectsOf, requireRule, RULES } from '../orders/rules';
+import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';
 import { SHOP_KINDS, SKU_QUANTITIES, type ShopKind, type SkuQuantity } from '../orders/shops';
 import { isPosting, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
 import { mailingOf } from '../mail/queue';
@@ -198,7 +198,7 @@ function testsOf({ test, test_plan_id: plan }: Shop): string {
 }
 
 function changedRules({ rules }: Shop): string | null {
-  const changed = RULES.filter((rule) => rules[rule] !== effectsOf(rule)[0]);
+  const changed = RULES.filter((rule) => rules[rule] !== DEFAULT_RULES[rule]);
   return changed.map((rule) => `${rule}=${rules[rule] ?? ''}`).join(', ') || null;
 }
 
@@ -290,7 +290,7 @@ function addRules(shop: Command): void {
     .option('--on <event=effect>', 'such as refunded=cancel; repeat it for more', rule)
     .addHelpText(
       'after',
-      `\nEvents and what they may do, the default first:\n${RULES.map((rule) => `  ${rule.padEnd(20)}${effectsOf(rule).join(', ')}`).join('\n')}\n  (reduced: an upgrade to fewer licences)\n\nExamples:\n  licensing shop rules hikashop\n  licensing shop rules hikashop --on refunded=cancel --on subscription_ended=suspend`,
+      `\nEvents and what they may do, the default first:\n${RULES.map((rule) => `  ${rule.padEnd(20)}${[...new Set([DEFAULT_RULES[rule], ...effectsOf(rule)])].join(', ')}`).join('\n')}\n  (reduced: an upgrade to fewer licences)\n\nExamples:\n  licensing shop rules hikashop\n  licensing shop rules hikashop --on refunded=cancel --on subscription_ended=suspend`,
     )
     .action((name: string, { on }: { on?: Record<string, Effect> }, command: Command) =>
       withSession(command, async (session) => {

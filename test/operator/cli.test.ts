@@ -523,8 +523,11 @@ describe.each(BACKENDS)('the command, on %s', (_name, backend) => {
       .send({ license_key: issued.license_key })) as { body: { data: { valid: boolean } } };
     expect(answer.body.data.valid).toBe(true);
     // the same order again
-    expect(await issue('--reference', 'order-1')).toEqual(issued);
-    expect(await issue('--reference', 'order-1', '--customer', 'jane@example.COM')).toEqual(issued);
+    const { id, license_key } = issued;
+    for (const customer of [[], ['--customer', 'jane@example.COM']])
+      expect(await issue('--reference', 'order-1', ...customer)).toMatchObject({
+        ...{ id, license_key, check_count: 1 },
+      });
     const { code, stderr } = await shop.run([
       ...'license issue --plan 1 --reference order-1 --lifetime --activation-limit 99 --json'.split(' '),
     ]);

@@ -21,8 +21,6 @@ interface Wanted<Query, Body> {
   path?: Record<string, string | number>;
   query?: { [Name in keyof Query]?: Query[Name] | undefined };
   body?: { [Name in keyof Body]?: Body[Name] | typeof NOTHING | undefined };
-  /** an upload */
-  file?: AsyncIterable<Buffer>;
   onProgress?: Call['onProgress'];
   onXml?: Call['onXml'];
 }
@@ -80,7 +78,7 @@ export async function operatePage<Query, Item>(
 async function request(
   session: Session,
   operation: Operation<never, never>,
-  { path = {}, query = {}, body = {}, file, onProgress, onXml }: Wanted<unknown, unknown>,
+  { path = {}, query = {}, body = {}, onProgress, onXml }: Wanted<unknown, unknown>,
 ) {
   const { db, config, now, name, actor } = session;
   const given: Given = { query: {}, body: {} };
@@ -89,13 +87,7 @@ async function request(
     path: textsOf(path),
     query: new URLSearchParams(textsOf(query)),
     readSent: operation.upload ? undefined : () => operation.readBody(defined(body)),
-    receive: async <F>(
-      _types: string[],
-      { take }: { take: (bytes: AsyncIterable<Buffer>) => Promise<F> },
-    ) => ({
-      fields: {},
-      file: file && (await take(file)),
-    }),
+    receive: () => Promise.reject(new Error('No command uploads by an operation.')),
     language: 'en' as const,
     // Ctrl-C ends the process itself.
     gone: new AbortController().signal,

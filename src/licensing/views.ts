@@ -6,14 +6,13 @@ import type { License } from '../store/licenses';
 import type { Release } from '../store/releases';
 import type { Token } from '../store/tokens';
 import type { CatalogueProduct } from './bundles';
-import type { Issued } from './issue';
 import type { AddedKey, LicenseKey } from './license-keys';
 import { readMetadata } from './metadata';
 import type { SigningKeyInUse } from './signing-keys';
 import { liveStatus } from './core/states';
 import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 
-/** Licences, activations and keys as JSON in snake_case; only `issuedJson` and `addedKeyJson` show a key. */
+/** Licences, activations and keys as JSON in snake_case; only `addedKeyJson` shows a key. */
 
 export function productJson(product: CatalogueProduct) {
   return {
@@ -188,18 +187,5 @@ export function signingKeyJson({
     ...{ kid, state, x },
     created_at: formatTimestamp(createdAt),
     retired_at: formatTimestampOrNull(retiredAt),
-  };
-}
-
-/** A licence as it is issued, the only view with its key. */
-export function issuedJson({ license, key }: Issued, now: Date) {
-  return {
-    id: license.id,
-    license_key: key ?? null,
-    status: liveStatus(license, now),
-    product_id: license.product.id,
-    plan_id: license.plan.id,
-    activation_limit: license.activationLimit,
-    expires_at: formatTimestampOrNull(license.expiresAt),
   };
 }

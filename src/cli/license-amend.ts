@@ -82,11 +82,12 @@ function addMetadata(license: Command): void {
       'after',
       '\nExamples:\n  licensing license metadata 12 order_item=77 channel=fair\n  licensing license metadata 12 channel=\n  licensing license metadata 12',
     )
-    .action((key: string, changes: MetadataChanges | undefined, _options: object, command: Command) =>
+    // Without any, commander gives an empty array.
+    .action((key: string, changes: MetadataChanges, _options: object, command: Command) =>
       withSession(command, async (session) => {
         const { db, now, output } = session;
         const json =
-          changes === undefined
+          Object.keys(changes).length === 0
             ? licenseJson(await requireLicenseToShow(session, key), now)
             : await change(session, (await requireLicense(db, key)).id, { metadata: changes });
         const fields = Object.entries(json.metadata);

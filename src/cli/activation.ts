@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
-import { addActivation, removeActivation } from '../licensing/core/activations';
+import { requireActivationOf } from '../licensing/core/activations';
 import { OperatorError } from '../licensing/operator-error';
-import { listActivations } from '../licensing/licenses';
+import { findLicense, type License } from '../licensing/licenses';
+import { activationOperations } from '../operations/activations';
 import { identifierText, label } from './arguments';
-import { withSession } from './command';
+import { withSession, type Session } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
-import { activationJson } from '../licensing/views';
+import { operate, operateAll, operateWithStatus } from './operate';
 import { activationTable } from './tables';
 
 export function addActivationCommands(program: Command): void {
@@ -24,13 +25,12 @@ function addList(activation: Command): void {
     .argument('<key>', KEY_ARGUMENT)
     .addHelpText('after', '\nExample:\n  licensing activation list 12')
     .action((key: string, _options: object, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const license = await requireLicenseToShow({ db, output }, key);
-        const activations = await listActivations(db, license.id);
-        output.print(
-          activations.map((one) => activationJson(one, license)),
-          () => activationTable(activations),
-        );
+      withSession(command, async (session) => {
+        const license = await requireLicenseToShow(session, key);
+        const path = { id: license.id };
+        const activations = await operateAll(session, activationOperations.listLicenseActivations, { path });
+        activations.sort((one, other) => one.id - other.id);
+        session.output.print(activations, () => activationTable(activations, license));
       }),
     );
 }
@@ -46,21 +46,27 @@ function addAdd(activation: Command): void {
     .option('--name <label>', 'a label for people', label)
     .addHelpText('after', '\nExample:\n  licensing activation add 12 staging.example.com --name "Staging"')
     .action((key: string, identifier: string, { name }: { name?: string }, command: Command) =>
-      withSession(command, async ({ db, now, actor, output }) => {
-        const license = await requireLicense(db, key);
-        const added = await addActivation(db, license, { identifier, name }, { actor, now });
-        if (added.repeated)
-          throw new OperatorError(`${added.identifier} is activated on licence ${license.id} already.`, {
+      withSession(command, async (session) => {
+        const license = await requireLicense(session.db, key);
+        const { id, activationLimit } = license;
+        const wanted = { path: { id }, body: { identifier, name } };
+        const { status, data: added } = await operateWithStatus(
+          session,
+          activationOperations.addLicenseActivation,
+          wanted,
+        );
+        if (status === 200)
+          throw new OperatorError(`${added.identifier} is activated on licence ${id} already.`, {
             code: 'CONFLICT',
           });
-        const { activationLimit } = license;
-        if (activationLimit !== 0 && added.activationsUsed > activationLimit)
-          output.note(
-            `Licence ${license.id} is over its limit of ${activationLimit} now: it keeps what it has and takes no more by itself.`,
+        const used = await countUsed(session, license);
+        if (activationLimit !== 0 && used > activationLimit)
+          session.output.note(
+            `Licence ${id} is over its limit of ${activationLimit} now: it keeps what it has and takes no more by itself.`,
           );
-        output.print(
-          { id: license.id, identifier: added.identifier, activations_used: added.activationsUsed },
-          `${added.identifier} is activated on licence ${license.id}: ${added.activationsUsed} of ${activationLimit || 'unlimited'} slots used.`,
+        session.output.print(
+          added,
+          `${added.identifier} is activated on licence ${id}: ${used} of ${activationLimit || 'unlimited'} slots used.`,
         );
       }),
     );
@@ -73,14 +79,22 @@ function addRemove(activation: Command): void {
     .argument('<key>', KEY_ARGUMENT)
     .argument('<identifier>', 'as "activation list" shows it, or in any other spelling')
     .addHelpText('after', '\nExample:\n  licensing activation remove 12 old.example.com')
-    .action((key: string, identifier: string, _options: object, command: Command) =>
-      withSession(command, async ({ db, now, actor, output }) => {
-        const license = await requireLicense(db, key);
-        const removed = await removeActivation(db, license, identifier, { actor, now });
-        output.print(
-          { id: license.id, identifier: removed.identifier, activations_used: removed.activationsUsed },
-          `${removed.identifier} is removed from licence ${license.id}: ${removed.activationsUsed} of ${license.activationLimit || 'unlimited'} slots used.`,
+    .action((key: string, text: string, _options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const license = await requireLicense(session.db, key);
+        const { id } = license;
+        const { id: activation_id } = await requireActivationOf(session.db, license, text);
+        const path = { id, activation_id };
+        const removed = await operate(session, activationOperations.removeLicenseActivation, { path });
+        session.output.print(
+          removed,
+          `${removed.identifier} is removed from licence ${id}: ${await countUsed(session, license)} of ${license.activationLimit || 'unlimited'} slots used.`,
         );
       }),
     );
+}
+
+/** How many slots are taken, after a change. */
+async function countUsed({ db }: Session, { id, activationsUsed }: License): Promise<number> {
+  return (await findLicense(db, id))?.activationsUsed ?? activationsUsed;
 }

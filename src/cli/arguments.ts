@@ -31,13 +31,19 @@ export function upTo(most: number): (text: string) => number {
   return (text) => wholeNumber(text, { least: 1, most });
 }
 
-function wholeNumber(text: string, range: { least?: number; most?: number }): number {
+export function wholeNumber(text: string, range: { least?: number; most?: number | undefined }): number {
   return usage(() => requireWholeNumber(/^\d+$/.test(text) ? Number(text) : NaN, range));
 }
 
 /** The end of a period; a date without a time includes that whole day. */
 export function endDate(text: string): Date {
   return usage(() => parseMoment(text, 'last', 'refused'));
+}
+
+/** The same for a field of an operation, which reads it. */
+export function endText(text: string): string {
+  endDate(text);
+  return text;
 }
 
 /** The start of a period; a date without a time means its first second. */
@@ -49,29 +55,17 @@ export function duration(text: string): string {
   return usage(() => requireDuration(text));
 }
 
-/** "lifetime" stays a word here: commander turns a null from a reader into an empty text. */
-export function durationOrLifetime(text: string): string {
-  return text === LIFETIME ? text : duration(text);
+/** What an option says for null, which commander turns into an empty text. */
+export const NOTHING: unique symbol = Symbol('nothing');
+
+/** As a plan has it. */
+export function durationOrLifetime(text: string): string | typeof NOTHING {
+  return text === 'lifetime' ? NOTHING : duration(text);
 }
 
-const NONE = 'none';
-
-/** "none" stays a word too. */
-export function unlessNone<T>(read: (text: string) => T): (text: string) => T | typeof NONE {
-  return (text) => (text === NONE ? text : read(text));
+export function unlessNone<T>(read: (text: string) => T): (text: string) => T | typeof NOTHING {
+  return (text) => (text === 'none' ? NOTHING : read(text));
 }
-
-/** What `unlessNone` read, with null for "none". */
-export function orNull<T>(given: T | typeof NONE | undefined): T | null | undefined {
-  return given === NONE ? null : given;
-}
-
-/** As a plan stores it; null: lifetime. */
-export function planDuration(given: string): string | null {
-  return given === LIFETIME ? null : given;
-}
-
-const LIFETIME = 'lifetime';
 
 export function oneOf<T extends string>(values: readonly T[]): (text: string) => T {
   return (text) => {

@@ -5,9 +5,12 @@ import { printableText } from './printable';
 import { jsonLine, writeStandardOutput } from './standard-output';
 
 export interface Session {
+  command: Command;
   db: Db;
   config: Config;
   now: Date;
+  /** of the login that runs the command */
+  name: string;
   /** recorded in the history as the author of each change */
   actor: string;
   output: Output;
@@ -33,8 +36,11 @@ export async function withSession(
   const config = readConfig();
   const output = createOutput(command);
   for (const warning of config.warnings) output.note(warning);
-  const session = (db: Db) => work({ db, config, now: new Date(), actor: `operator:${loginName()}`, output });
-  await withCurrentDatabase(config, session).finally(() => output.endProgress());
+  const name = loginName();
+  const about = { command, config, name, actor: `operator:${name}`, output };
+  await withCurrentDatabase(config, (db) => work({ ...about, db, now: new Date() })).finally(() =>
+    output.endProgress(),
+  );
 }
 
 export function createOutput(command: Command): Output {

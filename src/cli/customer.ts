@@ -4,11 +4,13 @@ import { quantity } from '../licensing/quantity';
 import { OperatorError } from '../licensing/operator-error';
 import { customerJson, readCustomer, type CustomerData } from '../privacy/customer';
 import { readCustomerAddress } from '../privacy/customer-address';
-import { countMentions, eraseCustomer } from '../privacy/erase-customer';
+import { customerOperations } from '../operations/customers';
+import { countMentions } from '../privacy/erase-customer';
 import { CUSTOMER_FILE, exportCustomer } from '../privacy/export-customer';
 import type { Section } from '../privacy/stored-data';
 import { fileName, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
+import { operate } from './operate';
 import { escapeUnseen } from './printable';
 import { ownFiles, writeOutput } from './output-file';
 import { askYesOrNo, readValue } from './standard-input';
@@ -187,7 +189,8 @@ function addErase(customer: Command): void {
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nExample:\n  licensing customer erase jane@example.com')
     .action((email: string, { yes }: { yes?: boolean }, command: Command) =>
-      withSession(command, async ({ db, now, actor, output }) => {
+      withSession(command, async (session) => {
+        const { db, output } = session;
         const address = await readValue(email, 'E-mail address');
         const found = await readCustomerAddress(db, address);
         const counts = Object.entries(await countMentions(db, found)).filter(([, count]) => count > 0);
@@ -206,11 +209,14 @@ function addErase(customer: Command): void {
             );
           if (!answer) throw new OperatorError('Nothing was erased.');
         }
-        const progress = (done: number, total: number) =>
-          output.progress(`Erasing: ${done} of ${quantity(total, 'licence')}`);
-        const { licenses, rows } = await eraseCustomer(db, address, { actor, now }, progress);
+        const erased = await operate(session, customerOperations.removeCustomer, {
+          path: { customer: found.address },
+          onProgress: (done, total = 0) =>
+            output.progress(`Erasing: ${done} of ${quantity(total, 'licence')}`),
+        });
+        const { licenses, rows } = erased;
         output.print(
-          { licenses, rows },
+          erased,
           `Erased from ${quantity(licenses, 'licence')} and ${quantity(rows, 'other row')}. What backups and earlier exports hold is not erased.`,
         );
       }),

@@ -119,8 +119,15 @@ export function withSchemaHint(error: {
 
 /** The option or argument that fills a JSON field. */
 export function optionOf(field: string): string {
-  return field === 'expires_at' ? 'expires' : field.replaceAll('_', '-');
+  return OPTIONS[field] ?? field.replaceAll('_', '-');
 }
+
+const OPTIONS: Record<string, string> = {
+  expires_at: 'expires',
+  plan_id: 'plan',
+  product_id: 'product',
+  test_plan_id: 'test-plan',
+};
 
 /** For a key that `isSentWhole` refuses. */
 export const REKEY = '"licensing license rekey" makes another.';

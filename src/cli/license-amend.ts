@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
-import { changePlan, revealKey, setCustomer, setLimit, setMetadata } from '../licensing/amend';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import type { MetadataChanges } from '../licensing/metadata';
-import { formatTimestamp } from '../licensing/timestamps';
 import type { Plan } from '../licensing/catalogue';
-import { listEvents, type License } from '../licensing/licenses';
+import { listEvents } from '../licensing/licenses';
+import { licenseKeyOperations } from '../operations/license-keys';
+import { licenseOperations } from '../operations/licenses';
 import { emailAddress, label, metadataChange, nonNegativeInteger, positiveInteger, upTo } from './arguments';
 import { withSession, type Output, type Session } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
+import { operate, type BodyOf, type DataOf } from './operate';
 import { eventJson, licenseJson } from '../licensing/views';
 import { formatFields } from './tables';
 
@@ -30,9 +31,8 @@ function addSetLimit(license: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license set-limit 12 10')
     .action((key: string, limit: number, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        await amend(session, await requireLicense(session.db, key), (id, context) =>
-          setLimit(session.db, id, limit, context),
-        );
+        const { id } = await requireLicense(session.db, key);
+        await amend(session, id, { activation_limit: limit });
       }),
     );
 }
@@ -49,7 +49,7 @@ function addChangePlan(license: Command): void {
         const { db } = session;
         const found = await requireLicense(db, key);
         const plan = await requirePlanNamed(db, written, found.product.id);
-        const license = await amend(session, found, (id, context) => changePlan(db, id, plan.id, context));
+        const license = await amend(session, found.id, { plan_id: plan.id });
         noteOtherDuration(session.output, license, plan);
       }),
     );
@@ -64,9 +64,8 @@ function addSetCustomer(license: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license set-customer 12 jane@example.com')
     .action((key: string, customer: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        await amend(session, await requireLicense(session.db, key), (id, context) =>
-          setCustomer(session.db, id, customer, context),
-        );
+        const { id } = await requireLicense(session.db, key);
+        await amend(session, id, { customer });
       }),
     );
 }
@@ -83,16 +82,17 @@ function addMetadata(license: Command): void {
       'after',
       '\nExamples:\n  licensing license metadata 12 order_item=77 channel=fair\n  licensing license metadata 12 channel=\n  licensing license metadata 12',
     )
-    .action((key: string, changes: MetadataChanges | undefined, _options: object, command: Command) =>
-      withSession(command, async ({ db, now, actor, output }) => {
-        const found =
-          changes === undefined
-            ? await requireLicenseToShow({ db, output }, key)
-            : await setMetadata(db, (await requireLicense(db, key)).id, changes, { actor, now });
-        const json = licenseJson(found, now);
+    // Without any, commander gives an empty array.
+    .action((key: string, changes: MetadataChanges, _options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const { db, now, output } = session;
+        const json =
+          Object.keys(changes).length === 0
+            ? licenseJson(await requireLicenseToShow(session, key), now)
+            : await change(session, (await requireLicense(db, key)).id, { metadata: changes });
         const fields = Object.entries(json.metadata);
         output.print(json, () =>
-          fields.length === 0 ? `Licence ${found.id} has no metadata.` : formatFields(fields),
+          fields.length === 0 ? `Licence ${json.id} has no metadata.` : formatFields(fields),
         );
       }),
     );
@@ -106,11 +106,12 @@ function addReveal(license: Command): void {
     .option('--key-id <id>', 'another of its keys; the main key unless given', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license reveal 12')
     .action((id: number, { keyId }: { keyId?: number }, command: Command) =>
-      withSession(command, async ({ db, config, now, actor, output }) => {
-        const key = await revealKey(db, id, keyId, config.keySecret, { actor, now });
-        output.print({ id, license_key: key }, key);
+      withSession(command, async (session) => {
+        const wanted = { path: { id }, body: { key_id: keyId } };
+        const revealed = await operate(session, licenseKeyOperations.revealLicense, wanted);
+        session.output.print(revealed, revealed.license_key);
         // Only for its note: an order's number may have selected another customer's licence.
-        await requireLicenseToShow({ db, output }, String(id));
+        await requireLicenseToShow(session, String(id));
       }),
     );
 }
@@ -140,33 +141,38 @@ function addHistory(license: Command): void {
     );
 }
 
-async function amend(
-  { now, actor, output }: Session,
-  { id }: License,
-  change: (id: number, context: { actor: string; now: Date }) => Promise<License>,
-): Promise<License> {
-  const license = await change(id, { actor, now });
-  const { activationsUsed, activationLimit } = license;
-  if (activationLimit !== 0 && activationsUsed > activationLimit)
+type License = DataOf<typeof licenseOperations.getLicense>;
+type Changes = Partial<BodyOf<typeof licenseOperations.updateLicense>>;
+
+function change(session: Session, id: number, body: Changes) {
+  return operate(session, licenseOperations.updateLicense, { path: { id }, body });
+}
+
+async function amend(session: Session, id: number, changes: Changes) {
+  const { output } = session;
+  const license = await change(session, id, changes);
+  const { activations_used: used, activation_limit: limit } = license;
+  if (limit !== 0 && used > limit)
     output.note(
-      `Licence ${id} is over its limit: ${activationsUsed} of ${activationLimit} slots are used. It keeps them and takes no more; "licensing activation list ${id}" shows them.`,
+      `Licence ${id} is over its limit: ${used} of ${limit} slots are used. It keeps them and takes no more; "licensing activation list ${id}" shows them.`,
     );
   output.print(
-    licenseJson(license, now),
-    `Licence ${id}: plan ${license.plan.name} (${license.plan.id}), ${activationsUsed} of ${activationLimit || 'unlimited'} slots used, customer ${license.customer ?? '-'}.`,
+    license,
+    `Licence ${id}: plan ${license.plan} (${license.plan_id}), ${used} of ${limit || 'unlimited'} slots used, customer ${license.customer ?? '-'}.`,
   );
   return license;
 }
 
 /** Changing the plan keeps the end that was paid for. The operator decides whether to change it. */
-function noteOtherDuration(output: Output, { id, expiresAt }: License, plan: Plan): void {
-  if ((expiresAt === null) === (plan.duration === null)) return;
-  const [end, option] =
-    expiresAt === null
-      ? ['has no end', '--until DATE']
-      : [`ends on ${formatTimestamp(expiresAt)}`, '--lifetime'];
+function noteOtherDuration(
+  output: Output,
+  { id, expires_at: end }: Pick<License, 'id' | 'expires_at'>,
+  plan: Plan,
+): void {
+  if ((end === null) === (plan.duration === null)) return;
+  const [stands, option] = end === null ? ['has no end', '--until DATE'] : [`ends on ${end}`, '--lifetime'];
   output.note(
-    `note: plan ${plan.id} is for ${plan.duration ?? 'life'}, and licence ${id} still ${end}; "licensing license renew ${id} ${option}" changes that.`,
+    `note: plan ${plan.id} is for ${plan.duration ?? 'life'}, and licence ${id} still ${stands}; "licensing license renew ${id} ${option}" changes that.`,
   );
 }
 

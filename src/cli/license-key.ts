@@ -1,21 +1,22 @@
 import type { Command } from 'commander';
-import {
-  addKey,
-  editKey,
-  endKey,
-  isOpen,
-  keysOf,
-  rekey,
-  type KeyUse,
-  type LicenseKey,
-} from '../licensing/license-keys';
+import { isOpen, keysOf, type KeyUse, type LicenseKey } from '../licensing/license-keys';
 import type { License } from '../licensing/licenses';
 import { liveStatus } from '../licensing/core/states';
 import { formatTimestamp } from '../licensing/timestamps';
-import { addedKeyJson, keyJson } from '../licensing/views';
-import { duration, endDate, label, orNull, positiveInteger, requireChange, unlessNone } from './arguments';
+import { keyJson } from '../licensing/views';
+import { licenseKeyOperations } from '../operations/license-keys';
+import {
+  duration,
+  endText,
+  label,
+  type NOTHING,
+  positiveInteger,
+  requireChange,
+  unlessNone,
+} from './arguments';
 import { withSession, type Output } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
+import { operate, operateAll, type DataOf } from './operate';
 import { formatTable } from './tables';
 
 const KEY_ID_ARGUMENT = 'id of the key: "licensing license key list" shows it';
@@ -37,7 +38,7 @@ export function addKeyCommands(license: Command): void {
 interface AddOptions {
   label?: string;
   limit?: number;
-  ends?: Date;
+  ends?: string;
 }
 
 function addAdd(key: Command): void {
@@ -47,39 +48,42 @@ function addAdd(key: Command): void {
     .argument('<key>', KEY_ARGUMENT)
     .option('--label <text>', 'whom it is for', label)
     .option('--limit <n>', "the most slots that may be taken by it, within the licence's", positiveInteger)
-    .option('--ends <date>', 'its end, before that of the licence; the whole of that day (UTC)', endDate)
+    .option('--ends <date>', 'its end, before that of the licence; the whole of that day (UTC)', endText)
     .addHelpText('after', '\nExample:\n  licensing license key add 12 --label "Bakery Smith" --limit 1')
     .action((given: string, { label, limit, ends }: AddOptions, command: Command) =>
-      withSession(command, async ({ db, config, now, actor, output }) => {
-        const license = await requireLicense(db, given);
+      withSession(command, async (session) => {
+        const { output } = session;
+        const license = await requireLicense(session.db, given);
         const { id } = license;
-        const terms = { label, activationLimit: limit, endsAt: ends };
-        const added = await addKey(db, id, terms, config.keySecret, { actor, now });
-        output.print(addedKeyJson(added), added.key);
+        const wanted = { path: { id }, body: { label, activation_limit: limit, ends_at: ends } };
+        const added = await operate(session, licenseKeyOperations.addLicenseKey, wanted);
+        output.print(added, added.license_key);
         output.note(
-          `It is key ${added.stored.id} of licence ${id}, and ends with "licensing license key end ${id} ${added.stored.id}".`,
+          `It is key ${added.id} of licence ${id}, and ends with "licensing license key end ${id} ${added.id}".`,
         );
-        noteWiderTerms(output, license, added.stored, now);
+        noteWiderTerms(output, license, added, session.now);
       }),
     );
 }
 
+type Key = DataOf<typeof licenseKeyOperations.updateLicenseKey>;
+
 /** The licence's own state, limit and end hold all the same. */
-function noteWiderTerms(output: Output, license: License, key: LicenseKey, now: Date): void {
+function noteWiderTerms(output: Output, license: License, key: Key, now: Date): void {
   const { id, activationLimit, expiresAt } = license;
   const status = liveStatus(license, now);
   if (status !== 'active')
     output.note(`note: licence ${id} is ${status}, and so this key opens nothing now.`);
-  if (activationLimit !== 0 && (key.activationLimit ?? 0) > activationLimit)
+  if (activationLimit !== 0 && (key.activation_limit ?? 0) > activationLimit)
     output.note(`note: licence ${id} has ${activationLimit} slots in all, fewer than this key's limit.`);
-  if (expiresAt !== null && key.endsAt !== null && key.endsAt > expiresAt)
+  if (expiresAt !== null && key.ends_at !== null && new Date(key.ends_at) > expiresAt)
     output.note(`note: licence ${id} ends before this key, on ${formatTimestamp(expiresAt)}.`);
 }
 
 interface EditOptions {
-  label?: string;
-  limit?: number | 'none';
-  ends?: Date | 'none';
+  label?: string | typeof NOTHING;
+  limit?: number | typeof NOTHING;
+  ends?: string | typeof NOTHING;
 }
 
 function addEdit(key: Command): void {
@@ -97,22 +101,20 @@ function addEdit(key: Command): void {
     .option(
       '--ends <date>',
       'its end, the whole of that day (UTC); none: with the licence',
-      unlessNone(endDate),
+      unlessNone(endText),
     )
     .addHelpText('after', '\nExample:\n  licensing license key edit 12 34 --limit 3')
-    .action((given: string, keyId: number, options: EditOptions, command: Command) =>
-      withSession(command, async ({ db, now, actor, output }) => {
-        requireChange(command, options.label, options.limit, options.ends);
-        const license = await requireLicense(db, given);
+    .action((given: string, keyId: number, { label: text, limit, ends }: EditOptions, command: Command) =>
+      withSession(command, async (session) => {
+        requireChange(command, text, limit, ends);
+        const license = await requireLicense(session.db, given);
         const { id } = license;
-        const terms = {
-          label: orNull(options.label),
-          activationLimit: orNull(options.limit),
-          endsAt: orNull(options.ends),
-        };
-        const changed = await editKey(db, id, keyId, terms, { actor, now });
-        output.print(keyJson(changed), `Key ${keyId} of licence ${id} is changed.`);
-        noteWiderTerms(output, license, changed, now);
+        const changed = await operate(session, licenseKeyOperations.updateLicenseKey, {
+          path: { id, key_id: keyId },
+          body: { label: text, activation_limit: limit, ends_at: ends },
+        });
+        session.output.print(changed, `Key ${keyId} of licence ${id} is changed.`);
+        noteWiderTerms(session.output, license, changed, session.now);
       }),
     );
 }
@@ -167,14 +169,16 @@ function addEnd(key: Command): void {
     .option('--free', 'also removes what was activated by it, and the staging sites which those carry')
     .addHelpText('after', '\nExample:\n  licensing license key end 12 34 --free')
     .action((given: string, keyId: number, { free = false }: { free?: boolean }, command: Command) =>
-      withSession(command, async ({ db, now, actor, output }) => {
-        const { id } = await requireLicense(db, given);
-        const { key: ended, freed } = await endKey(db, id, keyId, { free }, { actor, now });
-        output.print(
-          { ...keyJson(ended), freed },
-          [`Key ${keyId} of licence ${id} has ended.`, ...freed.map((one) => `${one} is removed.`)].join(
-            '\n',
-          ),
+      withSession(command, async (session) => {
+        const { id } = await requireLicense(session.db, given);
+        const wanted = { path: { id, key_id: keyId }, query: { free: free ? ('1' as const) : undefined } };
+        const ended = await operate(session, licenseKeyOperations.removeLicenseKey, wanted);
+        session.output.print(
+          ended,
+          [
+            `Key ${keyId} of licence ${id} has ended.`,
+            ...ended.freed.map((one) => `${one} is removed.`),
+          ].join('\n'),
         );
       }),
     );
@@ -200,12 +204,18 @@ function addRekey(license: Command): void {
     )
     .addHelpText('after', '\nExample:\n  licensing license rekey 12 --overlap 14d')
     .action((given: string, options: RekeyOptions, command: Command) =>
-      withSession(command, async ({ db, config, now, actor, output }) => {
-        const { id } = await requireLicense(db, given);
-        const added = await rekey(db, id, options, config.keySecret, { actor, now });
-        output.print({ ...addedKeyJson(added), id, key_id: added.stored.id }, added.key);
-        if (options.overlap !== undefined)
-          output.note(`The old key works until ${formatTimestamp(added.oldEndsAt)}.`);
+      withSession(command, async (session) => {
+        const { output } = session;
+        const { id, mainKeyId } = await requireLicense(session.db, given);
+        const { keyId = mainKeyId, overlap } = options;
+        const path = { id };
+        const body = { key_id: options.keyId, overlap };
+        const added = await operate(session, licenseKeyOperations.rekeyLicense, { path, body });
+        output.print(added, added.license_key);
+        if (overlap === undefined) return;
+        const keys = await operateAll(session, licenseKeyOperations.listLicenseKeys, { path });
+        const old = keys.find((key) => key.id === keyId);
+        output.note(`The old key works until ${old?.ends_at ?? '-'}.`);
       }),
     );
 }

@@ -1,18 +1,20 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { includedIn, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
-import { issueLicenses, MAX_ISSUED, type IssueResult, type IssueRequest } from '../licensing/issue';
+import { MAX_ISSUED } from '../licensing/issue';
 import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/core/keys';
-import { issueAndSend, mailingOf } from '../mail/queue';
-import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
-import { hasMetadata, readMetadata, type MetadataChanges } from '../licensing/metadata';
-import { liveStatus, STORED_STATUSES, type LiveStatus } from '../licensing/core/states';
+import { hasMetadata, type MetadataChanges } from '../licensing/metadata';
+import { STORED_STATUSES } from '../licensing/core/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { findNamesake, readLicense, searchLicenses, type License } from '../licensing/licenses';
+import { activationJson, keyJson, licenseJson } from '../licensing/views';
+import { licenseKeyOperations } from '../operations/license-keys';
+import { licenseOperations } from '../operations/licenses';
 import {
   duration,
   emailAddress,
   endDate,
+  endText,
   label,
   metadataChange,
   nonNegativeInteger,
@@ -21,13 +23,13 @@ import {
   upTo,
   usageError,
 } from './arguments';
-import { withSession, type Output } from './command';
+import { withSession, type Output, type Session } from './command';
 import { describeError } from './describe-error';
 import { REKEY } from './hints';
 import { addAmendments } from './license-amend';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
+import { fieldsOf, operate, operateWithStatus, type DataOf } from './operate';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
-import { activationJson, issuedJson, keyJson, licenseJson } from '../licensing/views';
 import { addKeyCommands, keyTable } from './license-key';
 import { activationTable, formatFields, licenseTable } from './tables';
 
@@ -47,16 +49,17 @@ export function addLicenseCommands(program: Command): void {
 
 interface IssueOptions {
   plan: string;
-  customer?: string;
   reference?: string;
-  expires?: Date;
+  expires?: string;
   lifetime?: boolean;
   activationLimit?: number;
   metadata?: MetadataChanges;
   key?: string;
-  count?: number;
   send?: boolean;
 }
+
+const { issueLicense, renewLicense } = licenseOperations;
+type IssuedLicense = Extract<DataOf<typeof issueLicense>, unknown[]>[number];
 
 function addIssue(license: Command): void {
   license
@@ -69,7 +72,7 @@ function addIssue(license: Command): void {
     .option('--reference <order>', "the shop's order; the same one again gives the same licence", label)
     .addOption(
       new Option('--expires <date>', "end, instead of the plan's duration; the whole of that day (UTC)")
-        .argParser(unlessNever(endDate))
+        .argParser(unlessNever(endText))
         .conflicts('lifetime'),
     )
     .option('--lifetime', "no end, whatever the plan's duration is")
@@ -91,59 +94,52 @@ function addIssue(license: Command): void {
       '\nExample:\n  licensing license issue --plan 7 --customer jane@example.com --reference order-1001',
     )
     .action((options: IssueOptions, command: Command) =>
-      withSession(command, async ({ db, config, now, actor, output }) => {
-        const { plan, customer, reference, expires, lifetime, activationLimit, metadata, count, send } =
-          options;
-        if (count !== undefined && count > 1 && (reference !== undefined || options.key !== undefined))
-          usageError(
-            command,
-            '--count cannot go with --reference or --key, which name one licence.',
-            'count',
-          );
-        if (send && count !== undefined)
-          usageError(command, '--send mails one key, and cannot go with --count.', 'send');
+      withSession(command, async (session) => {
+        const { db, output } = session;
+        const { plan, reference, send } = options;
         // Look everything up before issuing: an error after that would lose the new key.
-        const { id: planId } = await requirePlanNamed(db, plan);
+        const { id } = await requirePlanNamed(db, plan);
         const namesake = await findNamesake(db, reference);
-        const request: IssueRequest = {
-          planId,
-          customer,
-          reference,
-          expiresAt: lifetime ? null : expires,
-          activationLimit,
-          metadata,
+        const body = {
+          ...fieldsOf(issueLicense, options),
+          plan_id: id,
           key: options.key === undefined ? undefined : await readValue(options.key, 'Licence key'),
-          count: count ?? 1,
         };
-        const { keySecret: secret } = config;
-        const issued = send
-          ? await issueAndSend(db, request, { actor, secret, mailing: mailingOf(config), now })
-          : await issueLicenses(db, request, actor, secret, now);
-        const rows = issued.map((one) => issuedJson(one, now));
-        noteUnusable(output, rows[0]);
+        const { status, data } = await operateWithStatus(session, issueLicense, { body });
+        const isNew = status === 201;
+        const issued = [data].flat();
+        const [first] = issued;
+        noteUnusable(output, first);
         noteNobodys(output, issued);
-        if (send) noteSent(output, issued);
-        if (issued.some(({ key }) => key !== undefined && !isSentWhole(key)))
+        if (send) noteSent(output, first, isNew);
+        if (issued.some(({ license_key: key }) => key !== null && !isSentWhole(key)))
           output.note(`note: ${NOT_SENT_WHOLE} ${REKEY}`);
-        noteOtherTerms(output, options, issued[0]?.license);
-        if (namesake !== undefined && rows[0] && namesake !== rows[0].id)
+        noteOtherTerms(output, options, first);
+        if (namesake !== undefined && first && namesake !== first.id)
           output.note(
-            `note: licence ${namesake} is another. Say reference:${reference} or id:${rows[0].id} for this one, and id:${namesake} for that one.`,
+            `note: licence ${namesake} is another. Say reference:${reference} or id:${first.id} for this one, and id:${namesake} for that one.`,
           );
-        for (const { withheld } of issued)
-          if (withheld !== undefined)
-            output.note(
-              `note: this licence was issued before, and its key cannot be shown. ${describeError(withheld)}`,
-            );
-        output.print(count === undefined ? rows[0] : rows, () =>
-          issued.map(({ key, license: one }) => `${key ?? '(key not known)'}  licence ${one.id}`).join('\n'),
+        if (first?.license_key === null)
+          output.note(
+            `note: this licence was issued before, and its key cannot be shown. ${await whyWithheld(session, first.id)}`,
+          );
+        output.print(data, () =>
+          issued
+            .map(({ id: one, license_key: key }) => `${key ?? '(key not known)'}  licence ${one}`)
+            .join('\n'),
         );
       }),
     );
 }
 
-function noteSent(output: Output, issued: IssueResult[]): void {
-  for (const { license, isNew } of issued)
+/** What a reveal of a key that was not answered is refused with. */
+async function whyWithheld(session: Session, id: number): Promise<string> {
+  const revealed = operate(session, licenseKeyOperations.revealLicense, { path: { id } });
+  return revealed.then(() => '', describeError);
+}
+
+function noteSent(output: Output, license: IssuedLicense | undefined, isNew: boolean): void {
+  if (license !== undefined)
     output.note(
       isNew
         ? `The key is mailed to ${license.customer ?? '-'} as soon as the service runs.`
@@ -152,8 +148,8 @@ function noteSent(output: Output, issued: IssueResult[]): void {
 }
 
 /** Without a customer or an order, support cannot find a licence by its buyer. */
-function noteNobodys(output: Output, issued: { license: License }[]): void {
-  const ids = issued.flatMap(({ license: { id, customer, reference } }) =>
+function noteNobodys(output: Output, issued: IssuedLicense[]): void {
+  const ids = issued.flatMap(({ id, customer, reference }) =>
     customer === null && reference === null ? [id] : [],
   );
   const [first] = ids;
@@ -166,7 +162,7 @@ function noteNobodys(output: Output, issued: { license: License }[]): void {
 }
 
 /** A new licence may have expired already; one found again by its reference may be in any state. */
-function noteUnusable(output: Output, issued: { id: number; status: LiveStatus } | undefined): void {
+function noteUnusable(output: Output, issued: IssuedLicense | undefined): void {
   if (issued === undefined || issued.status === 'active') return;
   const { id, status } = issued;
   output.note(
@@ -177,18 +173,18 @@ function noteUnusable(output: Output, issued: { id: number; status: LiveStatus }
 }
 
 /** Issuing for the same order again changes nothing, even if other terms are asked for. */
-function noteOtherTerms(output: Output, options: IssueOptions, issued: License | undefined): void {
+function noteOtherTerms(output: Output, options: IssueOptions, issued: IssuedLicense | undefined): void {
   if (issued === undefined) return;
-  const { id, activationLimit, expiresAt } = issued;
-  const end = options.lifetime ? null : options.expires;
+  const { id, activation_limit: limit, expires_at: expires, metadata } = issued;
+  const end = options.lifetime ? null : options.expires && formatTimestamp(endDate(options.expires));
   const differs = [
-    ...(end === undefined || formatTimestampOrNull(end) === formatTimestampOrNull(expiresAt)
+    ...(end === undefined || end === expires
       ? []
-      : [`its end (${formatTimestampOrNull(expiresAt) ?? 'none'}), which "licensing license renew" changes`]),
-    ...(options.activationLimit === undefined || options.activationLimit === activationLimit
+      : [`its end (${expires ?? 'none'}), which "licensing license renew" changes`]),
+    ...(options.activationLimit === undefined || options.activationLimit === limit
       ? []
-      : [`its slots (${activationLimit || 'unlimited'}), which "licensing license set-limit" changes`]),
-    ...(hasMetadata(readMetadata(issued.metadata), options.metadata ?? {})
+      : [`its slots (${limit || 'unlimited'}), which "licensing license set-limit" changes`]),
+    ...(hasMetadata(metadata, options.metadata ?? {})
       ? []
       : ['its metadata, which "licensing license metadata" changes']),
   ];
@@ -217,7 +213,7 @@ function addShow(license: Command): void {
             formatLicense(found, included, now),
             ...(keys.length > 1 ? ['', keyTable(keys, now)] : []),
             '',
-            activationTable(activations),
+            activationTable(json.activations, found),
           ].join('\n'),
         );
       }),
@@ -306,16 +302,17 @@ function addTransition(
     .option('--reason <text>', "kept in the licence's history", label)
     .addHelpText('after', `\nExample:\n  licensing license ${verb} 12 --reason "ticket 77"`)
     .action((key: string, { reason }: { reason?: string }, command: Command) =>
-      withSession(command, async ({ db, now, actor, output }) => {
-        const { id } = await requireLicense(db, key);
-        const changed = await changeState(db, id, verb, { actor, now, reason });
-        output.print(licenseJson(changed, now), `Licence ${id} is ${liveStatus(changed, now)} now.`);
+      withSession(command, async (session) => {
+        const { id } = await requireLicense(session.db, key);
+        const wanted = { path: { id }, body: { reason } };
+        const changed = await operate(session, licenseOperations[`${verb}License`], wanted);
+        session.output.print(changed, `Licence ${id} is ${changed.status} now.`);
       }),
     );
 }
 
 interface RenewOptions {
-  until?: Date;
+  until?: string;
   for?: string;
   lifetime?: boolean;
   reason?: string;
@@ -330,7 +327,7 @@ function addRenew(license: Command): void {
     .argument('<key>', KEY_ARGUMENT)
     .addOption(
       new Option('--until <date>', 'the new end, also an earlier one; the whole of that day (UTC)')
-        .argParser(unlessNever(endDate))
+        .argParser(unlessNever(endText))
         .conflicts(['for', 'lifetime']),
     )
     .addOption(
@@ -342,38 +339,35 @@ function addRenew(license: Command): void {
     .option('--reason <text>', "kept in the licence's history", label)
     .addHelpText('after', '\nExample:\n  licensing license renew 12 --for 1y')
     .action((key: string, options: RenewOptions, command: Command) =>
-      withSession(command, async ({ db, now, actor, output }) => {
-        const renewal = readRenewal(command, options);
-        const { id, expiresAt: before } = await requireLicense(db, key);
-        const changed = await renew(db, id, renewal, {
-          actor,
-          now,
-          reason: options.reason,
-        });
-        output.print(
-          licenseJson(changed, now),
-          `Licence ${id} is active ${changed.expiresAt ? `until ${formatTimestamp(changed.expiresAt)}` : 'for ever'}.`,
+      withSession(command, async (session) => {
+        const { until, for: length, lifetime } = options;
+        if (until === undefined && length === undefined && !lifetime)
+          usageError(command, 'One of --until, --for and --lifetime is needed.');
+        const { id, expiresAt: before } = await requireLicense(session.db, key);
+        const body = fieldsOf(renewLicense, options);
+        const changed = await operate(session, renewLicense, { path: { id }, body });
+        const { expires_at: end } = changed;
+        session.output.print(
+          changed,
+          `Licence ${id} is active ${end === null ? 'for ever' : `until ${end}`}.`,
         );
-        noteShortened(output, changed, before);
+        noteShortened(session.output, changed, formatTimestampOrNull(before));
       }),
     );
 }
 
 /** Warns about a shorter term, because an operator who renews may have typed the wrong date. */
-function noteShortened(output: Output, { id, expiresAt }: License, before: Date | null): void {
-  if (expiresAt === null || (before !== null && before <= expiresAt)) return;
+function noteShortened(
+  output: Output,
+  { id, expires_at: end }: DataOf<typeof renewLicense>,
+  before: string | null,
+): void {
+  if (end === null || (before !== null && before <= end)) return;
   const [was, option] =
     before === null
       ? ['it had no end before', '--lifetime']
-      : ['it was to end later before', `--until ${formatTimestamp(before)}`];
+      : ['it was to end later before', `--until ${before}`];
   output.note(`note: ${was}; "licensing license renew ${id} ${option}" sets that again.`);
-}
-
-function readRenewal(command: Command, { until, for: length, lifetime }: RenewOptions): Renewal {
-  if (lifetime) return { until: null };
-  if (until !== undefined) return { until };
-  if (length !== undefined) return { for: length };
-  return usageError(command, 'One of --until, --for and --lifetime is needed.');
 }
 
 /** Makes a reader of end dates refuse "never" and "lifetime", because --lifetime says that. */

@@ -6,13 +6,15 @@ import { composerOf, composeTest } from '../mail/compose';
 import { toMailFailure } from '../mail/failures';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored, mailRemedy } from '../texts/operators/failures';
-import { listAllMails, mailingOf, mailJson, sendKey } from '../mail/queue';
+import { listAllMails, mailJson } from '../mail/queue';
 import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';
+import { mailOperations } from '../operations/mails';
 import { serviceGainsNoRights } from '../process/units';
 import { emailAddress, positiveInteger } from './arguments';
 import { createOutput, withSession } from './command';
 import { KEY_ARGUMENT, requireLicense } from './license-argument';
+import { operate } from './operate';
 import { printable } from './printable';
 import { formatTable } from './tables';
 
@@ -72,13 +74,11 @@ function addSend(mail: Command): void {
     .argument('<key>', KEY_ARGUMENT)
     .addHelpText('after', '\nExample:\n  licensing mail send 12')
     .action((key: string, _options: object, command: Command) =>
-      withSession(command, async ({ db, config, now, output }) => {
-        const license = await requireLicense(db, key);
-        const mailing = mailingOf(config);
-        const queued = await sendKey(db, license, { mailing, secret: config.keySecret, now });
-        output.print(
-          mailJson(queued),
-          `The key of licence ${license.id} is mailed to ${license.customer ?? '-'} as soon as the service runs.`,
+      withSession(command, async (session) => {
+        const { id, customer } = await requireLicense(session.db, key);
+        session.output.print(
+          await operate(session, mailOperations.sendLicenseMail, { path: { id } }),
+          `The key of licence ${id} is mailed to ${customer ?? '-'} as soon as the service runs.`,
         );
       }),
     );

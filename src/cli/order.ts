@@ -1,14 +1,16 @@
 import type { Command } from 'commander';
-import { formatTimestamp } from '../licensing/timestamps';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored, describeWait } from '../texts/operators/failures';
-import { mailingOf } from '../mail/queue';
-import { orderMailJson, readOrderMail, sendOrderKeys, type NoMailReason } from '../orders/key-mails';
-import { noOrder } from '../orders/record';
-import { listOrderPage, orderJson, readOrder, shownOrderJson, type OrderView } from '../orders/views';
+import { orderOperations } from '../operations/orders';
+import type { NoMailReason } from '../orders/key-mails';
+import { readOrder } from '../orders/views';
 import { label, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
+import { operate, operatePage, type DataOf } from './operate';
 import { formatFields, formatTable } from './tables';
+
+type Order = DataOf<typeof orderOperations.listOrders>[number];
+type Details = DataOf<typeof orderOperations.getOrder>;
 
 export function addOrderCommands(program: Command): void {
   const order = program
@@ -34,21 +36,20 @@ function addMail(order: Command): void {
     .argument('<id>', 'the id of the order', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing order mail 12')
     .action((id: number, _options: object, command: Command) =>
-      withSession(command, async ({ db, config, now, output }) => {
-        const found = await readOrder(db, id);
-        if (found === undefined) throw noOrder();
-        const context = { mailing: mailingOf(config), secret: config.keySecret, now };
-        const queued = await sendOrderKeys(db, found.order, context);
-        output.print(
-          orderMailJson(queued),
-          `The keys of order ${found.order.number} are mailed to ${queued.to ?? '-'} as soon as the service runs.`,
+      withSession(command, async (session) => {
+        const path = { id };
+        const { order: number } = await operate(session, orderOperations.getOrder, { path });
+        const queued = await operate(session, orderOperations.addOrderMail, { path });
+        session.output.print(
+          queued,
+          `The keys of order ${number} are mailed to ${queued.to ?? '-'} as soon as the service runs.`,
         );
       }),
     );
 }
 
 /** In words, for a line. */
-function describeMail({ state, to, at, reason }: ReturnType<typeof orderMailJson>): string {
+function describeMail({ state, to, at, reason }: Details['mail']): string {
   if (state === 'none') {
     const why = reason as NoMailReason;
     return `no: ${failures.keysNotMailed[why]}${HINTS[why] ?? ''}`;
@@ -76,22 +77,23 @@ function addList(order: Command): void {
       '\nExamples:\n  licensing order list --waiting\n  licensing order list --order 1001',
     )
     .action(({ shop, order: number, waiting, limit, after }: ListOptions, command: Command) =>
-      withSession(command, async ({ db, now, output }) => {
-        const filter = { shop, number, state: waiting ? 'waiting' : undefined };
-        const { items, next } = await listOrderPage(db, filter, { limit, after });
-        output.printList(
-          items.map((one) => orderJson(one, now)),
+      withSession(command, async (session) => {
+        const query = {
+          shop,
+          order: number,
+          state: waiting ? ('waiting' as const) : undefined,
+          limit,
+          after,
+        };
+        const { items, next } = await operatePage(session, orderOperations.listOrders, { query });
+        session.output.printList(
+          items,
           () =>
             formatTable(
               ['ID', 'SHOP', 'ORDER', 'STATE', 'CUSTOMER', 'LICENCES', 'WAITS FOR'],
               items.map((one) => [
-                one.order.id,
-                one.order.shop,
-                one.order.number,
-                one.order.isTest ? `${one.order.state}, test` : one.order.state,
-                one.order.customer,
-                licensesOf(one),
-                waitsOf(one),
+                ...[one.id, one.shop, one.order, stateOf(one), one.customer],
+                ...[licensesOf(one), waitsOf(one)],
               ]),
               'No orders.',
             ),
@@ -101,23 +103,25 @@ function addList(order: Command): void {
     );
 }
 
-function licensesOf({ lines }: OrderView): string | null {
-  const ids = lines.flatMap(({ licenses }) => licenses.map(({ id }) => id));
-  return ids.length === 0 ? null : ids.join(', ');
+function stateOf({ state, test }: Pick<Order, 'state' | 'test'>): string {
+  return test ? `${state}, test` : state;
 }
 
-function waitsOf({ lines }: OrderView): string | null {
-  const waits = lines.flatMap(({ line: { waitsFor, sku } }) =>
-    waitsFor === null
+function licensesOf({ lines }: Order): string | null {
+  return lines.flatMap(({ licenses }) => licenses.map(({ id }) => id)).join(', ') || null;
+}
+
+function waitsOf({ lines }: Order): string | null {
+  const waits = lines.flatMap(({ waits_for: what, sku }) =>
+    what === null
       ? []
-      : [waitsFor === 'not_mapped' ? `${sku ?? ''} is not mapped` : describeWait(failures, waitsFor)],
+      : [what === 'not_mapped' ? `${sku ?? ''} is not mapped` : describeWait(failures, what)],
   );
-  return waits.length === 0 ? null : [...new Set(waits)].join(', ');
+  return [...new Set(waits)].join(', ') || null;
 }
 
-function paidOf(line: { paid_until: string | null; renews_itself: boolean } | undefined): string | null {
-  if (line === undefined || line.paid_until === null) return null;
-  return line.renews_itself ? `${line.paid_until}, renews itself` : line.paid_until;
+function paidOf({ paid_until: until, renews_itself: renews }: Details['lines'][number]): string | null {
+  return until !== null && renews ? `${until}, renews itself` : until;
 }
 
 function addShow(order: Command): void {
@@ -127,40 +131,37 @@ function addShow(order: Command): void {
     .argument('<id>', 'its id here: "licensing order list --order NUMBER" shows it', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing order show 12')
     .action((id: number, _options: object, command: Command) =>
-      withSession(command, async ({ db, now, config, output }) => {
-        const found = await readOrder(db, id);
-        if (found === undefined) throw noOrder();
-        const { order: stored, lines } = found;
-        const mail = await readOrderMail(db, stored, mailingOf(config) !== undefined);
-        const json = await shownOrderJson(db, found, mail, now);
-        output.print(json, () =>
+      withSession(command, async (session) => {
+        const shown = await operate(session, orderOperations.getOrder, { path: { id } });
+        const owner = (await readOrder(session.db, id))?.order.owner ?? null;
+        session.output.print(shown, () =>
           [
             formatFields([
-              ['id', stored.id],
-              ['shop', stored.shop],
-              ['order', stored.number],
-              ['state', stored.isTest ? `${stored.state}, test` : stored.state],
-              ['customer', stored.customer],
-              ['posted by', stored.owner],
-              ['keys mailed', describeMail(json.mail)],
+              ['id', shown.id],
+              ['shop', shown.shop],
+              ['order', shown.order],
+              ['state', stateOf(shown)],
+              ['customer', shown.customer],
+              ['posted by', owner],
+              ['keys mailed', describeMail(shown.mail)],
             ]),
             '',
             formatTable(
               ['LINE', 'ARTICLE', 'QUANTITY', 'LICENCES', 'PAID UNTIL', 'WAITS FOR'],
-              lines.map(({ line, licenses }, i) => [
+              shown.lines.map((line) => [
                 line.line,
-                line.sku ?? (line.planId === null ? null : `plan ${line.planId}`),
+                line.sku ?? (line.plan_id === null ? null : `plan ${line.plan_id}`),
                 line.quantity,
-                licenses.map((license) => license.id).join(', ') || null,
-                paidOf(json.lines[i]),
-                line.waitsFor,
+                line.licenses.map((license) => license.id).join(', ') || null,
+                paidOf(line),
+                line.waits_for,
               ]),
               'It has no lines yet: no payment of it is known here.',
             ),
             '',
             formatTable(
               ['AT', 'EVENT', 'DID'],
-              json.events.map(({ at, event, partial, outcomes }) => [
+              shown.events.map(({ at, event, partial, outcomes }) => [
                 at,
                 partial ? `${event}, a part` : event,
                 outcomes
@@ -171,7 +172,7 @@ function addShow(order: Command): void {
               ]),
             ),
             '',
-            `Posted first on ${formatTimestamp(stored.createdAt)}.`,
+            `Posted first on ${shown.created_at}.`,
           ].join('\n'),
         );
       }),

@@ -1,42 +1,26 @@
 import { Option, type Command } from 'commander';
 import { quantity } from '../licensing/quantity';
-import {
-  addPlan,
-  editPlanAndLicenses,
-  PLAN_DEFAULTS,
-  plansOf,
-  removePlan,
-  type Limits,
-  type NewPlan,
-  type AfterExpiry,
-  type Plan,
-  type PlanOptions,
-} from '../licensing/catalogue';
+import { PLAN_DEFAULTS, type AfterExpiry, type PlanOptions } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
 import { OperatorError } from '../licensing/operator-error';
+import { licenseOperations } from '../operations/licenses';
+import { planOperations } from '../operations/plans';
 import {
   durationOrLifetime,
   label,
   nonNegativeInteger,
+  NOTHING,
   oneOf,
-  planDuration,
   positiveInteger,
   requireChange,
 } from './arguments';
 import { withSession } from './command';
+import { fieldsOf, operate, operateAll, valueOf, type DataOf } from './operate';
 import { askYesOrNo } from './standard-input';
-import { planJson } from '../licensing/views';
 import { formatTable } from './tables';
 
-interface AddOptions extends Omit<NewPlan, 'productId' | 'duration'> {
-  product: number;
-  duration: string;
-}
-
-interface EditOptions extends Partial<Omit<NewPlan, 'productId' | 'duration'>> {
-  duration?: string;
-  licenses?: 'follow' | 'keep';
-}
+const { addPlan, updatePlan } = planOperations;
+type Plan = DataOf<typeof planOperations.getPlan>;
 
 const AFTER_EXPIRY_HELP =
   'what an expired licence may still download: nothing, or last-release (the versions published by its end)';
@@ -82,21 +66,24 @@ function addAdd(plan: Command): void {
       .requiredOption(
         '--activation-type <type>',
         `what a slot is taken by: ${ACTIVATION_TYPES.join(', ')}`,
-        oneOf(ACTIVATION_TYPES),
+        valueOf(addPlan, 'activation_type'),
       )
       .requiredOption('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
-      .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime, 'lifetime'),
+      .addOption(
+        new Option('--duration <duration>', '1y, 6m, 30d or lifetime')
+          .argParser(durationOrLifetime)
+          .default(NOTHING, '"lifetime"'),
+      ),
     PLAN_DEFAULTS,
   )
     .addHelpText(
       'after',
       '\nExample:\n  licensing plan add --product 42 --name Developer --activation-type domain --activation-limit 5 --duration 1y',
     )
-    .action(({ product, duration, ...options }: AddOptions, command: Command) =>
-      withSession(command, async ({ db, now, output }) => {
-        const plan = { productId: product, duration: planDuration(duration), ...options };
-        const added = await addPlan(db, plan, now);
-        output.print(planJson(added), `Plan ${added.id} is added: ${added.name}.`);
+    .action((options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const added = await operate(session, addPlan, { body: fieldsOf(addPlan, options) });
+        session.output.print(added, `Plan ${added.id} is added: ${added.name}.`);
       }),
     );
 }
@@ -113,7 +100,7 @@ function addEdit(plan: Command): void {
       .option(
         '--activation-type <type>',
         'only while its licences have no activations',
-        oneOf(ACTIVATION_TYPES),
+        valueOf(updatePlan, 'activation_type'),
       )
       .option('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
       .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime),
@@ -125,40 +112,49 @@ function addEdit(plan: Command): void {
       ]),
     )
     .addHelpText('after', '\nExample:\n  licensing plan edit 7 --activation-limit 10 --licenses follow')
-    .action((id: number, { licenses, duration, ...others }: EditOptions, command: Command) =>
-      withSession(command, async ({ db, now, actor, output }) => {
-        requireChange(command, duration, ...Object.values(others));
-        const changes = {
-          ...others,
-          ...(duration === undefined ? {} : { duration: planDuration(duration) }),
-        };
-        const decide = async (limits: Limits) => licenses ?? (await askWhetherToFollow(limits));
+    .action((id: number, options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const { output } = session;
+        const { licenses, ...changes } = fieldsOf(updatePlan, options);
+        requireChange(command, ...Object.values(changes));
+        const path = { id };
+        const before = await operate(session, planOperations.getPlan, { path });
+        const to = changes.activation_limit ?? before.activation_limit;
         let followed = 0;
         const onProgress = (changed: number) => {
           followed = changed;
           output.progress(quantity(changed, 'licence'));
         };
-        const edited = await editPlanAndLicenses(db, id, changes, decide, { actor, now }, onProgress).catch(
-          (error: unknown) => {
+        const edit = (decision: typeof licenses) =>
+          operate(session, updatePlan, { path, body: { ...changes, licenses: decision }, onProgress });
+        const edited = await edit(licenses)
+          .catch(async (error: unknown) => {
+            if (!(error instanceof OperatorError && error.facts?.reason === 'undecided')) throw error;
+            const decision = await askWhetherToFollow(before.activation_limit, to);
+            if (decision === undefined) throw error;
+            return edit(decision);
+          })
+          .catch((error: unknown) => {
             if (followed > 0 && !(error instanceof OperatorError))
               output.note(
-                `${quantity(followed, 'licence has', 'licences have')} ${(others.activationLimit ?? 0) || 'unlimited'} slots now, the others not yet: the same command again goes on with them.`,
+                `${quantity(followed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now, the others not yet: the same command again goes on with them.`,
               );
             throw error;
-          },
-        );
-        const { before, plan, changed, skipped, inUse } = edited;
+          });
+        const { licenses_changed: changed, licenses_skipped: skipped, activation_type: type } = edited;
         if (skipped > 0)
           output.note(
             `${quantity(skipped, 'licence was', 'licences were')} given another limit or plan by somebody else meanwhile, and keep it.`,
           );
-        if (inUse && plan.activationType !== before.activationType)
-          output.note(
-            `note: the licences that are on plan ${id} already count by ${plan.activationType} too now.`,
-          );
+        const query = { plan_id: id };
+        if (
+          type !== before.activation_type &&
+          (await operateAll(session, licenseOperations.listLicenses, { query }, 1)).length > 0
+        )
+          output.note(`note: the licences that are on plan ${id} already count by ${type} too now.`);
         output.print(
-          { ...planJson(plan), licenses_changed: changed, licenses_skipped: skipped },
-          `Plan ${id} is changed: ${plan.name}.${plan.activationLimit !== before.activationLimit ? ` Licences that follow: ${changed}.` : ''}`,
+          edited,
+          `Plan ${id} is changed: ${edited.name}.${to !== before.activation_limit ? ` Licences that follow: ${changed}.` : ''}`,
         );
       }),
     );
@@ -171,21 +167,20 @@ function addRemove(plan: Command): void {
     .argument('<id>', 'plan id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing plan remove 8')
     .action((id: number, _options: object, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const removed = await removePlan(db, id);
-        output.print(planJson(removed), `Plan ${id} is removed: ${removed.name}.`);
+      withSession(command, async (session) => {
+        const removed = await operate(session, planOperations.removePlan, { path: { id } });
+        session.output.print(removed, `Plan ${id} is removed: ${removed.name}.`);
       }),
     );
 }
 
 /** What a plan grants other than by default; null: nothing. */
-function optionsOf({ freeStaging, afterExpiry, selfServiceMoves }: Plan): string | null {
+function optionsOf(plan: Plan): string | null {
+  const moves = plan.self_service_moves;
   const options = [
-    ...(freeStaging ? ['free staging'] : []),
-    ...(afterExpiry === 'last_release' ? ['last release after the end'] : []),
-    ...(selfServiceMoves === PLAN_DEFAULTS.selfServiceMoves
-      ? []
-      : [`${selfServiceMoves} self-service moves`]),
+    ...(plan.free_staging ? ['free staging'] : []),
+    ...(plan.after_expiry === 'last_release' ? ['last release after the end'] : []),
+    ...(moves === PLAN_DEFAULTS.selfServiceMoves ? [] : [`${moves} self-service moves`]),
   ];
   return options.length === 0 ? null : options.join(', ');
 }
@@ -197,18 +192,19 @@ function addList(plan: Command): void {
     .option('--product <id>', 'only those of this product', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing plan list --product 42')
     .action(({ product }: { product?: number }, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const plans = await plansOf(db, product);
+      withSession(command, async (session) => {
+        const query = { product_id: product };
+        const plans = await operateAll(session, planOperations.listPlans, { query });
         const withOptions = plans.some((one) => optionsOf(one) !== null);
-        output.print(plans.map(planJson), () =>
+        session.output.print(plans, () =>
           formatTable(
             ['ID', 'PRODUCT', 'NAME', 'TYPE', 'SLOTS', 'DURATION', ...(withOptions ? ['OPTIONS'] : [])],
             plans.map((one) => [
               one.id,
-              one.productId,
+              one.product_id,
               one.name,
-              one.activationType,
-              one.activationLimit || 'unlimited',
+              one.activation_type,
+              one.activation_limit || 'unlimited',
               one.duration ?? 'lifetime',
               ...(withOptions ? [optionsOf(one)] : []),
             ]),
@@ -220,7 +216,7 @@ function addList(plan: Command): void {
 }
 
 /** @returns undefined when there is nobody to ask */
-async function askWhetherToFollow({ from, to }: Limits): Promise<'follow' | 'keep' | undefined> {
+async function askWhetherToFollow(from: number, to: number): Promise<'follow' | 'keep' | undefined> {
   const answer = await askYesOrNo(
     `Licences issued with ${from || 'unlimited'} slots: shall they have ${to || 'unlimited'} now? [y/n] `,
   );

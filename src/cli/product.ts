@@ -1,28 +1,23 @@
 import type { Command } from 'commander';
-import { includesNone, namesOf } from '../licensing/bundles';
+import { includedIn, namesOf, readCatalogue, type Includes } from '../licensing/bundles';
+import type { FollowedXml } from '../joomla/follow-xml';
+import { productOperations } from '../operations/products';
 import {
-  addProduct,
-  editProduct,
-  listProducts,
-  readProduct,
-  removeProduct,
-  type Includes,
-  type ProductFields,
-} from '../licensing/catalogue';
-import { elementName, label, positiveInteger, productIds, requireChange, webAddress } from './arguments';
+  elementName,
+  label,
+  NOTHING,
+  positiveInteger,
+  productIds,
+  requireChange,
+  unlessNone,
+  webAddress,
+} from './arguments';
 import { withSession } from './command';
-import { planJson, productJson } from '../licensing/views';
+import { fieldsOf, operate, operateAll } from './operate';
 import { formatFields, formatTable } from './tables';
-import { followXml } from './update-xml';
+import { noteFollowed } from './update-xml';
 
-interface Options {
-  name?: string;
-  element?: string;
-  includes?: string;
-  renewUrl?: string;
-  supportUrl?: string;
-  reminders?: boolean;
-}
+const { addProduct, updateProduct } = productOperations;
 
 const INCLUDES_HELP =
   'products that its licences cover too: their ids, such as 43,44; all (those without any of their own); or none';
@@ -30,34 +25,12 @@ const RENEW_HELP = 'https address where a customer renews; none removes it';
 const REMINDERS_HELP = 'mail customers 30 and 7 days before the end and at it; off by default';
 const SUPPORT_HELP = 'https address where a customer gets help; none removes it';
 
-/** The options as the catalogue takes them. They stay words in commander, which makes a null an empty text. */
-function readFields({ name, element, includes, renewUrl, supportUrl, reminders }: Options): ProductFields {
-  const orNone = (text: string | undefined) => (text === NONE ? null : text);
-  return {
-    name,
-    element: element === undefined ? undefined : element || null,
-    includes: includes === undefined ? undefined : readIncludes(includes),
-    renewUrl: orNone(renewUrl),
-    supportUrl: orNone(supportUrl),
-    reminders,
-  };
-}
-
-const NONE = 'none';
-
-function readIncludes(text: string): Includes {
+function includesOption(text: string): Includes {
   if (text === 'all') return text;
-  return text === NONE ? [] : productIds(text);
+  return text === 'none' ? [] : productIds(text);
 }
 
-function includesOption(text: string): string {
-  readIncludes(text);
-  return text;
-}
-
-function addressOrNone(text: string): string {
-  return text === NONE ? text : webAddress(text);
-}
+const addressOrNone = unlessNone(webAddress);
 
 export function addProductCommands(program: Command): void {
   const product = program
@@ -85,11 +58,10 @@ function addAdd(product: Command): void {
       'after',
       '\nExamples:\n  licensing product add --name "Example Shop" --id 42 --element pkg_example\n  licensing product add --name "Club membership" --includes 42,43',
     )
-    .action((options: Options & { name: string; id?: number }, command: Command) =>
-      withSession(command, async ({ db, now, output }) => {
-        const { id, name } = options;
-        const added = await addProduct(db, { ...readFields(options), id, name }, now);
-        output.print(productJson(added), `Product ${added.id} is added: ${added.name}.`);
+    .action((options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const added = await operate(session, addProduct, { body: fieldsOf(addProduct, options) });
+        session.output.print(added, `Product ${added.id} is added: ${added.name}.`);
       }),
     );
 }
@@ -110,22 +82,20 @@ function addEdit(product: Command): void {
       'after',
       '\nExamples:\n  licensing product edit 42 --name "Example Shop Pro"\n  licensing product edit 44 --includes all --renew-url https://shop.example/renew',
     )
-    .action((id: number, options: Options, command: Command) =>
+    .action((id: number, options: object, command: Command) =>
       withSession(command, async (session) => {
-        const { db, output } = session;
-        requireChange(command, ...(Object.values(options) as unknown[]));
-        const edited = await editProduct(db, id, readFields(options));
-        const text = `Product ${id} is changed: ${edited.name}.`;
-        if (options.name === undefined && options.element === undefined) {
-          output.print(productJson(edited), text);
-          return;
-        }
-        const { json, line } = await followXml(
-          session,
-          id,
-          `Product ${id} IS changed, but not in its update XML`,
-        );
-        output.print({ ...productJson(edited), update_xml: json }, [text, ...line].join('\n'));
+        const body = fieldsOf(updateProduct, options);
+        requireChange(command, ...Object.values(body));
+        const seen: { xml?: FollowedXml } = {};
+        const onXml = (followed: FollowedXml) => void (seen.xml = followed);
+        const edited = await operate(session, updateProduct, { path: { id }, body, onXml });
+        // Nothing else of a product stands in it.
+        const isInXml = body.name !== undefined || body.element !== undefined;
+        const line =
+          seen.xml && isInXml
+            ? await noteFollowed(session, id, `Product ${id} IS changed, but not in its update XML`, seen.xml)
+            : [];
+        session.output.print(edited, [`Product ${id} is changed: ${edited.name}.`, ...line].join('\n'));
       }),
     );
 }
@@ -137,9 +107,9 @@ function addRemove(product: Command): void {
     .argument('<id>', 'product id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing product remove 43')
     .action((id: number, _options: object, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const removed = await removeProduct(db, id);
-        output.print(productJson(removed), `Product ${id} is removed: ${removed.name}.`);
+      withSession(command, async (session) => {
+        const removed = await operate(session, productOperations.removeProduct, { path: { id } });
+        session.output.print(removed, `Product ${id} is removed: ${removed.name}.`);
       }),
     );
 }
@@ -150,11 +120,11 @@ function addList(product: Command): void {
     .description('Lists all products.')
     .addHelpText('after', '\nExample:\n  licensing product list')
     .action((_options: object, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const products = await listProducts(db);
+      withSession(command, async (session) => {
+        const products = await operateAll(session, productOperations.listProducts);
         // A column without any value would only narrow the others.
-        const bundles = products.some((one) => !includesNone(one));
-        output.print(products.map(productJson), () =>
+        const bundles = products.some(({ includes }) => includes.length > 0);
+        session.output.print(products, () =>
           formatTable(
             ['ID', 'NAME', 'ELEMENT', ...(bundles ? ['INCLUDES'] : [])],
             products.map(({ id, name, element, includes }) => [
@@ -177,34 +147,29 @@ function addShow(product: Command): void {
     .argument('<id>', 'product id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing product show 42')
     .action((id: number, _options: object, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const { product: found, included, bundles, plans, versions } = await readProduct(db, id);
-        const covered = included.length === 0 ? null : namesOf(included);
-        output.print(
-          {
-            ...productJson(found),
-            included_in: bundles.map((bundle) => bundle.id),
-            plans: plans.map(planJson),
-            published_versions: versions,
-          },
-          () =>
-            formatFields([
-              ['id', found.id],
-              ['name', found.name],
-              ['element', found.element],
-              ['includes', found.includes === 'all' ? `all: ${covered ?? 'none yet'}` : covered],
-              ['included in', bundles.length === 0 ? null : namesOf(bundles)],
-              ['renew at', found.renewUrl],
-              ['support at', found.supportUrl],
-              ['reminders', found.reminders ? 'by mail, 30 and 7 days before the end and at it' : null],
-              ['plans', plans.map(({ id: planId, name }) => `${name} (${planId})`).join(', ') || null],
-              ['published', versions.join(', ') || null],
-            ]),
+      withSession(command, async (session) => {
+        const found = await operate(session, productOperations.getProduct, { path: { id } });
+        const catalogue = await readCatalogue(session.db);
+        const covered = namesOf(includedIn(catalogue, id)) || null;
+        const bundles = namesOf(found.included_in.flatMap((by) => catalogue.get(by) ?? [])) || null;
+        session.output.print(found, () =>
+          formatFields([
+            ['id', found.id],
+            ['name', found.name],
+            ['element', found.element],
+            ['includes', found.includes === 'all' ? `all: ${covered ?? 'none yet'}` : covered],
+            ['included in', bundles],
+            ['renew at', found.renew_url],
+            ['support at', found.support_url],
+            ['reminders', found.reminders ? 'by mail, 30 and 7 days before the end and at it' : null],
+            ['plans', found.plans.map(({ id: planId, name }) => `${name} (${planId})`).join(', ') || null],
+            ['published', found.published_versions.join(', ') || null],
+          ]),
         );
       }),
     );
 }
 
-function elementOrNone(text: string): string {
-  return text.trim() === '' ? '' : elementName(text);
+function elementOrNone(text: string): string | typeof NOTHING {
+  return text.trim() === '' ? NOTHING : elementName(text);
 }

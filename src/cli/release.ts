@@ -1,22 +1,24 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { requireUpdateXmlSettings } from '../joomla/update-xml/write';
-import { readUpdateXmlState } from '../joomla/follow-xml';
+import { readUpdateXmlState, type FollowedXml } from '../joomla/follow-xml';
 import { publish } from '../joomla/publish';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
-import { editRelease, releasesOf, withdrawRelease, type Release } from '../packages/releases';
-import { formatTimestampOrNull } from '../licensing/timestamps';
+import { requireRelease, withdrawRelease, type Release } from '../packages/releases';
+import { releaseOperations } from '../operations/releases';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
 import { withSession, type Session } from './command';
 import { explained } from './database';
 import { describeError } from './describe-error';
+import { operate, operateAll } from './operate';
 import { ownFiles } from './output-file';
 import {
   writeCommand,
   ALLOW_DOWNGRADE,
   describeWritten,
   followXml,
+  noteFollowed,
   stateJson,
   writeAndLint,
   writtenJson,
@@ -134,10 +136,23 @@ function addEdit(release: Command): void {
         withSession(command, async (session) => {
           requireChange(command, options.changelog, options.changelogFile);
           const changelog = (await changelogOf(options)) ?? '';
-          const edited = await editRelease(session.db, options.product, options.version.trim(), {
-            changelog,
+          const { id } = await requireRelease(session.db, options.product, options.version.trim());
+          const seen: { xml?: FollowedXml } = {};
+          const edited = await operate(session, releaseOperations.updateRelease, {
+            path: { id },
+            body: { changelog },
+            onXml: (followed) => void (seen.xml = followed),
           });
-          await printWithXml(session, edited, `The changelog of version ${edited.version} is changed.`);
+          const { version, state, product_id: product } = edited;
+          // Nobody is offered a draft.
+          const line =
+            seen.xml && state !== 'draft'
+              ? await noteFollowed(session, product, `Version ${version} is changed`, seen.xml)
+              : [];
+          session.output.print(
+            edited,
+            [`The changelog of version ${version} is changed.`, ...line].join('\n'),
+          );
         }),
     );
 }
@@ -149,18 +164,13 @@ function addList(release: Command): void {
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing release list --product 42')
     .action(({ product }: { product: number }, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const releases = await releasesOf(db, product);
-        output.print(releases.map(releaseJson), () =>
+      withSession(command, async (session) => {
+        const path = { id: product };
+        const releases = await operateAll(session, releaseOperations.listProductReleases, { path });
+        session.output.print(releases, () =>
           formatTable(
             ['VERSION', 'STATE', 'PUBLISHED', 'BYTES', 'FILE'],
-            releases.map((one) => [
-              one.version,
-              one.state,
-              formatTimestampOrNull(one.publishedAt),
-              one.fileSize,
-              one.fileName,
-            ]),
+            releases.map((one) => [one.version, one.state, one.published_at, one.file_size, one.file_name]),
             'No versions.',
           ),
         );
@@ -229,7 +239,7 @@ async function printWithXml(
   session: Session,
   release: Release,
   text: string,
-  { writeXml, otherwise, allowDowngrade }: XmlWanted = { writeXml: undefined, otherwise: 'is changed' },
+  { writeXml, otherwise, allowDowngrade }: XmlWanted,
 ): Promise<void> {
   const { db, config, output } = session;
   const { productId, version, state } = release;

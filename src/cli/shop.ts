@@ -1,37 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { API_PATH } from '../api';
-import { plansOf } from '../licensing/catalogue';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { quantity } from '../licensing/quantity';
-import { runWaiting, type Ran } from '../orders/record';
-import { effectsOf, readRules, requireRule, RULES } from '../orders/rules';
-import {
-  addShop,
-  editShop,
-  listShops,
-  listSkus,
-  mapSku,
-  removeShop,
-  requireShop,
-  SHOP_KINDS,
-  shopJson,
-  SKU_QUANTITIES,
-  skuJson,
-  unmapSku,
-  type Shop,
-  type ShopKind,
-  type SkuQuantity,
-} from '../orders/shops';
-import { isPosting, mailOf, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
+import type { Effect } from '../orders/fold';
+import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';
+import { SHOP_KINDS, SKU_QUANTITIES, type ShopKind, type SkuQuantity } from '../orders/shops';
+import { isPosting, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
 import { mailingOf } from '../mail/queue';
+import { planOperations } from '../operations/plans';
+import { shopOperations } from '../operations/shops';
 import { explainReadFault } from '../packages/file-faults';
 import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
-import { listUnmatchedPage, unmatchedJson } from '../orders/unmatched';
-import { countWaiting, listMessages, messageJson } from '../orders/views';
-import { fileName, label, oneOf, orNull, requireChange, unlessNone, upTo, usage } from './arguments';
+import { fileName, label, NOTHING, oneOf, requireChange, unlessNone, upTo, usage } from './arguments';
 import { withSession, type Session } from './command';
+import { operate, operateAll, type DataOf } from './operate';
 import { addPlugin } from './shop-plugin';
 import { readValue } from './standard-input';
 import { formatTable } from './tables';
@@ -88,22 +72,23 @@ function addAdd(shop: Command): void {
     )
     .action((name: string, given: AddOptions, command: Command) =>
       withSession(command, async (session) => {
-        const { db, output, config } = session;
-        const { kind, test, testPlan, mail } = given;
+        const { output, config } = session;
+        const { kind, test, mail } = given;
         // The sender shows its secret for the address.
         if (!isPosting(kind))
           output.note(
             `Its messages go to ${config.publicUrl ?? 'https://YOUR.SITE'}${API_PATH}/hooks/${name}`,
           );
         const secret = await readSecret(given.secretFile);
-        const testPlanId = testPlan === undefined ? undefined : (await requirePlanNamed(db, testPlan)).id;
-        const added = await addShop(db, name, { kind, secret, test, testPlanId, mail }, contextOf(session));
-        output.print(shopJson(added), `Shop ${name} is added.`);
-        if (mailOf(added) === 'key' && mailingOf(config) === undefined)
+        const added = await operate(session, shopOperations.addShop, {
+          body: { name, kind, secret, test, test_plan_id: await planIdOf(session, given.testPlan), mail },
+        });
+        output.print(added, `Shop ${name} is added.`);
+        if (added.mail === 'key' && mailingOf(config) === undefined)
           output.note(
             'Its customers are to be mailed their keys, and mail is not set up: docs/mail.md. With --mail none they are not.',
           );
-        if (!isPosting(kind) && added.secretSealed === null)
+        if (!isPosting(kind) && !added.verifies)
           output.note(
             `It refuses every message until it has the secret that the sender shows for this address: licensing shop edit ${name} --secret-file FILE`,
           );
@@ -132,8 +117,12 @@ async function readSecret(file: string | undefined): Promise<string | undefined>
   });
 }
 
-function contextOf({ actor, now, config }: Session) {
-  return { actor, now, keySecret: config.keySecret };
+async function planIdOf(
+  { db }: Session,
+  plan: string | typeof NOTHING | undefined,
+): Promise<number | null | undefined> {
+  if (plan === NOTHING) return null;
+  return plan === undefined ? undefined : (await requirePlanNamed(db, plan)).id;
 }
 
 function addEdit(shop: Command): void {
@@ -154,19 +143,19 @@ function addEdit(shop: Command): void {
     )
     .action((name: string, given: EditOptions, command: Command) =>
       withSession(command, async (session) => {
-        const { db, output } = session;
-        requireChange(command, given.test, given.testPlan, given.secretFile, given.token, given.mail);
-        const secret = await readSecret(given.secretFile);
-        const plan = orNull(given.testPlan);
-        const testPlanId = typeof plan === 'string' ? (await requirePlanNamed(db, plan)).id : plan;
-        const test = given.test && given.test === 'on';
-        const edited = await editShop(
-          db,
-          name,
-          { secret, test, testPlanId, token: given.token, mail: given.mail },
-          contextOf(session),
-        );
-        output.print(shopJson(edited), `Shop ${name} is changed.`);
+        const { test, testPlan, secretFile, token, mail } = given;
+        requireChange(command, test, testPlan, secretFile, token, mail);
+        const edited = await operate(session, shopOperations.updateShop, {
+          path: { name },
+          body: {
+            secret: await readSecret(secretFile),
+            test: test && test === 'on',
+            test_plan_id: await planIdOf(session, testPlan),
+            token,
+            mail,
+          },
+        });
+        session.output.print(edited, `Shop ${name} is changed.`);
       }),
     );
 }
@@ -174,7 +163,7 @@ function addEdit(shop: Command): void {
 interface EditOptions {
   secretFile?: string;
   test?: 'on' | 'off';
-  testPlan?: string;
+  testPlan?: string | typeof NOTHING;
   token?: string;
   mail?: ShopMail;
 }
@@ -185,39 +174,32 @@ function addList(shop: Command): void {
     .description('Lists shops, and how many of their orders wait.')
     .addHelpText('after', '\nExample:\n  licensing shop list')
     .action((_options: object, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const shops = await listShops(db);
-        const waiting = new Map((await countWaiting(db)).map((one) => [one.shop, one.orders]));
-        output.print(
-          shops.map((one) => ({ ...shopJson(one), waiting: waiting.get(one.name) ?? 0 })),
-          () =>
-            formatTable(
-              ['NAME', 'KIND', 'MAIL', 'WAITING', 'TESTS', 'RULES CHANGED'],
-              shops.map((one) => [
-                one.name,
-                one.kind,
-                mailOf(one),
-                waiting.get(one.name) ?? 0,
-                testsOf(one),
-                changedRules(one),
-              ]),
-              'No shops. A shop is known once it is added, or has posted an order.',
-            ),
+      withSession(command, async (session) => {
+        const shops = await operateAll(session, shopOperations.listShops);
+        session.output.print(shops, () =>
+          formatTable(
+            ['NAME', 'KIND', 'MAIL', 'WAITING', 'TESTS', 'RULES CHANGED'],
+            shops.map((one) => [
+              ...[one.name, one.kind, one.mail, one.waiting],
+              ...[testsOf(one), changedRules(one)],
+            ]),
+            'No shops. A shop is known once it is added, or has posted an order.',
+          ),
         );
       }),
     );
 }
 
-function testsOf({ isTest, testPlanId }: Shop): string {
-  const issues = testPlanId === null ? 'issue nothing' : `issue plan ${testPlanId}`;
-  return isTest ? `only tests, ${issues}` : issues;
+type Shop = DataOf<typeof shopOperations.getShop>;
+
+function testsOf({ test, test_plan_id: plan }: Shop): string {
+  const issues = plan === null ? 'issue nothing' : `issue plan ${plan}`;
+  return test ? `only tests, ${issues}` : issues;
 }
 
-function changedRules({ rulesJson }: Shop): string | null {
-  if (rulesJson === null) return null;
-  return Object.entries(JSON.parse(rulesJson) as Record<string, string>)
-    .map((rule) => rule.join('='))
-    .join(', ');
+function changedRules({ rules }: Shop): string | null {
+  const changed = RULES.filter((rule) => rules[rule] !== DEFAULT_RULES[rule]);
+  return changed.map((rule) => `${rule}=${rules[rule] ?? ''}`).join(', ') || null;
 }
 
 function addMap(shop: Command): void {
@@ -253,35 +235,30 @@ function addMap(shop: Command): void {
         withSession(command, async (session) => {
           if (sku === undefined) return printMap(session, name);
           if (given.plan === undefined) requireChange(command, given.plan);
-          const { db, now, output } = session;
+          const { db, output } = session;
           const plan = await requirePlanNamed(db, given.plan ?? '');
-          const wanted = { sku, planId: plan.id, quantity: given.quantity };
-          const { entry } = await mapSku(db, name, wanted, { now });
-          const ran = await run(session, name);
-          output.print({ ...skuJson(entry), ran }, `"${entry.sku}" means plan ${plan.id}, ${plan.name}.`);
-          if (ran.done + ran.waiting > 0) output.note(ranText(ran));
+          const body = { sku, plan_id: plan.id, quantity: given.quantity };
+          const mapped = await operate(session, shopOperations.mapShopSku, { path: { name }, body });
+          output.print(mapped, `"${mapped.sku}" means plan ${plan.id}, ${plan.name}.`);
+          if (mapped.ran.done + mapped.ran.waiting > 0) output.note(ranText(mapped.ran));
         }),
     );
 }
 
-async function printMap({ db, output }: Session, name: string): Promise<void> {
-  const { name: shop } = await requireShop(db, name);
-  const entries = await listSkus(db, shop);
-  const plans = new Map((await plansOf(db, undefined)).map((plan) => [plan.id, plan.name]));
-  output.print(entries.map(skuJson), () =>
+async function printMap(session: Session, name: string): Promise<void> {
+  const entries = await operateAll(session, shopOperations.listShopMap, { path: { name } });
+  const plans = await operateAll(session, planOperations.listPlans);
+  const names = new Map(plans.map((plan) => [plan.id, plan.name]));
+  session.output.print(entries, () =>
     formatTable(
       ['SKU', 'PLAN', 'NAME', 'QUANTITY'],
-      entries.map(({ sku, planId, quantity: what }) => [sku, planId, plans.get(planId) ?? null, what]),
-      `No article of ${shop} is mapped.`,
+      entries.map(({ sku, plan_id: plan, quantity: what }) => [sku, plan, names.get(plan) ?? null, what]),
+      `No article of ${name} is mapped.`,
     ),
   );
 }
 
-function run({ db, config, ...context }: Session, name: string): Promise<Ran> {
-  return runWaiting(db, name, { ...context, secret: config.keySecret, mailing: mailingOf(config) });
-}
-
-function ranText({ done, waiting }: Ran): string {
+function ranText({ done, waiting }: DataOf<typeof shopOperations.runShop>): string {
   const ran = quantity(done, 'order that waited has run', 'orders that waited have run');
   return waiting === 0 ? `${ran}; none waits.` : `${ran}; ${quantity(waiting, 'waits', 'wait')} still.`;
 }
@@ -296,9 +273,9 @@ function addUnmap(shop: Command): void {
     .argument('<sku>', 'the article')
     .addHelpText('after', '\nExample:\n  licensing shop unmap hikashop PRO-1Y')
     .action((name: string, sku: string, _options: object, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        await unmapSku(db, name, sku);
-        output.print({ shop: name, sku }, `"${sku}" means nothing any more.`);
+      withSession(command, async (session) => {
+        const unmapped = await operate(session, shopOperations.unmapShopSku, { path: { name, sku } });
+        session.output.print(unmapped, `"${sku}" means nothing any more.`);
       }),
     );
 }
@@ -313,27 +290,26 @@ function addRules(shop: Command): void {
     .option('--on <event=effect>', 'such as refunded=cancel; repeat it for more', rule)
     .addHelpText(
       'after',
-      `\nEvents and what they may do, the default first:\n${RULES.map((rule) => `  ${rule.padEnd(20)}${effectsOf(rule).join(', ')}`).join('\n')}\n  (reduced: an upgrade to fewer licences)\n\nExamples:\n  licensing shop rules hikashop\n  licensing shop rules hikashop --on refunded=cancel --on subscription_ended=suspend`,
+      `\nEvents and what they may do, the default first:\n${RULES.map((rule) => `  ${rule.padEnd(20)}${[...new Set([DEFAULT_RULES[rule], ...effectsOf(rule)])].join(', ')}`).join('\n')}\n  (reduced: an upgrade to fewer licences)\n\nExamples:\n  licensing shop rules hikashop\n  licensing shop rules hikashop --on refunded=cancel --on subscription_ended=suspend`,
     )
-    .action((name: string, { on }: { on?: Record<string, string> }, command: Command) =>
+    .action((name: string, { on }: { on?: Record<string, Effect> }, command: Command) =>
       withSession(command, async (session) => {
-        const { db, output } = session;
-        const stored =
+        const path = { name };
+        const found =
           on === undefined
-            ? await requireShop(db, name)
-            : await editShop(db, name, { rules: on }, contextOf(session));
-        const rules = readRules(stored);
-        output.print(rules, () =>
+            ? await operate(session, shopOperations.getShop, { path })
+            : await operate(session, shopOperations.updateShop, { path, body: { rules: on } });
+        session.output.print(found, () =>
           formatTable(
             ['EVENT', 'EFFECT'],
-            RULES.map((rule) => [rule, rules[rule]]),
+            RULES.map((rule) => [rule, found.rules[rule] ?? null]),
           ),
         );
       }),
     );
 }
 
-function rule(text: string, before: Record<string, string> = {}): Record<string, string> {
+function rule(text: string, before: Record<string, Effect> = {}): Record<string, Effect> {
   const [event = '', effect = ''] = text.split('=');
   const [known, allowed] = usage(() => requireRule(event, effect, 'on'));
   return { ...before, [known]: allowed };
@@ -347,8 +323,7 @@ function addRun(shop: Command): void {
     .addHelpText('after', '\nExample:\n  licensing shop run hikashop')
     .action((name: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        await requireShop(session.db, name);
-        const ran = await run(session, name);
+        const ran = await operate(session, shopOperations.runShop, { path: { name } });
         session.output.print(ran, ranText(ran));
       }),
     );
@@ -370,16 +345,13 @@ function addMessages(shop: Command): void {
       '\nunmatched: a refund, say, of a payment that no message has told of. It runs by itself once one does.\nrefused: it cannot be stored; the reason says why.\n\nExample:\n  licensing shop messages stripe --result unmatched',
     )
     .action((name: string, { result, limit }: { result?: MessageResult; limit: number }, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        await requireShop(db, name);
-        const messages = await listMessages(db, { shop: name, result, limit });
-        output.print(messages.map(messageJson), () =>
+      withSession(command, async (session) => {
+        const wanted = { path: { name }, query: { result } };
+        const messages = await operateAll(session, shopOperations.listShopMessages, wanted, limit);
+        session.output.print(messages, () =>
           formatTable(
             ['RECEIVED', 'TYPE', 'RESULT', 'ORDER', 'REASON'],
-            messages.map((one) => {
-              const { received_at, type, result: became, order_id, reason } = messageJson(one);
-              return [received_at, type, became, order_id, reason];
-            }),
+            messages.map((one) => [one.received_at, one.type, one.result, one.order_id, one.reason]),
             `No messages of ${name}.`,
           ),
         );
@@ -400,15 +372,13 @@ function addUnmatched(shop: Command): void {
       '\nWhat it lacks may come yet: then it counts, and is listed no more.\n\nExample:\n  licensing shop unmatched stripe',
     )
     .action((name: string, { limit }: { limit: number }, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const { items } = await listUnmatchedPage(db, { shop: name }, { limit, after: undefined });
-        output.print(items.map(unmatchedJson), () =>
+      withSession(command, async (session) => {
+        const query = { shop: name };
+        const items = await operateAll(session, shopOperations.listUnmatched, { query }, limit);
+        session.output.print(items, () =>
           formatTable(
             ['HAPPENED', 'EVENT', 'REASON', 'ORDER', 'MESSAGE'],
-            items.map((one) => {
-              const { at, event, reason, order_id, message_id } = unmatchedJson(one);
-              return [at, event, reason, order_id, message_id];
-            }),
+            items.map((one) => [one.at, one.event, one.reason, one.order_id, one.message_id]),
             `Nothing of ${name} is unmatched.`,
           ),
         );
@@ -423,9 +393,9 @@ function addRemove(shop: Command): void {
     .argument('<name>', 'the shop')
     .addHelpText('after', '\nExample:\n  licensing shop remove oldshop')
     .action((name: string, _options: object, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const removed = await removeShop(db, name);
-        output.print(shopJson(removed), `Shop ${name} is removed. Its orders and licences stay.`);
+      withSession(command, async (session) => {
+        const removed = await operate(session, shopOperations.removeShop, { path: { name } });
+        session.output.print(removed, `Shop ${name} is removed. Its orders and licences stay.`);
       }),
     );
 }

@@ -1,16 +1,15 @@
 import type { Command } from 'commander';
 import {
   acceptedKeys,
-  addSigningKey,
   listSigningKeys,
-  retireSigningKey,
   sealFault,
   toPem,
   type SigningKeyInUse,
 } from '../licensing/signing-keys';
 import { formatTimestamp } from '../licensing/timestamps';
-import { signingKeyJson } from '../licensing/views';
+import { signingKeyOperations } from '../operations/signing-keys';
 import { withSession } from './command';
+import { operate, operateAll } from './operate';
 import { formatTable } from './tables';
 
 export function addSigningKeyCommands(program: Command): void {
@@ -31,10 +30,12 @@ function addAdd(signingKey: Command): void {
       '\nIts private part is sealed with LICENSING_KEY_SECRET, and never shown.\n\nExample:\n  licensing signing-key add',
     )
     .action((_options: object, command: Command) =>
-      withSession(command, async ({ db, config, now, actor, output }) => {
-        const { kid, state, ...added } = await addSigningKey(db, config.keySecret, { actor, now });
+      withSession(command, async (session) => {
+        const { output } = session;
+        const added = await operate(session, signingKeyOperations.addSigningKey);
+        const { kid, state } = added;
         output.print(
-          signingKeyJson({ kid, state, ...added }),
+          added,
           state === 'current'
             ? `Signing key ${kid} signs from now on.`
             : `Signing key ${kid} is there. It signs when the current one is retired.`,
@@ -63,10 +64,12 @@ function addList(signingKey: Command): void {
     )
     .action(({ php = false, pem = false }: ListOptions, command: Command) => {
       if (php && pem) command.error('error: --php and --pem exclude each other', { exitCode: 2 });
-      return withSession(command, async ({ db, config, now, output }) => {
+      return withSession(command, async (session) => {
+        const { db, config, now, output } = session;
+        // Their sealed parts are for the notes.
         const keys = await listSigningKeys(db);
         const accepted = acceptedKeys(keys, now);
-        output.print(keys.map(signingKeyJson), () =>
+        output.print(await operateAll(session, signingKeyOperations.listSigningKeys), () =>
           php ? phpConstant(accepted) : pem ? pemBlocks(accepted) : keyTable(keys),
         );
         for (const key of keys) {
@@ -109,11 +112,12 @@ function addRetire(signingKey: Command): void {
       '\nWhat it has signed still counts to its end, unless it is compromised.\n\nExample:\n  licensing signing-key retire 2026-1',
     )
     .action((kid: string, { compromised = false }: { compromised?: boolean }, command: Command) =>
-      withSession(command, async ({ db, now, actor, output }) => {
-        const retired = await retireSigningKey(db, kid, { compromised }, { actor, now });
-        output.print(signingKeyJson(retired), `Signing key ${kid} is retired.`);
+      withSession(command, async (session) => {
+        const wanted = { path: { kid }, body: { compromised } };
+        const retired = await operate(session, signingKeyOperations.retireSigningKey, wanted);
+        session.output.print(retired, `Signing key ${kid} is retired.`);
         if (compromised)
-          output.note(
+          session.output.note(
             'Software that has it built in goes on accepting it: publish a version with the other keys only.',
           );
       }),

@@ -1,7 +1,8 @@
 import { wantsColor } from '../config';
 import { liveStatus } from '../licensing/core/states';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
-import type { Activation, License } from '../licensing/licenses';
+import { formatTimestampOrNull } from '../licensing/timestamps';
+import type { License } from '../licensing/licenses';
+import type { activationJson } from '../licensing/views';
 import { printable } from './printable';
 
 /** A table of licences. */
@@ -24,11 +25,14 @@ export function licenseTable(licenses: License[], now: Date): string {
   );
 }
 
-/** A table of activations. */
-export function activationTable(activations: Activation[]): string {
+/** A table of a licence's activations. */
+export function activationTable(
+  activations: ReturnType<typeof activationJson>[],
+  { mainKeyId }: Pick<License, 'mainKeyId'>,
+): string {
   const withFree = activations.some(({ free }) => free);
-  const withKeys = activations.some(({ keyId }) => keyId !== null);
-  const withHolds = activations.some(({ heldUntil }) => heldUntil !== null);
+  const withKeys = activations.some(({ key_id: key }) => key !== mainKeyId);
+  const withHolds = activations.some(({ held_until: until }) => until !== null);
   return formatTable(
     [
       ...['IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
@@ -37,10 +41,10 @@ export function activationTable(activations: Activation[]): string {
       ...(withHolds ? ['HELD UNTIL'] : []),
     ],
     activations.map((one) => [
-      ...[one.identifier, one.name, one.ip, formatTimestamp(one.activatedAt)],
+      ...[one.identifier, one.name, one.ip, one.activated_at],
       ...(withFree ? [one.free ? 'free' : 'one'] : []),
-      ...(withKeys ? [one.keyId ?? 'main'] : []),
-      ...(withHolds ? [formatTimestampOrNull(one.heldUntil)] : []),
+      ...(withKeys ? [one.key_id === mainKeyId ? 'main' : one.key_id] : []),
+      ...(withHolds ? [one.held_until] : []),
     ]),
     'No activations.',
   );

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
-import { SCOPES, type Scope } from '../access/caller';
-import { addToken, listTokens, revokeToken, type Token } from '../access/tokens';
-import { formatTimestamp } from '../licensing/timestamps';
-import { tokenJson } from '../licensing/views';
-import { endDate, label, oneOf, positiveInteger } from './arguments';
+import { tokenOperations } from '../operations/tokens';
+import { endText, label, positiveInteger } from './arguments';
 import { withSession } from './command';
+import { operate, operateAll, valueOf, type BodyOf } from './operate';
 import { formatTable } from './tables';
 
 const SCOPE_HELP =
@@ -17,25 +15,29 @@ export function addTokenCommands(program: Command): void {
   addRevoke(token);
 }
 
+type Scope = BodyOf<typeof tokenOperations.addToken>['scope'];
+
 function addAdd(token: Command): void {
   token
     .command('add')
     .description('Makes a token and prints it, this once: only its digest is stored.')
     .requiredOption('--name <name>', 'who uses it; the history shows it as token:NAME', label)
-    .requiredOption('--scope <scope>', SCOPE_HELP, oneOf(SCOPES))
-    .option('--expires <date>', 'its last day, the whole of it (UTC); without it, it never expires', endDate)
+    .requiredOption('--scope <scope>', SCOPE_HELP, valueOf(tokenOperations.addToken, 'scope'))
+    .option('--expires <date>', 'its last day, the whole of it (UTC); without it, it never expires', endText)
     .addHelpText(
       'after',
       '\nCalls send it as "Authorization: Bearer lgw_...". A licence keeps the name of the issue token that issued it: to replace that token, revoke it and make one of the same name.' +
         '\n\nExample:\n  licensing token add --name shop --scope issue --expires 2027-12-31',
     )
-    .action(({ name, scope, expires }: { name: string; scope: Scope; expires?: Date }, command: Command) =>
-      withSession(command, async ({ db, now, actor, output }) => {
-        const added = await addToken(db, { name, scope, expiresAt: expires ?? null }, { actor, now });
-        const { id, expiresAt } = added.stored;
-        output.print({ id, name: added.stored.name, scope, token: added.token }, added.token);
+    .action(({ name, scope, expires }: { name: string; scope: Scope; expires?: string }, command: Command) =>
+      withSession(command, async (session) => {
+        const { output } = session;
+        const body = { name, scope, expires_at: expires };
+        const added = await operate(session, tokenOperations.addToken, { body });
+        const { id, expires_at: end } = added;
+        output.print(added, added.token);
         output.note(
-          `Keep it now: it cannot be shown again. It is token ${id}, and ends with "licensing token revoke ${id}"${expiresAt === null ? '' : ` or on ${formatTimestamp(expiresAt)}`}.`,
+          `Keep it now: it cannot be shown again. It is token ${id}, and ends with "licensing token revoke ${id}"${end === null ? '' : ` or on ${end}`}.`,
         );
         output.note(CAN[scope]);
       }),
@@ -56,28 +58,22 @@ function addList(token: Command): void {
     .description('Lists tokens that are not revoked, without the tokens themselves.')
     .addHelpText('after', '\nExample:\n  licensing token list')
     .action((_options: object, command: Command) =>
-      withSession(command, async ({ db, now, output }) => {
-        const tokens = await listTokens(db);
-        output.print(tokens.map(tokenJson), () =>
+      withSession(command, async (session) => {
+        const { now, output } = session;
+        const tokens = await operateAll(session, tokenOperations.listTokens);
+        output.print(tokens, () =>
           formatTable(
             ['ID', 'NAME', 'SCOPE', 'EXPIRES', 'LAST USED'],
-            tokens.map((one) => [
-              one.id,
-              one.name,
-              one.scope,
-              endOf(one, now),
-              one.lastUsedAt === null ? 'never' : formatTimestamp(one.lastUsedAt),
+            tokens.map(({ id, name, scope, expires_at: end, last_used_at: used }) => [
+              ...[id, name, scope],
+              end === null ? 'never' : `${new Date(end) <= now ? 'expired ' : ''}${end}`,
+              used ?? 'never',
             ]),
             'No tokens.',
           ),
         );
       }),
     );
-}
-
-function endOf({ expiresAt }: Token, now: Date): string {
-  if (expiresAt === null) return 'never';
-  return `${expiresAt <= now ? 'expired ' : ''}${formatTimestamp(expiresAt)}`;
 }
 
 function addRevoke(token: Command): void {
@@ -87,9 +83,9 @@ function addRevoke(token: Command): void {
     .argument('<id>', 'id of the token: "licensing token list" shows it', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing token revoke 3')
     .action((id: number, _options: object, command: Command) =>
-      withSession(command, async ({ db, now, actor, output }) => {
-        const revoked = await revokeToken(db, id, { actor, now });
-        output.print(tokenJson(revoked), `Token ${id}, ${revoked.name}, is revoked.`);
+      withSession(command, async (session) => {
+        const revoked = await operate(session, tokenOperations.removeToken, { path: { id } });
+        session.output.print(revoked, `Token ${id}, ${revoked.name}, is revoked.`);
       }),
     );
 }

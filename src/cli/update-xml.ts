@@ -12,7 +12,7 @@ import { writeUpdateXml, type WrittenXml } from '../joomla/update-xml/write';
 import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/lint/lint';
 import { readPublished } from '../joomla/lint/published';
 import { ASSUMED_JOOMLA, tryUpdate, type UpdateVerdict } from '../joomla/updater/try';
-import { followUpdateXml, type UpdateXmlState } from '../joomla/follow-xml';
+import { followUpdateXml, type FollowedXml, type UpdateXmlState } from '../joomla/follow-xml';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { STABILITIES, type Stability } from '../licensing/versions';
@@ -200,15 +200,24 @@ export async function followXml(
   productId: number,
   what: string,
 ): Promise<{ json: ReturnType<typeof stateJson>; line: string[] }> {
-  const { db, config, output } = session;
+  const { db, config } = session;
   const followed = await followUpdateXml(db, config, productId, { own: ownFiles(config) });
-  const { state, written, fault } = followed;
+  return { json: stateJson(followed), line: await noteFollowed(session, productId, what, followed) };
+}
+
+/** Says what became of the update XML of a change. @returns the line for the text */
+export async function noteFollowed(
+  session: Session,
+  productId: number,
+  what: string,
+  { state, written, fault }: FollowedXml,
+): Promise<string[]> {
   if (written) await noteWritten(session, productId, written);
   if (state === 'stale')
-    output.note(
-      `note: ${what}. ${describeError(explained(fault, config))} When that is mended: ${writeCommand(productId)}`,
+    session.output.note(
+      `note: ${what}. ${describeError(explained(fault, session.config))} When that is mended: ${writeCommand(productId)}`,
     );
-  return { json: stateJson(followed), line: written ? [describeWritten(written)] : [] };
+  return written ? [describeWritten(written)] : [];
 }
 
 export function writeCommand(productId: number): string {

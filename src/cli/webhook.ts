@@ -1,32 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { OperatorError } from '../licensing/operator-error';
-import { formatTimestampOrNull } from '../licensing/timestamps';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
-import {
-  addWebhook,
-  countWaitingFor,
-  deliveryJson,
-  editWebhook,
-  listDeliveryPage,
-  listWebhooks,
-  MOST_COUNTED,
-  queueTest,
-  removeWebhook,
-  replayDelivery,
-  requireDelivery,
-  requireWebhook,
-  rotateSecret,
-  stateOf,
-  webhookJson,
-  type Delivery,
-  type WebhookRow,
-} from '../webhooks/receivers';
+import { webhookOperations } from '../operations/webhooks';
+import { deliveryJson, MOST_COUNTED, requireDelivery, stateOf } from '../webhooks/receivers';
 import { positiveInteger, requireChange } from './arguments';
 import { withSession, type Session } from './command';
+import { operate, operateAll, type DataOf } from './operate';
 import { printable } from './printable';
 import { formatFields, formatTable } from './tables';
+
+type Webhook = DataOf<typeof webhookOperations.updateWebhook>;
 
 const ID = 'id of the webhook: "licensing webhook list" shows it';
 const EVENTS = 'what it is told of, with commas: types, all of a kind such as license.*, or *';
@@ -63,13 +48,12 @@ function addAdd(webhook: Command): void {
     )
     .action(
       (url: string, { events, description }: { events: string[]; description?: string }, command: Command) =>
-        withSession(command, async ({ db, config, now, actor, output }) => {
-          const fields = { url, events, description: description ?? null };
-          const added = await addWebhook(db, fields, { actor, now }, config);
-          const { id } = added.webhook;
-          output.print({ ...webhookJson(added.webhook), secret: added.secret }, added.secret);
-          output.note(
-            `Give it to the receiver now: it cannot be shown again. It is webhook ${id}; to try it: licensing webhook test ${id}`,
+        withSession(command, async (session) => {
+          const body = { url, events, description };
+          const added = await operate(session, webhookOperations.addWebhook, { body });
+          session.output.print(added, added.secret);
+          session.output.note(
+            `Give it to the receiver now: it cannot be shown again. It is webhook ${added.id}; to try it: licensing webhook test ${added.id}`,
           );
         }),
     );
@@ -81,12 +65,12 @@ function addList(webhook: Command): void {
     .description('Lists the receivers, without their secrets.')
     .addHelpText('after', '\nExample:\n  licensing webhook list')
     .action((_options: object, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const webhooks = await listWebhooks(db);
-        output.print(webhooks.map(webhookJson), () =>
+      withSession(command, async (session) => {
+        const webhooks = await operateAll(session, webhookOperations.listWebhooks);
+        session.output.print(webhooks, () =>
           formatTable(
             ['ID', 'URL', 'EVENTS', 'STATE', 'DESCRIPTION'],
-            webhooks.map((one) => [one.id, one.url, one.events, stateText(one), one.description]),
+            webhooks.map((one) => [one.id, one.url, one.events.join(' '), stateText(one), one.description]),
             'No webhooks.',
           ),
         );
@@ -94,8 +78,8 @@ function addList(webhook: Command): void {
     );
 }
 
-function stateText({ disabledAt, disabledReason }: WebhookRow): string {
-  return disabledAt === null ? 'enabled' : `disabled (${disabledReason ?? 'operator'})`;
+function stateText({ enabled, disabled_reason: reason }: Webhook): string {
+  return enabled ? 'enabled' : `disabled (${reason ?? 'operator'})`;
 }
 
 function addShow(webhook: Command): void {
@@ -105,23 +89,19 @@ function addShow(webhook: Command): void {
     .argument('<id>', ID, positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing webhook show 1')
     .action((id: number, _options: object, command: Command) =>
-      withSession(command, async ({ db, now, output }) => {
-        const one = await requireWebhook(db, id);
-        const waiting = await countWaitingFor(db, id);
-        const { previousEndsAt } = one;
-        output.print({ ...webhookJson(one), waiting }, () =>
+      withSession(command, async (session) => {
+        const one = await operate(session, webhookOperations.getWebhook, { path: { id } });
+        const { waiting, previous_secret_until: until } = one;
+        session.output.print(one, () =>
           formatFields([
             ['id', id],
             ['url', one.url],
-            ['events', one.events],
+            ['events', one.events.join(' ')],
             ['description', one.description],
             ['state', stateText(one)],
-            ['disabled since', formatTimestampOrNull(one.disabledAt)],
+            ['disabled since', one.disabled_at],
             ['waiting', waiting === MOST_COUNTED ? `${waiting} or more` : waiting],
-            [
-              'old secret until',
-              previousEndsAt !== null && previousEndsAt > now ? formatTimestampOrNull(previousEndsAt) : null,
-            ],
+            ['old secret until', until !== null && new Date(until) > session.now ? until : null],
           ]),
         );
       }),
@@ -145,9 +125,10 @@ function addEdit(webhook: Command): void {
     .addHelpText('after', '\nExample:\n  licensing webhook edit 1 --events license.expired')
     .action((id: number, { url, events, description }: Edited, command: Command) => {
       requireChange(command, url, events, description);
-      return withSession(command, async ({ db, config, now, output }) => {
-        const edited = await editWebhook(db, id, { url, events, description }, now, config);
-        output.print(webhookJson(edited), `Webhook ${id} is changed.`);
+      return withSession(command, async (session) => {
+        const wanted = { path: { id }, body: { url, events, description } };
+        const edited = await operate(session, webhookOperations.updateWebhook, wanted);
+        session.output.print(edited, `Webhook ${id} is changed.`);
       });
     });
 }
@@ -160,7 +141,8 @@ function addTest(webhook: Command): void {
     .addHelpText('after', '\nExample:\n  licensing webhook test 1')
     .action((id: number, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        await printSent(session, await queueTest(session.db, id, session.now));
+        const queued = await operate(session, webhookOperations.testWebhook, { path: { id } });
+        await printSent(session, id, queued.id);
       }),
     );
 }
@@ -170,9 +152,8 @@ const WAIT_MS = 20_000;
 const ASK_EVERY_MS = 200;
 
 /** Waits until the service has sent a delivery. @throws OperatorError when it was not taken */
-async function printSent({ db, output }: Session, queued: Delivery): Promise<void> {
-  const { id, webhookId } = queued;
-  let sent = queued;
+async function printSent({ db, output }: Session, webhookId: number, id: number): Promise<void> {
+  let sent = await requireDelivery(db, webhookId, id);
   for (const until = Date.now() + WAIT_MS; sent.kind === 'webhook_now' && Date.now() < until;) {
     await sleep(ASK_EVERY_MS);
     sent = await requireDelivery(db, webhookId, id);
@@ -199,20 +180,20 @@ function addDeliveries(webhook: Command): void {
     .addHelpText('after', '\nExample:\n  licensing webhook deliveries 1 --waiting')
     .action(
       (id: number, { waiting = false, limit }: { waiting?: boolean; limit: number }, command: Command) =>
-        withSession(command, async ({ db, output }) => {
-          const { items } = await listDeliveryPage(db, id, { limit, waiting });
-          output.print(items.map(deliveryJson), () =>
+        withSession(command, async (session) => {
+          const wanted = { path: { id }, query: { state: waiting ? ('waiting' as const) : undefined } };
+          const { listWebhookDeliveries } = webhookOperations;
+          const deliveries = await operateAll(session, listWebhookDeliveries, wanted, limit);
+          session.output.print(deliveries, () =>
             formatTable(
               ['ID', 'TYPE', 'LICENCE', 'STATE', 'QUEUED', 'ATTEMPTS', 'NEXT ATTEMPT', 'WHY NOT'],
-              items
-                .map(deliveryJson)
-                .map((row) => [
-                  ...[row.id, row.type, row.license_id, row.state, row.created_at, row.attempts],
-                  ...[
-                    row.next_attempt_at,
-                    row.error === null ? null : describeStored(failures.webhook, row.error),
-                  ],
-                ]),
+              deliveries.map((row) => [
+                ...[row.id, row.type, row.license_id, row.state, row.created_at, row.attempts],
+                ...[
+                  row.next_attempt_at,
+                  row.error === null ? null : describeStored(failures.webhook, row.error),
+                ],
+              ]),
               'No deliveries.',
             ),
           );
@@ -229,7 +210,9 @@ function addReplay(webhook: Command): void {
     .addHelpText('after', '\nExample:\n  licensing webhook replay 1 12')
     .action((id: number, delivery: number, _options: object, command: Command) =>
       withSession(command, async (session) => {
-        await printSent(session, await replayDelivery(session.db, id, delivery, session.now));
+        const path = { id, delivery_id: delivery };
+        await operate(session, webhookOperations.replayWebhookDelivery, { path });
+        await printSent(session, id, delivery);
       }),
     );
 }
@@ -241,11 +224,11 @@ function addRotate(webhook: Command): void {
     .argument('<id>', ID, positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing webhook rotate 1')
     .action((id: number, _options: object, command: Command) =>
-      withSession(command, async ({ db, config, now, output }) => {
-        const { webhook: rotated, secret } = await rotateSecret(db, id, now, config);
-        output.print({ ...webhookJson(rotated), secret }, secret);
-        const until = formatTimestampOrNull(rotated.previousEndsAt);
-        output.note(
+      withSession(command, async (session) => {
+        const rotated = await operate(session, webhookOperations.rotateWebhook, { path: { id } });
+        session.output.print(rotated, rotated.secret);
+        const until = rotated.previous_secret_until;
+        session.output.note(
           `Give it to the receiver now: it cannot be shown again. ${until === null ? 'The old one cannot be opened any more.' : `The old one is valid until ${until}.`}`,
         );
       }),
@@ -263,9 +246,10 @@ function addSwitch(webhook: Command, verb: 'disable' | 'enable'): void {
     .argument('<id>', ID, positiveInteger)
     .addHelpText('after', `\nExample:\n  licensing webhook ${verb} 1`)
     .action((id: number, _options: object, command: Command) =>
-      withSession(command, async ({ db, config, now, output }) => {
-        const edited = await editWebhook(db, id, { enabled: verb === 'enable' }, now, config);
-        output.print(webhookJson(edited), `Webhook ${id} is ${verb}d.`);
+      withSession(command, async (session) => {
+        const wanted = { path: { id }, body: { enabled: verb === 'enable' } };
+        const edited = await operate(session, webhookOperations.updateWebhook, wanted);
+        session.output.print(edited, `Webhook ${id} is ${verb}d.`);
       }),
     );
 }
@@ -277,10 +261,9 @@ function addRemove(webhook: Command): void {
     .argument('<id>', ID, positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing webhook remove 1')
     .action((id: number, _options: object, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const removed = await requireWebhook(db, id);
-        await removeWebhook(db, id);
-        output.print(webhookJson(removed), `Webhook ${id} is removed.`);
+      withSession(command, async (session) => {
+        const removed = await operate(session, webhookOperations.removeWebhook, { path: { id } });
+        session.output.print(removed, `Webhook ${id} is removed.`);
       }),
     );
 }

@@ -22,7 +22,7 @@ export type XmlReach = { state: 'answers' } | { state: 'refuses'; status: number
 /** @returns undefined: it is being asked */
 export type AskForXml = (url: string) => Promise<XmlReach | undefined>;
 
-interface FollowedXml extends UpdateXmlState {
+export interface FollowedXml extends UpdateXmlState {
   /** why it is `stale`, in a sentence for the operator; null: it is not */
   reason: string | null;
   /** what was written; undefined unless `written` */
@@ -51,7 +51,7 @@ export async function followUpdateXml(
   db: Db,
   home: XmlHome,
   productId: number,
-  { own = [], allowDowngrade }: { own?: OwnFile[]; allowDowngrade?: boolean | undefined } = {},
+  { own = [], allowDowngrade }: { own?: OwnFile[] | undefined; allowDowngrade?: boolean | undefined } = {},
 ): Promise<FollowedXml> {
   let url: string | null = null;
   try {

@@ -7,7 +7,7 @@ import { OperatorError } from './operator-error';
 /** @param value NaN for a text that is no number */
 export function requireWholeNumber(
   value: number,
-  { least = 0, most = MAX_UINT32, field }: { least?: number; most?: number; field?: string } = {},
+  { least = 0, most = MAX_UINT32, field }: { least?: number; most?: number | undefined; field?: string } = {},
 ): number {
   if (!Number.isInteger(value) || value < least || value > most)
     throw invalid(`It must be a whole number from ${least} to ${most}.`, field);

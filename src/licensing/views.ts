@@ -7,15 +7,13 @@ import type { Release } from '../store/releases';
 import { columnOf } from '../store/row-fields';
 import type { Token } from '../store/tokens';
 import type { CatalogueProduct } from './bundles';
-import type { IssueResult } from './issue';
 import type { AddedKey, LicenseKey } from './license-keys';
 import { jsonOf, type JsonOf } from './json';
 import { readMetadata } from './metadata';
 import type { SigningKeyInUse } from './signing-keys';
 import { liveStatus } from './core/states';
-import { formatTimestampOrNull } from './timestamps';
 
-/** Licences, activations and keys as JSON in snake_case; only `issuedJson` and `addedKeyJson` show a key. */
+/** Licences, activations and keys as JSON in snake_case; only `addedKeyJson` shows a key. */
 
 export function productJson(product: CatalogueProduct) {
   return {
@@ -122,17 +120,4 @@ export function signingKeyJson(
   key: Pick<SigningKeyInUse, 'kid' | 'state' | 'x' | 'createdAt' | 'retiredAt'>,
 ) {
   return jsonOf(key, 'kid', 'state', 'x', 'createdAt', 'retiredAt');
-}
-
-/** A licence as it is issued, the only view with its key. */
-export function issuedJson({ license, key }: IssueResult, now: Date) {
-  return {
-    id: license.id,
-    license_key: key ?? null,
-    status: liveStatus(license, now),
-    product_id: license.product.id,
-    plan_id: license.plan.id,
-    activation_limit: license.activationLimit,
-    expires_at: formatTimestampOrNull(license.expiresAt),
-  };
 }

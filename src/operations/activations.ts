@@ -68,7 +68,8 @@ export const activationOperations = {
     { goesOn: true, summary: 'Free the slot of an identifier' },
     async (call) => {
       const { license, activation } = await requireActivation(call);
-      return removeActivation(call.db, license, activation.identifier, call.context);
+      await removeActivation(call.db, license, activation.identifier, call.context);
+      return activationJson(activation, license);
     },
   ),
 };

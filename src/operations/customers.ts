@@ -125,7 +125,7 @@ export const customerOperations = {
     },
     async (call) => {
       if (customerOf(call) === '') throw notFound('customer');
-      await deleteCustomer(call.db, customerOf(call), call.context);
+      return deleteCustomer(call.db, customerOf(call), call.context, call.onProgress);
     },
   ),
 };

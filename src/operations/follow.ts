@@ -14,11 +14,14 @@ export function follow(
   return {
     title,
     adds: { update_xml: UpdateXmlState },
-    async perform({ db, settings, body }, data) {
+    async perform({ db, settings, body, onXml }, data) {
       const id = (data as Record<typeof product, number>)[product];
       // Only `withdraw` has it.
       const { allow_downgrade: allowDowngrade } = body as { allow_downgrade?: boolean };
-      const { state, url } = await followUpdateXml(db, settings.updateXml, id, { allowDowngrade });
+      const { updateXml, ownFiles: own } = settings;
+      const followed = await followUpdateXml(db, updateXml, id, { allowDowngrade, own });
+      onXml?.(followed);
+      const { state, url } = followed;
       return { update_xml: { state, url } };
     },
   };

@@ -42,7 +42,8 @@ function readTerms({ label, activation_limit, ends_at }: typeof Terms.static) {
 
 /** To DELETE, a key that has ended already is not there. */
 function endedBefore(error: unknown): never {
-  throw error instanceof OperatorError && error.facts?.reason === 'key-ended' ? notFound('key') : error;
+  if (!(error instanceof OperatorError && error.facts?.reason === 'key-ended')) throw error;
+  throw new OperatorError(error.message, { code: 'NOT_FOUND', facts: error.facts });
 }
 
 const key_id = Type.Optional(Type.Integer({ ...Id, description: 'The main key unless given.' }));
@@ -92,8 +93,11 @@ export const licenseKeyOperations = {
       const { id } = await requireLicense(call);
       const free = isSet(call.query.free);
       const keyId = readId(call, 'key_id', 'key');
-      const { wasOpen, freed } = await endKey(call.db, id, keyId, { free }, call.context).catch(endedBefore);
+      const { key, wasOpen, freed } = await endKey(call.db, id, keyId, { free }, call.context).catch(
+        endedBefore,
+      );
       if (!wasOpen && freed.length === 0) throw notFound('key');
+      return { ...keyJson(key), freed };
     },
   ),
   rekeyLicense: post(

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Static, TNever, TObject, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import type { Caller, Scope } from '../access/caller';
+import type { FollowedXml } from '../joomla/follow-xml';
 import type { ChangeContext } from '../licensing/lifecycle';
 import type { OperatorLanguage } from '../texts/operators/languages';
 import type { Db } from '../store/database';
@@ -31,6 +32,10 @@ export interface Call<Query = unknown, Body = unknown> {
   language: OperatorLanguage;
   /** aborted when nobody waits for the answer any more */
   gone: AbortSignal;
+  /** told how much is done of what takes long */
+  onProgress?: ((done: number, total?: number) => void) | undefined;
+  /** told what became of the update XML, by a door that says more of it than its state */
+  onXml?: ((followed: FollowedXml) => void) | undefined;
 }
 
 export interface Answer<Data = unknown> {
@@ -157,16 +162,13 @@ export const post = one('post');
 export const put = one('put');
 export const patch = one('patch');
 
-/** A DELETE, answered without content. */
-export function remove<Q extends TSchema = TNever>(
+/** A DELETE, which the API answers without content. The command shows what was removed. */
+export function remove<Removed, Q extends TSchema = TNever>(
   path: string,
   declared: Declared<Q, TNever, Nothing, TProperties>,
-  run: (call: Call<Static<Q>>) => Promise<unknown>,
-): Operation<Static<Q>, never, undefined> {
-  return declare('delete', path, declared, async (call: Call<Static<Q>>) => {
-    await run(call);
-    return { data: undefined };
-  });
+  run: (call: Call<Static<Q>>) => Promise<Removed>,
+): Operation<Static<Q>, never, Removed> {
+  return declare('delete', path, declared, async (call: Call<Static<Q>>) => ({ data: await run(call) }));
 }
 
 /** A GET whose answer is a file of this type. */

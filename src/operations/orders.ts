@@ -2,7 +2,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { parseMoment } from '../licensing/timestamps';
 import { ORDER_EVENTS } from '../orders/fold';
 import { MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
-import { recordOrder } from '../orders/record';
+import { noOrder, recordOrder } from '../orders/record';
 import { orderMailJson, readOrderMail, sendOrderKeys } from '../orders/key-mails';
 import { PLUGIN_KINDS } from '../orders/shop-kinds';
 import {
@@ -13,7 +13,6 @@ import {
   shownOrderJson,
   type OrderDetails,
 } from '../orders/views';
-import { notFound } from './failures';
 import { get, list, post, type Call } from './operation';
 import { bodyReader } from './read-input';
 import { pageOf, readId } from './reading';
@@ -248,8 +247,7 @@ const Details = exactly(
 async function requireOrder(call: Call): Promise<OrderDetails> {
   const { db, caller } = call;
   const found = await readOrder(db, readId(call, 'id', 'order'));
-  if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name))
-    throw notFound('order');
+  if (found === undefined || (caller.scope === 'issue' && found.order.owner !== caller.name)) throw noOrder();
   return found;
 }
 

@@ -29,6 +29,8 @@ export interface Request {
   once: { key: string; address: string } | undefined;
   /** An upload takes its time, in which a caller may lose its right. @throws ManageError */
   checkAgain: () => Promise<unknown>;
+  onProgress?: Call['onProgress'];
+  onXml?: Call['onXml'];
   /** told of a refusal that is kept and returned instead of thrown */
   onRefused?: (failure: Failure) => void;
 }
@@ -52,7 +54,7 @@ export async function perform(
   given: Given,
   { db, now, settings }: Performing,
 ): Promise<Written> {
-  const { caller, path, once, readSent, language, gone } = request;
+  const { caller, path, once, readSent, language, gone, onProgress, onXml } = request;
   const readInput = () => {
     given.query = operation.readQuery(request.query);
     if (readSent !== undefined) given.body = readSent(operation);
@@ -61,7 +63,8 @@ export async function perform(
   const keepsRefusal = once !== undefined && readSent !== undefined;
   if (!keepsRefusal) readInput();
   const at = now();
-  const call = { caller, path, now: at, language, gone, settings, context: { actor: caller.actor, now: at } };
+  const context = { actor: caller.actor, now: at };
+  const call = { caller, path, now: at, language, gone, onProgress, onXml, settings, context };
   const handle = (handleOn: Db) => {
     if (keepsRefusal) readInput();
     return answer(operation, { ...call, ...given, db: handleOn });

@@ -9,7 +9,7 @@ import { planJson, readPlanOptions, type PlanOptionsJson } from '../licensing/vi
 import { get, list, patch, post, remove } from './operation';
 import { pageOf, readId } from './reading';
 import { DurationGiven, exactly, IdGiven, Limit, oneOf, orNull, Paging, planOptions, Text } from './schemas';
-import { Plan } from './things';
+import { Plan, planFields } from './things';
 
 const options = {
   duration: Type.Optional(
@@ -30,6 +30,18 @@ function readOptions({ name, duration, ...others }: Options) {
     ...readPlanOptions(others),
   };
 }
+
+const EditedPlan = exactly(
+  {
+    ...planFields,
+    licenses_changed: Type.Integer({ minimum: 0, description: 'Licences that follow the new limit.' }),
+    licenses_skipped: Type.Integer({
+      minimum: 0,
+      description: 'Licences that somebody else gave another limit or plan meanwhile.',
+    }),
+  },
+  { title: 'EditedPlan' },
+);
 
 export const planOperations = {
   listPlans: list(
@@ -87,12 +99,12 @@ export const planOperations = {
         ...options,
         licenses: Type.Optional(oneOf(['follow', 'keep'])),
       }),
-      data: Plan,
+      data: EditedPlan,
       // One transaction for each licence that follows.
       hasDeadline: false,
     },
     async (call) => {
-      const { db, body, context } = call;
+      const { db, body, context, onProgress } = call;
       const { activation_type: activationType, activation_limit: activationLimit, licenses } = body;
       const changes = {
         ...readOptions(body),
@@ -100,13 +112,15 @@ export const planOperations = {
         ...(activationLimit !== undefined && { activationLimit }),
       };
       const decide = () => Promise.resolve(licenses);
-      const { plan } = await editPlanAndLicenses(db, readId(call, 'id', 'plan'), changes, decide, context);
-      return { data: planJson(plan) };
+      const id = readId(call, 'id', 'plan');
+      const edited = await editPlanAndLicenses(db, id, changes, decide, context, onProgress);
+      const { plan, changed, skipped } = edited;
+      return { data: { ...planJson(plan), licenses_changed: changed, licenses_skipped: skipped } };
     },
   ),
   removePlan: remove(
     '/plans/{id}',
     { summary: 'Remove a plan that was added by mistake: one that no licence is on' },
-    (call) => removePlan(call.db, readId(call, 'id', 'plan')),
+    async (call) => planJson(await removePlan(call.db, readId(call, 'id', 'plan'))),
   ),
 };

@@ -8,12 +8,12 @@ import {
 } from '../licensing/catalogue';
 import { requireElement, requireHttpsUrl, requireLabel } from '../licensing/fields';
 import { listProductPage } from '../licensing/lists';
-import { productJson } from '../licensing/views';
+import { planJson, productJson } from '../licensing/views';
 import { follow } from './follow';
 import { get, list, patch, post, remove } from './operation';
 import { pageOf, readId } from './reading';
 import { exactly, IdGiven, orNull, Paging, Text, TextOrNull } from './schemas';
-import { Product } from './things';
+import { Product, ProductDetails } from './things';
 
 const Includes = Type.Union([Type.Array(IdGiven), Type.Literal('all')], {
   description: 'Ids of products that its licences cover too, or `all`.',
@@ -82,10 +82,17 @@ export const productOperations = {
   ),
   getProduct: get(
     '/products/{id}',
-    { summary: 'Read a product', forShops: true, data: Product },
+    { summary: 'Read a product with its plans and published versions', forShops: true, data: ProductDetails },
     async (call) => {
-      const { product } = await readProduct(call.db, readId(call, 'id', 'product'));
-      return { data: productJson(product) };
+      const { product, bundles, plans, versions } = await readProduct(call.db, readId(call, 'id', 'product'));
+      return {
+        data: {
+          ...productJson(product),
+          included_in: bundles.map(({ id }) => id),
+          plans: plans.map(planJson),
+          published_versions: versions,
+        },
+      };
     },
   ),
   updateProduct: patch(
@@ -104,6 +111,6 @@ export const productOperations = {
   removeProduct: remove(
     '/products/{id}',
     { summary: 'Remove a product that was added by mistake: one without plans and versions' },
-    (call) => removeProduct(call.db, readId(call, 'id', 'product')),
+    async (call) => productJson(await removeProduct(call.db, readId(call, 'id', 'product'))),
   ),
 };

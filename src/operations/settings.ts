@@ -1,6 +1,7 @@
 import type { Mailing } from '../mail/queue';
 import type { XmlHome } from '../joomla/update-xml/place';
 import type { OperatorLanguage } from '../texts/operators/languages';
+import type { OwnFile } from '../packages/replace-file';
 
 /** A finding of the doctor, as the service can tell it, in every language of its pages. */
 export interface Examined extends Record<OperatorLanguage, ExaminedText> {
@@ -30,6 +31,8 @@ export interface ManageSettings {
   /** undefined: mail is not set up */
   mailing: Mailing | undefined;
   updateXml: XmlHome;
+  /** no update XML is written over them */
+  ownFiles?: OwnFile[];
   /** this program's own, with its folder php */
   programFolder: string;
   /** how long the access log is kept */

@@ -20,7 +20,7 @@ import {
 } from '../orders/shops';
 import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson } from '../orders/unmatched';
 import { SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
-import { listMessages, messageJson } from '../orders/views';
+import { countWaiting, listMessages, messageJson } from '../orders/views';
 import { get, list, patch, post, remove, type Call } from './operation';
 import { pageOf } from './reading';
 import {
@@ -43,24 +43,28 @@ const Rules = exactly(Object.fromEntries(RULES.map((rule) => [rule, wordOf(effec
   title: 'ShopRules',
 });
 
-const Shop = exactly(
-  {
-    id: Id,
-    name: Text,
-    kind: wordOf(SHOP_KINDS),
-    verifies: Type.Boolean({
-      description: 'Whether it has what its sender signs with. Until then a receiver refuses every message.',
-    }),
-    test: Type.Boolean(),
-    test_plan_id: orNull(Id),
-    token: orNull(
-      Type.String({ description: 'The name of the tokens of the scope `issue` that its orders belong to.' }),
-    ),
-    rules: Rules,
-    mail: wordOf(SHOP_MAILS),
-    created_at: Time,
-  },
-  { title: 'Shop' },
+const shopFields = {
+  id: Id,
+  name: Text,
+  kind: wordOf(SHOP_KINDS),
+  verifies: Type.Boolean({
+    description: 'Whether it has what its sender signs with. Until then a receiver refuses every message.',
+  }),
+  test: Type.Boolean(),
+  test_plan_id: orNull(Id),
+  token: orNull(
+    Type.String({ description: 'The name of the tokens of the scope `issue` that its orders belong to.' }),
+  ),
+  rules: Rules,
+  mail: wordOf(SHOP_MAILS),
+  created_at: Time,
+};
+
+const Shop = exactly(shopFields, { title: 'Shop' });
+
+const ListedShop = exactly(
+  { ...shopFields, waiting: Type.Integer({ minimum: 0, description: 'Orders that wait.' }) },
+  { title: 'ListedShop' },
 );
 
 const settings = {
@@ -167,7 +171,7 @@ function run(call: Call) {
 export const shopOperations = {
   listShops: list(
     '/shops',
-    { summary: 'List shops', scope: 'write', query: exactly(Paging), data: Shop },
+    { summary: 'List shops', scope: 'write', query: exactly(Paging), data: ListedShop },
     async ({ db, query }) => {
       const { limit, after } = pageOf(query);
       const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
@@ -176,7 +180,11 @@ export const shopOperations = {
         limit,
         ({ id }) => [id],
       );
-      return { data: items.map(shopJson), next };
+      const waiting = new Map((await countWaiting(db)).map(({ shop, orders }) => [shop, orders]));
+      return {
+        data: items.map((shop) => ({ ...shopJson(shop), waiting: waiting.get(shop.name) ?? 0 })),
+        next,
+      };
     },
   ),
   addShop: post(
@@ -211,7 +219,7 @@ export const shopOperations = {
     {
       summary: 'Remove a shop with its rules and map. Its orders and licences stay',
     },
-    (call) => removeShop(call.db, shopName(call)),
+    async (call) => shopJson(await removeShop(call.db, shopName(call))),
   ),
   listShopMap: list(
     '/shops/{name}/map',
@@ -259,7 +267,11 @@ export const shopOperations = {
   unmapShopSku: remove(
     '/shops/{name}/map/{sku}',
     { summary: 'Let an article mean nothing from now on' },
-    (call) => unmapSku(call.db, shopName(call), call.path.sku ?? ''),
+    async (call) => {
+      const [shop, sku] = [shopName(call), call.path.sku ?? ''];
+      await unmapSku(call.db, shop, sku);
+      return { shop, sku };
+    },
   ),
   listShopMessages: list(
     '/shops/{name}/messages',

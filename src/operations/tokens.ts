@@ -49,7 +49,7 @@ export const tokenOperations = {
       return { data: { ...tokenJson(stored), token } };
     },
   ),
-  removeToken: remove('/tokens/{id}', { summary: 'Revoke a token, at once' }, (call) =>
-    revokeToken(call.db, readId(call, 'id', 'token'), call.context),
+  removeToken: remove('/tokens/{id}', { summary: 'Revoke a token, at once' }, async (call) =>
+    tokenJson(await revokeToken(call.db, readId(call, 'id', 'token'), call.context)),
   ),
 };

@@ -2,10 +2,12 @@ import { Type } from '@sinclair/typebox';
 import { WEBHOOK_TYPES } from '../licensing/webhook-events';
 import {
   addWebhook,
+  countWaitingFor,
   deliveryJson,
   editWebhook,
   listDeliveryPage,
   listWebhookPage,
+  MOST_COUNTED,
   queueTest,
   removeWebhook,
   replayDelivery,
@@ -31,6 +33,17 @@ const fields = {
   created_at: Time,
 };
 const Webhook = exactly(fields, { title: 'Webhook' });
+const Details = exactly(
+  {
+    ...fields,
+    waiting: Type.Integer({
+      minimum: 0,
+      maximum: MOST_COUNTED,
+      description: `Deliveries that wait. ${MOST_COUNTED} stands for that many or more.`,
+    }),
+  },
+  { title: 'WebhookDetails' },
+);
 const WithSecret = exactly({ ...fields, secret: Text }, { title: 'WebhookWithSecret' });
 
 const Delivery = exactly(
@@ -93,10 +106,11 @@ export const webhookOperations = {
   ),
   getWebhook: get(
     '/webhooks/{id}',
-    { summary: 'Read a receiver', scope: 'write', data: Webhook },
-    async (call) => ({
-      data: webhookJson(await requireWebhook(call.db, readId(call, 'id', 'webhook'))),
-    }),
+    { summary: 'Read a receiver', scope: 'write', data: Details },
+    async (call) => {
+      const webhook = await requireWebhook(call.db, readId(call, 'id', 'webhook'));
+      return { data: { ...webhookJson(webhook), waiting: await countWaitingFor(call.db, webhook.id) } };
+    },
   ),
   updateWebhook: patch(
     '/webhooks/{id}',
@@ -115,8 +129,10 @@ export const webhookOperations = {
       return { data: webhookJson(await editWebhook(db, readId(call, 'id', 'webhook'), body, now, settings)) };
     },
   ),
-  removeWebhook: remove('/webhooks/{id}', { summary: 'Remove a receiver, and what waits for it' }, (call) =>
-    removeWebhook(call.db, readId(call, 'id', 'webhook')),
+  removeWebhook: remove(
+    '/webhooks/{id}',
+    { summary: 'Remove a receiver, and what waits for it' },
+    async (call) => webhookJson(await removeWebhook(call.db, readId(call, 'id', 'webhook'))),
   ),
   testWebhook: post(
     '/webhooks/{id}/test',

@@ -180,7 +180,8 @@ function changeRelease(
   });
 }
 
-async function requireRelease(db: Db, productId: number, version: string): Promise<Release> {
+/** @throws OperatorError when there is no such version */
+export async function requireRelease(db: Db, productId: number, version: string): Promise<Release> {
   // MySQL cannot compare the ASCII column with other characters.
   const release = isVersion(version) ? await findRelease(db, productId, version) : undefined;
   if (!release)

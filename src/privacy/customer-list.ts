@@ -141,7 +141,8 @@ export async function deleteCustomer(
   db: Db,
   idOrAddress: string,
   context: { actor: string; now: Date },
+  onProgress?: (done: number, total: number) => void,
 ): Promise<Erased> {
-  const erased = await eraseCustomer(db, await resolveCustomer(db, idOrAddress), context);
+  const erased = await eraseCustomer(db, await resolveCustomer(db, idOrAddress), context, onProgress);
   return erased.licenses + erased.rows === 0 ? noCustomer() : erased;
 }

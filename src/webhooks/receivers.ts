@@ -160,8 +160,9 @@ export async function rotateSecret(
 }
 
 /** Removes a receiver at once; what waited for it is deleted by housekeeping. @throws OperatorError */
-export async function removeWebhook(db: Db, id: number): Promise<void> {
-  if (!(await deleteWebhook(db, id))) noWebhook(id);
+export async function removeWebhook(db: Db, id: number): Promise<WebhookRow> {
+  const webhook = await requireWebhook(db, id);
+  return (await deleteWebhook(db, id)) ? webhook : noWebhook(id);
 }
 
 /** @throws OperatorError when there is no such receiver */

@@ -481,7 +481,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       '--expires',
       '2099-01-31',
     );
-    expect(issued).toEqual({
+    expect(issued).toMatchObject({
       id: issued.id,
       license_key: expect.stringMatching(/^[0-9A-F]{8}(-[0-9A-F]{8}){3}$/),
       status: 'active',
@@ -521,8 +521,11 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       .send({ license_key: issued.license_key })) as { body: { data: { valid: boolean } } };
     expect(answer.body.data.valid).toBe(true);
     // the same order again
-    expect(await issue('--reference', 'order-1')).toEqual(issued);
-    expect(await issue('--reference', 'order-1', '--customer', 'jane@example.COM')).toEqual(issued);
+    const { id, license_key } = issued;
+    for (const customer of [[], ['--customer', 'jane@example.COM']])
+      expect(await issue('--reference', 'order-1', ...customer)).toMatchObject({
+        ...{ id, license_key, check_count: 1 },
+      });
     const { code, stderr } = await shop.run([
       ...'license issue --plan 1 --reference order-1 --lifetime --activation-limit 99 --json'.split(' '),
     ]);
@@ -704,12 +707,14 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     const others = await refused([...again, '1', '--customer', 'john@example.com']);
     expect(others).toContain("another customer's");
     expect(others).not.toContain('jane@example.com');
-    const two = await shop.run(['license', 'issue', '--plan', '1', '--count', '2', '--reference', 'order-9']);
-    expect(two).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining('--count cannot go with'),
-    });
+    for (const count of ['1', '2'])
+      expect(
+        await shop.run(['license', 'issue', '--plan', '1', '--count', count, '--reference', 'order-9']),
+      ).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining('--reference: It names one licence, and cannot go with --count.'),
+      });
     expect(await rows(service.db, 'licenses')).toEqual(before);
     expect(await rows(service.db, 'events')).toEqual(eventsBefore);
   });
@@ -1105,7 +1110,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     await shop.json(['license', 'change-plan', String(id), String(plan)]);
     const { license_key: key } = await shop.json<LicenseJson>(['license', 'rekey', String(id)]);
     expect(key).not.toBe(old);
-    expect(await shop.json(['license', 'reveal', String(id)])).toEqual({ id, license_key: key });
+    expect(await shop.json(['license', 'reveal', String(id)])).toEqual({ license_key: key });
     expect(await stored(id)).toMatchObject({
       plan_id: plan,
       activation_limit: 9,

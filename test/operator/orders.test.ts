@@ -134,8 +134,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     expect(await refused('shop', 'add', 'fair')).toContain('There is a shop fair already.');
     expect(await refused('shop', 'add', 'Not A Shop')).toContain('1 to 40 of a-z');
     expect(await seller.json(['shop', 'rules', 'fair', '--on', 'refunded=cancel'])).toMatchObject({
-      refunded: 'cancel',
-      charged_back: 'suspend',
+      rules: { refunded: 'cancel', charged_back: 'suspend' },
     });
     expect(await text('shop', 'rules', 'fair')).toMatch(/refunded +cancel/);
     expect(await refused('shop', 'rules', 'fair', '--on', 'refunded=reinstate')).toContain(

@@ -57,7 +57,7 @@ describe.each(ONE_KIND)('licensing signing-key on %s', (kind) => {
     expect(withoutSecret).toMatchObject({ code: 1, stderr: expect.stringContaining('LICENSING_KEY_SECRET') });
     const first = await json<Listed>(['signing-key', 'add']);
     expect(first).toEqual({
-      ...{ kid: `${YEAR}-1`, state: 'current', retired_at: null },
+      ...{ id: 1, kid: `${YEAR}-1`, state: 'current', retired_at: null },
       x: expect.stringMatching(/^[\w-]{43}$/),
       created_at: expect.stringMatching(/Z$/),
     });

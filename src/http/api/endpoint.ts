@@ -177,7 +177,7 @@ export function sendFailure(ctx: Context, { status, error, retryAfter }: Failure
 function send(ctx: Context, { status, body }: Written): void {
   if (body !== undefined && 'error' in body)
     ctx.state.code = (body as { error: { code: string } }).error.code;
-  if (body === undefined) ctx.status = status;
+  if (body === undefined || status === 204) ctx.status = status;
   else sendJson(ctx, status, body);
 }
 

@@ -1,6 +1,7 @@
 import type { Db } from '../../store/database';
 import type { License } from '../../store/licenses';
-import { findActivation } from '../../store/activations';
+import { findActivation, type StoredActivation } from '../../store/activations';
+import { normalizeIdentifier } from './identifiers';
 import { createLedger } from './ledger';
 import type { SlotAnswer } from './slot-changes';
 import type { ChangeContext } from '../lifecycle';
@@ -31,6 +32,23 @@ export async function addActivation(
   });
 }
 
+/** @param text the identifier in any spelling @throws OperatorError when it is not activated */
+export async function requireActivationOf(
+  db: Db,
+  { id, plan }: Pick<License, 'id' | 'plan'>,
+  text: string,
+): Promise<StoredActivation> {
+  const identifier = normalizeIdentifier(plan.activationType, text) ?? text;
+  return (await findActivation(db, id, { identifier })) ?? notActivated(id);
+}
+
+function notActivated(id: number): never {
+  throw new OperatorError(`That identifier is not activated on licence ${id}.`, {
+    code: 'NOT_FOUND',
+    facts: { reason: 'not-activated', license: id },
+  });
+}
+
 /** @throws OperatorError when the identifier is not activated */
 export async function removeActivation(
   db: Db,
@@ -39,10 +57,5 @@ export async function removeActivation(
   { actor, now }: ChangeContext,
 ): Promise<SlotAnswer> {
   const removed = await createLedger(db).deactivate({ keyDigest, identifier, actor, now, evenHeld: true });
-  if (isRefusal(removed))
-    throw new OperatorError(`That identifier is not activated on licence ${id}.`, {
-      code: 'NOT_FOUND',
-      facts: { reason: 'not-activated', license: id },
-    });
-  return removed;
+  return isRefusal(removed) ? notActivated(id) : removed;
 }

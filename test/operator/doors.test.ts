@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { Ajv2020 } from 'ajv/dist/2020';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Operation } from '../../src/operations/operation';
+import { OPERATION_GROUPS } from '../../src/operations/operations';
+import { operator, type Operator } from '../support/operator';
+import { makePackage } from '../support/packages';
+import { temporaryFolder } from '../support/processes';
+import { newPlace, startTestService, type TestService } from '../support/service';
+
+/**
+ * Every operation is called through each door that has it: the API by generated-requests.test.ts, the command here. Its
+ * `--json` prints what the operation's schema describes.
+ */
+
+const BY_NAME = Object.assign({}, ...Object.values(OPERATION_GROUPS)) as Record<string, Operation>;
+
+/** Operations that no command calls, and why. */
+const NO_COMMAND: Record<string, string> = {
+  getPlan: 'plan list shows all of a plan',
+  listLicenseMails: 'mail list shows those of all licences',
+  listLicenseRequests: '"why" tells them',
+  listRequests: '"why" tells them',
+  listCustomers: 'the command is asked about a customer by the address',
+  getStatistics: 'only the pages show figures',
+  getMe: 'the operator at the shell knows',
+  recordOrder: 'shops post orders',
+  explain: '"why" tells more than the API: every request, and the commands that mend it',
+  examine: '"doctor" looks further than the service can',
+  importLicenses: '"import --csv" takes tables of any size, with options for other forms of them',
+  getRelease: 'release list shows all of a version',
+  getReleasePackage: '"packages fetch" calls it on another host',
+  getProductUpdateXml: '"update-xml lint" judges the file itself',
+  setProductUpdateXml: '"update-xml write" also writes to a file of its own, and remembers that',
+  getProductJoomlaPlugin: '"joomla-plugin" writes the zip to a folder',
+  publishRelease: '"release publish" without --file also sets the date',
+};
+
+/** In this order, each by what the earlier ones have made. */
+const LINES: [string, (made: Made) => string][] = [
+  ['addToken', () => 'token add --name doors --scope issue --expires 2099-12-31'],
+  ['listTokens', () => 'token list'],
+  ['removeToken', ({ addToken }) => `token revoke ${addToken}`],
+  ['addSigningKey', () => 'signing-key add'],
+  ['addSigningKey', () => 'signing-key add'],
+  ['listSigningKeys', () => 'signing-key list'],
+  ['retireSigningKey', () => `signing-key retire ${new Date().getUTCFullYear()}-1`],
+  ['addProduct', () => 'product add --name Shop --id 42'],
+  ['addProduct', () => 'product add --name Mistake --id 43'],
+  ['removeProduct', () => 'product remove 43'],
+  ['listProducts', () => 'product list'],
+  [
+    'addPlan',
+    () => 'plan add --product 42 --name One --activation-type domain --activation-limit 2 --duration 1y',
+  ],
+  ['issueLicense', () => 'license issue --plan One --customer jane@example.com --reference order-1'],
+  ['issueLicense', () => 'license issue --plan One --count 2'],
+  ['updatePlan', ({ addPlan }) => `plan edit ${addPlan} --activation-limit 3 --licenses follow`],
+  ['listPlans', () => 'plan list'],
+  ['getProduct', () => 'product show 42'],
+  ['updateProduct', () => 'product edit 42 --name Shop2'],
+  ['listLicenses', () => 'license list'],
+  ['getLicense', () => 'license show reference:order-1'],
+  ['updateLicense', () => 'license set-limit reference:order-1 5'],
+  ['updateLicense', () => 'license metadata reference:order-1 channel=fair'],
+  ['suspendLicense', () => 'license suspend reference:order-1 --reason test'],
+  ['reinstateLicense', () => 'license reinstate reference:order-1'],
+  ['renewLicense', () => 'license renew reference:order-1 --for 1y'],
+  ['addLicenseKey', () => 'license key add reference:order-1 --label Client --limit 1 --ends 2099-12-31'],
+  ['updateLicenseKey', ({ addLicenseKey: key }) => `license key edit reference:order-1 ${key} --ends none`],
+  ['listLicenseKeys', () => 'license key list reference:order-1'],
+  ['removeLicenseKey', ({ addLicenseKey: key }) => `license key end reference:order-1 ${key} --free`],
+  ['rekeyLicense', () => 'license rekey reference:order-1 --overlap 14d'],
+  ['revealLicense', ({ getLicense }) => `license reveal ${getLicense}`],
+  ['addLicenseActivation', () => 'activation add reference:order-1 one.example --name One'],
+  ['listLicenseActivations', () => 'activation list reference:order-1'],
+  ['removeLicenseActivation', () => 'activation remove reference:order-1 WWW.one.example'],
+  ['listLicenseEvents', () => 'license history reference:order-1'],
+  ['sendLicenseMail', () => 'mail send reference:order-1'],
+  ['uploadRelease', () => 'release publish --product 42 --version 1.0.0 --unchecked --file PACKAGE'],
+  ['updateRelease', () => 'release edit --product 42 --version 1.0.0 --changelog New'],
+  ['listProductReleases', () => 'release list --product 42'],
+  ['withdrawRelease', () => 'release withdraw --product 42 --version 1.0.0'],
+  ['addShop', ({ addPlan }) => `shop add fair --test-plan ${addPlan}`],
+  ['getShop', () => 'shop rules fair'],
+  ['updateShop', () => 'shop edit fair --test on --test-plan none'],
+  ['updateShop', () => 'shop rules fair --on refunded=cancel'],
+  ['mapShopSku', () => 'shop map fair PRO --plan One --quantity slots'],
+  ['listShopMap', () => 'shop map fair'],
+  ['runShop', () => 'shop run fair'],
+  ['listShops', () => 'shop list'],
+  ['listShopMessages', () => 'shop messages fair'],
+  ['listUnmatched', () => 'shop unmatched fair'],
+  ['listOrders', () => 'order list'],
+  ['getOrder', ({ order }) => `order show ${order}`],
+  ['addOrderMail', ({ order }) => `order mail ${order}`],
+  ['unmapShopSku', () => 'shop unmap fair PRO'],
+  ['removeShop', () => 'shop remove fair'],
+  ['addWebhook', () => 'webhook add http://127.0.0.1:9/hook --events license.*,release.published'],
+  ['listWebhooks', () => 'webhook list'],
+  ['getWebhook', ({ addWebhook }) => `webhook show ${addWebhook}`],
+  ['updateWebhook', ({ addWebhook }) => `webhook disable ${addWebhook}`],
+  ['rotateWebhook', ({ addWebhook }) => `webhook rotate ${addWebhook}`],
+  ['listWebhookDeliveries', ({ addWebhook }) => `webhook deliveries ${addWebhook}`],
+  ['removeWebhook', ({ addWebhook }) => `webhook remove ${addWebhook}`],
+  ['cancelLicense', () => 'license cancel reference:order-1'],
+  ['revokeLicense', ({ issueLicense }) => `license revoke ${issueLicense}`],
+  ['getCustomer', () => 'customer show jane@example.com'],
+  ['removeCustomer', () => 'customer erase jane@example.com --yes'],
+  ['addPlan', () => 'plan add --product 42 --name Mistake --activation-type seat --activation-limit 0'],
+  ['removePlan', ({ addPlan }) => `plan remove ${addPlan}`],
+];
+
+/** They wait for an answer of the receiver: tried in test/webhooks. */
+const ELSEWHERE = ['testWebhook', 'replayWebhookDelivery'];
+
+/** Ids of the latest thing that each operation made, and of an order. */
+type Made = Record<string, number>;
+
+let service: TestService;
+let shell: Operator;
+let zip: string;
+
+beforeAll(async () => {
+  const settings = {
+    ...(await newPlace('SQLite')),
+    LICENSING_KEY_SECRET: randomBytes(32).toString('base64'),
+    LICENSING_PUBLIC_URL: 'https://shop.example',
+    LICENSING_XML_DIR: temporaryFolder(),
+    LICENSING_WEBHOOK_NETWORKS: '127.0.0.0/8',
+    LICENSING_MAIL_URL: `file:${temporaryFolder()}?from=shop@example.com`,
+  };
+  service = await startTestService(settings);
+  shell = operator(settings);
+  zip = join(temporaryFolder(), 'package.zip');
+  await writeFile(zip, (await makePackage()).bytes);
+});
+afterAll(() => service.stop());
+
+test('every operation has a command, or a reason why it has none', () => {
+  const known = [...Object.keys(NO_COMMAND), ...LINES.map(([name]) => name), ...ELSEWHERE];
+  expect([...new Set(known)].sort()).toEqual(Object.keys(BY_NAME).sort());
+});
+
+test('each command prints what its operation answers', async () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  const made: Made = {};
+  for (const [name, line] of LINES) {
+    if (name === 'listOrders') made.order = await postOrder(made.addPlan as number);
+    const args = line(made).split(' ');
+    const answer = await shell.json<unknown>(args.map((word) => (word === 'PACKAGE' ? zip : word)));
+    const first = [answer].flat()[0] as { id?: unknown } | undefined;
+    if (typeof first?.id === 'number') made[name] = first.id;
+    expect({ line: args.join(' '), faults: faultsOf(ajv, BY_NAME[name] as Operation, answer) }).toEqual({
+      line: args.join(' '),
+      faults: [],
+    });
+  }
+});
+
+function faultsOf(ajv: Ajv2020, { data, afterCommit, isList }: Operation, answer: unknown): unknown[] {
+  // A removal is answered without content, and the command prints what was removed.
+  if (data === undefined) return [];
+  const whole = afterCommit
+    ? { ...data, properties: { ...(data.properties as object), ...afterCommit.adds } }
+    : data;
+  return ajv.validate(isList ? { type: 'array', items: whole } : whole, answer) ? [] : (ajv.errors ?? []);
+}
+
+async function postOrder(plan: number): Promise<number> {
+  const { token } = await shell.json<{ token: string }>([
+    'token',
+    'add',
+    '--name',
+    'fair',
+    '--scope',
+    'issue',
+  ]);
+  const answer = await fetch(`${service.url}/api/index.php/v1/licensing/manage/orders`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      ...{ shop: 'other', order: '1001', event: 'paid', at: '2026-01-01T00:00:00Z' },
+      customer: { email: 'jane@example.com' },
+      lines: [{ line: '1', plan_id: plan }],
+    }),
+  });
+  return ((await answer.json()) as { data: { id: number } }).data.id;
+}

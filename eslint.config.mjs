@@ -53,6 +53,7 @@ const LAYERS = {
     'joomla',
     'licensing',
     'mail',
+    'operations',
     'orders',
     'packages',
     'process',

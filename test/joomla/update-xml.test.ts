@@ -27,7 +27,7 @@ import { operator, type Operator } from '../support/operator';
 import { php } from '../support/php-xml';
 import { eventually, temporaryFolder } from '../support/processes';
 import {
-  ONE_BACKEND,
+  BACKENDS,
   giveLicense,
   givePlan,
   PREFIX,
@@ -72,7 +72,7 @@ function versionsIn(file: string): (string | undefined)[] {
 const of = (productId: number, version: string) => ['--product', String(productId), '--version', version];
 
 // The rows are plain ones: what holds on the production database is not repeated on the other.
-describe.each(ONE_BACKEND.slice(1))('the update XML, %s', (_name, backend) => {
+describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
   let settings: Settings;
   let service: TestService;
   let shop: Operator;

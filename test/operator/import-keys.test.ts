@@ -9,8 +9,9 @@ import { table } from '../../src/store/database';
 import type { KeyRecord, RecordType } from '../../src/transfer/records';
 import { operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
+import type {
+  DATABASE_KINDS} from '../support/service';
 import {
-  DATABASE_KINDS,
   ONE_KIND,
   giveLicense,
   givePlan,

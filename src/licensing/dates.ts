@@ -4,6 +4,10 @@ export type LanguageCode = 'en' | 'de';
 
 const LOCALES: Record<LanguageCode, string> = { en: 'en-US', de: 'de-DE' };
 
+export function isLanguageCode(code: string | null): code is LanguageCode {
+  return code !== null && Object.hasOwn(LOCALES, code);
+}
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Making a format takes some 50 times as long as using it. @throws RangeError for a zone that does not exist */

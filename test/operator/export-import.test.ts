@@ -869,12 +869,12 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 8, and this program reads 7\. Install a version/,
+      /^error: Line 1: the file has format version 9, and this program reads 7 and 8\. Install a version/,
     ],
     [
       'an older format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version - 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 6, and this program reads 7\. Export again with a version/,
+      /^error: Line 1: the file has format version 6, and this program reads 7 and 8\. Export again with a version/,
     ],
     [
       'another kind of file',

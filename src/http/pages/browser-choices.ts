@@ -18,10 +18,17 @@ export function themeOf(ctx: Context): Theme {
 
 /** The chosen language, else the browser's. */
 export function languageOf(ctx: Context): LanguageCode {
+  return askedLanguageOf(ctx) ?? 'en';
+}
+
+/** undefined: the browser asks for none that there is */
+export function askedLanguageOf(ctx: Context): LanguageCode | undefined {
   const chosen = ctx.cookies.get(LANGUAGE) ?? '';
   if (isLanguage(chosen)) return chosen;
+  // Without the header, or with "*", the first one is as good as any.
+  if (/^[*\s]*$/.test(ctx.get('Accept-Language'))) return undefined;
   const accepted = ctx.acceptsLanguages(Object.keys(TEXTS));
-  return typeof accepted === 'string' && isLanguage(accepted) ? accepted : 'en';
+  return typeof accepted === 'string' && isLanguage(accepted) ? accepted : undefined;
 }
 
 /** Keeps what was chosen in the footer. @param base the path of all pages */

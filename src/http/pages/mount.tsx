@@ -5,7 +5,8 @@ import type Router from '@koa/router';
 import type { Child } from 'hono/jsx';
 import { callerKey } from '../../access/caller';
 import { secretDigest } from '../../access/random-secret';
-import { isFresh, readSession } from '../../access/sessions';
+import { isFresh, readSession, type CustomerSession } from '../../access/sessions';
+import { readPerson } from '../../licensing/customer-profile';
 import { sendText } from '../answers';
 import type { Context, Middleware, State } from '../context';
 import type { Limiter } from '../rate-limit';
@@ -18,7 +19,7 @@ import { isSameOrigin } from '../same-origin';
 import { readSessionCookie } from '../session-cookies';
 import { createTurns, type TakeTurn } from '../turns';
 import { refusalOf } from './act';
-import { keepSaid, languageOf, takeSaid, themeOf } from './browser-choices';
+import { askedLanguageOf, keepSaid, languageOf, takeSaid, themeOf } from './browser-choices';
 import { csvFile } from './csv';
 import { ErrorPage, troubleOf } from './error-page';
 import { createFormat } from './format';
@@ -37,7 +38,7 @@ import {
   type PagesDependencies,
   type Route,
 } from './page';
-import { TEXTS } from './texts/texts';
+import { TEXTS, type LanguageCode } from './texts/texts';
 import { ViewProvider, type Query, type View } from './view';
 
 /** The pages, for the operator and for customers: the steps of every request, and who may see what. */
@@ -254,15 +255,27 @@ async function enterAsCustomer(call: PageCall): Promise<CustomerCall | Answer> {
   const session = await readCustomer(call);
   if (session === undefined || session === 'ended')
     return { to: session === 'ended' ? '/my?why=ended' : '/my' };
-  return { ...call, session };
+  return { ...call, session, view: await inTheirLanguage(call, session) };
+}
+
+/** In the language of the customer whom the link in a mail brought, where the browser asks for none. */
+async function inTheirLanguage(
+  { ctx, db, view, settings, at }: PageCall,
+  session: CustomerSession,
+): Promise<View> {
+  if (session.by !== 'mail' || askedLanguageOf(ctx) !== undefined) return view;
+  const { language } = await readPerson(db, session.email);
+  return language === null ? view : { ...view, ...spokenIn(language, settings.timeZone, at) };
+}
+
+function spokenIn(language: LanguageCode, zone: string, at: Date): Pick<View, 'language' | 't' | 'format'> {
+  return { language, t: TEXTS[language], format: createFormat(language, zone, at) };
 }
 
 function callOf(ctx: Context, dependencies: PagesDependencies): PageCall {
   const { settings, now, asset, isTrusted } = dependencies;
   const at = now();
   const base = pagesBase(ctx, isTrusted);
-  const language = languageOf(ctx);
-  const t = TEXTS[language];
   const to = (path: string, query: Query = {}) => {
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
     const search = String(
@@ -271,8 +284,8 @@ function callOf(ctx: Context, dependencies: PagesDependencies): PageCall {
     return `${base}${path}${search === '' ? '' : `?${search}`}`;
   };
   const view: View = {
-    ...{ language, t, to, now: at },
-    format: createFormat(language, settings.timeZone, at),
+    ...{ to, now: at },
+    ...spokenIn(languageOf(ctx), settings.timeZone, at),
     theme: themeOf(ctx),
     asset: (name) => `${base}/${asset(name)}`,
     path: pathBelow(ctx.path),

@@ -3,16 +3,17 @@ import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list
 import { countErasure, type ErasureCounts } from '../../../privacy/erase-customer';
 import { exportCustomer } from '../../../privacy/export-customer';
 import { SECTION_NAMES, type Section } from '../../../privacy/stored-data';
+import { findProfile, type CustomerProfile } from '../../../store/customer-profiles';
 import { findEmail } from '../../../licensing/customer-email';
-import { isCustomerDigest } from '../../../store/customer-digest';
+import { customerDigest, isCustomerDigest } from '../../../store/customer-digest';
 import { tellRequests, type ToldRequest } from '../../../support/requests';
 import { ManageError } from '../../../operations/failures';
-import { act, unlessGone } from '../act';
+import { act, attempt, unlessGone } from '../act';
 import { formState, type FormState } from '../form-state';
-import { TextField } from '../kit/fields';
+import { Checkbox, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
 import { FinalAction } from '../kit/final-action';
 import { OperatorPage } from '../kit/operator-page';
-import { Head, Panel } from '../kit/panel';
+import { Head, Inside, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
@@ -28,6 +29,20 @@ export const customerRoutes: Route<OperatorCall>[] = [
   { path: '/customers/:id', get: showCustomer },
   // Looks through whole tables.
   { path: '/customers/:id/export', get: download, hasDeadline: false },
+  {
+    path: '/customers/:id/edit',
+    scope: 'write',
+    isSecret: true,
+    hasDeadline: false,
+    get: (call) => showEdit(call, formState()),
+    post: (call, sent) =>
+      attempt(
+        call,
+        sent,
+        () => edit(call, sent),
+        (form) => showEdit(call, form),
+      ),
+  },
   {
     path: '/customers/:id/erase',
     scope: 'write',
@@ -67,6 +82,26 @@ async function download(call: OperatorCall): Promise<Answer> {
   return { file: name, type: 'application/json', content: parts.join('') };
 }
 
+async function showEdit(call: OperatorCall, form: FormState): Promise<Answer> {
+  const customer = await addressOf(call);
+  const profile = await findProfile(call.db, customer);
+  return { page: <Edit id={call.path.id ?? ''} {...{ customer, profile, form }} /> };
+}
+
+async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const typed = (name: string) => sent.get(name)?.trim() ?? '';
+  const { id } = await act(call, sent, customerOperations.updateCustomer, {
+    path: { customer: call.path.id ?? '' },
+    body: {
+      email: typed('email'),
+      name: typed('name') || null,
+      language: (typed('language') as 'en' | 'de' | '') || null,
+      join: sent.get('join') === '1',
+    },
+  });
+  return done(`/customers/${id}`, 'customerChanged');
+}
+
 async function askToErase(call: OperatorCall, form: FormState): Promise<Answer> {
   const customer = await addressOf(call);
   const counts = await countErasure(call.db, customer);
@@ -85,7 +120,7 @@ function erase(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
 }
 
 function CustomerPage({
-  customer: { id, customer, licenses, keys, seats, stored, next },
+  customer: { id, customer, name, language, licenses, keys, seats, stored, next },
   requests,
   products,
   after,
@@ -102,8 +137,14 @@ function CustomerPage({
     <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
       <Head
         title={customer}
+        sub={[name, language && t.customers.languages[language]].filter(Boolean).join(' · ')}
         actions={
           <>
+            {operator?.scope === 'write' ? (
+              <a class="btn btn-quiet" href={to(`${path}/edit`)}>
+                {texts.edit}
+              </a>
+            ) : null}
             <a class="btn btn-quiet" href={to(`${path}/export`)}>
               {texts.export}
             </a>
@@ -254,6 +295,70 @@ interface StoredRow {
   created_at?: string;
   received_at?: string;
   requested_at?: string;
+}
+
+function Edit({
+  id,
+  customer,
+  profile,
+  form,
+}: {
+  id: string;
+  customer: string;
+  profile: CustomerProfile | undefined;
+  form: FormState;
+}) {
+  const { t, to } = useView();
+  const texts = t.customers.editPage;
+  const path = `/customers/${id}`;
+  const other = findEmail(form.value('email') ?? '');
+  const asks = form.failure?.reason === 'customer-exists' && other !== undefined;
+  const languages = Object.entries(t.customers.languages).map(([value, label]) => ({ value, label }));
+  return (
+    <OperatorPage
+      title={texts.title(customer)}
+      nav="customers"
+      crumbs={[
+        [t.customers.title, '/customers'],
+        [customer, path],
+      ]}
+    >
+      <Head title={texts.title(customer)} />
+      <Panel id="form">
+        <Inside>
+          <Form path={`${path}/edit`} form={form}>
+            <FormErrors form={form} />
+            <TextField
+              {...{ form, name: 'email', type: 'email', label: texts.email, hint: texts.emailHint }}
+              value={customer}
+              required
+            />
+            {asks ? (
+              <>
+                <p>
+                  <a href={to(`/customers/${customerDigest(other)}`)}>{texts.other}</a>
+                </p>
+                <Checkbox form={form} name="join" label={texts.join} />
+              </>
+            ) : null}
+            <TextField
+              {...{ form, name: 'name', label: texts.name, hint: texts.nameHint }}
+              value={profile?.chosenName ?? ''}
+            />
+            <Select
+              {...{ form, name: 'language', label: texts.language, hint: texts.languageHint }}
+              options={[{ value: '', label: texts.languageTold }, ...languages]}
+              value={profile?.chosenLanguage ?? ''}
+            />
+            <Submit>{texts.submit}</Submit>{' '}
+            <a class="btn btn-quiet" href={to(path)}>
+              {texts.back}
+            </a>
+          </Form>
+        </Inside>
+      </Panel>
+    </OperatorPage>
+  );
 }
 
 function Erase({

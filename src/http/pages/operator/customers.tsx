@@ -36,7 +36,7 @@ async function listPage({ db, at }: OperatorCall, { q, after }: Given, limit: nu
 function downloadList(call: OperatorCall): Answer {
   const { q } = readGiven(call.query);
   async function* rows() {
-    yield ['id', 'customer', 'licenses', 'next_end'];
+    yield ['id', 'customer', 'licenses', 'next_end', 'name'];
     let after: string | undefined;
     do {
       const { customers, next } = await listPage(
@@ -44,7 +44,8 @@ function downloadList(call: OperatorCall): Answer {
         { ...(q && { q }), ...(after && { after }) },
         CSV_PAGE,
       );
-      for (const { id, customer, licenses, next_end } of customers) yield [id, customer, licenses, next_end];
+      for (const { id, customer, licenses, next_end, name } of customers)
+        yield [id, customer, licenses, next_end, name];
       after = next ?? undefined;
     } while (after !== undefined);
   }
@@ -135,6 +136,7 @@ function CustomerList({
                 kind: 'name',
                 cell: ({ id, customer }) => <a href={to(`/customers/${id}`)}>{customer}</a>,
               },
+              { title: texts.columns.name, cell: ({ name }) => name ?? t.common.none },
               {
                 title: texts.columns.licenses,
                 kind: 'number',

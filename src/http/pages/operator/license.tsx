@@ -5,7 +5,7 @@ import { viewLicense, type LicenseView } from '../../../licensing/license-view';
 import { allowedTransitions, liveStatus } from '../../../licensing/core/states';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
-import { listCustomers } from '../../../privacy/customer-list';
+import { listCustomers, type CustomerSummary } from '../../../privacy/customer-list';
 import { act, type DataOf } from '../act';
 import { formState } from '../form-state';
 import { Form } from '../kit/fields';
@@ -45,8 +45,8 @@ const MAILS = 4;
 
 /** What is nice to have beside the licence itself. */
 interface Extras {
-  /** the licences of the customer */
-  licenses: number | undefined;
+  /** undefined: there is none, or it is not known in time */
+  customer: CustomerSummary | undefined;
   plans: Map<number, string>;
   mails: SentMail[];
   canSendKey: boolean;
@@ -69,7 +69,7 @@ async function showLicense(call: OperatorCall): Promise<Answer> {
   const plans = await plansOf(db, product.id);
   const orders = (await within(db, () => findOrdersOfLicenses(db, [id]))) ?? [];
   const extras: Extras = {
-    licenses: customer === null ? undefined : await within(db, async () => licensesOf(call, customer)),
+    customer: customer === null ? undefined : await within(db, async () => summaryOf(call, customer)),
     plans: new Map(plans.map((plan) => [plan.id, plan.name])),
     mails: (await within(db, () => mailsOf(call, id))) ?? [],
     canSendKey: canSendKey(call, shown.license),
@@ -80,9 +80,9 @@ async function showLicense(call: OperatorCall): Promise<Answer> {
   return { page: <LicensePage {...{ shown, why, extras }} canShowKeys={settings.keySecret !== undefined} /> };
 }
 
-async function licensesOf({ db, at }: OperatorCall, customer: string): Promise<number | undefined> {
+async function summaryOf({ db, at }: OperatorCall, customer: string): Promise<CustomerSummary | undefined> {
   const [first] = await listCustomers(db, { beginning: customer, limit: 1 }, at);
-  return first?.customer === customer ? first.licenses : undefined;
+  return first?.customer === customer ? first : undefined;
 }
 
 async function mailOfOrder(
@@ -218,8 +218,13 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
           ) : (
             <>
               <a href={to(`/customers/${customerDigest(customer)}`)}>{customer}</a>
-              {extras.licenses === undefined ? null : (
-                <Beside>{facts.licenses(extras.licenses, format.number(extras.licenses))}</Beside>
+              {extras.customer === undefined ? null : (
+                <>
+                  {extras.customer.name === null ? null : <Beside>{extras.customer.name}</Beside>}
+                  <Beside>
+                    {facts.licenses(extras.customer.licenses, format.number(extras.customer.licenses))}
+                  </Beside>
+                </>
               )}
             </>
           ),

@@ -86,7 +86,7 @@ export async function changeCustomer(
     return {
       id: digest,
       customer: address,
-      ...personOf((await findProfile(trx, to)) as CustomerProfile),
+      ...personOf(await findProfile(trx, to)),
       moved,
     };
   });

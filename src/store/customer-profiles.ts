@@ -82,7 +82,7 @@ async function findLocked(trx: Transaction, digest: string): Promise<CustomerPro
 export async function setProfile(trx: Transaction, id: number, changes: ProfileChanges): Promise<void> {
   const { address } = changes;
   const digest = address === undefined ? {} : { digest: customerDigest(address) };
-  const columns = toColumns({ ...changes, ...digest });
+  const columns = toColumns({ ...changes, ...digest }) as Record<string, unknown>;
   if (Object.values(columns).some((value) => value !== undefined))
     await trx(table(trx, 'customers')).where({ id }).update(columns);
 }

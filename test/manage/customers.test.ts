@@ -4,7 +4,7 @@ import { customerDigest } from '../../src/store/customer-digest';
 import { table } from '../../src/store/database';
 import { customerClient, pagesClient, textOf } from '../pages/support/session';
 import { startMailServer, type MailServer } from '../support/mail-server';
-import { startManaged, type Managed, type Thing } from '../support/manage';
+import { startManaged, type Managed } from '../support/manage';
 import { operator } from '../support/operator';
 import { eventually } from '../support/processes';
 import { DATABASE_KINDS, giveLicense, givePlan, newPlace } from '../support/service';
@@ -272,11 +272,11 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
     ]);
     // What was ordered after the change is a new customer's; no order and its licence are parted.
     const { db } = service;
-    const rows = (await db(`${table(db, 'orders')} as o`)
+    const rows = await db(`${table(db, 'orders')} as o`)
       .join(`${table(db, 'order_licenses')} as ol`, 'ol.order_id', 'o.id')
       .join(`${table(db, 'licenses')} as l`, 'l.id', 'ol.license_id')
       .where('o.number', 'like', '8%')
-      .select('o.customer as ordered', 'l.customer as owned')) as { ordered: string; owned: string }[];
+      .select<{ ordered: string; owned: string }[]>('o.customer as ordered', 'l.customer as owned');
     expect(rows).toHaveLength(9);
     for (const { ordered, owned } of rows) expect(owned).toBe(ordered);
   });

@@ -606,8 +606,8 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         licenses: 1,
         next_end: null,
       },
-      { id: expect.anything(), customer: JANE, licenses: 5, next_end: '2027-02-01T00:00:00Z' },
-      { id: expect.anything(), customer: 'mary.jane@example.com', licenses: 1, next_end: null },
+      { id: expect.anything(), customer: JANE, name: null, licenses: 5, next_end: '2027-02-01T00:00:00Z' },
+      { id: expect.anything(), customer: 'mary.jane@example.com', name: null, licenses: 1, next_end: null },
     ]);
     const { id } = all[1]!;
     expect(await listCustomers(db, { limit: 1, after: 'boss@corp.example' }, now)).toEqual([all[1]]);

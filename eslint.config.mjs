@@ -42,7 +42,7 @@ const LAYERS = {
   ],
   joomla: ['licensing', 'packages', 'process', 'store'],
   transfer: ['licensing', 'packages', 'store'],
-  privacy: ['licensing', 'orders', 'packages', 'store', 'transfer'],
+  privacy: ['licensing', 'mail', 'orders', 'packages', 'store', 'transfer'],
   selfservice: ['licensing', 'packages', 'store'],
   orders: ['licensing', 'mail', 'store'],
   support: ['joomla', 'licensing', 'orders', 'packages', 'store'],

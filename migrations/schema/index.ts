@@ -3,6 +3,7 @@ import { columnTypes, createTable, type Tables } from '../tables';
 import { accessLog } from './access-log';
 import { activations } from './activations';
 import { catalogue } from './catalogue';
+import { customers } from './customers';
 import { events } from './events';
 import { instances } from './instances';
 import { licenseKeys } from './license-keys';
@@ -23,7 +24,7 @@ export const schema: Tables = (t) =>
     ...[catalogue, licenses, licenseKeys, activations, releases, accessLog, events, sums].map((one) =>
       one(t),
     ),
-    ...[signIn, signingKeys, outbox, webhooks, shops, orders, instances].map((one) => one(t)),
+    ...[signIn, signingKeys, outbox, webhooks, shops, orders, customers, instances].map((one) => one(t)),
   ) as ReturnType<Tables>;
 
 /** Skips tables that are there, so that it completes what an interrupted call began. */

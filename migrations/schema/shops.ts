@@ -66,6 +66,7 @@ export const shops: Tables = (t) => ({
       created_at: `${t.time} NOT NULL`,
     },
     unique: [['digest']],
+    indexes: [['target']],
   },
   // Messages refused for their signature on each UTC day.
   shop_refusals: {

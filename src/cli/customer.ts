@@ -1,6 +1,10 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
+import { mailingOf } from '../mail/queue';
+import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
+import { changeCustomer } from '../privacy/change-customer';
 import { quantity } from '../licensing/quantity';
+import { requireEmail } from '../licensing/customer-email';
 import { OperatorError } from '../licensing/operator-error';
 import { customerJson, readCustomer, type CustomerData } from '../privacy/customer';
 import { readCustomerAddress } from '../privacy/customer-address';
@@ -8,14 +12,14 @@ import { customerOperations } from '../operations/customers';
 import { countMentions } from '../privacy/erase-customer';
 import { CUSTOMER_FILE, exportCustomer } from '../privacy/export-customer';
 import type { Section } from '../privacy/stored-data';
-import { fileName, positiveInteger, upTo } from './arguments';
+import { emailAddress, fileName, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { operate } from './operate';
 import { escapeUnseen } from './printable';
 import { ownFiles, writeOutput } from './output-file';
 import { askYesOrNo, readValue } from './standard-input';
 import { accessJson } from '../licensing/views';
-import { formatTable, licenseTable } from './tables';
+import { formatFields, formatTable, licenseTable } from './tables';
 
 const EMAIL_ARGUMENT =
   "the customer's e-mail address, or - to read it from standard input, or be asked for it";
@@ -24,6 +28,7 @@ const MAX_PAGE = 500;
 export function addCustomerCommands(program: Command): void {
   const customer = program.command('customer').description('What is stored about a person, and its end.');
   addShow(customer);
+  addSet(customer);
   addExport(customer);
   addErase(customer);
 }
@@ -47,6 +52,7 @@ function addShow(customer: Command): void {
         const accesses = found.accesses.slice(0, SHOWN_ACCESSES);
         output.print(json, () =>
           [
+            ...personLine(json),
             licenseTable(licenses, now),
             '',
             ...keyTable(shown),
@@ -79,6 +85,83 @@ function addShow(customer: Command): void {
           ].join('\n'),
         );
         if (last !== undefined) output.note(`There may be more: --after ${last}`);
+      }),
+    );
+}
+
+/** Followed by an empty line; nothing when neither is known. */
+function personLine({ name, language }: CustomerJson): string[] {
+  const known = [name, language].filter((one) => one !== null);
+  return known.length === 0 ? [] : [known.join(', '), ''];
+}
+
+interface SetOptions {
+  email?: string;
+  language?: CustomerLanguage | 'none';
+  name?: string;
+  join?: boolean;
+}
+
+function addSet(customer: Command): void {
+  customer
+    .command('set')
+    .description(
+      "Changes a customer's address, language or name. A new address takes along licences, orders and the mails that wait, and both addresses are mailed.",
+    )
+    .argument('<email>', EMAIL_ARGUMENT)
+    .option('--email <new>', 'the new address', emailAddress)
+    .addOption(
+      new Option(
+        '--language <language>',
+        'of mails, answers and pages; none: as orders and links say',
+      ).choices([...CUSTOMER_LANGUAGES, 'none']),
+    )
+    .option('--name <name>', 'none: as orders say')
+    .option('--join', 'make both one, where the new address is a customer already')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing customer set jane@example.com --language de\n  licensing customer set jane@example.com --email jane@example.org',
+    )
+    .action((email: string, { join, ...given }: SetOptions, command: Command) =>
+      withSession(command, async ({ db, config, now, actor, output }) => {
+        if (Object.keys(given).length === 0)
+          throw new OperatorError('Say what to change: --email, --language or --name.');
+        const address = requireEmail(await readValue(email, 'E-mail address'));
+        const changes = {
+          email: given.email,
+          language: given.language === 'none' ? null : given.language,
+          name: given.name === 'none' ? null : given.name,
+        };
+        const change = (joins: boolean | undefined) =>
+          changeCustomer(
+            db,
+            address,
+            { ...changes, join: joins },
+            { actor, now, mailing: mailingOf(config) },
+          );
+        const changed = await change(join).catch(async (error: unknown) => {
+          const isTaken = error instanceof OperatorError && error.facts?.reason === 'customer-exists';
+          if (!isTaken) throw error;
+          const answer = await askYesOrNo(
+            `${given.email} is a customer already. Make both one? There is no way back. [y/N] `,
+          );
+          if (answer === undefined) throw error;
+          if (!answer) throw new OperatorError('Nothing was changed.');
+          return change(true);
+        });
+        output.print(changed, () =>
+          formatFields([
+            ['Customer', changed.customer],
+            ['Name', changed.name],
+            ['Language', changed.language],
+            ...(changes.email === undefined
+              ? []
+              : ([
+                  ['Licences moved', changed.moved.licenses],
+                  ['Orders moved', changed.moved.orders],
+                ] as [string, number][])),
+          ]),
+        );
       }),
     );
 }

@@ -17,6 +17,7 @@ const NOUNS: Record<RecordType, [one: string, many?: string]> = {
   sku: ['article of a shop', 'articles of shops'],
   order: ['order'],
   shop_link: ['link of a shop', 'links of shops'],
+  customer: ['customer'],
   activation: ['activation'],
   event: ['event'],
   access: ['access', 'accesses'],

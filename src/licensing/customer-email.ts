@@ -20,12 +20,12 @@ export function findEmail(text: string): string | undefined {
 }
 
 /** @throws OperatorError when there is no address; the message does not repeat the text, which may be a key */
-export function requireEmail(text: string): string {
+export function requireEmail(text: string, field = 'customer'): string {
   const address = findEmail(text);
   if (address === undefined)
     throw new OperatorError(`The customer must be ${EMAIL_EXPECTED}.`, {
       code: 'INVALID_REQUEST',
-      field: 'customer',
+      field,
     });
   return address;
 }

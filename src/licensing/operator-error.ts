@@ -32,6 +32,8 @@ export type RefusalFacts =
   | { reason: 'plan-in-use'; plan: number }
   /** `sku` null: for its test orders */
   | { reason: 'plan-in-shop'; plan: number; shop: string; sku: string | null }
+  /** `id`: the other one's */
+  | { reason: 'customer-exists'; id: string }
   | { reason: 'no-shop' | 'no-order' }
   | { reason: 'no-keys' | 'no-address'; order: number }
   | { reason: 'includes-others'; product: number }

@@ -2,6 +2,7 @@ import { asWritten } from '../licensing/core/identifiers';
 import { API_PATH } from '../api';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
+import { readPerson } from '../licensing/customer-profile';
 import { requireProduct } from '../licensing/find-or-refuse';
 import { openKey } from '../licensing/issue';
 import { findLicense, type License } from '../licensing/licenses';
@@ -11,8 +12,10 @@ import { SealError } from '../licensing/sealing';
 import { isFinal, liveStatus } from '../licensing/core/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/database';
+import { tellProfile } from '../store/customer-profiles';
 import { findLicensesByIds } from '../store/licenses';
 import type { OutboxRow } from '../store/outbox';
+import { inReadCommitted } from '../store/transaction';
 import { findWebhook } from '../store/webhooks';
 import type { MailDetails, MailRequest, MailType } from './queue';
 import { renderMail, type KeyLine, type MailContent, type Values } from './render';
@@ -88,9 +91,10 @@ export async function composeMail(
 ): Promise<ComposeResult> {
   const details = (row.detailsJson === null ? {} : JSON.parse(row.detailsJson)) as MailDetails;
   const type = row.type as MailType;
-  if (type === 'customer_link' || type === 'operator_link') return composeLink(row, type, settings, now);
+  if (type === 'customer_link' || type === 'operator_link') return composeLink(db, row, type, settings, now);
   if (type === 'webhook_disabled') return composeDisabled(db, row, details, settings);
   if (type === 'order_keys') return composeKeys(db, row, details, settings);
+  if (type === 'address_new' || type === 'address_old') return composeAddress(db, row, type, settings);
   const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
   if (license === undefined) return { obsolete: true };
   if (type === 'reminder' && !isStillDue(license, details, now)) return { obsolete: true };
@@ -98,16 +102,30 @@ export async function composeMail(
   if (type === 'license_key' && isFinal(liveStatus(license, now))) return { obsolete: true };
   const to = findEmail(license.customer ?? '');
   if (to === undefined) return { failed: 'NO_CUSTOMER' };
+  const spoken = await inTheirLanguage(db, row, to);
   const { text, values } = await contentOf(db, type, license, details, {
     secret: settings.keySecret,
-    language: row.language as CustomerLanguage,
+    language: spoken.language as CustomerLanguage,
     now,
   });
   if (text === undefined) return { failed: 'KEY_UNKNOWN' };
-  return finish(row, to, text, { ...(await valuesOf(db, license, row, settings)), ...values }, settings);
+  return finish(
+    spoken,
+    to,
+    text,
+    { ...(await valuesOf(db, license, spoken, settings)), ...values },
+    settings,
+  );
+}
+
+/** In the customer's language of now; without one, in that of the row. */
+async function inTheirLanguage(db: Db, row: OutboxRow, address: string): Promise<OutboxRow> {
+  const { language } = await readPerson(db, address);
+  return { ...row, language: language ?? row.language };
 }
 
 async function composeLink(
+  db: Db,
   row: OutboxRow,
   type: 'customer_link' | 'operator_link',
   settings: ComposerSettings,
@@ -122,7 +140,27 @@ async function composeLink(
       : (['operator', `${operatorUrl}${API_PATH}/pages`] as const);
   const code = await settings.createCode({ kind, email: to }, now);
   if (code === undefined) return { obsolete: true };
-  return finish(row, to, type, { link: `${pages}/enter/${code}` }, settings);
+  const values = { link: `${pages}/enter/${code}` };
+  if (type === 'operator_link') return finish(row, to, type, values, settings);
+  // Now, and not when it was asked for: then the time it takes would tell whose address is a customer's.
+  await inReadCommitted(db, (trx) => tellProfile(trx, to, { language: row.language }, row.createdAt));
+  return finish(await inTheirLanguage(db, row, to), to, type, values, settings);
+}
+
+/** Neither address is named to the other: one of them may be a stranger's. */
+async function composeAddress(
+  db: Db,
+  row: OutboxRow,
+  type: 'address_new' | 'address_old',
+  settings: ComposerSettings,
+): Promise<ComposeResult> {
+  const { recipient: to, licenseId } = row;
+  if (to === null) return { obsolete: true };
+  const license = licenseId === null ? undefined : await findLicense(db, licenseId);
+  const { support_url, my_url } = license
+    ? await valuesOf(db, license, row, settings)
+    : { support_url: undefined, my_url: myUrlOf(settings) };
+  return finish(await inTheirLanguage(db, row, to), to, type, { support_url, my_url }, settings);
 }
 
 /** Tells an operator of a receiver that stopped; its address is left out, because it may hold a secret. */
@@ -152,12 +190,13 @@ async function composeKeys(
   settings: ComposerSettings,
 ): Promise<ComposeResult> {
   const { recipient } = row;
-  const { sentences } = CUSTOMERS[row.language as CustomerLanguage];
   const licenses = (await findLicensesByIds(db, ids))
     .filter(({ status }) => !STOPPED.includes(status))
     .sort((a, b) => a.id - b.id);
   const [first] = licenses;
   if (first === undefined || recipient === null) return { obsolete: true };
+  const spoken = await inTheirLanguage(db, row, recipient);
+  const { sentences } = CUSTOMERS[spoken.language as CustomerLanguage];
   const keys: KeyLine[] = [];
   for (const license of licenses) {
     const key = revealKey(license, settings.keySecret);
@@ -167,8 +206,8 @@ async function composeKeys(
     keys.push({ what: `${product.name} (${plan.name})${end}`, key });
   }
   const products = [...new Set(licenses.map(({ product }) => product.name))].join(', ');
-  const { support_url, my_url } = await valuesOf(db, first, row, settings);
-  return finish(row, recipient, 'order_keys', { products, support_url, my_url, keys: '' }, settings, keys);
+  const { support_url, my_url } = await valuesOf(db, first, spoken, settings);
+  return finish(spoken, recipient, 'order_keys', { products, support_url, my_url, keys: '' }, settings, keys);
 }
 
 /** A licence that was renewed or ended otherwise gets no reminder of its former end. */
@@ -180,7 +219,7 @@ function isStillDue(license: License, { days_before, end }: MailDetails, now: Da
 
 async function contentOf(
   db: Db,
-  type: Exclude<MailRequest['type'], 'customer_link' | 'operator_link' | 'webhook_disabled'>,
+  type: Extract<MailRequest['type'], 'license_key' | 'reminder' | 'key_changed' | 'site_removed'>,
   license: License,
   { days_before: days, key_id: keyId, site }: MailDetails,
   { secret, language, now }: { secret: Buffer | undefined; language: CustomerLanguage; now: Date },
@@ -249,7 +288,7 @@ async function valuesOf(
   db: Db,
   { product, plan, expiresAt }: License,
   { language }: OutboxRow,
-  { publicUrl }: ComposerSettings,
+  settings: ComposerSettings,
 ): Promise<Values> {
   const { renewUrl, supportUrl } = await requireProduct(db, product.id);
   return {
@@ -258,8 +297,12 @@ async function valuesOf(
     ends: expiresAt === null ? undefined : CUSTOMERS[language as CustomerLanguage].language.day(expiresAt),
     renew_url: renewUrl ?? undefined,
     support_url: supportUrl ?? undefined,
-    my_url: `${publicUrl}${API_PATH}/pages/my`,
+    my_url: myUrlOf(settings),
   };
+}
+
+function myUrlOf({ publicUrl }: ComposerSettings): string {
+  return `${publicUrl}${API_PATH}/pages/my`;
 }
 
 function finish(

@@ -34,6 +34,8 @@ export type MailRequest =
   /** without a key's id: the main key */
   | { type: 'key_changed'; licenseId: number; keyId?: number | undefined }
   | { type: 'site_removed'; licenseId: number; site: string }
+  /** to the address that a customer has now, and to the one before; the licence is one of theirs, if they have any */
+  | { type: 'address_new' | 'address_old'; email: string; licenseId: number | null }
   /** to an operator */
   | { type: 'webhook_disabled'; email: string; webhookId: number };
 
@@ -49,6 +51,8 @@ export const MAIL_TYPES: MailType[] = [
   'operator_link',
   'key_changed',
   'site_removed',
+  'address_new',
+  'address_old',
   'webhook_disabled',
   'order_keys',
 ];
@@ -135,6 +139,11 @@ async function draft(
     case 'key_changed': {
       const { licenseId, keyId } = request;
       return { ...row, licenseId, details: keyId === undefined ? null : { key_id: keyId } };
+    }
+    case 'address_new':
+    case 'address_old': {
+      const address = requireEmail(request.email);
+      return { ...row, address, recipient: address, licenseId: request.licenseId };
     }
     case 'site_removed':
       return { ...row, licenseId: request.licenseId, details: { site: request.site } };

@@ -1,17 +1,19 @@
 import { Type, type TSchema } from '@sinclair/typebox';
 import { isCursorText, readCursor, toPage } from '../licensing/cursors';
+import { changeCustomer } from '../privacy/change-customer';
 import { deleteCustomer, listCustomers, readCustomerJson } from '../privacy/customer-list';
 import type { Section } from '../privacy/stored-data';
 import { notFound } from './failures';
-import { get, list, remove, type Call } from './operation';
+import { get, list, patch, remove, type Call } from './operation';
 import { pageOf } from './reading';
-import { exactly, Id, orNull, Paging, Text, TextOrNull, Time, TimeOrNull } from './schemas';
+import { exactly, Id, oneOf, orNull, Paging, Text, TextOrNull, Time, TimeOrNull } from './schemas';
 import { Access, Activation, Key, LicenseEvent, licenseFields } from './things';
 
 const Summary = exactly(
   {
     id: Type.String({ description: 'Hex digits of a digest of the address, which names nobody in a log.' }),
     customer: Text,
+    name: TextOrNull,
     licenses: Type.Integer({ minimum: 1 }),
     next_end: TimeOrNull,
   },
@@ -38,6 +40,7 @@ const records = (description: string) => Type.Array(record, { description });
 
 /** As in an export: docs/customers.md says what each holds. */
 const sections: Record<Section, TSchema> = {
+  profile: records('Name and language, as orders and links told them and as they were chosen.'),
   orders: records('Orders of shops that name the customer, or issued the licences, with lines and events.'),
   messages: records('What receivers took about these orders, with what waits.'),
   links: records("Shops' own ids of the customer."),
@@ -50,10 +53,30 @@ const sections: Record<Section, TSchema> = {
   operators: records('An operator with the same address.'),
 };
 
+const Language = oneOf(['en', 'de']);
+const person = {
+  name: TextOrNull,
+  language: orNull({ ...Language, description: 'null: as LICENSING_MAIL_LANGUAGE says.' }),
+};
+
+const ChangedCustomer = exactly(
+  {
+    id: Type.String({ description: 'Another one after a change of the address.' }),
+    customer: Text,
+    ...person,
+    moved: exactly(
+      { licenses: Type.Integer({ minimum: 0 }), orders: Type.Integer({ minimum: 0 }) },
+      { description: 'That have another address now.' },
+    ),
+  },
+  { title: 'ChangedCustomer' },
+);
+
 const CustomerData = exactly(
   {
     id: Text,
     customer: Text,
+    ...person,
     licenses: Type.Array(
       exactly({
         ...licenseFields,
@@ -115,6 +138,28 @@ export const customerOperations = {
     async (call) => {
       const { limit = 50, after } = call.query;
       return { data: await readCustomerJson(call.db, customerOf(call), { limit, after }, call.now) };
+    },
+  ),
+  updateCustomer: patch(
+    '/customers/{customer}',
+    {
+      summary: "Change a customer's address, language or name",
+      description:
+        "A new address takes along licences, orders, the mails that wait, name and language, in one transaction; both addresses are mailed, and pages opened by a link to the old one end. 409 with the field `email` when the address is another customer's: with `join` both become one.",
+      hasDeadline: false,
+      body: exactly({
+        email: Type.Optional(Type.String({ description: 'The new address.' })),
+        language: Type.Optional(orNull({ ...Language, description: 'null: as orders and links said last.' })),
+        name: Type.Optional(orNull(Type.String({ description: 'null: as orders said last.' }))),
+        join: Type.Optional(Type.Boolean({ description: 'Makes two customers one.' })),
+      }),
+      data: ChangedCustomer,
+    },
+    async (call) => {
+      const { mailing } = call.settings;
+      return {
+        data: await changeCustomer(call.db, customerOf(call), call.body, { ...call.context, mailing }),
+      };
     },
   ),
   removeCustomer: remove(

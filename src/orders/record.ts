@@ -8,6 +8,7 @@ import type { Mailing } from '../mail/queue';
 import { findPlan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { isDuplicate } from '../store/errors';
+import { tellProfile } from '../store/customer-profiles';
 import { findLicensesByIds, lockLicenses } from '../store/licenses';
 import {
   findOrder,
@@ -135,7 +136,7 @@ async function recordIn(
   if (repeated !== undefined) return { recorded: await answer(work, repeated, false), hasIssued: false };
   await requirePlans(trx, message);
   const hadAddress = order.customer !== null;
-  await nameCustomer(work, message.customer);
+  await nameCustomer(work, message.customer, message.at);
   const opening = (message.lines ?? []).filter((line) => opens(message.event, line));
   if (opening.length > 0) await addLines(work, opening);
   const outcomes = await settle(work, events, stored);
@@ -285,13 +286,15 @@ function storedLine(message: LineMessage): StoredLine {
 }
 
 /** The first address stays, and so does the language that was told with it. */
-async function nameCustomer(work: Work, customer: OrderMessage['customer']): Promise<void> {
+async function nameCustomer(work: Work, customer: OrderMessage['customer'], at: Date): Promise<void> {
   const { trx, order, context } = work;
   if (customer === undefined) return;
   const { email, name = null, language = null } = customer;
   const named = order.customer === null ? { customer: email, customerName: name } : {};
   const spoken = order.language === null && language !== null ? { language } : {};
   const changes = { ...named, ...spoken };
+  if (!order.isTest && email === (order.customer ?? email))
+    await tellProfile(trx, email, { name, language }, at);
   if (Object.keys(changes).length === 0) return;
   await setOrder(trx, order.id, changes);
   Object.assign(order, changes);
@@ -315,7 +318,7 @@ export async function nameOrderCustomer(
     const order = (await lockOrder(trx, found.id)) ?? found;
     const work = await readWork(trx, order, await requireShopOf(trx, shop, context.now), context);
     const hadAddress = order.customer !== null;
-    await nameCustomer(work, { email, name });
+    await nameCustomer(work, { email, name }, context.now);
     await queueKeys(work, context.mailing, !hadAddress);
   });
 }

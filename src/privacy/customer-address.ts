@@ -55,6 +55,7 @@ async function otherAddresses(db: Db, address: string, patterns: string[]): Prom
       others.add(other);
   };
   for await (const row of textRows(db, 'licenses', patterns)) look(row.customer);
+  for await (const row of textRows(db, 'customers', patterns)) look(row.address);
   for await (const { row, license } of withLicenses(db, textRows(db, 'activations', patterns)))
     if (license?.plan.activationType === 'seat') look(row.identifier);
   return others;

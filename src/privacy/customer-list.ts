@@ -1,7 +1,9 @@
 import { findEmail } from '../licensing/customer-email';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestampOrNull } from '../licensing/timestamps';
+import { personOf, readPerson } from '../licensing/customer-profile';
 import { customerDigest, isCustomerDigest } from '../store/customer-digest';
+import { findProfileByDigest, findProfiles } from '../store/customer-profiles';
 import {
   findBuyerByDigest,
   findCustomerByDigest,
@@ -24,6 +26,7 @@ import { listStored, MOST_LISTED, type Listed } from './stored-data';
 export interface CustomerSummary {
   id: string;
   customer: string;
+  name: string | null;
   /** how many they have */
   licenses: number;
   /** the first end among the active ones */
@@ -33,25 +36,31 @@ export interface CustomerSummary {
 /** By address. `beginning` is what was typed of an address. */
 export async function listCustomers(db: Db, filter: CustomerFilter, now: Date): Promise<CustomerSummary[]> {
   const beginning = filter.beginning?.trim().toLowerCase();
-  return (await listCustomerSums(db, { ...filter, beginning }, now)).map(
-    ({ customer, licenses, nextEnd }) => ({
-      id: customerDigest(customer),
-      customer,
-      licenses,
-      next_end: formatTimestampOrNull(nextEnd),
-    }),
+  const sums = await listCustomerSums(db, { ...filter, beginning }, now);
+  const profiles = await findProfiles(
+    db,
+    sums.map(({ customer }) => customer),
   );
+  return sums.map(({ customer, licenses, nextEnd }) => ({
+    id: customerDigest(customer),
+    customer,
+    name: personOf(profiles.get(customer)).name,
+    licenses,
+    next_end: formatTimestampOrNull(nextEnd),
+  }));
 }
 
 /** The address of a customer named by id or address. @throws OperatorError (NOT_FOUND) for anything else */
 export async function resolveCustomer(db: Db, idOrAddress: string): Promise<string> {
   const address = isCustomerDigest(idOrAddress)
-    ? ((await findCustomerByDigest(db, idOrAddress)) ?? (await findBuyerByDigest(db, idOrAddress)))
+    ? ((await findCustomerByDigest(db, idOrAddress)) ??
+      (await findBuyerByDigest(db, idOrAddress)) ??
+      (await findProfileByDigest(db, idOrAddress))?.address)
     : findEmail(idOrAddress);
   return address ?? noCustomer();
 }
 
-function noCustomer(): never {
+export function noCustomer(): never {
   throw new OperatorError('There is no such customer.', { code: 'NOT_FOUND' });
 }
 
@@ -78,6 +87,7 @@ export async function readOneCustomer(
     ...page,
     id: customerDigest(customer),
     customer,
+    ...(await readPerson(db, customer)),
     keys: (await partsOf(db, ids)).keys,
     stored,
     accesses: await latestAccesses(db, ids),
@@ -129,7 +139,10 @@ export async function readCustomerJson(
     const ids = page.licenses.map(({ id }) => id);
     const accesses = await latestAccesses(trx, ids, MOST_LISTED);
     return customerJson(
-      { ...page, ...(await partsOf(trx, ids)), customer: address, accesses, stored },
+      {
+        ...{ ...page, ...(await partsOf(trx, ids)), customer: address, accesses, stored },
+        ...{ person: await readPerson(trx, address) },
+      },
       next,
       now,
     );

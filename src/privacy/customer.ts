@@ -1,3 +1,4 @@
+import { readPerson, type Person } from '../licensing/customer-profile';
 import { OperatorError } from '../licensing/operator-error';
 import { accessJson, activationJson, eventJson, keyJson, licenseJson } from '../licensing/views';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
@@ -29,6 +30,7 @@ export interface CustomerPage {
 export interface CustomerData extends CustomerPage {
   /** the address alone */
   customer: string;
+  person: Person;
   /** of each licence */
   activations: StoredActivation[][];
   keys: LicenseKey[][];
@@ -69,6 +71,7 @@ export async function readCustomer(
     return {
       ...page,
       customer: customer.address,
+      person: await readPerson(trx, customer.address),
       ...(await partsOf(trx, ids)),
       accesses: await latestAccesses(trx, ids, MOST_LISTED),
       stored,
@@ -156,13 +159,25 @@ export async function latestAccesses(
 
 /** What is stored about a customer as JSON: what the command prints and the API answers. */
 export function customerJson(
-  { customer, licenses, activations, keys, events, seats, accesses, stored }: Omit<CustomerData, 'last'>,
+  {
+    customer,
+    person,
+    licenses,
+    activations,
+    keys,
+    events,
+    seats,
+    accesses,
+    stored,
+  }: Omit<CustomerData, 'last'>,
   next: number | null,
   now: Date,
 ) {
   return {
     id: customerDigest(customer),
     customer,
+    name: person.name,
+    language: person.language,
     licenses: licenses.map((license, i) => ({
       ...licenseJson(license, now),
       keys: (keys[i] ?? []).map(keyJson),

@@ -4,6 +4,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { announceErasure, recordEvents, type WebhookData } from '../licensing/webhook-events';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
+import { deleteProfile } from '../store/customer-profiles';
 import { listDeliveriesOfLicenses, setDeliveryTexts } from '../store/deliveries';
 import type { Row, SqlValue } from '../store/export';
 import { lockLicenses, raiseRevisions } from '../store/licenses';
@@ -262,11 +263,12 @@ async function changeTexts(
 
 async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number> {
   let count = await deleteOutboxOf(db, { address: customer.address });
+  count += await deleteProfile(db, customer.address);
   const visits = await findVisits(db, customer.address, [], requestDigests(customer.address));
   count += await deleteVisits(db, visits);
   for (const name of ['orders', 'order_events', 'order_lines', 'shop_messages', 'shop_links'] as const)
     count += await eraseWithoutLock(db, name, customer);
-  for (const name of ['products', 'plans', 'releases', 'outbox', 'webhooks'] as const)
+  for (const name of ['products', 'plans', 'releases', 'outbox', 'webhooks', 'customers'] as const)
     count += await eraseWithoutLock(db, name, customer);
   return count + (await eraseWithoutLock(db, 'access_log', customer, { licenseIds: null }));
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { messageJson, orderDetailsJson, readOrder } from '../orders/views';
 import { customerDigest } from '../store/customer-digest';
+import { findProfile } from '../store/customer-profiles';
 import type { Db } from '../store/database';
 import { readPages, withKeys, type Row } from '../store/export';
 import { findRows } from '../store/import';
@@ -41,6 +42,7 @@ export interface Whose {
 
 /** Besides licences and what belongs to them. Each is a list in an export and in the API's answer. */
 export const SECTIONS = {
+  profile: profileItems,
   orders: orderItems,
   messages: messageItems,
   links: linkItems,
@@ -122,13 +124,14 @@ export async function* licenseItems(
 }
 
 /** Records that are not about orders, and keys, which are parts of licences. */
-type MentionType = Exclude<RecordType, 'shop' | 'sku' | 'order' | 'shop_link' | 'signing_key'> | 'key';
+type MentionType =
+  Exclude<RecordType, 'shop' | 'sku' | 'order' | 'shop_link' | 'customer' | 'signing_key'> | 'key';
 
-/** Orders and links are sections; shops, articles and signing keys name no customer. */
+/** Orders, links and customers are sections; shops, articles and signing keys name no customer. */
 export const MENTIONS: MentionType[] = [...RECORD_TYPES.filter(isSearched), 'key'];
 
 function isSearched(type: RecordType): type is Exclude<MentionType, 'key'> {
-  return !['shop', 'sku', 'order', 'shop_link', 'signing_key'].includes(type);
+  return !['shop', 'sku', 'order', 'shop_link', 'customer', 'signing_key'].includes(type);
 }
 
 /** Records elsewhere that contain the address. Looks through whole tables. */
@@ -154,6 +157,14 @@ function personalKey({ key_digest: _digest, key_sealed: _sealed, ...key }: KeyRe
 
 function withoutKeys({ keys: _keys, ...license }: RecordOf<'license'>) {
   return license;
+}
+
+/** Name and language, as they were told and as the seller chose them. */
+async function* profileItems(db: Db, { customer }: Whose): AsyncGenerator<object> {
+  const profile = await findProfile(db, customer.address);
+  if (profile === undefined) return;
+  const { name, language, toldAt, chosenName: chosen_name, chosenLanguage: chosen_language } = profile;
+  yield { name, language, told_at: formatTimestampOrNull(toldAt), chosen_name, chosen_language };
 }
 
 /** Orders that name the customer, and those that issued or renewed their licences, with lines and events. */

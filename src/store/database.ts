@@ -46,6 +46,7 @@ export type TableName =
   | 'order_events'
   | 'order_lines'
   | 'order_licenses'
+  | 'customers'
   | 'migrations';
 
 /** On the small machines this runs on, more connections would only queue inside the server. */

@@ -249,6 +249,14 @@ export async function setLicense(trx: Transaction, id: number, changes: LicenseC
     .update(toColumns({ ...changes, ...digest }));
 }
 
+/** Gives locked licences to another customer, as one change of each. */
+export async function moveLicenses(trx: Transaction, ids: number[], customer: string): Promise<void> {
+  await trx(tableBy(trx, 'licenses'))
+    .whereIn('id', ids)
+    .increment('revision', 1)
+    .update({ customer, customer_digest: customerDigest(customer) });
+}
+
 /** The next licences of a plan with exactly this limit, by id. */
 export async function listIdsWithLimit(
   db: Db,

@@ -139,6 +139,22 @@ export async function lockOrder(trx: Transaction, id: number): Promise<Order | u
   return row && toOrder(row);
 }
 
+/** The ids of an address's orders. Reads by an index. */
+export async function findOrderIdsOf(db: Db, address: string): Promise<number[]> {
+  return db(tableBy(db, 'orders', 'customer_digest'))
+    .where({ customer_digest: customerDigest(address) })
+    .orderBy('id')
+    .pluck<number[]>('id');
+}
+
+/** Gives an address's orders among these to another. They are locked from then on, by id. */
+export async function moveOrders(trx: Transaction, ids: number[], from: string, to: string): Promise<void> {
+  await trx(tableBy(trx, 'orders'))
+    .whereIn('id', ids)
+    .where({ customer: from })
+    .update({ customer: to, customer_digest: customerDigest(to) });
+}
+
 export async function setOrder(
   trx: Transaction,
   id: number,

@@ -298,6 +298,27 @@ export async function pruneOutbox(db: Db, kind: OutboxKind, before: Date, limit:
   return ids.length;
 }
 
+/** Sends an address's waiting mails of a type to another. One that is on its way now goes where it was going. */
+export async function moveWaitingMails(
+  trx: Transaction,
+  type: string,
+  from: string,
+  to: string,
+): Promise<void> {
+  await waitingMails(trx, type, from).update({ recipient: to, recipient_digest: customerDigest(to) });
+}
+
+/** Deletes an address's waiting mails of a type. */
+export async function deleteWaitingMails(trx: Transaction, type: string, address: string): Promise<void> {
+  await waitingMails(trx, type, address).delete();
+}
+
+function waitingMails(trx: Transaction, type: string, address: string) {
+  return trx(table(trx, 'outbox'))
+    .where({ recipient_digest: customerDigest(address), kind: 'mail', type })
+    .whereNotNull('next_attempt_at');
+}
+
 /** Deletes the mails about licences, and those for an address. @returns how many */
 export async function deleteOutboxOf(
   db: Db,

@@ -19,6 +19,7 @@ export const TEXT_COLUMNS = {
   order_events: ['event_id', 'payment', 'actor', 'lines_json', 'outcome_json'],
   order_lines: ['line', 'sku', 'renews_json'],
   shop_links: ['target'],
+  customers: ['address', 'name', 'chosen_name'],
   shop_messages: ['reason', 'pending_json'],
   webhooks: ['description'],
 } as const satisfies Partial<Record<TableName, readonly string[]>>;

@@ -134,6 +134,7 @@ const TABLES: TableName[] = [
   'order_events',
   'order_lines',
   'order_licenses',
+  'customers',
 ];
 /** Of the tables without an id. */
 const FIRST_COLUMNS: Partial<Record<TableName, string>> = {

@@ -1,4 +1,4 @@
-import { table, type Db } from './database';
+import { table, type Db, type Transaction } from './database';
 import { isDuplicate } from './errors';
 import { toColumns, toFields, type RowOf } from './row-fields';
 import { tableBy } from './statements';
@@ -132,6 +132,13 @@ export async function keepLink(db: Db, link: Omit<ShopLink, 'id'>): Promise<void
       .where('created_at', '<=', toSqlTime(createdAt))
       .update(toColumns({ target, createdAt }));
   }
+}
+
+/** What a shop's own ids of an address lead to becomes another address. */
+export async function moveLinks(trx: Transaction, from: string, to: string): Promise<void> {
+  await trx(tableBy(trx, 'shop_links', 'target'))
+    .where({ kind: 'customer', target: from })
+    .update({ target: to });
 }
 
 export async function findLink(db: Db, digest: string): Promise<ShopLink | undefined> {

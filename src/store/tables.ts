@@ -1,3 +1,4 @@
+import type { CustomerProfile } from './customer-profiles';
 import type { Access, LoggedAccess } from './access-log';
 import type { StoredActivation } from './activations';
 import type { Inclusion, Plan, Product } from './catalogue';
@@ -75,6 +76,7 @@ declare module 'knex/types/tables' {
     [shop_messages: `${string}licensing_shop_messages`]: RowOf<ShopMessage>;
     [unmatched: `${string}licensing_unmatched`]: RowOf<Unmatched>;
     [shop_links: `${string}licensing_shop_links`]: RowOf<ShopLink>;
+    [customers: `${string}licensing_customers`]: RowOf<CustomerProfile>;
     [shop_refusals: `${string}licensing_shop_refusals`]: { shop: string; day: string; times: number };
     [orders: `${string}licensing_orders`]: RowOf<Order> & OfCustomer;
     [order_events: `${string}licensing_order_events`]: RowOf<OrderEvent>;

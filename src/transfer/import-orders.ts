@@ -247,3 +247,22 @@ export async function importShopLinks(job: Job, records: Numbered<'shop_link'>[]
   }
   await insertNew(job, 'shop_link', added);
 }
+
+/** Customers are matched by address; what is known of them comes from the file. */
+export async function importCustomers(job: Job, records: Numbered<'customer'>[]): Promise<void> {
+  const digests = records.map(({ value }) => value.digest);
+  const found = job.empty.customer ? [] : await findRows(job.trx, 'customers', 'digest', digests);
+  const here = new Map(found.map((row) => [row.digest, row]));
+  const added: Numbered<'customer'>[] = [];
+  for (const record of records) {
+    const row = here.get(record.value.digest);
+    if (row === undefined) {
+      added.push(record);
+      continue;
+    }
+    const changes = differing(row, toRow('customer', record.value));
+    if (hasChanges(changes)) await changeRow(job, 'customer', row.id as number, changes);
+    else tally(job, 'customer', 'same');
+  }
+  await insertNew(job, 'customer', added);
+}

@@ -6,7 +6,7 @@ import { importAccesses, importEvents } from './import-history';
 import { startJob, type ImportOptions, type ImportReport, type Job } from './import-job';
 import { importActivations, importLicenses } from './import-licenses';
 import { importSigningKeys } from './import-signing-keys';
-import { importOrders, importShopLinks, importShops, importSkus } from './import-orders';
+import { importCustomers, importOrders, importShopLinks, importShops, importSkus } from './import-orders';
 import { describeRemarks } from './lines';
 import { readRecords, type AnyBatch } from './record-reader';
 import { inReadCommitted, inSnapshot } from '../store/transaction';
@@ -66,6 +66,8 @@ async function importRecordsOf(job: Job, batch: AnyBatch): Promise<void> {
       return importOrders(job, batch.records);
     case 'shop_link':
       return importShopLinks(job, batch.records);
+    case 'customer':
+      return importCustomers(job, batch.records);
     case 'activation':
       return importActivations(job, batch.records);
     case 'event':

@@ -21,7 +21,7 @@ import { RELEASE_STATES } from '../store/releases';
 
 export const FORMAT = 'licensing-gateway export';
 /** A change of the fields is a new version. */
-export const FORMAT_VERSION = 7;
+export const FORMAT_VERSION = 8;
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -240,6 +240,16 @@ export const RECORDS = {
     target: nullable(text(MAX_LABEL_LENGTH, 1)),
     paid: nullable(bigCount),
     created_at: time(),
+  }),
+  customer: record('customers', ['id'], {
+    id,
+    digest: hex(32),
+    address: text(MAX_LABEL_LENGTH, 1),
+    name: nullable(text(MAX_LABEL_LENGTH)),
+    language: nullable(ascii(8)),
+    told_at: nullable(time()),
+    chosen_name: nullable(text(MAX_LABEL_LENGTH)),
+    chosen_language: nullable(ascii(8)),
   }),
   activation: record('activations', ['license_id', 'identifier'], {
     id,

@@ -351,6 +351,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       },
       runShop: { path: `/manage/shops/${shop}/run` },
       getCustomer: { path: `/manage/customers/${customer}` },
+      updateCustomer: { path: `/manage/customers/${customer}`, body: { language: 'de' } },
       removeCustomer: { path: `/manage/customers/${customer}`, statuses: [204] },
       importLicenses: { query: [['map', 'key=Key,plan=Plan']], body: csv(), type: 'text/csv' },
       addWebhook: { body: { url: RECEIVER, events: ['license.*'] }, statuses: [201] },

@@ -476,6 +476,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       order_events: ['event', 'identity', 'at', 'received_at', 'effect', 'reduced'],
       order_lines: ['waits_for', 'awaited'],
       shop_links: ['shop', 'digest', 'kind', 'created_at'],
+      customers: ['digest', 'language', 'told_at', 'chosen_language'],
       shop_messages: ['shop', 'digest', 'type', 'result', 'awaits', 'received_at'],
       // Names of operators and the seller's own addresses.
       webhooks: [
@@ -601,11 +602,12 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       {
         id: expect.stringMatching(/^[0-9a-f]{32}$/),
         customer: 'boss@corp.example',
+        name: null,
         licenses: 1,
         next_end: null,
       },
-      { id: expect.anything(), customer: JANE, licenses: 5, next_end: '2027-02-01T00:00:00Z' },
-      { id: expect.anything(), customer: 'mary.jane@example.com', licenses: 1, next_end: null },
+      { id: expect.anything(), customer: JANE, name: null, licenses: 5, next_end: '2027-02-01T00:00:00Z' },
+      { id: expect.anything(), customer: 'mary.jane@example.com', name: null, licenses: 1, next_end: null },
     ]);
     const { id } = all[1]!;
     expect(await listCustomers(db, { limit: 1, after: 'boss@corp.example' }, now)).toEqual([all[1]]);

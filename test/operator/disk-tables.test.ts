@@ -83,7 +83,8 @@ test('webhooks, mail, orders and every command that reads or writes', async () =
     ...['license list', `license show ${id}`, `license history ${id}`, 'license list --expiring 30d'],
     ...['product list', 'product show 42', 'plan list', 'release list 42', 'token list', 'operator list'],
     ...['mail list', 'mail list --failed', 'order list', 'shop list', 'webhook list', 'webhook deliveries 1'],
-    ...[`customer show ${customer}`, 'signing-key list', `export --out ${file}`, `import ${file} --dry-run`],
+    ...[`customer set ${customer} --language de`, `customer show ${customer}`],
+    ...['signing-key list', `export --out ${file}`, `import ${file} --dry-run`],
     ...[`import ${file}`, `why ${customer}`, `why ${key}`, 'why 127.0.0.1', 'why a.example', 'doctor'],
     ...[`customer export ${customer}`, `customer erase ${customer} --yes`, 'migrate'],
   ])

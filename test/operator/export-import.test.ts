@@ -253,6 +253,19 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     },
   );
 
+  it('is read as the version before wrote it, without customers', async () => {
+    const before = readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => !line.startsWith('{"type":"customer"'))
+      .join('\n')
+      .replace('"version":8', '"version":7')
+      .replace(/"customer":\d+,/, '');
+    const old = join(temporaryFolder(), 'old.jsonl');
+    writeFileSync(old, before);
+    const { records } = await importJson(await place(kind), old);
+    expect(records).toMatchObject({ customer: { new: 0 }, license: { new: 4 } });
+  });
+
   it('has something of every type, and nothing that opens a licence', () => {
     const types = lines(file).map(({ type }) => type);
     expect(new Set(types)).toEqual(new Set(['header', ...TYPES, 'footer']));
@@ -826,7 +839,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(code).toBe(0);
     expect(stdout).toBe(readFileSync(file, 'utf8'));
     expect(stderr).toMatch(
-      /^Exported: 2 products, 3 plans, 2 releases, 4 licences, 1 shop, 1 article of a shop, 5 orders, 3 links of shops, \d+ activations, \d+ events, \d+ accesses, 2 signing keys\.\n$/,
+      /^Exported: 2 products, 3 plans, 2 releases, 4 licences, 1 shop, 1 article of a shop, 5 orders, 3 links of shops, 1 customer, \d+ activations, \d+ events, \d+ accesses, 2 signing keys\.\n$/,
     );
     const to = await place(kind);
     await to.operator.json(['import', '-'], { stdin: stdout });
@@ -869,12 +882,12 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 8, and this program reads 7\. Install a version/,
+      /^error: Line 1: the file has format version 9, and this program reads 7 and 8\. Install a version/,
     ],
     [
       'an older format',
-      (l) => [JSON.stringify({ ...HEADER, version: HEADER.version - 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 6, and this program reads 7\. Export again with a version/,
+      (l) => [JSON.stringify({ ...HEADER, version: HEADER.version - 2 }), ...l.slice(1)].join('\n'),
+      /^error: Line 1: the file has format version 6, and this program reads 7 and 8\. Export again with a version/,
     ],
     [
       'another kind of file',

@@ -60,6 +60,7 @@ const PERSONAL: Partial<Record<TableName, Record<string, string>>> = {
   order_lines: { line: `line of ${JANE}`, sku: `sku of ${JANE}`, renews_json: `renews ${JANE}` },
   shop_messages: { reason: `refused ${JANE}`, pending_json: 'Jane Pending' },
   shop_links: { target: JANE },
+  customers: { address: JANE, name: 'Jane Told', chosen_name: 'Jane Chosen' },
   webhooks: { description: `sheet of ${JANE}` },
   sessions: { created_at: '2026-11-24T10:01:01Z' },
   one_time_codes: { created_at: '2026-11-24T10:02:02Z' },
@@ -112,6 +113,7 @@ const OTHERS: Record<TableName, string> = {
   order_licenses: 'id order_id line_id license_id role state base_ends_at plans_json',
   shop_messages: 'id shop digest type result order_id awaits received_at',
   shop_links: 'id shop digest kind paid created_at',
+  customers: 'id digest language told_at chosen_language',
 };
 
 /** An operator stays one, as a customer's data is erased; a version of a program is the product's, not a person's. */
@@ -234,6 +236,10 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     await add('shop_links', {
       ...{ shop: 'fair', digest: digest(), kind: 'customer', created_at: AT, ...of('shop_links', 'target') },
     });
+    await add('customers', {
+      ...{ digest: customerDigest(JANE), language: 'de', told_at: AT },
+      ...of('customers', 'address', 'name', 'chosen_name'),
+    });
     const time = (name: TableName, column: string) => value(name, column).replace('T', ' ').slice(0, 19);
     const mailed = {
       kind: 'customer',
@@ -336,6 +342,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       'order_lines',
       'outbox',
       'operators',
+      'customers',
     ];
     for (const language of ['en', 'de']) {
       const html = (await get('', language)).replaceAll('&quot;', '"');

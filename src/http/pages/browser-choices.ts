@@ -24,9 +24,17 @@ export function themeOf(ctx: Context): Theme {
 
 /** The chosen language, else the browser's. @param isCustomer the page is a customer's */
 export function languageOf(ctx: Context, isCustomer: boolean): CustomerLanguage {
+  return askedLanguageOf(ctx, isCustomer) ?? 'en';
+}
+
+/** undefined: the browser asks for none that there is */
+export function askedLanguageOf(ctx: Context, isCustomer: boolean): CustomerLanguage | undefined {
   const languages: CustomerLanguage[] = isCustomer ? CUSTOMER_LANGUAGES : OPERATOR_LANGUAGES;
   const among = (code: unknown) => languages.find((one) => one === code);
-  return among(ctx.cookies.get(LANGUAGE)) ?? among(ctx.acceptsLanguages(languages)) ?? 'en';
+  const chosen = among(ctx.cookies.get(LANGUAGE));
+  // Without the header, or with "*", the first one is as good as any.
+  if (chosen !== undefined || /^[*\s]*$/.test(ctx.get('Accept-Language'))) return chosen;
+  return among(ctx.acceptsLanguages(languages));
 }
 
 /** Keeps what was chosen in the footer. @param base the path of all pages */

@@ -3,6 +3,7 @@ import { pagesBase } from '../prefix';
 import { languageOf, themeOf } from './browser-choices';
 import { createFormat } from './format';
 import type { PageCall, PagesDependencies } from './page';
+import type { CustomerLanguage } from '../../texts/customers/languages';
 import { operatorLanguageOf, pageTexts } from '../../texts/operators/languages';
 import type { Query, View } from './view';
 
@@ -11,8 +12,6 @@ export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall 
   const { settings, now, asset, isTrusted } = dependencies;
   const at = now();
   const base = pagesBase(ctx, isTrusted);
-  const language = languageOf(ctx, isOfCustomers(ctx));
-  const t = pageTexts(language);
   const to = (path: string, query: Query = {}) => {
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
     const search = String(
@@ -21,12 +20,9 @@ export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall 
     return `${base}${path}${search === '' ? '' : `?${search}`}`;
   };
   const view: View = {
-    language,
-    operatorLanguage: operatorLanguageOf(language),
-    t,
+    ...spokenIn(languageOf(ctx, isOfCustomers(ctx)), settings.timeZone, at),
     to,
     now: at,
-    format: createFormat(t.language, settings.timeZone, at),
     theme: themeOf(ctx),
     asset: (name) => `${base}/${asset(name)}`,
     path: pathBelow(ctx.path),
@@ -46,6 +42,17 @@ export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall 
     path: ctx.params as Record<string, string>,
     query: new URLSearchParams(ctx.querystring),
   };
+}
+
+/** What a view has of its language. */
+export function spokenIn(
+  language: CustomerLanguage,
+  zone: string,
+  at: Date,
+): Pick<View, 'language' | 'operatorLanguage' | 't' | 'format'> {
+  const t = pageTexts(language);
+  const operatorLanguage = operatorLanguageOf(language);
+  return { language, operatorLanguage, t, format: createFormat(t.language, zone, at) };
 }
 
 export function isOfCustomers(ctx: Context): boolean {

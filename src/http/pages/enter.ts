@@ -1,7 +1,10 @@
 import { callerKey } from '../../access/caller';
-import { isFresh, readSession } from '../../access/sessions';
+import { isFresh, readSession, type CustomerSession } from '../../access/sessions';
+import { readPerson } from '../../licensing/customer-profile';
 import { ManageError } from '../../operations/failures';
 import { readSessionCookie } from '../session-cookies';
+import { askedLanguageOf } from './browser-choices';
+import { spokenIn } from './call';
 import { countView } from './limits';
 import { readCustomer } from './my/customer';
 import {
@@ -13,6 +16,7 @@ import {
   type Route,
 } from './page';
 import { signInAddress } from './sign-in/again';
+import type { View } from './view';
 
 /** Who may see a page: everybody, an operator or a customer. The answer is where to sign in. */
 
@@ -53,5 +57,15 @@ export async function enterAsCustomer(call: PageCall): Promise<CustomerCall | An
   const session = await readCustomer(call);
   if (session === undefined || session === 'ended')
     return { to: session === 'ended' ? '/my?why=ended' : '/my' };
-  return { ...call, session };
+  return { ...call, session, view: await inTheirLanguage(call, session) };
+}
+
+/** In the language of the customer whom the link in a mail brought, where the browser asks for none. */
+async function inTheirLanguage(
+  { ctx, db, view, settings, at }: PageCall,
+  session: CustomerSession,
+): Promise<View> {
+  if (session.by !== 'mail' || askedLanguageOf(ctx, true) !== undefined) return view;
+  const { language } = await readPerson(db, session.email);
+  return language === null ? view : { ...view, ...spokenIn(language, settings.timeZone, at) };
 }

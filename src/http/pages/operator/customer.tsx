@@ -4,15 +4,17 @@ import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list
 import { countErasure } from '../../../privacy/erase-customer';
 import { exportCustomer } from '../../../privacy/export-customer';
 import { SECTION_NAMES, type Section } from '../../../privacy/stored-data';
+import { findProfile } from '../../../store/customer-profiles';
 import { findEmail } from '../../../licensing/customer-email';
-import { isCustomerDigest } from '../../../store/customer-digest';
+import { customerDigest, isCustomerDigest } from '../../../store/customer-digest';
 import { tellRequests } from '../../../support/requests';
 import { invalid, notFound } from '../../../operations/failures';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { ButtonLink, TextField } from '../kit/fields';
+import { ButtonLink, Checkbox, Select, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
+import type { CustomerLanguage } from '../../../texts/customers/languages';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
@@ -30,6 +32,13 @@ export const customerRoutes: Route<OperatorCall>[] = [
   { path: '/customers/:id', get: showCustomer },
   // Looks through whole tables.
   { path: '/customers/:id/export', get: download, hasDeadline: false },
+  formRoute('/customers/:id/edit', {
+    isSecret: true,
+    hasDeadline: false,
+    find: addressOf,
+    show: showEdit,
+    work: edit,
+  }),
   formRoute('/customers/:id/erase', {
     isSecret: true,
     hasDeadline: false,
@@ -54,9 +63,13 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
   const { db, at, query, view } = call;
   const after = /^\d{1,15}$/.test(query.get('after') ?? '') ? Number(query.get('after')) : undefined;
   const shown = await readOneCustomer(db, await addressOf(call), { after, limit: LIMIT }, at);
-  const { id, customer, licenses, keys, seats, stored, next } = shown;
-  const { t, to, format, language, mayWrite } = view;
-  const requests = await tellRequests(db, shown.accesses, { language, now: at, zone: format.zone });
+  const { id, customer, name, language, licenses, keys, seats, stored, next } = shown;
+  const { t, to, format, mayWrite } = view;
+  const requests = await tellRequests(db, shown.accesses, {
+    language: view.operatorLanguage,
+    now: at,
+    zone: format.zone,
+  });
   const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
   const texts = t.customers.one;
   const path = `/customers/${id}`;
@@ -65,8 +78,10 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
       <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
         <Head
           title={customer}
+          sub={[name, language && t.customers.languages[language]].filter(Boolean).join(' · ')}
           actions={
             <>
+              {mayWrite ? <ButtonLink path={`${path}/edit`}>{texts.edit}</ButtonLink> : null}
               <ButtonLink path={`${path}/export`}>{texts.export}</ButtonLink>
               {mayWrite ? <ButtonLink path={`${path}/erase`}>{texts.erase}</ButtonLink> : null}
             </>
@@ -193,6 +208,78 @@ async function erase(call: OperatorCall, sent: URLSearchParams, customer: string
     throw invalid('confirm', 'The address is another one.');
   await act(call, sent, customerOperations.removeCustomer, { path: { customer: call.path.id ?? '' } });
   return done('/customers', 'customerErased');
+}
+
+async function showEdit(call: OperatorCall, form: FormState, customer: string): Promise<Answer> {
+  const { t, to } = call.view;
+  const profile = await findProfile(call.db, customer);
+  const texts = t.customers.editPage;
+  const path = `/customers/${call.path.id ?? ''}`;
+  const other = findEmail(form.value('email') ?? '');
+  const languages = Object.entries(t.customers.languages).map(([value, label]) => ({ value, label }));
+  return {
+    page: (
+      <FormPage
+        title={texts.title(customer)}
+        nav="customers"
+        crumbs={[
+          [t.customers.title, '/customers'],
+          [customer, path],
+        ]}
+        path={`${path}/edit`}
+        form={form}
+        submit={texts.submit}
+        back={[texts.back, path]}
+      >
+        <TextField
+          form={form}
+          name="email"
+          type="email"
+          label={texts.email}
+          hint={texts.emailHint}
+          value={customer}
+          required
+        />
+        {form.failure?.reason === 'customer-exists' && other !== undefined ? (
+          <>
+            <p>
+              <a href={to(`/customers/${customerDigest(other)}`)}>{texts.other}</a>
+            </p>
+            <Checkbox form={form} name="join" label={texts.join} />
+          </>
+        ) : null}
+        <TextField
+          form={form}
+          name="name"
+          label={texts.name}
+          hint={texts.nameHint}
+          value={profile?.chosenName ?? ''}
+        />
+        <Select
+          form={form}
+          name="language"
+          label={texts.language}
+          hint={texts.languageHint}
+          options={[{ value: '', label: texts.languageTold }, ...languages]}
+          value={profile?.chosenLanguage ?? ''}
+        />
+      </FormPage>
+    ),
+  };
+}
+
+async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const typed = (name: string) => sent.get(name)?.trim() ?? '';
+  const { id } = await act(call, sent, customerOperations.updateCustomer, {
+    path: { customer: call.path.id ?? '' },
+    body: {
+      email: typed('email'),
+      name: typed('name') || null,
+      language: (typed('language') as CustomerLanguage | '') || null,
+      join: sent.get('join') === '1',
+    },
+  });
+  return done(`/customers/${id}`, 'customerChanged');
 }
 
 /** The keys of the licences above, by their ends. */

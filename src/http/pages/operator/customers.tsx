@@ -89,8 +89,8 @@ function downloadList(call: OperatorCall): Answer {
   const { q } = readGiven(call.query);
   const rows = csvRows(
     (after) => listPage(call, { q, after }, CSV_PAGE),
-    ({ id, customer, licenses, next_end }) => ({ id, customer, licenses, next_end }),
-    ['id', 'customer', 'licenses', 'next_end'],
+    ({ id, customer, licenses, next_end, name }) => ({ id, customer, licenses, next_end, name }),
+    ['id', 'customer', 'licenses', 'next_end', 'name'],
   );
   return { csv: call.view.t.customers.csvName, rows };
 }

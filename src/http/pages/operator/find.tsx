@@ -16,6 +16,7 @@ import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { JoomlaSays } from './joomla-says';
+import { replyLanguageOf } from './license-why';
 import { LicenseTable } from './licenses';
 import { EntryLog, type ProductNames } from './request-table';
 
@@ -68,23 +69,24 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   const { answer } = found;
   const entries = whatHappened(sortAnswer(answer), { language, now: at, zone: format.zone });
   const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
-  const reply = found.of === 'key' ? replyTo(found, entries, call) : undefined;
+  const reply = found.of === 'key' ? await replyTo(found, entries, call) : undefined;
   return { page: <None {...{ about, found, entries, products, reply }} /> };
 }
 
 /** What the customer is told of a key that no licence has. */
-function replyTo(
+async function replyTo(
   { answer, licenses }: Extract<FindResult, { kind: 'none' }>,
   entries: Entry[],
   call: OperatorCall,
-): Reply {
-  const { at, view, settings } = call;
+): Promise<Reply> {
+  const { at, settings } = call;
   // A guess by the end of a key may name somebody else's licence.
   const isCertain = answer.findings.some((one) => 'certain' in one.facts && one.facts.certain === true);
+  const license = isCertain ? licenses[0]?.license : undefined;
   return writeReply(sortAnswer(answer), entries, {
-    language: view.language,
+    language: await replyLanguageOf(call, license?.customer ?? null),
     now: at,
-    license: isCertain ? licenses[0]?.license : undefined,
+    license,
     shopName: settings.shopName,
   });
 }

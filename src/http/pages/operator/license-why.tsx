@@ -1,5 +1,6 @@
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
 import { viewKey, type LicenseView } from '../../../licensing/license-view';
+import { readPerson } from '../../../licensing/customer-profile';
 import type { License } from '../../../licensing/licenses';
 import { isOpen } from '../../../licensing/license-keys';
 import { JoomlaSays } from './joomla-says';
@@ -67,7 +68,8 @@ export async function readWhy(
   });
   const asked = query.get('reply') ?? '';
   const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), product.id));
-  const replyLanguage = asCustomerLanguage(asked) ?? language;
+  const replyLanguage =
+    asCustomerLanguage(asked) ?? (await replyLanguageOf({ db, settings, view }, license.customer));
   return {
     works: worksNow(sorted, happened, { license, language, now: at, zone, logDays }),
     happened,
@@ -80,6 +82,14 @@ export async function readWhy(
     replyLanguage,
     isReplyAsked: asCustomerLanguage(asked) !== undefined,
   };
+}
+
+/** The customer's, else that of mails. */
+export async function replyLanguageOf(
+  { db, settings: { mailing }, view }: Pick<OperatorCall, 'db' | 'settings' | 'view'>,
+  customer: string | null,
+): Promise<CustomerLanguage> {
+  return (await readPerson(db, customer)).language ?? mailing?.language ?? view.language;
 }
 
 /** The further key whose own limit refused a site, while the licence itself has free slots. */

@@ -6,7 +6,7 @@ import { viewLicense, type LicenseView } from '../../../licensing/license-view';
 import { allowedTransitions, liveStatus } from '../../../licensing/core/states';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
-import { listCustomers } from '../../../privacy/customer-list';
+import { listCustomers, type CustomerSummary } from '../../../privacy/customer-list';
 import { act, type DataOf } from '../act';
 import { formState } from '../form-state';
 import { ButtonLink, Form } from '../kit/fields';
@@ -56,8 +56,8 @@ async function readExtras(call: OperatorCall, { customer, id }: License) {
   const orders = (await within(db, () => findOrdersOfLicenses(db, [id]))) ?? [];
   return {
     orders,
-    /** how many the customer has */
-    licenses: customer === null ? undefined : await within(db, () => licensesOf(call, customer)),
+    /** undefined: there is none, or it is not known in time */
+    customer: customer === null ? undefined : await within(db, () => summaryOf(call, customer)),
     mails: (await within(db, () => mailsOf(call, id))) ?? [],
     /** the order that issued it, and the latest mail of that order with this licence's key */
     orderMail: await within(db, () => mailOfOrder(call, id, orders)),
@@ -109,9 +109,9 @@ async function showLicense(call: OperatorCall): Promise<Answer> {
   };
 }
 
-async function licensesOf({ db, at }: OperatorCall, customer: string): Promise<number | undefined> {
+async function summaryOf({ db, at }: OperatorCall, customer: string): Promise<CustomerSummary | undefined> {
   const [first] = await listCustomers(db, { beginning: customer, limit: 1 }, at);
-  return first?.customer === customer ? first.licenses : undefined;
+  return first?.customer === customer ? first : undefined;
 }
 
 async function mailOfOrder(
@@ -195,8 +195,13 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
           ) : (
             <>
               <a href={to(`/customers/${customerDigest(customer)}`)}>{customer}</a>
-              {extras.licenses === undefined ? null : (
-                <Beside>{facts.licenses(extras.licenses, format.number(extras.licenses))}</Beside>
+              {extras.customer === undefined ? null : (
+                <>
+                  {extras.customer.name === null ? null : <Beside>{extras.customer.name}</Beside>}
+                  <Beside>
+                    {facts.licenses(extras.customer.licenses, format.number(extras.customer.licenses))}
+                  </Beside>
+                </>
               )}
             </>
           ),

@@ -93,6 +93,7 @@ export const common: Translated<typeof en> = {
       'key-not-kept': 'Der Schlüssel ist nicht gespeichert und kann nicht gezeigt werden.',
       'no-keys': 'Aus dieser Bestellung wurde keine Lizenz, also gibt es keinen Schlüssel zu senden.',
       'no-address': 'Diese Bestellung hat keine E-Mail-Adresse, an die ihre Schlüssel gehen könnten.',
+      'customer-exists': 'Diese Adresse hat schon ein anderer Kunde. Sollen beide einer werden?',
       'mail-off':
         'E-Mail ist nicht eingerichtet, deshalb kann nichts gesendet werden. Der Doktor sagt, was fehlt.',
       'no-version': 'Diese Version hat das Produkt nicht.',

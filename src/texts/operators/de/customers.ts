@@ -6,7 +6,7 @@ export const customers: Translated<typeof en> = {
   filters: 'Kunden suchen',
   q: 'Anfang der E-Mail',
   caption: (count) => `Nach E-Mail. ${count} gezeigt.`,
-  columns: { email: 'E-Mail', licenses: 'Lizenzen', nextEnd: 'Nächstes Ende' },
+  columns: { email: 'E-Mail', name: 'Name', licenses: 'Lizenzen', nextEnd: 'Nächstes Ende' },
   noMatch: 'Keine E-Mail eines Kunden beginnt so.',
   none: 'Noch kein Kunde. Ein Kunde steht hier, sobald eine Lizenz eine E-Mail hat.',
   issue: 'Eine Lizenz ausstellen',
@@ -14,6 +14,7 @@ export const customers: Translated<typeof en> = {
   one: {
     export: 'Exportieren',
     erase: 'Daten löschen',
+    edit: 'Bearbeiten',
     licenses: 'Lizenzen',
     licensesCaption: (count) => `Nach ID. ${count} gezeigt.`,
     noLicense: 'Dieser Kunde hat keine eigene Lizenz.',
@@ -27,6 +28,7 @@ export const customers: Translated<typeof en> = {
     keysCaption: 'Nach Lizenz.',
     keyEnd: 'Ende des Schlüssels',
     sections: {
+      profile: 'Name und Sprache',
       orders: 'Bestellungen',
       messages: 'Nachrichten von Shops',
       links: 'Kennungen bei Shops',
@@ -43,6 +45,22 @@ export const customers: Translated<typeof en> = {
     elsewhere:
       'Der Export enthält auch den Verlauf und alle anderen Stellen, an denen die E-Mail-Adresse vorkommt.',
   },
+  editPage: {
+    title: (customer) => `${customer} bearbeiten`,
+    email: 'E-Mail',
+    emailHint:
+      'Lizenzen, Bestellungen und wartende Mails gehen zur neuen Adresse. Beide Adressen erfahren es, und mit der alten geöffnete Seiten schließen.',
+    name: 'Name',
+    nameHint: 'Leer: wie in den Bestellungen.',
+    language: 'Sprache',
+    languageHint: 'Für Mails, fertige Antworten und die Seite des Kunden.',
+    languageTold: 'Wie Bestellungen und Links des Kunden sagen',
+    join: 'Ja, aus beiden einen Kunden machen. Das lässt sich nicht zurücknehmen.',
+    other: 'Der andere Kunde',
+    submit: 'Speichern',
+    back: 'So lassen',
+  },
+  languages: { en: 'Englisch', de: 'Deutsch' },
   erasePage: {
     title: (customer) => `Daten von ${customer} löschen?`,
     licenses: (count, written) =>

@@ -3,6 +3,7 @@ import type { Translated } from '../../translated';
 
 /** Was eine Handlung sagt, wenn sie getan ist. */
 export const said: Translated<typeof en> = {
+  customerChanged: () => 'Der Kunde ist geändert.',
   customerErased: () => 'Die Daten des Kunden sind gelöscht. Die Lizenzen wirken ohne Namen weiter.',
   draftInstead: (version) =>
     `Ihre Anmeldung ist über eine Stunde alt. Deshalb ist ${version} als Entwurf gespeichert. Hier veröffentlichen Sie ihn, nachdem Sie sich noch einmal angemeldet haben.`,

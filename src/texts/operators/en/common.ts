@@ -96,6 +96,7 @@ export const common = {
       'key-not-kept': 'The key is not kept and cannot be shown.',
       'no-keys': 'This order issued no licence, so there is no key to send.',
       'no-address': 'This order has no e-mail address to which its keys could be sent.',
+      'customer-exists': 'This address is another customer already. Shall both become one?',
       'mail-off': 'Mail is not set up, so nothing can be sent. The doctor says what is missing.',
       'no-version': 'The product has no such version.',
       'no-draft': 'There is no draft of this version.',

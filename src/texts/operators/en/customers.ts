@@ -4,7 +4,7 @@ export const customers = {
   filters: 'Find customers',
   q: 'Beginning of the e-mail',
   caption: (count: string) => `By e-mail. ${count} shown.`,
-  columns: { email: 'E-mail', licenses: 'Licences', nextEnd: 'Next end' },
+  columns: { email: 'E-mail', name: 'Name', licenses: 'Licences', nextEnd: 'Next end' },
   noMatch: 'No customer’s e-mail begins like this.',
   none: 'No customer yet. A customer is listed as soon as a licence has an e-mail.',
   issue: 'Issue a licence',
@@ -12,6 +12,7 @@ export const customers = {
   one: {
     export: 'Export',
     erase: 'Erase the data',
+    edit: 'Edit',
     licenses: 'Licences',
     licensesCaption: (count: string) => `By ID. ${count} shown.`,
     noLicense: 'This customer has no licence of their own.',
@@ -25,6 +26,7 @@ export const customers = {
     keysCaption: 'By licence.',
     keyEnd: 'End of the key',
     sections: {
+      profile: 'Name and language',
       orders: 'Orders',
       messages: 'Messages of shops',
       links: 'Ids at shops',
@@ -40,6 +42,22 @@ export const customers = {
     storedColumns: { what: 'What', all: 'Stored', open: 'Show all of it' },
     elsewhere: 'The export also has the history, and every other place where the e-mail occurs.',
   },
+  editPage: {
+    title: (customer: string) => `Edit ${customer}`,
+    email: 'E-mail',
+    emailHint:
+      'Licences, orders and waiting mails go to a new address. Both addresses are told, and pages opened with the old one close.',
+    name: 'Name',
+    nameHint: 'Empty: as orders say.',
+    language: 'Language',
+    languageHint: 'Of mails, ready answers and the customer’s page.',
+    languageTold: 'As the customer’s orders and links say',
+    join: 'Yes, make both one customer. This cannot be taken back.',
+    other: 'The other customer',
+    submit: 'Save',
+    back: 'Leave as it is',
+  },
+  languages: { en: 'English', de: 'German' },
   erasePage: {
     title: (customer: string) => `Erase the data of ${customer}?`,
     licenses: (count: number, written: string) =>

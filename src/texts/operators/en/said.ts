@@ -1,5 +1,6 @@
 /** What an action says when it is done, by its name. Values are written by the action, in the page's language. */
 export const said = {
+  customerChanged: () => 'The customer is changed.',
   customerErased: () => 'The customer’s data are erased. The licences go on working without a name.',
   draftInstead: (version) =>
     `You signed in over an hour ago, so ${version} is kept as a draft. Publish it here after signing in again.`,

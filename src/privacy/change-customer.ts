@@ -1,0 +1,184 @@
+import { requireEmail } from '../licensing/customer-email';
+import { personOf } from '../licensing/customer-profile';
+import type { CustomerLanguage } from '../texts/customers/languages';
+import { requireLabel } from '../licensing/fields';
+import { OperatorError } from '../licensing/operator-error';
+import { recordEvents } from '../licensing/webhook-events';
+import { queueMail, type Mailing } from '../mail/queue';
+import { customerDigest } from '../store/customer-digest';
+import {
+  deleteProfile,
+  findProfile,
+  lockProfile,
+  setProfile,
+  type CustomerProfile,
+} from '../store/customer-profiles';
+import { findLicenseIdsOf } from '../store/customers';
+import type { Db, Transaction } from '../store/database';
+import { lockLicenses, moveLicenses } from '../store/licenses';
+import { findOrderIdsOf, moveOrders } from '../store/orders';
+import { deleteWaitingMails, moveWaitingMails } from '../store/outbox';
+import { deleteVisits, findVisits } from '../store/personal-data';
+import { moveLinks } from '../store/shop-messages';
+import { inReadCommitted } from '../store/transaction';
+import { noCustomer, resolveCustomer } from './customer-list';
+
+/** What a seller changes of a person: address, language and name. */
+
+export interface CustomerChanges {
+  email?: string | undefined;
+  /** null: what was told last */
+  language?: CustomerLanguage | null | undefined;
+  name?: string | null | undefined;
+  /** where `email` is another customer's, both become one */
+  join?: boolean | undefined;
+}
+
+export interface CustomerContext {
+  actor: string;
+  now: Date;
+  /** undefined: mail is not set up */
+  mailing: Mailing | undefined;
+}
+
+export interface ChangedCustomer {
+  id: string;
+  customer: string;
+  name: string | null;
+  language: CustomerLanguage | null;
+  /** that have another address now */
+  moved: { licenses: number; orders: number };
+}
+
+/** Rows in one statement. */
+const AT_ONCE = 500;
+
+/**
+ * Changes a customer in one transaction. A new address takes along licences, orders, name, language and the mails that wait,
+ * ends the old one's pages, and is told to both. The history of each licence says it.
+ * @throws OperatorError: NOT_FOUND; CONFLICT (`customer-exists`) when the address is another customer's
+ */
+export async function changeCustomer(
+  db: Db,
+  idOrAddress: string,
+  changes: CustomerChanges,
+  context: CustomerContext,
+): Promise<ChangedCustomer> {
+  const from = await resolveCustomer(db, idOrAddress);
+  const to = changes.email === undefined ? from : requireNewAddress(changes.email);
+  const { language: chosenLanguage, name } = changes;
+  const chosen = { chosenLanguage, chosenName: name && requireLabel(name, 'name') };
+  return inReadCommitted(db, async (trx) => {
+    if (!(await isKnown(trx, from))) return noCustomer();
+    const moved = { licenses: 0, orders: 0 };
+    if (to !== from) {
+      if (!changes.join && (await isKnown(trx, to)))
+        throw new OperatorError('This address is another customer. Shall both become one?', {
+          code: 'CONFLICT',
+          field: 'email',
+          facts: { reason: 'customer-exists', id: customerDigest(to) },
+        });
+      Object.assign(moved, await moveCustomer(trx, from, to, context));
+    }
+    const profile = await lockProfile(trx, to);
+    await setProfile(trx, profile.id, chosen);
+    const { address, digest } = profile;
+    return {
+      id: digest,
+      customer: address,
+      ...personOf(await findProfile(trx, to)),
+      moved,
+    };
+  });
+}
+
+function requireNewAddress(text: string): string {
+  return requireLabel(requireEmail(text, 'email'), 'email');
+}
+
+async function isKnown(db: Db, address: string): Promise<boolean> {
+  return (
+    (await findProfile(db, address)) !== undefined ||
+    (await findLicenseIdsOf(db, address)).length > 0 ||
+    (await findOrderIdsOf(db, address)).length > 0
+  );
+}
+
+/** Locks orders, then the customers, then licences, each by id, as all code that takes several of them does. */
+async function moveCustomer(
+  trx: Transaction,
+  from: string,
+  to: string,
+  context: CustomerContext,
+): Promise<ChangedCustomer['moved']> {
+  let orders = await moveOrdersOf(trx, from, to);
+  const profiles = new Map<string, CustomerProfile>();
+  for (const address of [from, to].sort()) profiles.set(address, await lockProfile(trx, address));
+  // Those that were being recorded until the customer was locked.
+  orders += await moveOrdersOf(trx, from, to);
+  const ids = await findLicenseIdsOf(trx, from);
+  let licenses = 0;
+  for (const some of inParts(ids)) licenses += await moveSome(trx, some, from, to, context);
+  await moveLinks(trx, from, to);
+  await moveWaitingMails(trx, 'order_keys', from, to);
+  await deleteWaitingMails(trx, 'customer_link', from);
+  // Whoever reads the old address's mails may be somebody else by now. A key's session goes on: the key is as it was.
+  await deleteVisits(trx, await findVisits(trx, from, [], []));
+  const [theirs, others] = [profiles.get(from), profiles.get(to)] as [CustomerProfile, CustomerProfile];
+  await deleteProfile(trx, from);
+  await setProfile(trx, others.id, joined(theirs, others));
+  if (context.mailing !== undefined) {
+    const { language } = personOf(theirs);
+    const mail = { now: context.now, language: language ?? context.mailing.language };
+    const licenseId = ids[0] ?? null;
+    await queueMail(trx, { type: 'address_old', email: from, licenseId }, mail);
+    await queueMail(trx, { type: 'address_new', email: to, licenseId }, mail);
+  }
+  return { licenses, orders };
+}
+
+async function moveOrdersOf(trx: Transaction, from: string, to: string): Promise<number> {
+  const ids = await findOrderIdsOf(trx, from);
+  for (const some of inParts(ids)) await moveOrders(trx, some, from, to);
+  return ids.length;
+}
+
+async function moveSome(
+  trx: Transaction,
+  ids: number[],
+  from: string,
+  to: string,
+  { actor, now }: CustomerContext,
+): Promise<number> {
+  const locked = [...(await lockLicenses(trx, ids)).values()].filter(({ customer }) => customer === from);
+  const own = locked.map(({ id }) => id);
+  if (own.length === 0) return 0;
+  await moveLicenses(trx, own, to);
+  await recordEvents(
+    trx,
+    own.map((licenseId) => ({
+      ...{ licenseId, at: now, actor, action: 'set-customer' },
+      ...{ before: { customer: from }, after: { customer: to } },
+    })),
+  );
+  return own.length;
+}
+
+/** What the address that stays has, else what the other one had; of what was told, the latest. */
+function joined(theirs: CustomerProfile, others: CustomerProfile) {
+  const isLater = others.toldAt === null || (theirs.toldAt !== null && theirs.toldAt > others.toldAt);
+  const [first, second] = isLater ? [theirs, others] : [others, theirs];
+  return {
+    name: first.name ?? second.name,
+    language: first.language ?? second.language,
+    toldAt: first.toldAt ?? second.toldAt,
+    chosenName: others.chosenName ?? theirs.chosenName,
+    chosenLanguage: others.chosenLanguage ?? theirs.chosenLanguage,
+  };
+}
+
+function inParts(ids: number[]): number[][] {
+  return Array.from({ length: Math.ceil(ids.length / AT_ONCE) }, (_, i) =>
+    ids.slice(i * AT_ONCE, (i + 1) * AT_ONCE),
+  );
+}

@@ -1,0 +1,112 @@
+import { customerDigest } from './customer-digest';
+import { isSqlite, table, type Db, type Transaction } from './database';
+import { toColumns, toFields } from './row-fields';
+import { tableBy } from './statements';
+
+/** What is known of customers besides their addresses, by address. */
+
+export interface CustomerProfile {
+  id: number;
+  /** see customer-digest.ts */
+  digest: string;
+  address: string;
+  /** as they were told; null: nobody did */
+  name: string | null;
+  language: string | null;
+  /** when an order or a request for a link told them last */
+  toldAt: Date | null;
+  /** the seller's choice, which counts before what was told */
+  chosenName: string | null;
+  chosenLanguage: string | null;
+}
+
+/** Undefined ones stay as they are. */
+export type ProfileChanges = {
+  [Field in Exclude<keyof CustomerProfile, 'id' | 'digest'>]?: CustomerProfile[Field] | undefined;
+};
+
+export async function findProfile(db: Db, address: string): Promise<CustomerProfile | undefined> {
+  return findProfileByDigest(db, customerDigest(address));
+}
+
+export async function findProfileByDigest(db: Db, digest: string): Promise<CustomerProfile | undefined> {
+  const row = await db(table(db, 'customers')).where({ digest }).first();
+  return row && toFields(row);
+}
+
+/** Those of these addresses that have one, by address. */
+export async function findProfiles(db: Db, addresses: string[]): Promise<Map<string, CustomerProfile>> {
+  if (addresses.length === 0) return new Map();
+  const rows = await db(tableBy(db, 'customers', 'digest')).whereIn(
+    'digest',
+    addresses.map((address) => customerDigest(address)),
+  );
+  return new Map(rows.map(toFields).map((one) => [one.address, one]));
+}
+
+/** Addresses of customers whose name begins like one of these. */
+export async function findAddressesByName(db: Db, beginnings: string[], limit: number): Promise<string[]> {
+  const found: string[] = [];
+  for (const beginning of beginnings)
+    for (const column of ['name', 'chosen_name'] as const)
+      found.push(
+        ...(await db(tableBy(db, 'customers', column))
+          .where(column, '>=', beginning)
+          .where(column, '<', `${beginning}\u{10ffff}`)
+          .limit(limit)
+          .pluck('address')),
+      );
+  return [...new Set(found)].slice(0, limit);
+}
+
+/**
+ * Locks an address's row, and makes it first where there is none. Orders are locked before it, licences after it.
+ * Whoever holds it knows that no order of the address is being recorded.
+ */
+export async function lockProfile(trx: Transaction, address: string): Promise<CustomerProfile> {
+  const digest = customerDigest(address);
+  const found = await findLocked(trx, digest);
+  if (found !== undefined) return found;
+  await trx(table(trx, 'customers')).insert({ digest, address }).onConflict('digest').ignore();
+  return (await findLocked(trx, digest)) as CustomerProfile;
+}
+
+async function findLocked(trx: Transaction, digest: string): Promise<CustomerProfile | undefined> {
+  const rows = trx(table(trx, 'customers')).where({ digest });
+  // SQLite has no FOR UPDATE: a write takes the write lock.
+  if (isSqlite(trx)) await trx(table(trx, 'customers')).where({ digest }).update({ digest });
+  const row = await (isSqlite(trx) ? rows : rows.forUpdate()).first();
+  return row && toFields(row);
+}
+
+export async function setProfile(trx: Transaction, id: number, changes: ProfileChanges): Promise<void> {
+  const { address } = changes;
+  const digest = address === undefined ? {} : { digest: customerDigest(address) };
+  const columns = toColumns({ ...changes, ...digest }) as Record<string, unknown>;
+  if (Object.values(columns).some((value) => value !== undefined))
+    await trx(table(trx, 'customers')).where({ id }).update(columns);
+}
+
+/** Keeps what was told of a customer. What was told later, or chosen, stays. @param at when it was told */
+export async function tellProfile(
+  trx: Transaction,
+  address: string,
+  told: { name?: string | null | undefined; language?: string | null | undefined },
+  at: Date,
+): Promise<void> {
+  const found = await lockProfile(trx, address);
+  const isLatest = found.toldAt === null || at >= found.toldAt;
+  const { name, language } = told;
+  const changes: ProfileChanges = {
+    ...(name && (isLatest || found.name === null) && { name }),
+    ...(language && (isLatest || found.language === null) && { language }),
+  };
+  if (Object.keys(changes).length > 0)
+    await setProfile(trx, found.id, { ...changes, ...(isLatest && { toldAt: at }) });
+}
+
+export async function deleteProfile(db: Db, address: string): Promise<number> {
+  return db(table(db, 'customers'))
+    .where({ digest: customerDigest(address) })
+    .delete();
+}

@@ -28,7 +28,7 @@ import { isPosting, mailOf, SHOP_MAILS, type ShopMail } from '../orders/shop-kin
 import { mailingOf } from '../mail/queue';
 import { explainReadFault } from '../packages/file-faults';
 import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
-import { listUnmatchedPage, unmatchedJson } from '../orders/unmatched';
+import { listUnmatchedPage, unmatchedJson } from '../orders/unmatched-views';
 import { countWaiting, listMessages, messageJson } from '../orders/views';
 import { fileName, label, oneOf, orNull, requireChange, unlessNone, upTo, usage } from './arguments';
 import { withSession, type Session } from './command';

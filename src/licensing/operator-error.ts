@@ -31,6 +31,8 @@ export type RefusalFacts =
   /** `sku` null: for its test orders */
   | { reason: 'plan-in-shop'; plan: number; shop: string; sku: string | null }
   | { reason: 'no-shop' | 'no-order' }
+  | { reason: 'no-unmatched' }
+  | { reason: 'unmatched-done' | 'pays-nothing' | 'other-order'; unmatched: number }
   | { reason: 'no-keys' | 'no-address'; order: number }
   | { reason: 'includes-others'; product: number }
   | { reason: 'is-included'; by: number }

@@ -39,6 +39,8 @@ export interface Received {
 /** What is to be done once a link is there. */
 type Pending =
   | { event: StoredEvent; also?: StoredEvent[]; of: string; refunded?: number | undefined }
+  /** what it is once somebody has said which licence it is about */
+  | { event: StoredEvent; number: string }
   /** the order needs the address of this customer */
   | { order: string; customerId: string };
 
@@ -52,18 +54,19 @@ type StoredEvent = Omit<ToldEvent, 'order' | 'at' | 'lines'> & {
 export async function receive(
   db: Db,
   shop: string,
-  { id, type, note, unmatched = false, event: told, also = [], links = [] }: Told,
+  { id, type, note, unmatched = false, meant, event: told, also = [], links = [] }: Told,
   given: Omit<RecordContext, 'actor'>,
 ): Promise<Received> {
   const context = { ...given, actor: `shop:${shop}` };
   const event = told && { ...told, at: earlier(told.at, context.now) };
   const waiting = event && toPending(event, also);
+  const pending = waiting ?? (meant && toMeant({ ...meant, at: earlier(meant.at, context.now) }));
   const message = await keepMessage(db, {
     ...{ shop, digest: messageDigest(shop, id), type: type.slice(0, MAX_TYPE), receivedAt: context.now },
     result: event === undefined && !unmatched ? 'noted' : event && !waiting ? 'order' : 'unmatched',
     ...{ reason: note ?? null, orderId: null },
     awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
-    pendingJson: waiting === undefined ? null : JSON.stringify(waiting),
+    pendingJson: pending === undefined ? null : JSON.stringify(pending),
   });
   try {
     const stored = links.map((link) => toStored(shop, link, context.now));
@@ -169,6 +172,10 @@ function toPending(
   };
 }
 
+function toMeant({ order, ...event }: ToldEvent): Pending | undefined {
+  return 'number' in order ? { event: toStoredEvent(event), number: order.number } : undefined;
+}
+
 function toStoredEvent(event: Omit<ToldEvent, 'order'>): StoredEvent {
   const lines = event.lines?.map(({ paidUntil, ...line }) => ({
     ...line,
@@ -232,6 +239,7 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
     await nameCustomer(db, message, pending, context);
     return asBefore;
   }
+  if ('number' in pending) return asBefore;
   const found = await resolve(db, message, pending.of);
   if (found === undefined) return asBefore;
   const { link, key } = found;
@@ -259,6 +267,51 @@ function isPart(refunded: number | undefined, paid: number | null): boolean {
 
 /** From a payment to its invoice to its order. */
 const MAX_STEPS = 4;
+
+/** What a message waits to tell. Without a `key` it names the order itself. */
+export interface PendingEvent {
+  event: Omit<ToldEvent, 'order'>;
+  also: Omit<ToldEvent, 'order'>[];
+  /** what it names, as far as links lead */
+  key?: string;
+  number?: string;
+}
+
+/** What a message that found nothing tells, with the payment and the customer that are known of it. */
+export async function readPending(db: Db, message: ShopMessage): Promise<PendingEvent | undefined> {
+  const pending = pendingOf(message);
+  if (pending === null || 'customerId' in pending) return undefined;
+  const { customerId, customer, ...event } = fromStoredEvent(pending.event);
+  const address =
+    customer === undefined && customerId !== undefined
+      ? await findAddress(db, message.shop, customerId)
+      : undefined;
+  const named = { ...event, customer: address === undefined ? customer : { email: address } };
+  if ('number' in pending) return { event: named, also: [], number: pending.number };
+  let key = pending.of;
+  for (let step = 0; step < MAX_STEPS; step++) {
+    const link = await findLink(db, linkDigest(message.shop, key));
+    if (link?.kind !== 'key' || link.target === null) break;
+    key = link.target;
+  }
+  const also = (pending.also ?? []).map((stored) => {
+    const change = fromStoredEvent(stored);
+    return { ...change, eventId: beside(event, change, message.digest) };
+  });
+  return { event: { ...named, payment: event.payment ?? key }, also, key };
+}
+
+/** Keeps that something is of an order, and does what waits for it. */
+export async function linkWaiting(
+  db: Db,
+  shop: string,
+  link: { key: string; order: string },
+  context: RecordContext,
+): Promise<void> {
+  const stored = toStored(shop, link, context.now);
+  await keepLink(db, stored);
+  await settleAll(db, await listAwaiting(db, [stored.digest]), context);
+}
 
 /** Follows links to an order. Where they end, the message waits. */
 async function resolve(

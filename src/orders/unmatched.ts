@@ -1,18 +1,10 @@
-import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/database';
-import type { OrderEvent } from '../store/orders';
+import type { OrderEvent, OrderLicense } from '../store/orders';
 import type { ShopMessage } from '../store/shop-messages';
-import {
-  countUnmatched,
-  dropUnmatched,
-  keepUnmatched,
-  listUnmatched,
-  listUnmatchedOf,
-  type Unmatched,
-} from '../store/unmatched';
+import { dropUnmatched, keepUnmatched, listUnmatchedOf } from '../store/unmatched';
 import { messageDigest, unmatchedDigest } from './names';
 import { placeLines } from './same-lines';
+import type { Plans } from './sold';
 import { concerning, isUnknownRefund, type StoredLine, type Work } from './work';
 
 /**
@@ -20,13 +12,9 @@ import { concerning, isUnknownRefund, type StoredLine, type Work } from './work'
  * acts. What waits for an article's plan is an order that waits.
  */
 
-export { countUnmatched, type Unmatched };
-
-export const UNMATCHED_STATES = ['open', 'assigned', 'issued', 'left'] as const;
-
 /** Why an event finds nothing in its order; undefined: it finds it. */
-function whyUnmatched(
-  { lines, plansOf }: Known,
+export function whyUnmatched(
+  { lines, licenses }: Pick<Work, 'lines' | 'licenses'>,
   event: OrderEvent,
   events: OrderEvent[],
 ): string | undefined {
@@ -42,7 +30,7 @@ function whyUnmatched(
   const all = concerned.flatMap((line) => events.flatMap((one) => concerning(one, line)));
   if (isUnknownRefund(event, all)) return 'unknown_payment';
   const isImpossible = concerned.some(({ id }) =>
-    plansOf(id).some((upgrades) => upgrades[event.identity] === null),
+    licenses.some((one) => one.lineId === id && upgradesOf(one)[event.identity] === null),
   );
   return event.event === 'upgraded' && isImpossible ? 'other_activation_type' : undefined;
 }
@@ -57,10 +45,8 @@ const OF_MONEY = new Set([
   'chargeback_reversed',
 ]);
 
-interface Known {
-  lines: Work['lines'];
-  /** what upgrades meant for the licences of a line */
-  plansOf: (lineId: number) => Record<string, object | null>[];
+function upgradesOf({ plansJson }: OrderLicense): Plans['upgrades'] {
+  return (JSON.parse(plansJson) as Plans).upgrades;
 }
 
 /** Keeps which events of an order find nothing, under its lock. A test's are not money. */
@@ -70,16 +56,10 @@ export async function followUnmatched(
 ): Promise<void> {
   if (order.isTest) return;
   const events = placeLines(told, lines);
-  const plansOf: Known['plansOf'] = (lineId) =>
-    licenses
-      .filter((one) => one.lineId === lineId)
-      .map(
-        ({ plansJson }) => (JSON.parse(plansJson) as { upgrades: Record<string, object | null> }).upgrades,
-      );
   const kept = await listUnmatchedOf(trx, { orderId: order.id });
   const found = new Set<string>();
   for (const event of events) {
-    const reason = whyUnmatched({ lines, plansOf }, event, events);
+    const reason = whyUnmatched({ lines, licenses }, event, events);
     if (reason === undefined) continue;
     const digest = unmatchedDigest(order.digest, event.identity);
     found.add(digest);
@@ -113,29 +93,4 @@ export async function followMessage(
     ...{ shop, digest: messageDigest(shop, digest), orderId: null, messageId: id },
     ...{ event: type, reason: reason ?? 'unknown_payment', at: receivedAt },
   });
-}
-
-/** The newest first. */
-export async function listUnmatchedPage(
-  db: Db,
-  filter: { shop?: string | undefined; state?: Unmatched['state'] | undefined },
-  { after, limit }: PageRequest,
-): Promise<Page<Unmatched>> {
-  const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
-  return toPage(await listUnmatched(db, filter, { before, limit: limit + 1 }), limit, ({ id }) => [id]);
-}
-
-export function unmatchedJson(one: Unmatched) {
-  return {
-    id: one.id,
-    shop: one.shop,
-    event: one.event,
-    reason: one.reason,
-    order_id: one.orderId,
-    message_id: one.messageId,
-    state: one.state,
-    at: formatTimestamp(one.at),
-    acted_by: one.actedBy,
-    acted_at: formatTimestampOrNull(one.actedAt),
-  };
 }

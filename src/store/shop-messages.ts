@@ -40,6 +40,11 @@ export async function keepMessage(db: Db, message: Omit<ShopMessage, 'id'>): Pro
   return toFields(row as object) as ShopMessage;
 }
 
+export async function findMessage(db: Db, id: number): Promise<ShopMessage | undefined> {
+  const row = (await db(table(db, 'shop_messages')).where({ id }).first()) as object | undefined;
+  return row && (toFields(row) as ShopMessage);
+}
+
 export type MessageChanges = {
   [Field in 'result' | 'reason' | 'orderId' | 'awaits' | 'pendingJson']?: ShopMessage[Field] | undefined;
 };

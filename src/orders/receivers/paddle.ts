@@ -56,6 +56,10 @@ function readTransaction(data: unknown, at: Date): Read {
   const links = [{ key: transaction, order: number }];
   if (origin === 'subscription_payment_method_change') return { links, note: 'links' };
   const items = itemsOf(data);
+  const customer = {
+    customerId: textAt(data, 'customer_id'),
+    customer: customerOf(textAt(data, 'custom_data', 'email')),
+  };
   const shared = {
     ...{ at, eventId: transaction, order: { number }, payment: transaction },
     ...(subscription !== undefined && !isBeside && { renewsItself: true }),
@@ -64,7 +68,8 @@ function readTransaction(data: unknown, at: Date): Read {
   // The price of what was changed is the whole one, or that of the rest of the period.
   const change = recurring.map(({ paidUntil: _, ...item }) => item);
   if (origin === 'subscription_update') {
-    if (change.length === 0) return { links, note: 'untold', unmatched: true };
+    if (change.length === 0)
+      return { links, note: 'untold', unmatched: true, meant: { ...shared, ...customer, event: 'renewed' } };
     return { links, event: { ...shared, event: 'upgraded', lines: recurring } };
   }
   if (origin === 'subscription_recurring') {
@@ -80,8 +85,7 @@ function readTransaction(data: unknown, at: Date): Read {
   return {
     links,
     event: {
-      ...{ ...shared, event: 'paid', customerId: textAt(data, 'customer_id') },
-      customer: customerOf(textAt(data, 'custom_data', 'email')),
+      ...{ ...shared, ...customer, event: 'paid' },
       lines: items,
     },
   };

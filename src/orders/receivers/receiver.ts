@@ -58,6 +58,8 @@ export interface Told {
   note?: Note | undefined;
   /** with a note: money is concerned, and it cannot be told what for. It is shown until somebody acts */
   unmatched?: boolean | undefined;
+  /** with `unmatched`: what it is once somebody has said which licence it is about */
+  meant?: ToldEvent | undefined;
   event?: ToldEvent | undefined;
   /** what it tells besides of the same order */
   also?: ToldEvent[];

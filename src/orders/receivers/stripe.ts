@@ -130,7 +130,7 @@ function readInvoice({ object, event }: About): Read {
   const change = changesOf(object, subscription);
   const changed: ToldEvent[] = change === undefined ? [] : [{ ...renews, event: 'upgraded', lines: change }];
   const nothing: Read = isMoney(object)
-    ? { links, note: 'untold', unmatched: true }
+    ? { links, note: 'untold', unmatched: true, meant: { ...renews, event: 'renewed' } }
     : { links, note: 'links' };
   switch (textAt(object, 'billing_reason')) {
     case 'subscription_create': {

@@ -28,7 +28,6 @@ import { isPosting, mailOf, SHOP_MAILS, type ShopMail } from '../orders/shop-kin
 import { mailingOf } from '../mail/queue';
 import { explainReadFault } from '../packages/file-faults';
 import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
-import { listUnmatchedPage, unmatchedJson } from '../orders/unmatched-views';
 import { countWaiting, listMessages, messageJson } from '../orders/views';
 import { fileName, label, oneOf, orNull, requireChange, unlessNone, upTo, usage } from './arguments';
 import { withSession, type Session } from './command';
@@ -52,7 +51,6 @@ export function addShopCommands(program: Command): void {
   addRules(shop);
   addRun(shop);
   addMessages(shop);
-  addUnmatched(shop);
   addPlugin(shop);
   addRemove(shop);
 }
@@ -381,35 +379,6 @@ function addMessages(shop: Command): void {
               return [received_at, type, became, order_id, reason];
             }),
             `No messages of ${name}.`,
-          ),
-        );
-      }),
-    );
-}
-
-function addUnmatched(shop: Command): void {
-  shop
-    .command('unmatched')
-    .description(
-      'Lists what a shop told of money that belongs to no order, line or payment that is known, the newest first.',
-    )
-    .argument('<shop>', 'the shop')
-    .option('--limit <n>', `at most so many, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 50)
-    .addHelpText(
-      'after',
-      '\nWhat it lacks may come yet: then it counts, and is listed no more.\n\nExample:\n  licensing shop unmatched stripe',
-    )
-    .action((name: string, { limit }: { limit: number }, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const { items } = await listUnmatchedPage(db, { shop: name }, { limit, after: undefined });
-        output.print(items.map(unmatchedJson), () =>
-          formatTable(
-            ['HAPPENED', 'EVENT', 'REASON', 'ORDER', 'MESSAGE'],
-            items.map((one) => {
-              const { at, event, reason, order_id, message_id } = unmatchedJson(one);
-              return [at, event, reason, order_id, message_id];
-            }),
-            `Nothing of ${name} is unmatched.`,
           ),
         );
       }),

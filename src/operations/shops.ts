@@ -22,18 +22,7 @@ import { SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
 import { listMessages, messageJson } from '../orders/views';
 import { get, list, patch, post, remove, type Call } from './operation';
 import { pageOf } from './reading';
-import {
-  exactly,
-  Id,
-  IdGiven,
-  oneOf,
-  orNull,
-  Paging,
-  Text,
-  TextOrNull,
-  Time,
-  wordOf,
-} from './schemas';
+import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, wordOf } from './schemas';
 
 const EFFECTS = [...new Set(RULES.flatMap(effectsOf))];
 

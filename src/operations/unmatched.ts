@@ -5,7 +5,19 @@ import { assignUnmatched, issueForUnmatched, leaveUnmatched } from '../orders/un
 import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson, viewUnmatched } from '../orders/unmatched-views';
 import { list, post, type Call } from './operation';
 import { pageOf, readId } from './reading';
-import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, TimeOrNull, wordOf } from './schemas';
+import {
+  exactly,
+  Id,
+  IdGiven,
+  oneOf,
+  orNull,
+  Paging,
+  Text,
+  TextOrNull,
+  Time,
+  TimeOrNull,
+  wordOf,
+} from './schemas';
 
 const UnmatchedEvent = exactly(
   {

@@ -24,12 +24,7 @@ import {
 } from '../store/orders';
 import { findMessage, setMessage } from '../store/shop-messages';
 import { inReadCommitted } from '../store/transaction';
-import {
-  closeUnmatched,
-  findUnmatched,
-  setUnmatchedLicense,
-  type Unmatched,
-} from '../store/unmatched';
+import { closeUnmatched, findUnmatched, setUnmatchedLicense, type Unmatched } from '../store/unmatched';
 import { formatTimestamp } from '../licensing/timestamps';
 import { queueKeys } from './key-mails';
 import { issueMore } from './line-licenses';
@@ -61,7 +56,10 @@ export function assignUnmatched(
   const isSame = async (one: Unmatched) => Promise.resolve(one.licenseId === licenseId);
   return actOn(db, id, { state: 'assigned', isSame }, context, async (trx, one) => {
     if ((await findLicense(trx, licenseId)) === undefined)
-      throw new OperatorError(`There is no licence ${licenseId}.`, { code: 'NOT_FOUND', field: 'license_id' });
+      throw new OperatorError(`There is no licence ${licenseId}.`, {
+        code: 'NOT_FOUND',
+        field: 'license_id',
+      });
     const told = await readTold(trx, one);
     const order = one.orderId ?? (told && (await toOrder(trx, one, told, context, licenseId)));
     if (order !== undefined) await attach(trx, one, order, licenseId, context);
@@ -163,7 +161,7 @@ async function toOrder(
   licenseId?: number,
 ): Promise<number> {
   const own = licenseId === undefined || key === undefined ? undefined : await ownOrder(trx, shop, licenseId);
-  const number = own?.number ?? key ?? (told as string);
+  const number = own?.number ?? key ?? told;
   const digest = orderDigest(shop, number);
   const found = await findOrder(trx, { digest });
   if (found !== undefined && licenseId !== undefined) await requireOwn(trx, id, found.id, licenseId);

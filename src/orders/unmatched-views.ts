@@ -8,7 +8,7 @@ import { readPending } from './receive';
 
 /** What is unmatched, as it is shown. */
 
-export { countUnmatched };
+export { countUnmatched, type Unmatched };
 
 export const UNMATCHED_STATES = ['open', 'assigned', 'issued', 'left'] as const;
 

@@ -1,5 +1,5 @@
 import type { Db } from '../store/database';
-import type { OrderEvent, OrderLicense } from '../store/orders';
+import { listOrderLicenses, type OrderEvent, type OrderLicense } from '../store/orders';
 import type { ShopMessage } from '../store/shop-messages';
 import { dropUnmatched, keepUnmatched, listUnmatchedOf } from '../store/unmatched';
 import { messageDigest, unmatchedDigest } from './names';
@@ -51,10 +51,14 @@ function upgradesOf({ plansJson }: OrderLicense): Plans['upgrades'] {
 
 /** Keeps which events of an order find nothing, under its lock. A test's are not money. */
 export async function followUnmatched(
-  { trx, order, lines, licenses }: Work,
+  { trx, order, lines, licenses: read }: Work,
   told: OrderEvent[],
 ): Promise<void> {
   if (order.isTest) return;
+  // What upgrades mean for them may have been stored just now.
+  const licenses = told.some(({ event }) => event === 'upgraded')
+    ? await listOrderLicenses(trx, [order.id])
+    : read;
   const events = placeLines(told, lines);
   const kept = await listUnmatchedOf(trx, { orderId: order.id });
   const found = new Set<string>();

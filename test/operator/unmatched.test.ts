@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-return -- answers are JSON of any form */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { NOW, startManaged, type Managed, type Thing } from '../support/manage';
@@ -40,20 +41,14 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
       )
     ).id as number;
   const newLicense = async (ends = FIRST) =>
-    (
-      await write.ok(
-        'POST /licenses',
-        { plan_id: plan, customer: 'jo@example.com', expires_at: ends },
-        201,
-      )
-    ).id as number;
+    (await write.ok('POST /licenses', { plan_id: plan, customer: 'jo@example.com', expires_at: ends }, 201))
+      .id as number;
   const at = (minute: number) => new Date(NOW.getTime() - (60 - minute) * 60_000).toISOString();
   const tell = (event: string, minute: number, more: Thing = {}) =>
     write.ok('POST /orders', { shop: 'shop', order, event, at: at(minute), ...more });
   const renewed = (minute: number, paid_until: string, payment: string) =>
     tell('renewed', minute, { payment, lines: [{ line: '1', paid_until }] });
-  const open = async (shop = 'shop') =>
-    (await write.ok(`GET /unmatched?shop=${shop}`)) as unknown as Thing[];
+  const open = async (shop = 'shop') => (await write.ok(`GET /unmatched?shop=${shop}`)) as unknown as Thing[];
   const only = async (shop = 'shop') => {
     const found = await open(shop);
     expect(found).toHaveLength(1);
@@ -190,6 +185,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     const file = await newPlan('By device', 'device');
     const { lines } = await tell('paid', 1, { lines: [{ line: '1', plan_id: plan }] });
     const license = (lines as Thing[])[0]?.licenses[0].id as number;
+    await write.ok(`POST /licenses/${license}/activations`, { identifier: 'shop.example' }, 201);
     await tell('upgraded', 2, { lines: [{ line: '1', plan_id: file }] });
     const { id, reason } = await only();
     expect(reason).toBe('other_activation_type');
@@ -245,14 +241,25 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     await tell('renewed', 1);
     const { id } = await only();
     await write.refused(`POST /unmatched/${id}/assign`, { license_id: license }, 'CONFLICT');
-    await write.refused(`POST /unmatched/${id}/assign`, { license_id: 999999 }, 'INVALID_REQUEST', 'license_id');
+    await write.refused(
+      `POST /unmatched/${id}/assign`,
+      { license_id: 999999 },
+      'INVALID_REQUEST',
+      'license_id',
+    );
     await write.refused(`POST /unmatched/${id}/issue`, { plan_id: 999999 }, 'INVALID_REQUEST', 'plan_id');
     await write.ok(`POST /unmatched/${(await only()).id}/leave`, {});
   });
 
   it('takes a refund by Stripe of a payment from before, and others that name it', async () => {
     const license = await newLicense();
-    const charge = { id: 'ch_1', object: 'charge', payment_intent: 'pi_1', amount: 900, amount_refunded: 900 };
+    const charge = {
+      id: 'ch_1',
+      object: 'charge',
+      payment_intent: 'pi_1',
+      amount: 900,
+      amount_refunded: 900,
+    };
     await stripe('charge.refunded', at(1), { ...charge, refunded: true });
     const { id, names, reason } = await only('stripe');
     expect([names, reason]).toEqual(['pi_1', 'unknown_payment']);
@@ -264,7 +271,9 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     expect((await standing(license))[0]).toBe('active');
     expect(await open('stripe')).toEqual([]);
     expect(await rows(service.db, 'shop_messages')).toEqual(
-      expect.arrayContaining([expect.objectContaining({ result: 'order', awaits: null, pending_json: null })]),
+      expect.arrayContaining([
+        expect.objectContaining({ result: 'order', awaits: null, pending_json: null }),
+      ]),
     );
   });
 
@@ -274,8 +283,14 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
       ...{ id: 'cs_9', mode: 'payment', payment_status: 'paid', payment_intent: 'pi_9' },
       ...{ metadata: { sku: 'MONTH' }, customer_details: { email: 'jo@example.com' } },
     });
-    const { id: license } = await write.ok('GET /licenses/reference:stripe%3Acs_9%3A1');
-    const charge = { id: 'ch_8', object: 'charge', payment_intent: 'pi_8', amount: 900, amount_refunded: 900 };
+    const { id: license } = await write.ok('GET /licenses/reference:stripe%3Api_9%3A1');
+    const charge = {
+      id: 'ch_8',
+      object: 'charge',
+      payment_intent: 'pi_8',
+      amount: 900,
+      amount_refunded: 900,
+    };
     await stripe('charge.refunded', at(2), { ...charge, refunded: true });
     await assign((await only('stripe')).id as number, license as number);
     expect((await standing(license as number))[0]).toBe('suspended');

@@ -268,13 +268,14 @@ function isPart(refunded: number | undefined, paid: number | null): boolean {
 /** From a payment to its invoice to its order. */
 const MAX_STEPS = 4;
 
-/** What a message waits to tell. Without a `key` it names the order itself. */
+/** What a message waits to tell. */
 export interface PendingEvent {
   event: Omit<ToldEvent, 'order'>;
   also: Omit<ToldEvent, 'order'>[];
   /** what it names, as far as links lead */
-  key?: string;
-  number?: string;
+  names: string;
+  /** it names the order by its number */
+  namesOrder: boolean;
 }
 
 /** What a message that found nothing tells, with the payment and the customer that are known of it. */
@@ -287,7 +288,7 @@ export async function readPending(db: Db, message: ShopMessage): Promise<Pending
       ? await findAddress(db, message.shop, customerId)
       : undefined;
   const named = { ...event, customer: address === undefined ? customer : { email: address } };
-  if ('number' in pending) return { event: named, also: [], number: pending.number };
+  if ('number' in pending) return { event: named, also: [], names: pending.number, namesOrder: true };
   let key = pending.of;
   for (let step = 0; step < MAX_STEPS; step++) {
     const link = await findLink(db, linkDigest(message.shop, key));
@@ -298,7 +299,7 @@ export async function readPending(db: Db, message: ShopMessage): Promise<Pending
     const change = fromStoredEvent(stored);
     return { ...change, eventId: beside(event, change, message.digest) };
   });
-  return { event: { ...named, payment: event.payment ?? key }, also, key };
+  return { event: { ...named, payment: event.payment ?? key }, also, names: key, namesOrder: false };
 }
 
 /** Keeps that something is of an order, and does what waits for it. */

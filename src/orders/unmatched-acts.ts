@@ -84,7 +84,7 @@ export function issueForUnmatched(
     const told = await readTold(trx, one);
     if (GIVES_BACK.has(told?.event.event ?? one.event))
       throw conflict('It gives money back, so there is nothing to issue a licence for.', 'pays-nothing', id);
-    if (one.orderId === null && (told === undefined || told.number !== undefined))
+    if (one.orderId === null && (told === undefined || told.namesOrder))
       return issueAlone(trx, one, told, plan, context);
     const order = one.orderId ?? (await toOrder(trx, one, told as PendingEvent, context));
     return issueFor(trx, one, order, plan, context);
@@ -156,12 +156,12 @@ async function readTold(trx: Transaction, { messageId }: Unmatched): Promise<Pen
 async function toOrder(
   trx: Transaction,
   { id, shop, messageId }: Unmatched,
-  { event, also, key, number: told }: PendingEvent,
+  { event, also, names, namesOrder }: PendingEvent,
   context: RecordContext,
   licenseId?: number,
 ): Promise<number> {
-  const own = licenseId === undefined || key === undefined ? undefined : await ownOrder(trx, shop, licenseId);
-  const number = own?.number ?? key ?? told;
+  const own = licenseId === undefined || namesOrder ? undefined : await ownOrder(trx, shop, licenseId);
+  const number = own?.number ?? names;
   const digest = orderDigest(shop, number);
   const found = await findOrder(trx, { digest });
   if (found !== undefined && licenseId !== undefined) await requireOwn(trx, id, found.id, licenseId);
@@ -187,7 +187,7 @@ async function toOrder(
   if (order === undefined) throw noOrder();
   const done = { result: 'order', reason: null, orderId: order.id, awaits: null, pendingJson: null };
   await setMessage(trx, messageId as number, done);
-  if (key !== undefined) await linkWaiting(trx, shop, { key, order: number }, context);
+  if (!namesOrder) await linkWaiting(trx, shop, { key: names, order: number }, context);
   return order.id;
 }
 
@@ -456,7 +456,7 @@ async function issueAlone(
   plan: Plan,
   context: RecordContext,
 ): Promise<number> {
-  const number = told?.event.payment ?? told?.number ?? `message-${one.messageId}`;
+  const number = told?.event.payment ?? told?.names ?? `message-${one.messageId}`;
   const issued = await issueByOrder(trx, one, context, {
     ...{ shop: one.shop, number, at: told?.event.at ?? one.at, customer: told?.event.customer },
     line: { line: FIRST_LINE, planId: plan.id },

@@ -47,7 +47,7 @@ export async function viewUnmatched(db: Db, one: Unmatched): Promise<UnmatchedVi
   const order = orderId === null ? undefined : await findOrder(db, { id: orderId });
   return {
     ...{ ...one, orderId },
-    names: order?.number ?? told?.key ?? told?.number ?? null,
+    names: order?.number ?? told?.names ?? null,
     customer: order?.customer ?? told?.event.customer?.email ?? null,
   };
 }

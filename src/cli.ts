@@ -26,6 +26,7 @@ import { addShopCommands } from './cli/shop';
 import { addSignInCommand } from './cli/sign-in';
 import { hasStandardOutput, jsonLine, writeStandardOutput } from './cli/standard-output';
 import { addSigningKeyCommands } from './cli/signing-key';
+import { addUnmatchedCommands } from './cli/unmatched';
 import { addTokenCommands } from './cli/token';
 import { addUpdateXmlCommands } from './cli/update-xml';
 import { addWebhookCommands } from './cli/webhook';
@@ -71,6 +72,7 @@ export async function run(argv: string[]): Promise<number> {
   addMailCommands(program);
   addShopCommands(program);
   addOrderCommands(program);
+  addUnmatchedCommands(program);
   addTokenCommands(program);
   addSigningKeyCommands(program);
   addWebhookCommands(program);

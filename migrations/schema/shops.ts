@@ -94,6 +94,8 @@ export const shops: Tables = (t) => ({
       at: `${t.time} NOT NULL`,
       acted_by: `${t.text(190)} NULL`,
       acted_at: `${t.time} NULL`,
+      // What it was assigned to, or what was issued for it.
+      license_id: `${t.ref} NULL`,
     },
     unique: [['digest']],
     indexes: [['shop', 'state'], ['state'], ['order_id'], ['message_id']],

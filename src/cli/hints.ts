@@ -20,6 +20,11 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'customer-exists': () => 'To make both one: --join.',
   'no-shop': () => '"licensing shop list" shows those there are.',
   'no-order': () => '"licensing order list" shows them, the newest first.',
+  'no-unmatched': () => '"licensing unmatched list" shows those there are.',
+  'unmatched-done': () => '"licensing unmatched list --state STATE" shows what became of it.',
+  'pays-nothing': ({ unmatched }) =>
+    `"licensing unmatched assign ${unmatched} --license ID" says which licence it is about.`,
+  'other-order': ({ unmatched }) => `To settle it without a change: licensing unmatched leave ${unmatched}`,
   'lifetime-license': () => '"--until" gives it an end.',
   'other-plan': () => 'To change its plan: "licensing license change-plan".',
   'other-customer': ({ license }) => `"licensing license show ${license}" says whose it is.`,

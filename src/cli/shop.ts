@@ -36,7 +36,6 @@ export function addShopCommands(program: Command): void {
   addRules(shop);
   addRun(shop);
   addMessages(shop);
-  addUnmatched(shop);
   addPlugin(shop);
   addRemove(shop);
 }
@@ -353,33 +352,6 @@ function addMessages(shop: Command): void {
             ['RECEIVED', 'TYPE', 'RESULT', 'ORDER', 'REASON'],
             messages.map((one) => [one.received_at, one.type, one.result, one.order_id, one.reason]),
             `No messages of ${name}.`,
-          ),
-        );
-      }),
-    );
-}
-
-function addUnmatched(shop: Command): void {
-  shop
-    .command('unmatched')
-    .description(
-      'Lists what a shop told of money that belongs to no order, line or payment that is known, the newest first.',
-    )
-    .argument('<shop>', 'the shop')
-    .option('--limit <n>', `at most so many, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 50)
-    .addHelpText(
-      'after',
-      '\nWhat it lacks may come yet: then it counts, and is listed no more.\n\nExample:\n  licensing shop unmatched stripe',
-    )
-    .action((name: string, { limit }: { limit: number }, command: Command) =>
-      withSession(command, async (session) => {
-        const query = { shop: name };
-        const items = await operateAll(session, shopOperations.listUnmatched, { query }, limit);
-        session.output.print(items, () =>
-          formatTable(
-            ['HAPPENED', 'EVENT', 'REASON', 'ORDER', 'MESSAGE'],
-            items.map((one) => [one.at, one.event, one.reason, one.order_id, one.message_id]),
-            `Nothing of ${name} is unmatched.`,
           ),
         );
       }),

@@ -136,12 +136,12 @@ function unmatchedFinding(shop: string, count: number): Finding {
     `${quantity(count, 'event', 'events')} of ${shop} ${count === 1 ? 'is' : 'are'} about money, and belong${count === 1 ? 's' : ''} to no order, line or payment that is known.`,
     {
       why: 'A renewal, a change or a refund may be of an order from before the shop was set up: its licence stays as it is.',
-      remedy: `"licensing shop unmatched ${shop}" lists them. Post the first payment of the order (docs/shop-receivers.md, "Subscriptions from before"), and what came meanwhile counts.`,
+      remedy: `"licensing unmatched list --shop ${shop}" lists them. Then, for each: licensing unmatched assign ID --license ID, or issue, or leave (docs/shop.md).`,
     },
     {
       what: `${quantity(count, 'Ereignis', 'Ereignisse')} von ${shop} ${count === 1 ? 'betrifft' : 'betreffen'} Geld, und keine Bestellung, Position oder Zahlung dazu ist bekannt.`,
       why: 'Eine Verlängerung, ein Wechsel oder eine Erstattung kann zu einer Bestellung gehören, die älter ist als der Shop hier: Ihre Lizenz bleibt, wie sie ist.',
-      remedy: `„licensing shop unmatched ${shop}“ zeigt sie. Melden Sie die erste Zahlung der Bestellung (docs/shop.md, „Subscriptions from before“), und was inzwischen kam, zählt.`,
+      remedy: `„licensing unmatched list --shop ${shop}“ zeigt sie. Dann für jedes: licensing unmatched assign ID --license ID, oder issue, oder leave (docs/shop.md).`,
     },
   );
 }

@@ -35,6 +35,8 @@ export type RefusalFacts =
   /** `id`: the other one's */
   | { reason: 'customer-exists'; id: string }
   | { reason: 'no-shop' | 'no-order' }
+  | { reason: 'no-unmatched' }
+  | { reason: 'unmatched-done' | 'pays-nothing' | 'other-order'; unmatched: number }
   | { reason: 'no-keys' | 'no-address'; order: number }
   | { reason: 'includes-others'; product: number }
   | { reason: 'is-included'; by: number }

@@ -17,6 +17,7 @@ import { signingKeyOperations } from './signing-keys';
 import { shopOperations } from './shops';
 import { statisticsOperations } from './statistics';
 import { tokenOperations } from './tokens';
+import { unmatchedOperations } from './unmatched';
 import { updateXmlOperations } from './update-xml';
 import { webhookOperations } from './webhooks';
 import { whyOperations } from './why';
@@ -32,7 +33,7 @@ export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   Plans: planOperations,
   Releases: { ...releaseOperations, ...updateXmlOperations },
   Support: whyOperations,
-  Orders: { ...orderOperations, ...shopOperations },
+  Orders: { ...orderOperations, ...shopOperations, ...unmatchedOperations },
   Customers: customerOperations,
   Imports: importOperations,
   Statistics: statisticsOperations,

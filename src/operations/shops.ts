@@ -18,24 +18,11 @@ import {
   skuJson,
   unmapSku,
 } from '../orders/shops';
-import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson } from '../orders/unmatched';
 import { SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
 import { countWaiting, listMessages, messageJson } from '../orders/views';
 import { get, list, patch, post, remove, type Call } from './operation';
 import { pageOf } from './reading';
-import {
-  exactly,
-  Id,
-  IdGiven,
-  oneOf,
-  orNull,
-  Paging,
-  Text,
-  TextOrNull,
-  Time,
-  TimeOrNull,
-  wordOf,
-} from './schemas';
+import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, wordOf } from './schemas';
 
 const EFFECTS = [...new Set(RULES.flatMap(effectsOf))];
 
@@ -117,25 +104,6 @@ const Message = exactly(
     received_at: Time,
   },
   { title: 'ShopMessage' },
-);
-
-const UnmatchedEvent = exactly(
-  {
-    id: Id,
-    shop: Text,
-    event: Type.String({ description: "The event of an order, or the sender's name of a message." }),
-    reason: Type.String({
-      description:
-        '`not_paid`: no payment of the order is known; `no_line`: the order has no such line; `unknown_payment`: nothing is known of what it names; `untold`: it does not say what it pays for.',
-    }),
-    order_id: orNull(Id),
-    message_id: orNull(Id),
-    state: wordOf(UNMATCHED_STATES),
-    at: Time,
-    acted_by: TextOrNull,
-    acted_at: TimeOrNull,
-  },
-  { title: 'Unmatched' },
 );
 
 const ran = {
@@ -290,25 +258,6 @@ export const shopOperations = {
       const rows = await listMessages(call.db, { shop, result: call.query.result, before, limit: limit + 1 });
       const { items, next } = toPage(rows, limit, ({ id }) => [id]);
       return { data: items.map(messageJson), next };
-    },
-  ),
-  listUnmatched: list(
-    '/unmatched',
-    {
-      summary: 'List what shops told of money that belongs to nothing known, the newest first',
-      description:
-        'A renewal, change or refund that found no order, no line or no payment is kept until it finds it or somebody acts.',
-      query: exactly({
-        shop: Type.Optional(Text),
-        state: Type.Optional(oneOf(UNMATCHED_STATES, { default: 'open' })),
-        ...Paging,
-      }),
-      data: UnmatchedEvent,
-    },
-    async ({ db, query }) => {
-      const { shop, state } = query;
-      const { items, next } = await listUnmatchedPage(db, { shop, state }, pageOf(query));
-      return { data: items.map(unmatchedJson), next };
     },
   ),
   runShop: post(

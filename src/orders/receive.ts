@@ -39,6 +39,8 @@ export interface Received {
 /** What is to be done once a link is there. */
 type Pending =
   | { event: StoredEvent; also?: StoredEvent[]; of: string; refunded?: number | undefined }
+  /** what it is once somebody has said which licence it is about */
+  | { event: StoredEvent; number: string }
   /** the order needs the address of this customer */
   | { order: string; customerId: string };
 
@@ -52,12 +54,13 @@ type StoredEvent = Omit<ContentEvent, 'order' | 'at' | 'lines'> & {
 export async function receive(
   db: Db,
   shop: string,
-  { id, type, note, unmatched = false, event: told, also = [], links = [] }: MessageContent,
+  { id, type, note, unmatched = false, meant, event: told, also = [], links = [] }: MessageContent,
   given: Omit<RecordContext, 'actor'>,
 ): Promise<Received> {
   const context = { ...given, actor: `shop:${shop}` };
   const event = told && { ...told, at: earlier(told.at, context.now) };
   const waiting = event && toPending(event, also);
+  const pending = waiting ?? (meant && toMeant({ ...meant, at: earlier(meant.at, context.now) }));
   const message = await keepMessage(db, {
     shop,
     digest: messageDigest(shop, id),
@@ -67,7 +70,7 @@ export async function receive(
     reason: note ?? null,
     orderId: null,
     awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
-    pendingJson: waiting === undefined ? null : JSON.stringify(waiting),
+    pendingJson: pending === undefined ? null : JSON.stringify(pending),
   });
   try {
     const stored = links.map((link) => toStored(shop, link, context.now));
@@ -182,6 +185,10 @@ function toPending(
   };
 }
 
+function toMeant({ order, ...event }: ContentEvent): Pending | undefined {
+  return 'number' in order ? { event: toStoredEvent(event), number: order.number } : undefined;
+}
+
 function toStoredEvent(event: Omit<ContentEvent, 'order'>): StoredEvent {
   const lines = event.lines?.map(({ paidUntil, ...line }) => ({
     ...line,
@@ -245,6 +252,7 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
     await nameCustomer(db, message, pending, context);
     return asBefore;
   }
+  if ('number' in pending) return asBefore;
   const found = await resolve(db, message, pending.of);
   if (found === undefined) return asBefore;
   const { link, key } = found;
@@ -274,6 +282,52 @@ function isPart(refunded: number | undefined, paid: number | null): boolean {
 
 /** From a payment to its invoice to its order. */
 const MAX_STEPS = 4;
+
+/** What a message waits to tell. */
+export interface PendingEvent {
+  event: Omit<ContentEvent, 'order'>;
+  also: Omit<ContentEvent, 'order'>[];
+  /** what it names, as far as links lead */
+  names: string;
+  /** it names the order by its number */
+  namesOrder: boolean;
+}
+
+/** What a message that found nothing tells, with the payment and the customer that are known of it. */
+export async function readPending(db: Db, message: ShopMessage): Promise<PendingEvent | undefined> {
+  const pending = pendingOf(message);
+  if (pending === null || 'customerId' in pending) return undefined;
+  const { customerId, customer, ...event } = fromStoredEvent(pending.event);
+  const address =
+    customer === undefined && customerId !== undefined
+      ? await findAddress(db, message.shop, customerId)
+      : undefined;
+  const named = { ...event, customer: address === undefined ? customer : { email: address } };
+  if ('number' in pending) return { event: named, also: [], names: pending.number, namesOrder: true };
+  let key = pending.of;
+  for (let step = 0; step < MAX_STEPS; step++) {
+    const link = await findLink(db, linkDigest(message.shop, key));
+    if (link?.kind !== 'key' || link.target === null) break;
+    key = link.target;
+  }
+  const also = (pending.also ?? []).map((stored) => {
+    const change = fromStoredEvent(stored);
+    return { ...change, eventId: beside(event, change, message.digest) };
+  });
+  return { event: { ...named, payment: event.payment ?? key }, also, names: key, namesOrder: false };
+}
+
+/** Keeps that something is of an order, and does what waits for it. */
+export async function linkWaiting(
+  db: Db,
+  shop: string,
+  link: { key: string; order: string },
+  context: RecordContext,
+): Promise<void> {
+  const stored = toStored(shop, link, context.now);
+  await keepLink(db, stored);
+  await settleAll(db, await listAwaiting(db, [stored.digest]), context);
+}
 
 /** Follows links to an order. Where they end, the message waits. */
 async function resolve(

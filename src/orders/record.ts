@@ -156,7 +156,7 @@ export function noOrder(): OperatorError {
  * @param posted `kind`: the plugin that posts, which is the kind of a shop that nobody added
  * @throws OperatorError (404) when it is another's
  */
-async function requireShopOf(
+export async function requireShopOf(
   trx: Transaction,
   name: string,
   now: Date,
@@ -209,7 +209,7 @@ async function addOrder(
   return { ...order, id: await insertOrder(trx, order) };
 }
 
-async function readWork(
+export async function readWork(
   trx: Transaction,
   order: Order,
   shop: Shop,

@@ -1,18 +1,10 @@
-import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
-import { jsonOf } from '../licensing/json';
 import type { Db } from '../store/database';
-import type { OrderEvent } from '../store/orders';
+import { listOrderLicenses, type OrderEvent, type OrderLicense } from '../store/orders';
 import type { ShopMessage } from '../store/shop-messages';
-import {
-  countUnmatched,
-  dropUnmatched,
-  keepUnmatched,
-  listUnmatched,
-  listUnmatchedOf,
-  type Unmatched,
-} from '../store/unmatched';
+import { dropUnmatched, keepUnmatched, listUnmatchedOf } from '../store/unmatched';
 import { messageDigest, unmatchedDigest } from './names';
 import { placeLines } from './same-lines';
+import type { Plans } from './sold';
 import { concerning, isUnknownRefund, type StoredLine, type Work } from './work';
 
 /**
@@ -20,13 +12,9 @@ import { concerning, isUnknownRefund, type StoredLine, type Work } from './work'
  * acts. What waits for an article's plan is an order that waits.
  */
 
-export { countUnmatched, type Unmatched };
-
-export const UNMATCHED_STATES = ['open', 'assigned', 'issued', 'left'] as const;
-
 /** Why an event finds nothing in its order; undefined: it finds it. */
-function whyUnmatched(
-  { lines, plansOf }: OrderState,
+export function whyUnmatched(
+  { lines, licenses }: Pick<Work, 'lines' | 'licenses'>,
   event: OrderEvent,
   events: OrderEvent[],
 ): string | undefined {
@@ -42,7 +30,7 @@ function whyUnmatched(
   const all = concerned.flatMap((line) => events.flatMap((one) => concerning(one, line)));
   if (isUnknownRefund(event, all)) return 'unknown_payment';
   const isImpossible = concerned.some(({ id }) =>
-    plansOf(id).some((upgrades) => upgrades[event.identity] === null),
+    licenses.some((one) => one.lineId === id && upgradesOf(one)[event.identity] === null),
   );
   return event.event === 'upgraded' && isImpossible ? 'other_activation_type' : undefined;
 }
@@ -57,29 +45,25 @@ const OF_MONEY = new Set([
   'chargeback_reversed',
 ]);
 
-interface OrderState {
-  lines: Work['lines'];
-  /** what upgrades meant for the licences of a line */
-  plansOf: (lineId: number) => Record<string, object | null>[];
+function upgradesOf({ plansJson }: OrderLicense): Plans['upgrades'] {
+  return (JSON.parse(plansJson) as Plans).upgrades;
 }
 
 /** Keeps which events of an order find nothing, under its lock. A test's are not money. */
 export async function followUnmatched(
-  { trx, order, lines, licenses }: Work,
+  { trx, order, lines, licenses: read }: Work,
   told: OrderEvent[],
 ): Promise<void> {
   if (order.isTest) return;
+  // What upgrades mean for them may have been stored just now.
+  const licenses = told.some(({ event }) => event === 'upgraded')
+    ? await listOrderLicenses(trx, [order.id])
+    : read;
   const events = placeLines(told, lines);
-  const plansOf: OrderState['plansOf'] = (lineId) =>
-    licenses
-      .filter((one) => one.lineId === lineId)
-      .map(
-        ({ plansJson }) => (JSON.parse(plansJson) as { upgrades: Record<string, object | null> }).upgrades,
-      );
   const kept = await listUnmatchedOf(trx, { orderId: order.id });
   const found = new Set<string>();
   for (const event of events) {
-    const reason = whyUnmatched({ lines, plansOf }, event, events);
+    const reason = whyUnmatched({ lines, licenses }, event, events);
     if (reason === undefined) continue;
     const digest = unmatchedDigest(order.digest, event.identity);
     found.add(digest);
@@ -123,21 +107,4 @@ export async function followMessage(
     reason: reason ?? 'unknown_payment',
     at: receivedAt,
   });
-}
-
-/** The newest first. */
-export async function listUnmatchedPage(
-  db: Db,
-  filter: { shop?: string | undefined; state?: Unmatched['state'] | undefined },
-  { after, limit }: PageRequest,
-): Promise<Page<Unmatched>> {
-  const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
-  return toPage(await listUnmatched(db, filter, { before, limit: limit + 1 }), limit, ({ id }) => [id]);
-}
-
-export function unmatchedJson(one: Unmatched) {
-  return {
-    ...jsonOf(one, 'id', 'shop', 'event', 'reason', 'orderId', 'messageId'),
-    ...jsonOf(one, 'state', 'at', 'actedBy', 'actedAt'),
-  };
 }

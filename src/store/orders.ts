@@ -175,6 +175,15 @@ export async function setOutcome(trx: Transaction, id: number, outcomeJson: stri
   await trx(table(trx, 'order_events')).where({ id }).update({ outcome_json: outcomeJson });
 }
 
+/** What a seller says that an event means. */
+export async function setEventMeaning(
+  trx: Transaction,
+  id: number,
+  meaning: Partial<Pick<OrderEvent, 'payment' | 'linesJson'>>,
+): Promise<void> {
+  await trx(table(trx, 'order_events')).where({ id }).update(toColumns(meaning));
+}
+
 export async function listOrderEvents(db: Db, orderId: number): Promise<OrderEvent[]> {
   const rows = await db(tableBy(db, 'order_events', 'order_id', 'identity'))
     .where({ order_id: orderId })

@@ -37,7 +37,12 @@ export async function keepMessage(db: Db, message: Omit<ShopMessage, 'id'>): Pro
   return toFields((await find()) as RowOf<ShopMessage>);
 }
 
-type MessageChanges = {
+export async function findMessage(db: Db, id: number): Promise<ShopMessage | undefined> {
+  const row = await db(table(db, 'shop_messages')).where({ id }).first();
+  return row && toFields(row);
+}
+
+export type MessageChanges = {
   [Field in 'result' | 'reason' | 'orderId' | 'awaits' | 'pendingJson']?: ShopMessage[Field] | undefined;
 };
 

@@ -1,4 +1,4 @@
-import { table, type Db } from './database';
+import { table, type Db, type Transaction } from './database';
 import { isDuplicate } from './errors';
 import { toColumns, toFields } from './row-fields';
 import { tableBy } from './statements';
@@ -22,12 +22,14 @@ export interface Unmatched {
   at: Date;
   actedBy: string | null;
   actedAt: Date | null;
+  /** what it was assigned to, or what was issued for it */
+  licenseId: number | null;
 }
 
 /** Keeps it, once. */
 export async function keepUnmatched(
   db: Db,
-  given: Omit<Unmatched, 'id' | 'state' | 'actedBy' | 'actedAt'>,
+  given: Omit<Unmatched, 'id' | 'state' | 'actedBy' | 'actedAt' | 'licenseId'>,
 ): Promise<void> {
   const row = { ...given, state: 'open' as const, actedBy: null, actedAt: null };
   const found = await db(table(db, 'unmatched')).where({ digest: given.digest }).first();
@@ -37,6 +39,25 @@ export async function keepUnmatched(
     .catch((error: unknown) => {
       if (!isDuplicate(error)) throw error;
     });
+}
+
+export async function findUnmatched(db: Db, id: number): Promise<Unmatched | undefined> {
+  const row = await db(table(db, 'unmatched')).where({ id }).first();
+  return row && toFields(row);
+}
+
+/** Says what became of what is open, which locks its row. @returns whether it was open */
+export async function closeUnmatched(
+  trx: Transaction,
+  id: number,
+  changes: Pick<Unmatched, 'state' | 'actedBy' | 'actedAt'>,
+): Promise<boolean> {
+  const changed = await trx(table(trx, 'unmatched')).where({ id, state: 'open' }).update(toColumns(changes));
+  return changed > 0;
+}
+
+export async function setUnmatchedLicense(trx: Transaction, id: number, licenseId: number): Promise<void> {
+  await trx(table(trx, 'unmatched')).where({ id }).update({ license_id: licenseId });
 }
 
 /** Forgets what was matched since; what somebody acted on stays. */

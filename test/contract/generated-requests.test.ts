@@ -71,6 +71,7 @@ interface World {
   webhook: number;
   delivery: number;
   shop: string;
+  unmatched: number;
   sku: string;
   order: number;
   orderNumber: string;
@@ -186,9 +187,12 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     };
     const order = await id(make('/orders', { ...paid, lines: [{ line: '1', plan_id: plan }] }));
     await make(`/shops/${shop}/map`, { sku: 'PRO', plan_id: plan });
+    await make('/orders', { ...paid, order: `${name}-2`, event: 'renewed' });
+    const { body: open } = await call('get', '/manage/unmatched', { query: [['shop', shop]] });
+    const [found] = open.data as unknown as Json[];
     return {
       ...{ product, plan, emptyPlan, license, reference, customer, licenseKey, suspended },
-      ...{ shop, sku: 'PRO', order, orderNumber: name },
+      ...{ shop, sku: 'PRO', order, orderNumber: name, unmatched: found?.id as number },
       emptyProduct: await id(make('/products', { name: `${name} empty`, element: `pkg_${name}` })),
       key: await id(make(`/licenses/${license}/keys`, {})),
       activation: await id(make(`/licenses/${license}/activations`, { identifier: 'example.com' })),
@@ -210,7 +214,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   const pools = (): Pools => {
     const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
     const { activation, release, draft, token: other, licenseKey, signingKey, webhook, delivery } = world;
-    const { shop, sku, order, orderNumber } = world;
+    const { shop, sku, order, orderNumber, unmatched } = world;
     const of = (...values: unknown[]) => fc.constantFrom(...values);
     const times = of('2030-01-01', '2030-06-30T12:00:00Z', '2020-02-30', '2020-01-01', 'tomorrow', null);
     const durations = of('1y', '30d', '6m', '0d', '9999y', '-1d', 'x');
@@ -220,6 +224,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       ...{ for: durations, overlap: durations, duration: durations, expiring: durations, refused: durations },
       ...{ customer: of(customer, 'jane@example.com', 'not an address'), '{customer}': of(customer) },
       ...{ reference: of(reference, 'other'), q: of(customer, reference, licenseKey.slice(-8), 'exam', '1') },
+      license_id: of(license, suspended),
       ...{ hint: of(licenseKey.slice(-8)), key_id: of(key), '{key_id}': of(key) },
       ...{ '{activation_id}': of(activation), identifier: of('example.com', 'two.example.com') },
       ...{ license_key: of(licenseKey), dlid: of(licenseKey), '{product_id}': of(product) },
@@ -239,6 +244,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       '{id}': of(
         ...[
           order,
+          unmatched,
           product,
           plan,
           license,
@@ -270,7 +276,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   > {
     const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
     const { activation, release, draft, token: other, licenseKey, signingKey, webhook, delivery } = world;
-    const { shop, sku, order, orderNumber } = world;
+    const { shop, sku, order, orderNumber, unmatched } = world;
     const hook = `/manage/webhooks/${webhook}`;
     const lic = `/manage/licenses/${license}`;
     return {
@@ -330,6 +336,13 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         path: `/manage/products/${product}/update-xml`,
         body: { description: 'An extension' },
       },
+      assignUnmatched: {
+        path: `/manage/unmatched/${unmatched}/assign`,
+        body: { license_id: license },
+        statuses: [200, 200],
+      },
+      issueUnmatched: { path: `/manage/unmatched/${unmatched}/issue`, body: { plan_id: plan } },
+      leaveUnmatched: { path: `/manage/unmatched/${unmatched}/leave`, body: {} },
       listOrders: { query: [['shop', shop]] },
       recordOrder: {
         body: { shop, order: orderNumber, event: 'renewed', at: '2026-02-01T00:00:00Z' },

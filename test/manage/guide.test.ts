@@ -102,7 +102,7 @@ test('the page on shops does what it says', () => {
   const [token = '', paid = '', map = '', ...others] = commandsOf('shop');
   const receivers = commandsOf('shop-receivers');
   const stdout = walk([token, paid, map, paid, ...others, ...receivers].join('\necho ---\n'));
-  const [, first, mapped, again, refunded, rules, renewal, tests, keys, waiting, ...receiving] =
+  const [, first, mapped, again, refunded, rules, renewal, tests, keys, waiting, unmatched, ...receiving] =
     stdout.split('---\n');
   const [added, given, messages, adopted, stripe, paddle, digistore24, crm] = receiving;
   const lineOf = (answer = '') => (JSON.parse(answer) as { data: { lines: object[] } }).data.lines[0];
@@ -117,6 +117,7 @@ test('the page on shops does what it says', () => {
   expect(rules).toMatch(/subscription_ended +suspend/);
   expect(lineOf(renewal)).toMatchObject({ action: 'renewed' });
   expect(tests).toContain('Shop hikashop is changed.');
+  expect(unmatched).toContain('Nothing is unmatched.');
   expect(keys).toMatch(/keys mailed +no: mail is not set up/);
   expect(
     [added, paddle, digistore24, crm].map((text) => /^Shop (\w+) is added/.exec(text ?? '')?.[1]),

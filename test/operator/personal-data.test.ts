@@ -104,7 +104,7 @@ const OTHERS: Record<TableName, string> = {
     'id url events secret_sealed previous_sealed previous_ends_at enabled_at disabled_at disabled_reason swept_at created_by created_at',
   shops: 'id name kind secret_sealed is_test test_plan_id rules_json owner mail created_by created_at',
   shop_refusals: 'shop day times',
-  unmatched: 'id digest shop order_id message_id event reason at state acted_by acted_at',
+  unmatched: 'id digest shop order_id message_id event reason at state acted_by acted_at license_id',
   shop_skus: 'id shop sku awaited plan_id quantity created_at',
   // The owner is the name of a token, which has no address.
   orders: 'id shop digest owner own_only customer_digest language mail is_test state created_at',

@@ -56,6 +56,10 @@ function readTransaction(data: unknown, at: Date): OneContent {
   const links = [{ key: transaction, order: number }];
   if (origin === 'subscription_payment_method_change') return { links, note: 'links' };
   const items = itemsOf(data);
+  const customer = {
+    customerId: textAt(data, 'customer_id'),
+    customer: customerOf(textAt(data, 'custom_data', 'email')),
+  };
   const shared = {
     at,
     eventId: transaction,
@@ -67,7 +71,8 @@ function readTransaction(data: unknown, at: Date): OneContent {
   // The price of what was changed is the whole one, or that of the rest of the period.
   const change = recurring.map(({ paidUntil: _, ...item }) => item);
   if (origin === 'subscription_update') {
-    if (change.length === 0) return { links, note: 'untold', unmatched: true };
+    if (change.length === 0)
+      return { links, note: 'untold', unmatched: true, meant: { ...shared, ...customer, event: 'renewed' } };
     return { links, event: { ...shared, event: 'upgraded', lines: recurring } };
   }
   if (origin === 'subscription_recurring') {
@@ -84,9 +89,8 @@ function readTransaction(data: unknown, at: Date): OneContent {
     links,
     event: {
       ...shared,
+      ...customer,
       event: 'paid',
-      customerId: textAt(data, 'customer_id'),
-      customer: customerOf(textAt(data, 'custom_data', 'email')),
       lines: items,
     },
   };

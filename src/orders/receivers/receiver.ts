@@ -58,6 +58,8 @@ export interface MessageContent {
   note?: Note | undefined;
   /** with a note: money is concerned, and it cannot be told what for. It is shown until somebody acts */
   unmatched?: boolean | undefined;
+  /** with `unmatched`: what it is once somebody has said which licence it is about */
+  meant?: ContentEvent | undefined;
   event?: ContentEvent | undefined;
   /** what it tells besides of the same order */
   also?: ContentEvent[];

@@ -134,7 +134,7 @@ function readInvoice({ object, event }: About): OneContent {
   const changed: ContentEvent[] =
     change === undefined ? [] : [{ ...renews, event: 'upgraded', lines: change }];
   const nothing: OneContent = isMoney(object)
-    ? { links, note: 'untold', unmatched: true }
+    ? { links, note: 'untold', unmatched: true, meant: { ...renews, event: 'renewed' } }
     : { links, note: 'links' };
   switch (textAt(object, 'billing_reason')) {
     case 'subscription_create': {

@@ -36,7 +36,7 @@ const NEED_LISTS = {
   mails: '/mails',
   webhooks: '/webhooks',
   orders: '/orders',
-  unmatched: '/shops',
+  unmatched: '/unmatched',
 } as const satisfies Record<Need['type'], string>;
 
 function NeedLine({ need }: { need: Need }) {

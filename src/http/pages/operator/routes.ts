@@ -29,6 +29,7 @@ import { skuRoutes } from './shop-map';
 import { startRoutes } from './start';
 import { systemRoutes } from './system';
 import { tokenRoutes } from './tokens';
+import { unmatchedRoutes } from './unmatched';
 import { updateXmlRoutes } from './update-xml';
 import { webhookRoutes } from './webhook';
 import { webhookListRoutes } from './webhooks';
@@ -48,6 +49,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...customerRoutes,
   ...orderListRoutes,
   ...skuRoutes,
+  ...unmatchedRoutes,
   ...orderRoutes,
   ...shopListRoutes,
   ...shopRoutes,

@@ -1,6 +1,8 @@
+import type { Child } from 'hono/jsx';
 import type { Effect } from '../../../orders/fold';
 import { plansOf } from '../../../licensing/catalogue';
 import { readRefused, type Refused } from '../../../orders/refused-messages';
+import { countUnmatched } from '../../../orders/unmatched-views';
 import { effectsOf, readRules, RULES } from '../../../orders/rules';
 import { isPosting, mailOf } from '../../../orders/shop-kinds';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
@@ -59,10 +61,11 @@ async function showShop(call: OperatorCall): Promise<Answer> {
   const shop = await requireShop(db, shopOf(call));
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const waiting = (await countWaiting(db)).find((one) => one.shop === shop.name)?.orders ?? 0;
+  const unmatched = (await countUnmatched(db)).find((one) => one.shop === shop.name)?.count ?? 0;
   const skus = await listSkus(db, shop.name);
   const receives = isPosting(shop.kind) ? undefined : await readMessages(call, shop.name);
   const isMailOn = call.settings.mailing !== undefined;
-  return { page: <ShopPage {...{ shop, plans, waiting, skus, receives, isMailOn }} /> };
+  return { page: <ShopPage {...{ shop, plans, waiting, unmatched, skus, receives, isMailOn }} /> };
 }
 
 const MESSAGES_SHOWN = 20;
@@ -232,6 +235,7 @@ function ShopPage({
   shop,
   plans,
   waiting,
+  unmatched,
   skus,
   receives,
   isMailOn,
@@ -239,6 +243,7 @@ function ShopPage({
   shop: Shop;
   plans: Plans;
   waiting: number;
+  unmatched: number;
   skus: ShopSku[];
   /** undefined: it posts with a token */
   receives: Receives | undefined;
@@ -301,6 +306,16 @@ function ShopPage({
                       </>
                     ),
                   ],
+                  ...(unmatched === 0
+                    ? []
+                    : [
+                        [
+                          t.orders.unmatched.title,
+                          <a class="btn btn-quiet btn-sm" href={to('/unmatched', { shop: name })}>
+                            {t.orders.unmatched.count(unmatched, format.number(unmatched))}
+                          </a>,
+                        ] as [string, Child],
+                      ]),
                   [texts.mail, texts.mails[mailOf(shop)]],
                   [texts.columns.tests, <Tests shop={shop} plans={plans} />],
                   [columns.order, <a href={to('/orders', { shop: name })}>{texts.orders}</a>],

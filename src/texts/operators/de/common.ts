@@ -68,6 +68,10 @@ export const common: Translated<typeof en> = {
       'no-product': 'Dieses Produkt gibt es nicht.',
       'no-plan': 'Diesen Tarif gibt es nicht.',
       'no-shop': 'Diesen Shop gibt es nicht.',
+      'unmatched-done': 'Es ist schon etwas anderes damit geschehen.',
+      'pays-nothing':
+        'Damit kommt Geld zurück, also gibt es keine Lizenz dafür auszustellen. Sagen Sie, um welche Lizenz es geht.',
+      'other-order': 'Es gehört zu einer Bestellung, die eine Lizenz hat. Wählen Sie diese Lizenz.',
       'no-order': 'Diese Bestellung gibt es nicht.',
       'no-higher-id': 'Für ein weiteres Produkt gibt es keine höhere Nummer.',
       'product-in-use': 'Das Produkt wird noch verwendet.',
@@ -159,6 +163,7 @@ export const common: Translated<typeof en> = {
         'Diese Bestellung passt nicht oder hat schon eine Lizenz. Geben Sie eine kurze Bestellnummer in einer Zeile ein, für eine einzelne Lizenz.',
       key: 'Dieser Schlüssel ist zu kurz, zu lang oder schon vergeben. Er gilt für eine einzelne Lizenz.',
       plan_id: 'Bitte wählen Sie einen Tarif.',
+      license_id: 'Diese Lizenz gibt es nicht.',
       test_plan_id: 'Bitte wählen Sie einen Tarif für Testbestellungen.',
       product_id: 'Bitte wählen Sie ein Produkt.',
       includes: 'Bitte wählen Sie andere Produkte, die selbst keine enthalten.',

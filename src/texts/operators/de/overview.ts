@@ -22,7 +22,7 @@ export const overview: Translated<typeof en> = {
     refused: 'Zu den abgelehnten Lizenzen',
     mails: 'Nachsehen, was den Mails fehlt',
     webhooks: 'Ansehen, was mit den Webhooks ist',
-    unmatched: 'Die Nachrichten der Shops ansehen',
+    unmatched: 'Sagen, wofür es ist',
     orders: 'Nachsehen, worauf sie warten',
   },
   figures: {

@@ -67,6 +67,9 @@ export const said: Translated<typeof en> = {
   webhookReplayed: (id: string) =>
     `Zustellung ${id} wird gesendet. Laden Sie die Seite neu, um die Antwort zu sehen.`,
   webhookTested: () => 'Ein Test ist unterwegs. Laden Sie die Seite neu, um die Antwort zu sehen.',
+  unmatchedAssigned: (license) => `Es gehört jetzt zu Lizenz ${license} und ist gelaufen.`,
+  unmatchedIssued: () => 'Diese Lizenz ist für die Zahlung ausgestellt.',
+  unmatchedLeft: () => 'Es bleibt, wie es ist.',
   tokenRevoked: (name) => `Das Token ${name} gilt nicht mehr.`,
   xmlNotWritten: () =>
     'Das Update-XML konnte nicht geschrieben werden. Laden Sie es herunter und legen Sie es an seinen Ort.',

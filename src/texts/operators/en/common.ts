@@ -74,6 +74,10 @@ export const common = {
       'no-product': 'There is no such product.',
       'no-plan': 'There is no such plan.',
       'no-shop': 'There is no such shop.',
+      'unmatched-done': 'Something else was done with it already.',
+      'pays-nothing':
+        'It gives money back, so there is nothing to issue a licence for. Say which licence it is about.',
+      'other-order': 'It is of an order that has a licence. Choose that licence.',
       'no-order': 'There is no such order.',
       'no-higher-id': 'There is no higher number for another product.',
       'product-in-use': 'The product is still in use.',
@@ -160,6 +164,7 @@ export const common = {
         'This order does not fit, or has a licence already. Type a short order number in one line, for a single licence.',
       key: 'This key is too short, too long or taken already. It is for a single licence.',
       plan_id: 'Please choose a plan.',
+      license_id: 'There is no such licence.',
       test_plan_id: 'Please choose a plan for test orders.',
       product_id: 'Please choose a product.',
       includes: 'Please choose other products that include none themselves.',

@@ -20,7 +20,7 @@ export const overview = {
     refused: 'See the refused licences',
     mails: 'See what is wrong with the mail',
     webhooks: 'See what is wrong with the webhooks',
-    unmatched: 'See the shops’ messages',
+    unmatched: 'Say what it is for',
     orders: 'See what they wait for',
   },
   figures: {

@@ -1,0 +1,111 @@
+import { Type } from '@sinclair/typebox';
+import type { Db } from '../store/database';
+import type { Unmatched } from '../store/unmatched';
+import { assignUnmatched, issueForUnmatched, leaveUnmatched } from '../orders/unmatched-acts';
+import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson, viewUnmatched } from '../orders/unmatched-views';
+import { list, post, type Call } from './operation';
+import { pageOf, readId } from './reading';
+import {
+  exactly,
+  Id,
+  IdGiven,
+  oneOf,
+  orNull,
+  Paging,
+  Text,
+  TextOrNull,
+  Time,
+  TimeOrNull,
+  wordOf,
+} from './schemas';
+
+const UnmatchedEvent = exactly(
+  {
+    id: Id,
+    shop: Text,
+    event: Type.String({ description: "The event of an order, or the sender's name of a message." }),
+    reason: Type.String({
+      description:
+        '`not_paid`: no payment of the order is known; `no_line`: the order has no such line; `unknown_payment`: nothing is known of what it names; `untold`: it does not say what it pays for; `other_activation_type`: its licence cannot become what was bought.',
+    }),
+    order_id: orNull(Id),
+    message_id: orNull(Id),
+    names: orNull(
+      Type.String({
+        description: "The shop's number of the order; of a message, else, what it names, such as a payment.",
+      }),
+    ),
+    customer: orNull(Type.String({ description: 'Who paid, as far as the shop told.' })),
+    state: wordOf(UNMATCHED_STATES),
+    at: Time,
+    acted_by: TextOrNull,
+    acted_at: TimeOrNull,
+    license_id: orNull(
+      Type.Integer({ ...Id, description: 'What it was assigned to, or what was issued for it.' }),
+    ),
+  },
+  { title: 'Unmatched' },
+);
+
+const contextOf = ({ caller, now, settings: { keySecret, mailing } }: Call) => ({
+  ...{ actor: caller.actor, now, secret: keySecret, mailing },
+});
+
+async function answer(db: Db, done: Promise<Unmatched>) {
+  return { data: unmatchedJson(await viewUnmatched(db, await done)) };
+}
+
+const idOf = (call: Call) => readId(call, 'id', 'unmatched event');
+const OTHERWISE = '409 when something else was done with it. The same call again answers the same.';
+
+export const unmatchedOperations = {
+  listUnmatched: list(
+    '/unmatched',
+    {
+      summary: 'List what shops told of money that belongs to nothing known, the newest first',
+      description:
+        'A renewal, change or refund that found no order, no line or no payment is kept until it finds it or somebody acts.',
+      query: exactly({
+        shop: Type.Optional(Text),
+        state: Type.Optional(oneOf(UNMATCHED_STATES, { default: 'open' })),
+        ...Paging,
+      }),
+      data: UnmatchedEvent,
+    },
+    async ({ db, query }) => {
+      const { shop, state } = query;
+      const { items, next } = await listUnmatchedPage(db, { shop, state }, pageOf(query));
+      return { data: items.map(unmatchedJson), next };
+    },
+  ),
+  assignUnmatched: post(
+    '/unmatched/{id}/assign',
+    {
+      summary: 'Say which licence it is about',
+      description: `Its order or subscription renews that licence from now on, and what was told of it runs. ${OTHERWISE}`,
+      body: exactly({ license_id: Id }),
+      data: UnmatchedEvent,
+    },
+    (call) => answer(call.db, assignUnmatched(call.db, idOf(call), call.body.license_id, contextOf(call))),
+  ),
+  issueUnmatched: post(
+    '/unmatched/{id}/issue',
+    {
+      summary: 'Issue a licence for it',
+      description: `The licence belongs to who paid, and its key is mailed as that of any order of the shop. 409 for a refund. ${OTHERWISE}`,
+      body: exactly({ plan_id: IdGiven }),
+      data: UnmatchedEvent,
+    },
+    (call) => answer(call.db, issueForUnmatched(call.db, idOf(call), call.body.plan_id, contextOf(call))),
+  ),
+  leaveUnmatched: post(
+    '/unmatched/{id}/leave',
+    {
+      summary: 'Settle it without a change',
+      description: `It is counted no more. ${OTHERWISE}`,
+      body: exactly({}),
+      data: UnmatchedEvent,
+    },
+    (call) => answer(call.db, leaveUnmatched(call.db, idOf(call), contextOf(call))),
+  ),
+};

@@ -1,0 +1,71 @@
+import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import type { Db } from '../store/database';
+import { findOrder } from '../store/orders';
+import { findMessage } from '../store/shop-messages';
+import { countUnmatched, findUnmatched, listUnmatched, type Unmatched } from '../store/unmatched';
+import { readPending } from './receive';
+
+/** What is unmatched, as it is shown. */
+
+export { countUnmatched, type Unmatched };
+
+export const UNMATCHED_STATES = ['open', 'assigned', 'issued', 'left'] as const;
+
+export interface UnmatchedView extends Unmatched {
+  /** the shop's number of the order; else what a message names, such as a payment */
+  names: string | null;
+  customer: string | null;
+}
+
+/** The newest first. */
+export async function listUnmatchedPage(
+  db: Db,
+  filter: { shop?: string | undefined; state?: Unmatched['state'] | undefined },
+  { after, limit }: PageRequest,
+): Promise<Page<UnmatchedView>> {
+  const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
+  const { items, next } = toPage(
+    await listUnmatched(db, filter, { before, limit: limit + 1 }),
+    limit,
+    ({ id }) => [id],
+  );
+  const views: UnmatchedView[] = [];
+  for (const one of items) views.push(await viewUnmatched(db, one));
+  return { items: views, next };
+}
+
+export async function readUnmatched(db: Db, id: number): Promise<UnmatchedView | undefined> {
+  const found = await findUnmatched(db, id);
+  return found && viewUnmatched(db, found);
+}
+
+export async function viewUnmatched(db: Db, one: Unmatched): Promise<UnmatchedView> {
+  const message = one.messageId === null ? undefined : await findMessage(db, one.messageId);
+  const told = message && (await readPending(db, message));
+  const orderId = one.orderId ?? message?.orderId ?? null;
+  const order = orderId === null ? undefined : await findOrder(db, { id: orderId });
+  return {
+    ...{ ...one, orderId },
+    names: order?.number ?? told?.names ?? null,
+    customer: order?.customer ?? told?.event.customer?.email ?? null,
+  };
+}
+
+export function unmatchedJson(one: UnmatchedView) {
+  return {
+    id: one.id,
+    shop: one.shop,
+    event: one.event,
+    reason: one.reason,
+    order_id: one.orderId,
+    message_id: one.messageId,
+    names: one.names,
+    customer: one.customer,
+    state: one.state,
+    at: formatTimestamp(one.at),
+    acted_by: one.actedBy,
+    acted_at: formatTimestampOrNull(one.actedAt),
+    license_id: one.licenseId,
+  };
+}

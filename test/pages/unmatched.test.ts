@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openSession } from '../../src/access/sessions';
+import { startManaged, type Managed, type Thing } from '../support/manage';
+import { PREFIX } from '../support/service';
+
+/** Unmatched payments on their page: found, asked for, and done. */
+
+let service: Managed;
+let plan: number;
+let license: number;
+let cookie: string;
+beforeAll(async () => {
+  service = await startManaged({});
+  const { write, db, clock } = service;
+  const product = (await write.ok('POST /products', { name: 'Gallery' }, 201)).id as number;
+  const terms = { product_id: product, name: 'Month', activation_type: 'domain', duration: '1m' };
+  plan = (await write.ok('POST /plans', { ...terms, activation_limit: 3 }, 201)).id as number;
+  license = (await write.ok('POST /licenses', { plan_id: plan, customer: 'jo@example.com' }, 201))
+    .id as number;
+  const opener = { actor: 'operator:root', scope: 'write' as const, name: 'root', operatorId: null };
+  ({ cookie } = await openSession(db, { kind: 'operator', ...opener }, clock.now));
+});
+afterAll(() => service.stop());
+
+async function send(path: string, fields?: Record<string, string>, language = 'en') {
+  const response = await fetch(`${service.url}${PREFIX}/pages${path}`, {
+    ...(fields && { method: 'POST', body: new URLSearchParams(fields) }),
+    redirect: 'manual',
+    headers: { Cookie: `licensing=${cookie}`, Origin: service.url, 'Accept-Language': language },
+  });
+  const location = response.headers.get('location')?.replace(/^.*\/pages/, '');
+  return { status: response.status, location, html: await response.text() };
+}
+
+async function tell(order: string, event = 'renewed'): Promise<number> {
+  const at = service.clock.now.toISOString();
+  const customer = { email: 'jo@example.com' };
+  await service.write.ok('POST /orders', { shop: 'shop', order, event, at, customer });
+  const [one] = (await service.write.ok('GET /unmatched')) as unknown as Thing[];
+  return (one as Thing).id as number;
+}
+
+it('leads on where nothing is unmatched', async () => {
+  expect((await send('/unmatched')).html).toContain('all that shops told has found its order');
+});
+
+it('shows whose licence it is before it is assigned', async () => {
+  const id = await tell('77');
+  expect((await send('/shops/shop')).html).toMatch(/unmatched\?shop=shop[^>]*>1 event</);
+  const { html } = await send('/unmatched');
+  for (const text of ['Renewed', 'no payment of this order is known', '77', 'jo@example.com'])
+    expect(html).toContain(text);
+  expect((await send('/unmatched', undefined, 'de')).html).toContain('Nicht zugeordnete Zahlungen');
+  const path = `/unmatched/${id}/assign`;
+  // The customer's licences are offered at once; another one is searched for.
+  expect((await send(path)).html).toContain(`${path}?license=${license}`);
+  expect((await send(`${path}?about=nobody%40example.com`)).html).toContain('No licence is found');
+  expect((await send(`${path}?about=${license}`)).html).toContain(`${path}?license=${license}`);
+  const asked = await send(`${path}?license=${license}`);
+  expect(asked.html).toContain(`Does it belong to licence ${license}?`);
+  expect(asked.html).toContain('The licence is of jo@example.com');
+  const assigned = await send(path, { license_id: String(license), once: 'a' });
+  expect([assigned.status, assigned.location?.split('?')[0]]).toEqual([303, '/unmatched']);
+  expect(await service.write.ok('GET /unmatched?state=assigned')).toMatchObject([
+    { license_id: license, acted_by: 'operator:root' },
+  ]);
+});
+
+it('issues a licence, or leaves it, and says in words why not', async () => {
+  const id = await tell('78');
+  expect((await send(`/unmatched/${id}/issue`)).html).toContain('The licence is for jo@example.com');
+  const issued = await send(`/unmatched/${id}/issue`, { plan_id: String(plan), once: 'b' });
+  expect([issued.status, issued.location]).toEqual([303, expect.stringMatching(/^\/licenses\/\d+/)]);
+  const refund = await tell('79', 'refunded');
+  const refused = await send(`/unmatched/${refund}/issue`, { plan_id: String(plan), once: 'c' });
+  expect([refused.status, refused.html]).toEqual([409, expect.stringContaining('It gives money back')]);
+  const left = await send(`/unmatched/${refund}/leave`, { once: 'd' });
+  expect([left.status, left.location?.split('?')[0]]).toEqual([303, '/unmatched']);
+  expect((await send('/unmatched/999/leave')).status).toBe(404);
+});

@@ -57,11 +57,9 @@ describe.each(ONE_BACKEND)('messages of FastSpring, on %s', (_, settings) => {
     await send(event('order.completed'));
     shop.service.clock.now = new Date('2026-12-24T12:00:00Z');
     await send(event('subscription.charge.completed'));
-    expect(((await shop.order(`ord1-${n}`)).events as Thing[]).map(({ event: name }) => String(name))).toEqual([
-      'paid',
-      'renewed',
-      'upgraded',
-    ]);
+    expect(
+      ((await shop.order(`ord1-${n}`)).events as Thing[]).map(({ event: name }) => String(name)),
+    ).toEqual(['paid', 'renewed', 'upgraded']);
     expect((await license())?.expires_at).toBe('2027-01-24T10:00:00Z');
     const original = { id: `ord2-${n}`, order: `ord2-${n}`, total: 49 };
     const part = { original, totalReturn: 10, return: `part-${n}` };

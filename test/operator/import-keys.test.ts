@@ -9,8 +9,7 @@ import { table } from '../../src/store/database';
 import type { KeyRecord, RecordType } from '../../src/transfer/records';
 import { operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
-import type {
-  DATABASE_KINDS} from '../support/service';
+import type { DATABASE_KINDS } from '../support/service';
 import {
   ONE_KIND,
   giveLicense,

@@ -9,8 +9,7 @@ import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { table, type Db } from '../../src/store/database';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
-import type {
-  DATABASE_KINDS} from '../support/service';
+import type { DATABASE_KINDS } from '../support/service';
 import {
   ONE_KIND,
   giveLicense,

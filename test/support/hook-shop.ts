@@ -25,7 +25,11 @@ export async function startHookShop(
   const { write } = service;
   const product = await write.ok('POST /products', { name: 'Gallery Pro' }, 201);
   const terms = { activation_type: 'domain', activation_limit: 3, duration: '1m' };
-  const made = await write.ok('POST /plans', { product_id: product.id as number, name: 'Month', ...terms }, 201);
+  const made = await write.ok(
+    'POST /plans',
+    { product_id: product.id as number, name: 'Month', ...terms },
+    201,
+  );
   const plan = made.id as number;
   await write.ok('POST /shops', { name: kind, kind, secret }, 201);
   for (const sku of skus) await write.ok(`POST /shops/${kind}/map`, { sku, plan_id: plan }, 201);

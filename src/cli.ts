@@ -1,42 +1,53 @@
 #!/usr/bin/env node
 import './process/node-version';
 import { Command, CommanderError } from 'commander';
-import { addActivationCommands } from './cli/activation';
 import { printableText } from './cli/printable';
-import { addCustomerCommands } from './cli/customer';
 import { describeError, toCommandFailure } from './cli/describe-error';
-import { addDoctorCommand } from './cli/doctor';
-import { addExportCommand } from './cli/export';
-import { addImportCommand } from './cli/import';
-import { addInitCommand } from './cli/init';
-import { addJoomlaPluginCommand } from './cli/joomla-plugin';
-import { addLicenseCommands } from './cli/license';
-import { addMailCommands } from './cli/mail';
-import { addManifestCommand } from './cli/manifest';
-import { addMigrateCommand } from './cli/migrate';
-import { addNginxCommand } from './cli/nginx';
-import { addOperatorCommands } from './cli/operator';
-import { addPackagesCommands } from './cli/packages';
-import { addPhpCommand } from './cli/php';
-import { addOrderCommands } from './cli/order';
-import { addPlanCommands } from './cli/plan';
-import { addProductCommands } from './cli/product';
-import { addReleaseCommands } from './cli/release';
-import { addShopCommands } from './cli/shop';
-import { addSignInCommand } from './cli/sign-in';
 import { hasStandardOutput, jsonLine, writeStandardOutput } from './cli/standard-output';
-import { addSigningKeyCommands } from './cli/signing-key';
-import { addUnmatchedCommands } from './cli/unmatched';
-import { addTokenCommands } from './cli/token';
-import { addUpdateXmlCommands } from './cli/update-xml';
-import { addWebhookCommands } from './cli/webhook';
-import { addWhyCommand } from './cli/why';
 import { redactKeys } from './licensing/core/keys';
 import { version } from './version';
 
 /** Exit codes: 0 done; 1 refused or failed, with nothing changed unless the message says so; 2 usage error. */
 const FAILED = 1;
 const USAGE = 2;
+
+/** In the order of the help. A command is loaded when it is called: all of them take three times as long. */
+const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
+  init: async () => (await import('./cli/init.js')).addInitCommand,
+  migrate: async () => (await import('./cli/migrate.js')).addMigrateCommand,
+  nginx: async () => (await import('./cli/nginx.js')).addNginxCommand,
+  product: async () => (await import('./cli/product.js')).addProductCommands,
+  plan: async () => (await import('./cli/plan.js')).addPlanCommands,
+  php: async () => (await import('./cli/php.js')).addPhpCommand,
+  license: async () => (await import('./cli/license.js')).addLicenseCommands,
+  activation: async () => (await import('./cli/activation.js')).addActivationCommands,
+  release: async () => (await import('./cli/release.js')).addReleaseCommands,
+  packages: async () => (await import('./cli/packages.js')).addPackagesCommands,
+  'update-xml': async () => (await import('./cli/update-xml.js')).addUpdateXmlCommands,
+  manifest: async () => (await import('./cli/manifest.js')).addManifestCommand,
+  'joomla-plugin': async () => (await import('./cli/joomla-plugin.js')).addJoomlaPluginCommand,
+  customer: async () => (await import('./cli/customer.js')).addCustomerCommands,
+  mail: async () => (await import('./cli/mail.js')).addMailCommands,
+  shop: async () => (await import('./cli/shop.js')).addShopCommands,
+  order: async () => (await import('./cli/order.js')).addOrderCommands,
+  unmatched: async () => (await import('./cli/unmatched.js')).addUnmatchedCommands,
+  token: async () => (await import('./cli/token.js')).addTokenCommands,
+  'signing-key': async () => (await import('./cli/signing-key.js')).addSigningKeyCommands,
+  webhook: async () => (await import('./cli/webhook.js')).addWebhookCommands,
+  'sign-in': async () => (await import('./cli/sign-in.js')).addSignInCommand,
+  operator: async () => (await import('./cli/operator.js')).addOperatorCommands,
+  export: async () => (await import('./cli/export.js')).addExportCommand,
+  import: async () => (await import('./cli/import.js')).addImportCommand,
+  why: async () => (await import('./cli/why.js')).addWhyCommand,
+  doctor: async () => (await import('./cli/doctor.js')).addDoctorCommand,
+};
+
+/** The command that a line names; all, when it names none. */
+function wanted(argv: string[]) {
+  const [first, second] = argv.slice(2).filter((word) => !word.startsWith('-'));
+  const named = COMMANDS[(first === 'help' ? second : first) ?? ''];
+  return named === undefined ? Object.values(COMMANDS) : [named];
+}
 
 /** Runs the command of this line, as in process.argv, and returns its exit code. */
 export async function run(argv: string[]): Promise<number> {
@@ -55,33 +66,7 @@ export async function run(argv: string[]): Promise<number> {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeErr: complain })
     .exitOverride();
-  addInitCommand(program);
-  addMigrateCommand(program);
-  addNginxCommand(program);
-  addProductCommands(program);
-  addPlanCommands(program);
-  addPhpCommand(program);
-  addLicenseCommands(program);
-  addActivationCommands(program);
-  addReleaseCommands(program);
-  addPackagesCommands(program);
-  addUpdateXmlCommands(program);
-  addManifestCommand(program);
-  addJoomlaPluginCommand(program);
-  addCustomerCommands(program);
-  addMailCommands(program);
-  addShopCommands(program);
-  addOrderCommands(program);
-  addUnmatchedCommands(program);
-  addTokenCommands(program);
-  addSigningKeyCommands(program);
-  addWebhookCommands(program);
-  addSignInCommand(program);
-  addOperatorCommands(program);
-  addExportCommand(program);
-  addImportCommand(program);
-  addWhyCommand(program);
-  addDoctorCommand(program);
+  for (const load of wanted(argv)) (await load())(program);
   try {
     await program.parseAsync(asHelpOption(argv));
     return 0;

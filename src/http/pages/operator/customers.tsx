@@ -67,6 +67,7 @@ async function showList(call: OperatorCall): Promise<Answer> {
             kind: 'name',
             cell: ({ id, customer }) => <a href={to(`/customers/${id}`)}>{customer}</a>,
           },
+          { title: columns.name, cell: ({ name }) => name ?? t.common.none },
           { title: columns.licenses, kind: 'number', cell: ({ licenses }) => format.number(licenses) },
           {
             title: columns.nextEnd,

@@ -1,15 +1,9 @@
 import type { Command } from 'commander';
-import { mailingOf } from '../mail/queue';
-import { assignUnmatched, issueForUnmatched, leaveUnmatched } from '../orders/unmatched-acts';
-import {
-  listUnmatchedPage,
-  UNMATCHED_STATES,
-  unmatchedJson,
-  viewUnmatched,
-  type Unmatched,
-} from '../orders/unmatched-views';
+import { unmatchedOperations } from '../operations/unmatched';
+import { UNMATCHED_STATES, type Unmatched } from '../orders/unmatched-views';
 import { oneOf, positiveInteger, upTo } from './arguments';
-import { withSession, type Session } from './command';
+import { withSession } from './command';
+import { operate, operatePage } from './operate';
 import { formatTable } from './tables';
 
 export function addUnmatchedCommands(program: Command): void {
@@ -46,31 +40,30 @@ function addList(unmatched: Command): void {
       '\nWhat it lacks may come yet: then it counts, and is listed no more.\n\nExample:\n  licensing unmatched list --shop stripe',
     )
     .action(({ shop, state, limit, after }: ListOptions, command: Command) =>
-      withSession(command, async ({ db, output }) => {
-        const { items, next } = await listUnmatchedPage(db, { shop, state }, { limit, after });
-        output.printList(
-          items.map(unmatchedJson),
+      withSession(command, async (session) => {
+        const query = { shop, state, limit, after };
+        const { items, next } = await operatePage(session, unmatchedOperations.listUnmatched, { query });
+        session.output.printList(
+          items,
           () =>
             formatTable(
               ['ID', 'HAPPENED', 'SHOP', 'EVENT', 'OF', 'CUSTOMER', 'REASON', 'LICENCE'],
-              items.map((one) => {
-                const { id, at, event, names, customer, reason, license_id } = unmatchedJson(one);
-                return [id, at, one.shop, event, names, customer, reason, license_id];
-              }),
+              items.map((one) => [
+                one.id,
+                one.at,
+                one.shop,
+                one.event,
+                one.names,
+                one.customer,
+                one.reason,
+                one.license_id,
+              ]),
               'Nothing is unmatched.',
             ),
           next === null ? [] : [`There are more: --after ${next}`],
         );
       }),
     );
-}
-
-const contextOf = ({ actor, now, config }: Session) => ({
-  ...{ actor, now, secret: config.keySecret, mailing: mailingOf(config) },
-});
-
-async function print({ db, output }: Session, done: Unmatched, said: string): Promise<void> {
-  output.print(unmatchedJson(await viewUnmatched(db, done)), said);
 }
 
 function addAssign(unmatched: Command): void {
@@ -81,13 +74,13 @@ function addAssign(unmatched: Command): void {
     .requiredOption('--license <id>', 'the licence', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing unmatched assign 3 --license 12')
     .action((id: number, { license }: { license: number }, command: Command) =>
-      withSession(command, async (session) =>
-        print(
-          session,
-          await assignUnmatched(session.db, id, license, contextOf(session)),
+      withSession(command, async (session) => {
+        const wanted = { path: { id }, body: { license_id: license } };
+        session.output.print(
+          await operate(session, unmatchedOperations.assignUnmatched, wanted),
           `It belongs to licence ${license}, and has run: "licensing license show ${license}" shows what it did.`,
-        ),
-      ),
+        );
+      }),
     );
 }
 
@@ -102,8 +95,9 @@ function addIssue(unmatched: Command): void {
     .addHelpText('after', '\nExample:\n  licensing unmatched issue 3 --plan 7')
     .action((id: number, { plan }: { plan: number }, command: Command) =>
       withSession(command, async (session) => {
-        const done = await issueForUnmatched(session.db, id, plan, contextOf(session));
-        await print(session, done, `Licence ${done.licenseId} is issued for it.`);
+        const wanted = { path: { id }, body: { plan_id: plan } };
+        const done = await operate(session, unmatchedOperations.issueUnmatched, wanted);
+        session.output.print(done, `Licence ${done.license_id} is issued for it.`);
       }),
     );
 }
@@ -115,8 +109,9 @@ function addLeave(unmatched: Command): void {
     .argument('<id>', ID, positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing unmatched leave 3')
     .action((id: number, _options: object, command: Command) =>
-      withSession(command, async (session) =>
-        print(session, await leaveUnmatched(session.db, id, contextOf(session)), 'It is left as it is.'),
-      ),
+      withSession(command, async (session) => {
+        const left = await operate(session, unmatchedOperations.leaveUnmatched, { path: { id } });
+        session.output.print(left, 'It is left as it is.');
+      }),
     );
 }

@@ -38,7 +38,7 @@ const NO_COMMAND: Record<string, string> = {
   publishRelease: '"release publish" without --file also sets the date',
 };
 
-/** In this order, each by what the earlier ones have made. */
+/** In this order, each by what the earlier ones have made; of lists, the first. */
 const LINES: [string, (made: Made) => string][] = [
   ['addToken', () => 'token add --name doors --scope issue --expires 2099-12-31'],
   ['listTokens', () => 'token list'],
@@ -92,10 +92,18 @@ const LINES: [string, (made: Made) => string][] = [
   ['runShop', () => 'shop run fair'],
   ['listShops', () => 'shop list'],
   ['listShopMessages', () => 'shop messages fair'],
-  ['listUnmatched', () => 'shop unmatched fair'],
   ['listOrders', () => 'order list'],
   ['getOrder', ({ order }) => `order show ${order}`],
   ['addOrderMail', ({ order }) => `order mail ${order}`],
+  ['listUnmatched', () => 'unmatched list'],
+  ['leaveUnmatched', ({ listUnmatched: id }) => `unmatched leave ${id}`],
+  ['listUnmatched', () => 'unmatched list'],
+  ['issueUnmatched', ({ listUnmatched: id, addPlan }) => `unmatched issue ${id} --plan ${addPlan}`],
+  ['listUnmatched', () => 'unmatched list'],
+  [
+    'assignUnmatched',
+    ({ listUnmatched: id, getLicense }) => `unmatched assign ${id} --license ${getLicense}`,
+  ],
   ['unmapShopSku', () => 'shop unmap fair PRO'],
   ['removeShop', () => 'shop remove fair'],
   ['addWebhook', () => 'webhook add http://127.0.0.1:9/hook --events license.*,release.published'],
@@ -108,6 +116,7 @@ const LINES: [string, (made: Made) => string][] = [
   ['cancelLicense', () => 'license cancel reference:order-1'],
   ['revokeLicense', ({ issueLicense }) => `license revoke ${issueLicense}`],
   ['getCustomer', () => 'customer show jane@example.com'],
+  ['updateCustomer', () => 'customer set jane@example.com --language de'],
   ['removeCustomer', () => 'customer erase jane@example.com --yes'],
   ['addPlan', () => 'plan add --product 42 --name Mistake --activation-type seat --activation-limit 0'],
   ['removePlan', ({ addPlan }) => `plan remove ${addPlan}`],
@@ -178,14 +187,19 @@ async function postOrder(plan: number): Promise<number> {
     '--scope',
     'issue',
   ]);
-  const answer = await fetch(`${service.url}/api/index.php/v1/licensing/manage/orders`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      ...{ shop: 'other', order: '1001', event: 'paid', at: '2026-01-01T00:00:00Z' },
-      customer: { email: 'jane@example.com' },
-      lines: [{ line: '1', plan_id: plan }],
-    }),
-  });
+  const post = (event: object) =>
+    fetch(`${service.url}/api/index.php/v1/licensing/manage/orders`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        shop: 'other',
+        at: '2026-01-01T00:00:00Z',
+        customer: { email: 'jane@example.com' },
+        ...event,
+      }),
+    });
+  for (const order of ['2001', '2002', '2003'])
+    await post({ order, event: 'renewed', lines: [{ line: '1' }] });
+  const answer = await post({ order: '1001', event: 'paid', lines: [{ line: '1', plan_id: plan }] });
   return ((await answer.json()) as { data: { id: number } }).data.id;
 }

@@ -346,8 +346,8 @@ data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Rea
     await page.getByLabel('Package').setInputFiles(FILE);
     return page;
   };
-  /** 20 KB a second: half a minute. @returns ends it */
-  const slow = async (page: Page) => {
+  /** By default half a minute for the file. @returns ends it */
+  const slow = async (page: Page, bytesASecond = 20_000) => {
     const session = await page.context().newCDPSession(page);
     const limit = (uploadThroughput: number) =>
       session.send('Network.emulateNetworkConditions', {
@@ -356,7 +356,7 @@ data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Rea
         downloadThroughput: -1,
         uploadThroughput,
       });
-    await limit(20_000);
+    await limit(bytesASecond);
     return () => limit(-1);
   };
   const publish = (page: Page) => page.getByRole('button', { name: 'Publish' }).click();
@@ -400,7 +400,8 @@ data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Rea
 
   test('can be stopped', async () => {
     const page = await released(() => ({ location: 'published' }));
-    await slow(page);
+    // Far longer than a busy machine takes to press a button.
+    await slow(page, 2_000);
     await publish(page);
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('Stopped. Nothing was saved.').waitFor();

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
  */
 
 const check = spawn('npm', ['run', '--silent', 'check'], { stdio: ['ignore', 'pipe', 'pipe'] });
-setPriority(check.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+setPriority(check.pid, constants.priority.PRIORITY_LOW);
 const said = Promise.all([text(check.stdout), text(check.stderr)]);
 const checked = once(check, 'close');
 

@@ -24,7 +24,7 @@ const config: Config = {
   testPathIgnorePatterns: ['/node_modules/', ...(process.env.TEST_FAULTS === 'all' ? [] : ['/test/faults/'])],
   transform: { '^.+\\.ts$': swc({}), '^.+\\.tsx$': swc({ tsx: true }) },
   // The command loads its parts by the names that they have in the build.
-  moduleNameMapper: { '^(\\./cli/.+)\\.js$': '$1' },
+  moduleNameMapper: { '^(\\.\\./cli/.+)\\.js$': '$1' },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   // Tests wait half of their time for servers that they start and stop.

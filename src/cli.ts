@@ -2,6 +2,7 @@
 import './process/node-version';
 import { Command, CommanderError } from 'commander';
 import { printableText } from './cli/printable';
+import { wantedCommands } from './cli/commands';
 import { describeError, toCommandFailure } from './cli/describe-error';
 import { hasStandardOutput, jsonLine, writeStandardOutput } from './cli/standard-output';
 import { redactKeys } from './licensing/core/keys';
@@ -10,44 +11,6 @@ import { version } from './version';
 /** Exit codes: 0 done; 1 refused or failed, with nothing changed unless the message says so; 2 usage error. */
 const FAILED = 1;
 const USAGE = 2;
-
-/** In the order of the help. A command is loaded when it is called: all of them take three times as long. */
-const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
-  init: async () => (await import('./cli/init.js')).addInitCommand,
-  migrate: async () => (await import('./cli/migrate.js')).addMigrateCommand,
-  nginx: async () => (await import('./cli/nginx.js')).addNginxCommand,
-  product: async () => (await import('./cli/product.js')).addProductCommands,
-  plan: async () => (await import('./cli/plan.js')).addPlanCommands,
-  php: async () => (await import('./cli/php.js')).addPhpCommand,
-  license: async () => (await import('./cli/license.js')).addLicenseCommands,
-  activation: async () => (await import('./cli/activation.js')).addActivationCommands,
-  release: async () => (await import('./cli/release.js')).addReleaseCommands,
-  packages: async () => (await import('./cli/packages.js')).addPackagesCommands,
-  'update-xml': async () => (await import('./cli/update-xml.js')).addUpdateXmlCommands,
-  manifest: async () => (await import('./cli/manifest.js')).addManifestCommand,
-  'joomla-plugin': async () => (await import('./cli/joomla-plugin.js')).addJoomlaPluginCommand,
-  customer: async () => (await import('./cli/customer.js')).addCustomerCommands,
-  mail: async () => (await import('./cli/mail.js')).addMailCommands,
-  shop: async () => (await import('./cli/shop.js')).addShopCommands,
-  order: async () => (await import('./cli/order.js')).addOrderCommands,
-  unmatched: async () => (await import('./cli/unmatched.js')).addUnmatchedCommands,
-  token: async () => (await import('./cli/token.js')).addTokenCommands,
-  'signing-key': async () => (await import('./cli/signing-key.js')).addSigningKeyCommands,
-  webhook: async () => (await import('./cli/webhook.js')).addWebhookCommands,
-  'sign-in': async () => (await import('./cli/sign-in.js')).addSignInCommand,
-  operator: async () => (await import('./cli/operator.js')).addOperatorCommands,
-  export: async () => (await import('./cli/export.js')).addExportCommand,
-  import: async () => (await import('./cli/import.js')).addImportCommand,
-  why: async () => (await import('./cli/why.js')).addWhyCommand,
-  doctor: async () => (await import('./cli/doctor.js')).addDoctorCommand,
-};
-
-/** The command that a line names; all, when it names none. */
-function wanted(argv: string[]) {
-  const [first, second] = argv.slice(2).filter((word) => !word.startsWith('-'));
-  const named = COMMANDS[(first === 'help' ? second : first) ?? ''];
-  return named === undefined ? Object.values(COMMANDS) : [named];
-}
 
 /** Runs the command of this line, as in process.argv, and returns its exit code. */
 export async function run(argv: string[]): Promise<number> {
@@ -66,7 +29,7 @@ export async function run(argv: string[]): Promise<number> {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeErr: complain })
     .exitOverride();
-  for (const load of wanted(argv)) (await load())(program);
+  for (const load of wantedCommands(argv)) (await load())(program);
   try {
     await program.parseAsync(asHelpOption(argv));
     return 0;

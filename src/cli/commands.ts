@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+
+/**
+ * In the order of the help. A command is loaded when it is called: all of them take longer than most have to do.
+ * Not in cli.ts, which an old Node has to read.
+ */
+const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
+  init: async () => (await import('../cli/init.js')).addInitCommand,
+  migrate: async () => (await import('../cli/migrate.js')).addMigrateCommand,
+  nginx: async () => (await import('../cli/nginx.js')).addNginxCommand,
+  product: async () => (await import('../cli/product.js')).addProductCommands,
+  plan: async () => (await import('../cli/plan.js')).addPlanCommands,
+  php: async () => (await import('../cli/php.js')).addPhpCommand,
+  license: async () => (await import('../cli/license.js')).addLicenseCommands,
+  activation: async () => (await import('../cli/activation.js')).addActivationCommands,
+  release: async () => (await import('../cli/release.js')).addReleaseCommands,
+  packages: async () => (await import('../cli/packages.js')).addPackagesCommands,
+  'update-xml': async () => (await import('../cli/update-xml.js')).addUpdateXmlCommands,
+  manifest: async () => (await import('../cli/manifest.js')).addManifestCommand,
+  'joomla-plugin': async () => (await import('../cli/joomla-plugin.js')).addJoomlaPluginCommand,
+  customer: async () => (await import('../cli/customer.js')).addCustomerCommands,
+  mail: async () => (await import('../cli/mail.js')).addMailCommands,
+  shop: async () => (await import('../cli/shop.js')).addShopCommands,
+  order: async () => (await import('../cli/order.js')).addOrderCommands,
+  unmatched: async () => (await import('../cli/unmatched.js')).addUnmatchedCommands,
+  token: async () => (await import('../cli/token.js')).addTokenCommands,
+  'signing-key': async () => (await import('../cli/signing-key.js')).addSigningKeyCommands,
+  webhook: async () => (await import('../cli/webhook.js')).addWebhookCommands,
+  'sign-in': async () => (await import('../cli/sign-in.js')).addSignInCommand,
+  operator: async () => (await import('../cli/operator.js')).addOperatorCommands,
+  export: async () => (await import('../cli/export.js')).addExportCommand,
+  import: async () => (await import('../cli/import.js')).addImportCommand,
+  why: async () => (await import('../cli/why.js')).addWhyCommand,
+  doctor: async () => (await import('../cli/doctor.js')).addDoctorCommand,
+};
+
+/** The command that a line names; all, when it names none. */
+export function wantedCommands(argv: string[]) {
+  const [first, second] = argv.slice(2).filter((word) => !word.startsWith('-'));
+  const named = COMMANDS[(first === 'help' ? second : first) ?? ''];
+  return named === undefined ? Object.values(COMMANDS) : [named];
+}

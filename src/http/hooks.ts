@@ -4,7 +4,7 @@ import { SealError } from '../licensing/sealing';
 import { keepUnreadable, receive, type Received } from '../orders/receive';
 import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
-import type { Delivery, MessageContent, SignatureVerdict } from '../orders/receivers/receiver';
+import type { Delivery, SignatureVerdict } from '../orders/receivers/receiver';
 import type { Mailing } from '../mail/queue';
 import type { Db } from '../store/database';
 import { sendJson, sendText } from './answers';
@@ -62,10 +62,14 @@ export function mountHooks(
     }
     const { allowed, retryAfter } = await limiter('hooks', name);
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many messages.', { retryAfter });
-    const [first, ...others] = receiver.split?.(delivery) ?? [delivery];
-    if (first === undefined) return;
-    const received = await takeOne(first, known, name, others.length > 0);
-    for (const other of others) await takeOne(other, known, name, true);
+    const { split } = receiver;
+    const parts = split === undefined ? [delivery] : await keeping(delivery, name, () => split(delivery));
+    let received: Received | undefined;
+    for (const part of parts) {
+      const taken = await takeOne(part, known, name, parts.length > 1);
+      received ??= taken;
+    }
+    if (received === undefined) return;
     if (receiver.answer === undefined) sendJson(ctx, 200, { data: toJson(received) });
     else sendText(ctx, 200, receiver.answer(delivery, keysOf(received)));
   }
@@ -78,11 +82,15 @@ export function mountHooks(
     isOfMany: boolean,
   ): Promise<Received> {
     try {
-      const told = await read(delivery, known, name);
+      const { receiver } = known;
+      const context = { shop: name, now: now(), readOrder: readOrderBody };
+      const told = await keeping(delivery, name, () => receiver.read(delivery, context));
       return await inTime(receive(db, name, told, { now: now(), secret: keySecret, mailing }));
     } catch (error) {
       const failure = toFailure(error, {});
-      if (!isOfMany || failure === undefined) throw error;
+      // What may go right later is told again by the sender, with all that the list has.
+      if (!isOfMany || failure === undefined || failure.status >= 500 || error instanceof SealError)
+        throw error;
       return { result: 'refused', reason: failure.error.message, recorded: undefined };
     }
   }
@@ -136,13 +144,9 @@ export function mountHooks(
   }
 
   /** A message that cannot be read is kept too: its sender's log is not the operator's. */
-  async function read(
-    delivery: Delivery,
-    { receiver }: KnownReceiver,
-    shop: string,
-  ): Promise<MessageContent> {
+  async function keeping<T>(delivery: Delivery, shop: string, read: () => T): Promise<T> {
     try {
-      return receiver.read(delivery, { shop, now: now(), readOrder: readOrderBody });
+      return read();
     } catch (error) {
       const failure = toFailure(error, {});
       if (failure === undefined) throw error;

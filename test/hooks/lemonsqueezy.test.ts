@@ -43,7 +43,7 @@ describe.each(ONE_BACKEND)('messages of Lemon Squeezy, on %s', (_, settings) => 
     const { lines, customer_name: name } = await shop.order(number());
     expect(lines).toMatchObject([{ line: `701${String(n).padStart(3, '0')}`, sku: '41', quantity: 2 }]);
     expect((lines as Thing[])[0]?.licenses).toHaveLength(2);
-    expect([undefined, 'Jo Doe']).toContainEqual(name);
+    expect(name).toBe('Jo Doe');
     const wrong = signLemonSqueezy(message('order_created'), 'another-secret');
     expect((await sendHook(shop.service.url, 'lemonsqueezy', wrong)).status).toBe(401);
   });

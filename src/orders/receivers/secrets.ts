@@ -61,6 +61,6 @@ export function secretsLike(
 
 /** The secrets of a sender whose user makes them up, or may: any text but one that is known for something else. */
 export function secretsOfChoice(needs: string): Secrets {
-  const known = LOOKS.filter(([, look]) => look !== 'hex');
+  const known = LOOKS.filter(([, look]) => look !== 'hex' && look !== 'id');
   return judgedBy((secret) => known.find(([look]) => look.test(secret))?.[1], needs);
 }

@@ -16,11 +16,6 @@ export function SignOut() {
   );
 }
 
-export interface SellersAddresses {
-  renewUrl: string | null;
-  supportUrl: string | null;
-}
-
 export function RenewLink({ url, kind }: { url: string | null; kind: string }) {
   const { t, shopName } = useView();
   if (url === null) return null;

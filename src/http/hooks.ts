@@ -62,8 +62,7 @@ export function mountHooks(
     }
     const { allowed, retryAfter } = await limiter('hooks', name);
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many messages.', { retryAfter });
-    const { split } = receiver;
-    const parts = split === undefined ? [delivery] : await keeping(delivery, name, () => split(delivery));
+    const parts = await keeping(delivery, name, () => receiver.split?.(delivery) ?? [delivery]);
     let received: Received | undefined;
     for (const part of parts) {
       const taken = await takeOne(part, known, name, parts.length > 1);

@@ -81,8 +81,10 @@ const LAYERS = {
 };
 /** The command reaches rows through the rooms above the store; these files open the database, make it, and explain its errors. */
 const OPEN_DATABASE = ['database', 'describe-error', 'init', 'migrate'].map((name) => `src/cli/${name}.ts`);
-/** What every folder may import. The files import nothing of src/, and `texts` only types. */
-const FLOOR = ['api', 'errors', 'texts'];
+/** What every folder may import. The files import nothing of src/. */
+const FLOOR = ['api', 'errors'];
+/** The rooms below the texts; all others may import texts, too. */
+const BELOW_TEXTS = ['licensing', 'store', 'packages', 'process', 'runner'];
 
 /** What the scripts of the pages use of a browser. */
 const BROWSER = [
@@ -118,7 +120,7 @@ const refuseImports = (files, regex, message) => ({
 
 /** A folder's files, and those one folder deeper, whose way out begins with one step more. */
 const layer = ([folder, others]) => {
-  const allowed = [...others, ...FLOOR];
+  const allowed = [...others, ...FLOOR, ...(BELOW_TEXTS.includes(folder) ? [] : ['texts'])];
   const message = `src/${folder} may import from ${allowed.join(', ')} alone.`;
   const outside = `(?!(?:${allowed.join('|')})(?:/|$))`;
   return [
@@ -127,7 +129,10 @@ const layer = ([folder, others]) => {
   ];
 };
 
-/** Of the rest of src/, texts know the facts that they tell of, and nothing that runs. */
+/** How an import of a file of texts that lies so deep leaves them. */
+const out = (below) => `^${below.replaceAll('*', '\\.\\.')}\\.\\./`;
+
+/** Of the rest of src/, texts know types of licensing and store, and nothing that runs. */
 const floorOfTexts = (below) => ({
   files: [`src/texts/${below}*.ts`],
   rules: {
@@ -136,9 +141,14 @@ const floorOfTexts = (below) => ({
       {
         patterns: [
           {
-            regex: `^${below.replaceAll('*', '\\.\\.')}\\.\\./`,
+            regex: `${out(below)}(?:licensing|store)/`,
             message: 'src/texts imports only types of other folders.',
             allowTypeImports: true,
+          },
+          {
+            regex: `${out(below)}(?!licensing/|store/)[a-z]+/`,
+            message:
+              'src/texts declares the facts that it tells of, or takes their types from licensing and store.',
           },
         ],
       },

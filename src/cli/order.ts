@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored, describeWait } from '../texts/operators/failures';
 import { orderOperations } from '../operations/orders';
-import type { NoMailReason } from '../orders/key-mails';
+import type { NoMailReason } from '../texts/operators/failures';
 import { readOrder } from '../orders/views';
 import { label, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';

@@ -1,4 +1,12 @@
-import type { Action, CauseFacts, Code, Finding, Named, RequestFacts, StateFacts } from '../support/findings';
+import type {
+  Action,
+  CauseFacts,
+  Code,
+  Finding,
+  Named,
+  RequestFacts,
+  StateFacts,
+} from '../texts/operators/findings';
 import { support } from '../texts/operators/en/support';
 import { adviceOf, untracedSentences, type UntracedCode } from '../support/sentences';
 

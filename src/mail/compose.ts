@@ -2,7 +2,7 @@ import { asWritten } from '../licensing/core/identifiers';
 import { API_PATH } from '../api';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
-import { readPerson } from '../licensing/customer-profile';
+import { readPerson } from './customer-profile';
 import { requireProduct } from '../licensing/find-or-refuse';
 import { openKey } from '../licensing/issue';
 import { findLicense, type License } from '../licensing/licenses';
@@ -22,6 +22,7 @@ import { renderMail, type KeyLine, type MailContent, type Values } from './rende
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import type { MailSettings } from './settings';
 import { readMailText, type TextFolders, type TextName } from './texts';
+import type { ComposeFailure } from '../texts/operators/failures';
 
 export interface ComposerSettings {
   /** the site's address; links lead nowhere else */
@@ -77,8 +78,6 @@ export interface ComposedMail extends MailContent {
 
 /** `obsolete`: nobody needs the mail any more. `failed`: it can never be sent, with the reason's code. */
 export type ComposeResult = { mail: ComposedMail } | { obsolete: true } | { failed: ComposeFailure };
-export type ComposeFailure = 'NO_CUSTOMER' | 'KEY_UNKNOWN';
-
 /** A link that could not be sent for so long is of no use any more. */
 const LINK_LIFETIME_MS = 60 * 60 * 1000;
 

@@ -1,25 +1,7 @@
 import { CodedError } from '../errors';
+import type { MailFailureCode } from '../texts/operators/failures';
 
 /** Why a mail was not taken. Codes are stored and shown; they hold no address and no secret. */
-
-export type MailFailureCode =
-  /** the server takes no mail for this address */
-  | 'ADDRESS_REFUSED'
-  /** the server does not want this mail */
-  | 'MAIL_REFUSED'
-  /** the server takes nothing from this sender or this machine: relaying denied, a block list, no sign-in */
-  | 'SENDER_REFUSED'
-  | 'PASSWORD_REFUSED'
-  /** the server asks to come again */
-  | 'LATER'
-  | 'TLS'
-  | 'TIMEOUT'
-  | 'NOT_CONNECTED'
-  | 'SENDMAIL'
-  /** the program needs rights that systemd's NoNewPrivileges keeps from it */
-  | 'SENDMAIL_RIGHTS'
-  | 'FOLDER'
-  | 'UNKNOWN';
 
 export class MailFailure extends CodedError<MailFailureCode> {
   constructor(

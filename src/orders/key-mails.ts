@@ -11,6 +11,7 @@ import { findMailsOfOrder, insertOutboxRow, insertOutboxRowOnce, type NewOutboxR
 import { inTransaction } from '../store/transaction';
 import { mailOf } from './shop-kinds';
 import type { Work } from './work';
+import type { NoMailReason } from '../texts/operators/failures';
 
 /** The mail that takes an order's keys to the customer, once for each time that the order issues. */
 
@@ -95,8 +96,6 @@ export async function readOrderMail(
 function licensesIn(detailsJson: string | null): number[] {
   return (JSON.parse(detailsJson ?? '{}') as MailDetails).license_ids ?? [];
 }
-
-export type NoMailReason = 'test' | 'nothing_issued' | 'off' | 'no_address' | 'mail_off' | 'not_sent';
 
 function whyNone(order: Order, hasIssued: boolean, isOn: boolean): NoMailReason {
   if (order.isTest) return 'test';

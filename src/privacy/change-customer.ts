@@ -1,5 +1,5 @@
 import { requireEmail } from '../licensing/customer-email';
-import { personOf } from '../licensing/customer-profile';
+import { personOf } from '../mail/customer-profile';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { requireLabel } from '../licensing/fields';
 import { OperatorError } from '../licensing/operator-error';

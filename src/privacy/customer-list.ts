@@ -1,7 +1,7 @@
 import { findEmail } from '../licensing/customer-email';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestampOrNull } from '../licensing/timestamps';
-import { personOf, readPerson } from '../licensing/customer-profile';
+import { personOf, readPerson } from '../mail/customer-profile';
 import { customerDigest, isCustomerDigest } from '../store/customer-digest';
 import { findProfileByDigest, findProfiles } from '../store/customer-profiles';
 import {

@@ -1,4 +1,4 @@
-import { readPerson, type Person } from '../licensing/customer-profile';
+import { readPerson, type Person } from '../mail/customer-profile';
 import { OperatorError } from '../licensing/operator-error';
 import { accessJson, activationJson, eventJson, keyJson, licenseJson } from '../licensing/views';
 import { listAccesses, type LoggedAccess } from '../store/access-log';

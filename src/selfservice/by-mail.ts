@@ -17,7 +17,8 @@ import { findCustomerLicenseIds, findCustomerLicenses } from '../store/customer-
 import { findLicense, readLicenses, type License } from '../store/licenses';
 import { listPublishedReleases } from '../store/releases';
 import { inSnapshot } from '../store/transaction';
-import { findRemovals, removalsOf, type Removals } from './removals';
+import type { Attention, Removals } from '../texts/customers/standing';
+import { findRemovals, removalsOf } from './removals';
 import { endsSoon, isFine, standingOf, SOON_MS, type LicenseStanding } from './standing';
 import { coveredBy, findersAmong } from './versions';
 
@@ -38,9 +39,6 @@ export interface MyLicense extends LicenseStanding {
   renewUrl: string | null;
   supportUrl: string | null;
 }
-
-/** Why a licence is named first. */
-export type Attention = 'ENDS_SOON' | 'ENDED' | 'FULL';
 
 export interface MyKey {
   id: number;

@@ -10,7 +10,8 @@ import { removeActivations } from '../licensing/core/ledger';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { isRefusal } from '../licensing/core/verdict';
-import { ACTOR, findRemovals, removalsOf, type Removals } from './removals';
+import type { Removals } from '../texts/customers/standing';
+import { ACTOR, findRemovals, removalsOf } from './removals';
 
 /**
  * What a customer changes who came by a link in a mail. Each function checks under the licence's lock that it is the

@@ -1,17 +1,9 @@
 import type { Db } from '../store/database';
 import { findEventsSince } from '../store/events';
+import type { Removals } from '../texts/customers/standing';
 
 /** How a customer's changes stand in a licence's history. An API client's are `customer:` with an address. */
 export const ACTOR = 'customer';
-
-/** Sites that a customer may still remove: a bound of the customer's page only (docs/customers.md). */
-export interface Removals {
-  /** within 30 days, by the plan; 0: none */
-  allowed: number;
-  left: number;
-  /** when one more may be removed than now; null: nothing was removed lately, or nothing ever may be */
-  nextAt: Date | null;
-}
 
 const WINDOW_MS = 30 * 24 * 60 * 60 * 1000;
 

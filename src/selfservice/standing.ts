@@ -1,22 +1,7 @@
 import type { LicenseMatch } from '../licensing/core/lookup';
 import { liveStatus, type LiveStatus } from '../licensing/core/states';
 import { asShown, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/core/verdict';
-
-/** What a licence lets its customer do now, as the functions that judge customers say. Sentences: `texts/customers`. */
-export type Entitlement =
-  | { code: 'ACTIVE'; until: Date | null }
-  /** no slot is left for a new site */
-  | { code: 'FULL'; until: Date | null; limit: number }
-  /** `stillDownloads`: what was published by its end */
-  | { code: 'EXPIRED'; endedAt: Date | null; stillDownloads: boolean }
-  | { code: 'SUSPENDED' }
-  | { code: 'WITHDRAWN' };
-
-export interface Slots {
-  /** 0: unlimited */
-  limit: number;
-  used: number;
-}
+import type { Entitlement, Slots } from '../texts/customers/standing';
 
 export interface LicenseStanding {
   standing: Entitlement;

@@ -1,7 +1,8 @@
 import { isTrial, joomlaVersion } from '../joomla/updater/agent';
 import { formatTimestamp } from '../licensing/timestamps';
 import { latestOf, type LoggedAccess } from '../store/access-log';
-import { finding, timeOf, type Code, type Finding, type RequestFacts, type AccessFinding } from './findings';
+import { finding, timeOf } from './findings';
+import type { Code, Finding, RequestFacts, AccessFinding } from '../texts/operators/findings';
 import type { PresentState } from './known';
 import { findCause, hasAnotherKey } from './refusal-causes';
 

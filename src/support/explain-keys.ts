@@ -2,16 +2,8 @@ import { isOpen } from '../licensing/license-keys';
 import { liveStatus } from '../licensing/core/states';
 import type { LicenseKey } from '../store/license-keys';
 import type { License } from '../store/licenses';
-import {
-  cause,
-  finding,
-  timeOf,
-  type Action,
-  type Cause,
-  type EndedKey,
-  type Finding,
-  type SitePlace,
-} from './findings';
+import { cause, finding, timeOf } from './findings';
+import type { Action, Cause, EndedKey, Finding, SitePlace } from '../texts/operators/findings';
 import type { KnownKey } from './known';
 
 /** Explains to support what became of one of a licence's keys, and what its own limit refused. Pure functions. */

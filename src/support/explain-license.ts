@@ -3,8 +3,10 @@ import { liveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
 import type { OutboxRow } from '../store/outbox';
 import { explainFreeSites } from './explain-sites';
-import { CODE_OF, finding, named, timeOf, type Action, type Finding } from './findings';
-import type { Circumstances, Name, NamedLicense } from './known';
+import { CODE_OF, finding, named, timeOf } from './findings';
+import type { Action, Finding } from '../texts/operators/findings';
+import type { Circumstances, NamedLicense } from './known';
+import type { Name } from '../texts/operators/findings';
 
 /** Describes a licence's state and what keeps it from working now. */
 export function explainLicense(license: License, circumstances: Circumstances): Finding[] {

@@ -9,7 +9,8 @@ import {
 } from '../store/orders';
 import { readOrderMail } from '../orders/key-mails';
 import { distinct } from './distinct';
-import { finding, timeOf, type Finding } from './findings';
+import { finding, timeOf } from './findings';
+import type { Finding } from '../texts/operators/findings';
 
 /** The latest orders of a licence: one that is renewed each year has many. */
 const MOST_ORDERS = 5;

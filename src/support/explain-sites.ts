@@ -2,7 +2,8 @@ import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { isLocalSite, isStagingName, mostFree, placeSite, siteOf } from '../licensing/staging-sites';
 import type { Activation } from '../store/activations';
 import type { License } from '../store/licenses';
-import { finding, type Finding, type SitePlace } from './findings';
+import { finding } from './findings';
+import type { Finding, SitePlace } from '../texts/operators/findings';
 
 /** Explains to support which sites take no slot, and why another one does. Pure functions. */
 

@@ -1,5 +1,6 @@
 import { liveStatus } from '../licensing/core/states';
-import { cause, finding, type Cause, type Finding, type MeantKey } from './findings';
+import { cause, finding } from './findings';
+import type { Cause, Finding, MeantKey } from '../texts/operators/findings';
 import type { PresentState, Likely } from './known';
 
 /** Explains to support which licence an unknown key was probably meant for. */

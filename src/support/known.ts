@@ -6,7 +6,7 @@ import type { LicenseKey } from '../store/license-keys';
 import type { License } from '../store/licenses';
 import type { OutboxRow } from '../store/outbox';
 import type { Release } from '../store/releases';
-import type { Slip } from './similar-keys';
+import type { Name, Slip } from '../texts/operators/findings';
 
 /** What is read from the database before findings are made of it. */
 
@@ -20,21 +20,6 @@ export interface Likely {
   /** whether the whole key was compared or only its end, which other keys may share */
   by: 'key' | 'hint';
 }
-
-/** How a text names a licence, besides its id and key. */
-export type Name =
-  | 'customer'
-  | 'reference'
-  /** it is of an order of a shop with this number */
-  | 'order'
-  | 'hint'
-  | 'identifier'
-  | 'access'
-  | 'beginning'
-  /** the customer's e-mail with one slip */
-  | 'near'
-  /** the customer's name at another e-mail provider */
-  | 'provider';
 
 export interface NamedLicense {
   license: License;

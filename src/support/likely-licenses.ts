@@ -5,7 +5,8 @@ import { findEvents } from '../store/events';
 import { findKeysByDigests, findKeysByHints, type LicenseKey } from '../store/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses';
 import type { Likely } from './known';
-import { compareHints, hintsNear, keysNear, type Slip } from './similar-keys';
+import { compareHints, hintsNear, keysNear } from './similar-keys';
+import type { Slip } from '../texts/operators/findings';
 import { distinct } from './distinct';
 
 /** Which licences an unknown key may have been meant for. */

@@ -6,7 +6,8 @@ import { findAccessesWith, lastAccessId, type LoggedAccess } from '../store/acce
 import { activationKey, findActivationsOf } from '../store/activations';
 import type { Db } from '../store/database';
 import { findLicensesByIds, findLicensesOfCustomers, listLicenses, type License } from '../store/licenses';
-import type { Name, NamedLicense } from './known';
+import type { NamedLicense } from './known';
+import type { Name } from '../texts/operators/findings';
 import { emailsNear } from './similar-keys';
 import { distinct } from './distinct';
 import { DIGESTS_AT_ONCE } from './likely-licenses';

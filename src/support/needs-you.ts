@@ -1,6 +1,7 @@
 import type { XmlHome } from '../joomla/update-xml/place';
 import { readUpdateXmlState } from '../joomla/follow-xml';
 import { listProducts } from '../licensing/catalogue';
+import type { RefusingCode } from '../texts/operators/findings';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { subtractDuration } from '../licensing/durations';
 import { listRequestPage } from '../licensing/lists';
@@ -34,7 +35,7 @@ type CountedNeed = 'mails' | 'webhooks' | 'unmatched' | 'orders';
 
 /** Licences by what refuses them now, the most first. */
 export interface RefusedNow {
-  code: 'EXPIRED' | 'SUSPENDED' | 'REVOKED' | 'CANCELLED' | 'SLOTS_FULL';
+  code: RefusingCode;
   count: number;
   /** "12 have expired" */
   sentence: string;
@@ -94,7 +95,7 @@ async function findNotOffered(db: Db, home: XmlHome, language: OperatorLanguage)
 async function findRefused(db: Db, language: OperatorLanguage, now: Date): Promise<Need | undefined> {
   const since = subtractDuration(now, REFUSED_WITHIN);
   const refused = await listRefusedLicenses(db, since, MOST_REFUSED + 1);
-  const counts = new Map<RefusedNow['code'], number>();
+  const counts = new Map<RefusingCode, number>();
   for (const license of refused.slice(0, MOST_REFUSED)) {
     const code = refusedNow(license, now);
     if (code !== undefined) counts.set(code, (counts.get(code) ?? 0) + 1);
@@ -115,7 +116,7 @@ async function findRefused(db: Db, language: OperatorLanguage, now: Date): Promi
 }
 
 /** What refuses a licence's updates, or when updates work new sites; undefined: nothing. */
-function refusedNow(license: RefusedLicense, now: Date): RefusedNow['code'] | undefined {
+function refusedNow(license: RefusedLicense, now: Date): RefusingCode | undefined {
   const { activationLimit, activationsUsed } = license;
   const status = liveStatus(license, now);
   if (status !== 'active') return STOPPED[status];
@@ -175,21 +176,7 @@ export async function refusalsByReason(
 }
 
 /** The refusals that customers can get, by their codes. */
-export const REFUSAL_CODES = [
-  'LICENSE_NOT_FOUND',
-  'LICENSE_EXPIRED',
-  'LICENSE_INACTIVE',
-  'ACTIVATION_LIMIT_REACHED',
-  'ACTIVATION_NOT_FOUND',
-  'ACTIVATION_HELD',
-  'PRODUCT_MISMATCH',
-  'DOWNLOAD_NOT_FOUND',
-  'FILE_NOT_FOUND',
-  'INVALID_REQUEST',
-  'RATE_LIMITED',
-  'OMITTED',
-] as const;
-export type RefusalReasonCode = (typeof REFUSAL_CODES)[number];
+export const REFUSAL_CODES = Object.keys(OPERATORS.en.needsYou.reasons).filter((code) => code !== 'OTHER');
 
 /** What a code that customers get means, in a few words. */
 export function refusalReason(code: string, language: OperatorLanguage): string {

@@ -14,7 +14,8 @@ import { raiseLimit, revival, slotsOf } from './explain-license';
 import { placeOfSite } from './explain-sites';
 import { unknownKeyCause } from './explain-unknown-key';
 import { isOfDownload } from '../texts/operators/support';
-import { cause, CODE_OF, named, timeOf, type Cause } from './findings';
+import { cause, CODE_OF, named, timeOf } from './findings';
+import type { Cause } from '../texts/operators/findings';
 import type { PresentState } from './known';
 
 /** Why a recorded request was refused, and whether that persists. Pure functions. */

@@ -1,28 +1,13 @@
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
-import type { RemedyButton } from '../texts/operators/remedy';
+import type { RemedyButton, RemedyStep } from '../texts/operators/remedy';
 import { prolongedUntil } from '../licensing/lifecycle';
 import { liveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
 import { revival } from './explain-license';
-import type { Action } from './findings';
+import type { Action } from '../texts/operators/findings';
 import type { SortedAnswer } from './sorted-answer';
 
 /** What makes a refused licence work again, as the licence's page offers it. Pure functions. */
-
-export type RemedyStep =
-  | { type: 'renew'; duration: string; until: Date }
-  | { type: 'reinstate'; until: Date | null }
-  /** a new licence in the place of one that has ended for good */
-  | { type: 'issue'; planId: number; customer: string | null }
-  | { type: 'remove_site' }
-  | { type: 'raise_limit'; slots: number }
-  | { type: 'raise_key_limit'; keyId: number; slots: number }
-  | { type: 'change_plan' }
-  | { type: 'publish'; productId: number }
-  /** the published package's file has gone: the doctor says which */
-  | { type: 'restore_package' }
-  | { type: 'show_key'; keyId: number | null }
-  | { type: 'add_key' };
 
 export type Remedy = RemedyStep & RemedyButton;
 

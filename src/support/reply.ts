@@ -1,6 +1,6 @@
 import { liveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
-import type { Code } from './findings';
+import type { Code } from '../texts/operators/findings';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import type { ReplyCase, ReplyFacts } from '../texts/customers/reply';
 import type { Entry } from './what-happened';

@@ -1,26 +1,10 @@
 import { canonicalKey, hasOwnShape } from '../licensing/core/keys';
+import type { Slip } from '../texts/operators/findings';
 
 /**
  * Finds the licence a mistyped key was meant for. For keys sent by requests only the hint is known (see `keyHint`).
  * A whole key told to support allows a more certain comparison, by the digests of all keys within one slip.
  */
-export type Slip =
-  /** one character differs */
-  | 'one-character'
-  /** two neighbouring characters are swapped */
-  | 'transposed'
-  /** a character is missing */
-  | 'missing'
-  /** there is an extra character */
-  | 'extra'
-  /** a letter O for the digit 0, or I or l for 1 */
-  | 'confused'
-  /** the same characters with other separators or in another case */
-  | 'spelling'
-  /** the hints are equal, so the slip is before them */
-  | 'elsewhere'
-  /** as `elsewhere`, and the key sent does not have a key's format */
-  | 'shape';
 
 const HEX = '0123456789ABCDEF';
 const ALPHANUMERIC = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

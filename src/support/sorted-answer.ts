@@ -1,4 +1,4 @@
-import type { Code, MeantKey, RequestFacts, StateFacts } from './findings';
+import type { Code, MeantKey, RequestFacts, StateFacts } from '../texts/operators/findings';
 import type { ExplainedFinding, WhyAnswer } from './why';
 
 /** An answer's findings, read once for all that a page says of them. */

@@ -1,3 +1,4 @@
+import type { WorksNowState } from '../texts/operators/findings';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { LiveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses';
@@ -8,8 +9,7 @@ import type { WhyAnswer } from './why';
 /** "Does it work now?": the same two lines on every licence's page. Pure functions. */
 
 export interface WorksNow {
-  /** all is well; it failed and works again; updates work and new sites do not; updates are refused */
-  state: 'fine' | 'again' | 'no_new_site' | 'refused';
+  state: WorksNowState;
   /** the state in a word or two: "all is well", "suspended" */
   summary: string;
   updates: Line;

@@ -8,20 +8,9 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isCoded } from '../errors';
 import { redactKeys } from '../licensing/core/keys';
 import { type AddressRules } from './addresses';
+import type { PostFailure } from '../texts/operators/failures';
 
 /** One attempt to deliver a webhook over HTTP. */
-
-/** Why an attempt failed, as it is stored; with a status, `STATUS 500`. */
-export type PostFailure =
-  | 'STATUS'
-  | 'TIMEOUT'
-  | 'ADDRESS_REFUSED'
-  | 'NOT_RESOLVED'
-  | 'TLS'
-  | 'NOT_CONNECTED'
-  | 'INVALID_ANSWER'
-  | 'SECRET'
-  | 'UNKNOWN';
 
 export interface PostResult {
   /** undefined: there was no answer */

@@ -1,6 +1,6 @@
 import { callerKey } from '../../access/caller';
 import { isFresh, readSession, type CustomerSession } from '../../access/sessions';
-import { readPerson } from '../../licensing/customer-profile';
+import { readPerson } from '../../mail/customer-profile';
 import { ManageError } from '../../operations/failures';
 import { readSessionCookie } from '../session-cookies';
 import { askedLanguageOf } from './browser-choices';

@@ -1,7 +1,5 @@
 import type { RefusalCode } from '../../licensing/core/verdict';
-import type { Attention } from '../../selfservice/by-mail';
-import type { Removals } from '../../selfservice/removals';
-import type { Slots, Entitlement } from '../../selfservice/standing';
+import type { Attention, Entitlement, Removals, Slots } from './standing';
 
 type StandingFacts = { [S in Entitlement as S['code']]: S & { activationType: string } };
 type SlotFacts = Pick<Slots, 'limit' | 'used'> & { activationType: string };

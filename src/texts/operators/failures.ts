@@ -1,8 +1,3 @@
-import type { ComposeFailure } from '../../mail/compose';
-import type { MailFailureCode } from '../../mail/failures';
-import type { NoMailReason } from '../../orders/key-mails';
-import type { PostFailure } from '../../webhooks/post';
-
 /** Why something did not happen, in one language. Each text is a clause that follows a colon, without its full stop. */
 export interface FailureTexts {
   /** `NOBODYS`: a link that was asked for with an address that no customer has */
@@ -15,6 +10,41 @@ export interface FailureTexts {
   /** what helps where the rights of sendmail do not suffice */
   mailRights: (from: string) => string;
 }
+
+export type MailFailureCode =
+  /** the server takes no mail for this address */
+  | 'ADDRESS_REFUSED'
+  /** the server does not want this mail */
+  | 'MAIL_REFUSED'
+  /** the server takes nothing from this sender or this machine: relaying denied, a block list, no sign-in */
+  | 'SENDER_REFUSED'
+  | 'PASSWORD_REFUSED'
+  /** the server asks to come again */
+  | 'LATER'
+  | 'TLS'
+  | 'TIMEOUT'
+  | 'NOT_CONNECTED'
+  | 'SENDMAIL'
+  /** the program needs rights that systemd's NoNewPrivileges keeps from it */
+  | 'SENDMAIL_RIGHTS'
+  | 'FOLDER'
+  | 'UNKNOWN';
+
+export type ComposeFailure = 'NO_CUSTOMER' | 'KEY_UNKNOWN';
+
+/** Why an attempt failed, as it is stored; with a status, `STATUS 500`. */
+export type PostFailure =
+  | 'STATUS'
+  | 'TIMEOUT'
+  | 'ADDRESS_REFUSED'
+  | 'NOT_RESOLVED'
+  | 'TLS'
+  | 'NOT_CONNECTED'
+  | 'INVALID_ANSWER'
+  | 'SECRET'
+  | 'UNKNOWN';
+
+export type NoMailReason = 'test' | 'nothing_issued' | 'off' | 'no_address' | 'mail_off' | 'not_sent';
 
 export type WaitsFor = 'not_mapped' | 'unknown_order' | 'too_many' | 'reference_in_use' | 'no_plan' | 'other';
 

@@ -1,4 +1,17 @@
-import type { RemedyStep } from '../../support/remedy';
+export type RemedyStep =
+  | { type: 'renew'; duration: string; until: Date }
+  | { type: 'reinstate'; until: Date | null }
+  /** a new licence in the place of one that has ended for good */
+  | { type: 'issue'; planId: number; customer: string | null }
+  | { type: 'remove_site' }
+  | { type: 'raise_limit'; slots: number }
+  | { type: 'raise_key_limit'; keyId: number; slots: number }
+  | { type: 'change_plan' }
+  | { type: 'publish'; productId: number }
+  /** the published package's file has gone: the doctor says which */
+  | { type: 'restore_package' }
+  | { type: 'show_key'; keyId: number | null }
+  | { type: 'add_key' };
 
 export interface RemedyButton {
   /** "Renew for 1 year: new end 23 Nov 2027" */

@@ -1,6 +1,6 @@
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
 import { viewKey, type LicenseView } from '../../../licensing/license-view';
-import { readPerson } from '../../../licensing/customer-profile';
+import { readPerson } from '../../../mail/customer-profile';
 import type { License } from '../../../licensing/licenses';
 import { isOpen } from '../../../licensing/license-keys';
 import { JoomlaSays } from './joomla-says';

@@ -1,18 +1,10 @@
-import type { NoMailReason } from '../../../orders/key-mails';
+import type { NoMailReason } from '../failures';
 import { capitalized } from '../../case';
 import { german, states, thing, type Thing } from '../../customers/de/words';
 import { orderEvents } from './orders';
 import type { LiveStatus } from '../../../licensing/core/states';
-import type {
-  EndedKey,
-  KeyName,
-  MeantKey,
-  Named,
-  RequestFacts,
-  SitePlace,
-  StateFacts,
-} from '../../../support/findings';
-import type { Name } from '../../../support/known';
+import type { EndedKey, KeyName, MeantKey, Named, RequestFacts, SitePlace, StateFacts } from '../findings';
+import type { Name } from '../findings';
 import { isOfDownload, type SupportTexts } from '../support';
 import { describeStored, describeWait } from '../failures';
 import { failures } from './failures';

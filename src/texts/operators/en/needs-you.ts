@@ -1,4 +1,4 @@
-import type { RefusalReasonCode, RefusedNow } from '../../../support/needs-you';
+import type { RefusingCode } from '../findings';
 
 /** What waits for the seller, and what was refused why (support/needs-you.ts). */
 export const needsYou = {
@@ -12,7 +12,7 @@ export const needsYou = {
     REVOKED: (count, written) => `${written} ${count === 1 ? 'is' : 'are'} revoked`,
     CANCELLED: (count, written) => `${written} ${count === 1 ? 'is' : 'are'} cancelled`,
     SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'has' : 'have'} no free slot`,
-  } satisfies Record<RefusedNow['code'], (count: number, written: string) => string>,
+  } satisfies Record<RefusingCode, (count: number, written: string) => string>,
   orders: (count: number, written: string) =>
     `${written} ${count === 1 ? 'order waits' : 'orders wait'}: paid, and no licence yet.`,
   unmatched: (count: number, written: string) =>
@@ -35,5 +35,5 @@ export const needsYou = {
     RATE_LIMITED: 'Too many requests',
     OMITTED: 'Many different refusals from one address',
     OTHER: 'Another reason',
-  } satisfies Record<RefusalReasonCode | 'OTHER', string>,
+  },
 };

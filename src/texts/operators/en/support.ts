@@ -1,17 +1,9 @@
-import type { NoMailReason } from '../../../orders/key-mails';
+import type { NoMailReason } from '../failures';
 import { uncapitalized } from '../../case';
 import { thing } from '../../customers/en/words';
 import type { LiveStatus } from '../../../licensing/core/states';
-import type {
-  EndedKey,
-  KeyName,
-  MeantKey,
-  Named,
-  RequestFacts,
-  SitePlace,
-  StateFacts,
-} from '../../../support/findings';
-import type { Name } from '../../../support/known';
+import type { EndedKey, KeyName, MeantKey, Named, RequestFacts, SitePlace, StateFacts } from '../findings';
+import type { Name } from '../findings';
 import { isOfDownload, type SupportTexts } from '../support';
 import { describeStored, describeWait } from '../failures';
 import { failures } from './failures';

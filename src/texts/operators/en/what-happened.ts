@@ -1,5 +1,5 @@
-import type { RequestFacts } from '../../../support/findings';
-import type { Slip } from '../../../support/similar-keys';
+import type { RequestFacts } from '../findings';
+import type { Slip } from '../findings';
 import { thing } from '../../customers/en/words';
 
 /** What is recorded of a licence's requests (support/what-happened.ts). */

@@ -1,12 +1,12 @@
 import type { LiveStatus } from '../../../licensing/core/states';
-import type { WorksNow } from '../../../support/works-now';
 import { endsSentence } from '../../case';
 import { states, thing } from '../../customers/en/words';
+import type { WorksNowState } from '../findings';
 
 /** Whether a licence works now (support/works-now.ts). */
 export const worksNow = {
   /** @param status that stops the licence; null: it is active */
-  summary: (state: WorksNow['state'], code: string | null, status: LiveStatus | null): string => {
+  summary: (state: WorksNowState, code: string | null, status: LiveStatus | null): string => {
     if (state === 'fine') return 'all is well';
     if (state === 'again') return 'it failed, and works again';
     return status === null ? (SUMMARY[code ?? ''] ?? 'refused') : states[status];

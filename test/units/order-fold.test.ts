@@ -696,7 +696,7 @@ describe('what is said of a line', () => {
       ],
       { state: 'active' },
     ],
-  ])('%s', (_, given, said, more) => {
+  ])('%s', (_, given, said, more = {}) => {
     const { terms, holds, returnedAt, paidAt, upgrade, ...rest } = foldLine(events(given), meanings(more));
     expect({
       ...rest,

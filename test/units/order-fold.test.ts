@@ -855,7 +855,7 @@ describe('a licence of two orders', () => {
   });
 
   const issued = (...given: Given[]) => part(1, 'issued', [['paid', 0, 'a', until(30)], ...given]);
-  const renewed = (id: number, at: number, more?: Partial<LineEvent>) =>
+  const renewed = (id: number, at: number, more: Partial<LineEvent> = {}) =>
     part(id, 'renewed', [['paid', at, `p${id}`, more]]);
   const returned = part(2, 'renewed', [
     ['paid', 10, 'b', until(60)],

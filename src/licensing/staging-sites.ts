@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { getDomain } from 'tldts';
 
 /**
- * Which sites of a plan with free staging need no slot. Pure; the test vectors are in docs/staging-sites.md. Names are
+ * Which sites of a plan with free staging need no slot. Pure; the rules are in docs/staging-sites.md. Names are
  * compared label by label: `developer.example.com` is not a staging site.
  */
 

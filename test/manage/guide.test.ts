@@ -12,7 +12,7 @@ import {
   type ServiceProcess,
 } from '../support/service-process';
 
-/** docs/operator-api.md, docs/shop.md and docs/shop-receivers.md from top to bottom, and the PHP of docs/shop-issue.md that sells over HTTP. */
+/** docs/operator-api.md and the pages on shops from top to bottom, and the PHP of docs/shop-issue.md that sells over HTTP. */
 
 const ROOT = join(__dirname, '../..');
 const guide = (name: string) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8');
@@ -95,16 +95,19 @@ test('the page on shops does what it says', () => {
     'stripe-secret.txt': 'whsec_of_stripe',
     'paddle-secret.txt': 'pdl_ntfset_of_paddle',
     'passphrase.txt': 'a passphrase',
+    'lemonsqueezy-secret.txt': 'a secret of ours',
+    'fastspring-secret.txt': 'another secret of ours',
+    'woocommerce-secret.txt': 'a third secret of ours',
     'crm-secret.txt': `whsec_${Buffer.alloc(24, 5).toString('base64')}`,
   };
   for (const [name, secret] of Object.entries(secrets)) writeFileSync(join(folder, name), `${secret}\n`);
   // After the map the guide says to post the order again.
   const [token = '', paid = '', map = '', ...others] = commandsOf('shop');
-  const receivers = commandsOf('shop-receivers');
-  const stdout = walk([token, paid, map, paid, ...others, ...receivers].join('\necho ---\n'));
+  const more = ['shop-waiting', 'shop-receivers', 'shop-receivers-more'].flatMap(commandsOf);
+  const stdout = walk([token, paid, map, paid, ...others, ...more].join('\necho ---\n'));
   const [, first, mapped, again, refunded, rules, renewal, tests, keys, waiting, unmatched, ...receiving] =
     stdout.split('---\n');
-  const [added, given, messages, adopted, stripe, paddle, digistore24, crm] = receiving;
+  const [added, given, messages, adopted, stripe, ...further] = receiving;
   const lineOf = (answer = '') => (JSON.parse(answer) as { data: { lines: object[] } }).data.lines[0];
   expect(lineOf(first)).toMatchObject({ action: 'waiting', reason: 'not_mapped', licenses: [] });
   expect(mapped).toContain('"PRO-1Y" means plan 1');
@@ -119,9 +122,9 @@ test('the page on shops does what it says', () => {
   expect(tests).toContain('Shop hikashop is changed.');
   expect(unmatched).toContain('Nothing is unmatched.');
   expect(keys).toMatch(/keys mailed +no: mail is not set up/);
-  expect(
-    [added, paddle, digistore24, crm].map((text) => /^Shop (\w+) is added/.exec(text ?? '')?.[1]),
-  ).toEqual([...['stripe', 'paddle', 'digistore24', 'crm']]);
+  expect([added, ...further].map((text) => /^Shop (\w+) is added/.exec(text ?? '')?.[1])).toEqual([
+    ...['stripe', 'crm', 'paddle', 'digistore24', 'lemonsqueezy', 'fastspring', 'woocommerce'],
+  ]);
   expect(given).toContain('Shop stripe is changed.');
   expect(messages).toContain('No messages of stripe.');
   expect(lineOf(adopted)).toMatchObject({ action: 'renewed', licenses: [{ id: 1 }] });

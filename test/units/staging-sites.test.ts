@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { normalizeIdentifier } from '../../src/licensing/core/identifiers';
 import { isLocalSite, isStagingName, registrableDomain } from '../../src/licensing/staging-sites';
 
-/** The examples of the documentation: what it shows is what is tested. */
-const markdown = readFileSync(join(__dirname, '../../docs/staging-sites.md'), 'utf8');
-const ROW = /^\| `([^`]+)` +\| (?:`([^`]+)`|none) +\| (free, local|free, staging|takes one) +\| .*\|$/gm;
-const vectors = [...markdown.matchAll(ROW)].map(
-  ([, site = '', carrier, slot = '']) => [site, carrier, slot] as const,
+/** The examples of the documentation, and more of them beside this file. */
+const pages = ['../../docs/staging-sites.md', 'staging-sites.md'].map((name) =>
+  readFileSync(join(__dirname, name), 'utf8'),
 );
+const ROW = /^\| `([^`]+)` +\| (?:`([^`]+)`|none) +\| (free, local|free, staging|takes one) +\| .*\|$/gm;
+const vectors = pages
+  .flatMap((page) => [...page.matchAll(ROW)])
+  .map(([, site = '', carrier, slot = '']) => [site, carrier, slot] as const);
 
 /** What the ledger decides by the same three functions. */
 function slotOf(site: string, carrier: string | undefined): string {
@@ -23,9 +25,9 @@ function slotOf(site: string, carrier: string | undefined): string {
   return isCarried && isStagingName(site, domain) ? 'free, staging' : 'takes one';
 }
 
-test('every line of the table is an example, and there are at least 150', () => {
-  const table = markdown.slice(markdown.indexOf('## Examples')).match(/^\|.*\|$/gm) ?? [];
-  expect(vectors).toHaveLength(table.length - 2);
+test('every line of the tables is an example, and there are at least 150', () => {
+  const rows = pages.flatMap((page) => page.slice(page.indexOf('## Examples')).match(/^\|.*\|$/gm) ?? []);
+  expect(vectors).toHaveLength(rows.length - 2 * pages.length);
   expect(vectors.length).toBeGreaterThanOrEqual(150);
 });
 

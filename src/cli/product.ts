@@ -196,7 +196,10 @@ function addSites(product: Command): void {
               ['sites', found.counted],
               ['have it', found.share === null ? null : `${Math.floor(100 * found.share)} %`],
               ['half had it', found.half_days === null ? null : `after ${found.half_days} days`],
-              ['versions', found.versions.map(({ version, sites }) => `${version}: ${sites}`).join(', ') || null],
+              [
+                'versions',
+                found.versions.map(({ version, sites }) => `${version}: ${sites}`).join(', ') || null,
+              ],
             ]),
             formatTable(
               ['SITE', 'VERSION', 'TOLD', 'LICENCE', 'CUSTOMER', 'MAY UPDATE'],

@@ -2,7 +2,15 @@ import type { Db } from '../store/database';
 import { findLicensesByIds, type License } from '../store/licenses';
 import type { Release } from '../store/releases';
 import { countToldVersions, listToldSites, toldVersionAt, type ToldSite } from '../store/told';
-import { isAscii, isCursorId, isCursorTime, readCursor, toPage, type Page, type PageRequest } from './cursors';
+import {
+  isAscii,
+  isCursorId,
+  isCursorTime,
+  readCursor,
+  toPage,
+  type Page,
+  type PageRequest,
+} from './cursors';
 import { lookUp } from './core/lookup';
 import { isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './core/verdict';
 import { latestRelease } from './updates';

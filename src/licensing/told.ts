@@ -38,7 +38,10 @@ export function mostNetworks(slots: number, spreadFactor: number): number | unde
 }
 
 /** How many sites a key may activate: its own limit, else its licence's. 0: unlimited. */
-export function slotsOf(key: Pick<LicenseKey, 'activationLimit'>, license: Pick<License, 'activationLimit'>): number {
+export function slotsOf(
+  key: Pick<LicenseKey, 'activationLimit'>,
+  license: Pick<License, 'activationLimit'>,
+): number {
   const { activationLimit: own } = key;
   const { activationLimit: all } = license;
   if (own === null) return all;
@@ -87,7 +90,13 @@ export function createTold(db: Db, spreadFactor: number): (accesses: Access[]) =
   }
 }
 
-function toldSite({ licenseId, productId, site, installedVersion: version, at }: Access): Omit<ToldSite, 'versionAt'>[] {
+function toldSite({
+  licenseId,
+  productId,
+  site,
+  installedVersion: version,
+  at,
+}: Access): Omit<ToldSite, 'versionAt'>[] {
   if (licenseId === null || productId === null || site === null || version === null) return [];
   return [{ licenseId, productId, site, version, at }];
 }
@@ -100,7 +109,10 @@ function networkOf({ endpoint, outcome, keyId, ip, at }: Access): KeyNetwork | u
 
 async function withLicenses(db: Db, keys: LicenseKey[], spreadFactor: number) {
   const licenses = new Map(
-    (await findLicensesByIds(db, [...new Set(keys.map(({ licenseId }) => licenseId))])).map((one) => [one.id, one]),
+    (await findLicensesByIds(db, [...new Set(keys.map(({ licenseId }) => licenseId))])).map((one) => [
+      one.id,
+      one,
+    ]),
   );
   return keys.flatMap((key) => {
     const license = licenses.get(key.licenseId);
@@ -133,13 +145,23 @@ export async function listSpreadingKeys(db: Db, spreadFactor: number, now: Date)
   const found = new Map((await listSpreading(db, since, MOST_LISTED)).map((one) => [one.keyId, one]));
   const counts = await countNetworks(db, [...found.keys()], since);
   const keys = await findKeys(db, [...found.keys()]);
-  const used = keys.filter(({ endsAt, replacedBy }) => replacedBy === null && (endsAt === null || endsAt > now));
+  const used = keys.filter(
+    ({ endsAt, replacedBy }) => replacedBy === null && (endsAt === null || endsAt > now),
+  );
   const listed: Spreading[] = [];
   for (const { key, license, slots, most } of await withLicenses(db, used, spreadFactor)) {
     const networks = counts.get(key.id) ?? 0;
     if (most === undefined || networks <= most) continue;
     const { at } = found.get(key.id) as { at: Date };
-    listed.push({ key, license, slots, networks, most, at, sites: await listToldSitesOf(db, [license.id], MOST_SITES) });
+    listed.push({
+      key,
+      license,
+      slots,
+      networks,
+      most,
+      at,
+      sites: await listToldSitesOf(db, [license.id], MOST_SITES),
+    });
   }
   return listed.sort((a, b) => b.at.getTime() - a.at.getTime() || b.key.id - a.key.id);
 }

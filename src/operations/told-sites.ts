@@ -28,11 +28,14 @@ const ProductSites = exactly(
   {
     newest: orNull(Type.String({ description: 'The latest published version.' })),
     share: orNull(
-      Type.Number({ description: 'The part of the counted sites, 0 to 1, that said they have it, or a later one.' }),
+      Type.Number({
+        description: 'The part of the counted sites, 0 to 1, that said they have it, or a later one.',
+      }),
     ),
     half_days: orNull(
       Type.Number({
-        description: 'Days from its publication until half of the sites that are counted now had it; null: they have not.',
+        description:
+          'Days from its publication until half of the sites that are counted now had it; null: they have not.',
       }),
     ),
     counted: Type.Integer({
@@ -132,7 +135,8 @@ export const toldSiteOperations = {
     '/spreading',
     {
       summary: 'Keys in many hands',
-      description: 'Keys that more networks downloaded by in 30 days than their slots explain. Nothing is refused by it.',
+      description:
+        'Keys that more networks downloaded by in 30 days than their slots explain. Nothing is refused by it.',
       data: SpreadingKey,
     },
     async ({ db, settings, now }) => ({

@@ -248,7 +248,9 @@ export async function deleteTold(db: Db, licenseIds: number[]): Promise<number> 
   const sites = await db(table(db, 'told_sites')).whereIn('license_id', licenseIds).delete();
   const networks =
     keyIds.length === 0 ? 0 : await db(table(db, 'key_networks')).whereIn('key_id', keyIds).delete();
-  return sites + networks + (await db(table(db, 'spreading_keys')).whereIn('license_id', licenseIds).delete());
+  return (
+    sites + networks + (await db(table(db, 'spreading_keys')).whereIn('license_id', licenseIds).delete())
+  );
 }
 
 /** Deletes a few sites that told nothing since `sites`, and networks without a download since `networks`. @returns how many */

@@ -61,7 +61,9 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
     await eventually(async () =>
       expect(await service.read.ok('GET /products/42/sites')).toMatchObject({ share: 2 / 3, half_days: 3 }),
     );
-    const findings = (await service.read.ok('POST /why', { license_id: good.id })).findings as { code: string }[];
+    const { findings } = (await service.read.ok('POST /why', { about: String(good.id) })) as {
+      findings: { code: string }[];
+    };
     expect(findings.find(({ code }) => code === 'SITES_RUN')).toMatchObject({
       facts: { sites: [{ site: 'one.example', version: '2.0.0' }, { site: 'two.example' }] },
     });
@@ -115,12 +117,18 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
     const wide = await giveLicense(db, await givePlan(db, { limit: 0 }));
     const shared = await giveLicense(db, plan, { customer: 'jane@example.com' });
     const from = (key: string, ip: string) =>
-      request(service.url).get(`${PREFIX}/downloads/42`).query({ dlid: key }).set('X-Forwarded-For', ip).expect(200);
+      request(service.url)
+        .get(`${PREFIX}/downloads/42`)
+        .query({ dlid: key })
+        .set('X-Forwarded-For', ip)
+        .expect(200);
     // Neighbours are one network; one slot may have 3 and 10.
     for (let i = 0; i < 13; i++) for (const last of [1, 2]) await from(shared.key, `198.51.${i}.${last}`);
     for (let i = 0; i < 20; i++) await from(wide.key, `2001:db8:${i}:1::1`);
     const networks = (id: number) => db(table(db, 'key_networks')).where({ key_id: id });
-    const [keyId] = (await db(table(db, 'license_keys')).where({ license_id: shared.id }).pluck('id')) as number[];
+    const [keyId] = (await db(table(db, 'license_keys'))
+      .where({ license_id: shared.id })
+      .pluck('id')) as number[];
     await eventually(async () => expect(await networks(keyId!)).toHaveLength(13));
     expect(await service.read.ok('GET /spreading')).toEqual([]);
 
@@ -129,7 +137,14 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
     await eventually(async () =>
       expect(await service.read.ok('GET /spreading')).toMatchObject([
         {
-          ...{ license_id: shared.id, customer: 'jane@example.com', slots: 1, networks: 14, most: 13, sites: [] },
+          ...{
+            license_id: shared.id,
+            customer: 'jane@example.com',
+            slots: 1,
+            networks: 14,
+            most: 13,
+            sites: [],
+          },
         },
       ]),
     );

@@ -110,7 +110,11 @@ async function change(
 /** How long the old key still works, where it does not stop at once. */
 const OVERLAP = '14d';
 
-function askReplace({ view, query, settings }: OperatorCall, form: FormState, { license, use }: KeyOfLicense): Answer {
+function askReplace(
+  { view, query, settings }: OperatorCall,
+  form: FormState,
+  { license, use }: KeyOfLicense,
+): Answer {
   const texts = view.t.license.keys;
   const { customer } = license;
   const mayMail = use.isMain && customer !== null && settings.mailing !== undefined;

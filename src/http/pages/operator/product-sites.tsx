@@ -52,10 +52,15 @@ async function showSites(call: OperatorCall): Promise<Answer> {
                         ? t.common.none
                         : texts.shareOf(format.number(Math.floor(100 * share)), format.number(counted)),
                     ],
-                    [texts.half, halfDays === null ? texts.notHalf : texts.halfAfter(format.number(halfDays))],
+                    [
+                      texts.half,
+                      halfDays === null ? texts.notHalf : texts.halfAfter(format.number(halfDays)),
+                    ],
                     [
                       texts.versions,
-                      versions.map(({ version, sites: count }) => `${version}: ${format.number(count)}`).join(', '),
+                      versions
+                        .map(({ version, sites: count }) => `${version}: ${format.number(count)}`)
+                        .join(', '),
                     ],
                   ]}
                 />

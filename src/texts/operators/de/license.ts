@@ -50,6 +50,8 @@ export const license: Translated<typeof en> = {
     order: 'Bestellung',
     issued: 'Ausgestellt',
     validated: 'Geprüft',
+    installed: 'Installiert',
+    runs: (version, site) => `${version} auf ${site}`,
     times: (count, shown) => (count === 1 ? 'einmal' : `insgesamt ${shown}-mal`),
     never: 'noch nicht',
     note: 'Notiz',

@@ -14,7 +14,7 @@ export const told: Translated<typeof en> = {
   csvName: 'websites.csv',
   newest: 'Neueste Version',
   share: 'Haben sie',
-  shareOf: (share, count) => `${share} % von ${count} Websites`,
+  shareOf: (share, count) => `${share} % (${count} gezählt)`,
   half: 'Die Hälfte hatte sie',
   halfAfter: (days) => `nach ${days} Tagen`,
   notHalf: 'noch nicht',

@@ -51,6 +51,8 @@ export const license = {
     order: 'Order',
     issued: 'Issued',
     validated: 'Validated',
+    installed: 'Installed',
+    runs: (version: string, site: string) => `${version} on ${site}`,
     times: (count: number, shown: string) => (count === 1 ? 'once' : `${shown} times in all`),
     never: 'not yet',
     note: 'Note',

@@ -11,7 +11,7 @@ export const told = {
   csvName: 'sites.csv',
   newest: 'Newest version',
   share: 'Have it',
-  shareOf: (share: string, count: string) => `${share} % of ${count} sites`,
+  shareOf: (share: string, count: string) => `${share} % (${count} counted)`,
   half: 'Half had it',
   halfAfter: (days: string) => `after ${days} days`,
   notHalf: 'not yet',

@@ -77,6 +77,8 @@ export interface Config {
   uploadLimit: number;
   logLevel: string;
   logDays: number;
+  /** networks of a key in 30 days, as a multiple of its slots, before it counts as in many hands */
+  spreadFactor: number;
   envFile: string | undefined;
   /** for the operator; they do not stop the start */
   warnings: string[];
@@ -202,6 +204,7 @@ export function buildConfig(
     uploadLimit: MEGABYTE * integer(get, 'LICENSING_UPLOAD_LIMIT', 256, 1, 10_000),
     logLevel: oneOf('LICENSING_LOG_LEVEL', get('LICENSING_LOG_LEVEL') ?? 'info', LOG_LEVELS),
     logDays: integer(get, 'LICENSING_LOG_DAYS', 90, 1, 36_500),
+    spreadFactor: integer(get, 'LICENSING_SPREAD_FACTOR', 3, 1, 1_000),
     envFile: file,
     warnings,
   };

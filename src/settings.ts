@@ -31,6 +31,7 @@ const VARIABLES = [
   'LICENSING_UPLOAD_LIMIT',
   'LICENSING_LOG_LEVEL',
   'LICENSING_LOG_DAYS',
+  'LICENSING_SPREAD_FACTOR',
   'LICENSING_ADMIN_LISTEN',
 ] as const;
 export type Variable = (typeof VARIABLES)[number];

@@ -15,13 +15,14 @@ import { shops } from './shops';
 import { signIn } from './sign-in';
 import { signingKeys } from './signing-keys';
 import { sums } from './sums';
+import { told } from './told';
 import { webhooks } from './webhooks';
 
 /** All tables, each after those it refers to. */
 export const schema: Tables = (t) =>
   Object.assign(
     {},
-    ...[catalogue, licenses, licenseKeys, activations, releases, accessLog, events, sums].map((one) =>
+    ...[catalogue, licenses, licenseKeys, activations, releases, accessLog, told, events, sums].map((one) =>
       one(t),
     ),
     ...[signIn, signingKeys, outbox, webhooks, shops, orders, customers, instances].map((one) => one(t)),

@@ -23,6 +23,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
   shop: async () => (await import('../cli/shop.js')).addShopCommands,
   order: async () => (await import('../cli/order.js')).addOrderCommands,
   unmatched: async () => (await import('../cli/unmatched.js')).addUnmatchedCommands,
+  spreading: async () => (await import('../cli/spreading.js')).addSpreadingCommand,
   token: async () => (await import('../cli/token.js')).addTokenCommands,
   'signing-key': async () => (await import('../cli/signing-key.js')).addSigningKeyCommands,
   webhook: async () => (await import('../cli/webhook.js')).addWebhookCommands,

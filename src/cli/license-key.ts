@@ -187,6 +187,7 @@ function addEnd(key: Command): void {
 interface RekeyOptions {
   keyId?: number;
   overlap?: string;
+  mail?: boolean;
 }
 
 function addRekey(license: Command): void {
@@ -202,14 +203,15 @@ function addRekey(license: Command): void {
       'how long the old key still works, such as 14d; without it, it stops at once',
       duration,
     )
-    .addHelpText('after', '\nExample:\n  licensing license rekey 12 --overlap 14d')
+    .option('--mail', 'mail the new key to the customer: the main key alone')
+    .addHelpText('after', '\nExamples:\n  licensing license rekey 12 --overlap 14d\n  licensing license rekey 12 --overlap 14d --mail')
     .action((given: string, options: RekeyOptions, command: Command) =>
       withSession(command, async (session) => {
         const { output } = session;
         const { id, mainKeyId } = await requireLicense(session.db, given);
         const { keyId = mainKeyId, overlap } = options;
         const path = { id };
-        const body = { key_id: options.keyId, overlap };
+        const body = { key_id: options.keyId, overlap, mail: options.mail };
         const added = await operate(session, licenseKeyOperations.rekeyLicense, { path, body });
         output.print(added, added.license_key);
         if (overlap === undefined) return;

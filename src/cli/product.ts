@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { includedIn, namesOf, readCatalogue, type Includes } from '../licensing/bundles';
 import type { FollowedXml } from '../joomla/follow-xml';
 import { productOperations } from '../operations/products';
+import { toldSiteOperations } from '../operations/told-sites';
 import {
   elementName,
   label,
@@ -10,6 +11,7 @@ import {
   productIds,
   requireChange,
   unlessNone,
+  upTo,
   webAddress,
 } from './arguments';
 import { withSession } from './command';
@@ -41,6 +43,7 @@ export function addProductCommands(program: Command): void {
   addRemove(product);
   addList(product);
   addShow(product);
+  addSites(product);
 }
 
 function addAdd(product: Command): void {
@@ -165,6 +168,53 @@ function addShow(product: Command): void {
             ['plans', found.plans.map(({ id: planId, name }) => `${name} (${planId})`).join(', ') || null],
             ['published', found.published_versions.join(', ') || null],
           ]),
+        );
+      }),
+    );
+}
+
+function addSites(product: Command): void {
+  product
+    .command('sites')
+    .description(
+      "Shows which versions customers' sites run, as the plugin for Joomla tells, and those that are behind, a page at a time.",
+    )
+    .argument('<id>', 'product id', positiveInteger)
+    .option('--limit <n>', 'how many sites at the most', upTo(500), 100)
+    .option('--after <cursor>', 'the next page, as this one names it at its end')
+    .addHelpText(
+      'after',
+      '\nA site tells when it checks or downloads, also when it is refused; it is kept for 180 days.\n\nExample:\n  licensing product sites 42',
+    )
+    .action((id: number, query: { limit: number; after?: string }, command: Command) =>
+      withSession(command, async (session) => {
+        const found = await operate(session, toldSiteOperations.listProductSites, { path: { id }, query });
+        session.output.print(found, () =>
+          [
+            formatFields([
+              ['newest', found.newest],
+              ['sites', found.counted],
+              ['have it', found.share === null ? null : `${Math.floor(100 * found.share)} %`],
+              ['half had it', found.half_days === null ? null : `after ${found.half_days} days`],
+              [
+                'versions',
+                found.versions.map(({ version, sites }) => `${version}: ${sites}`).join(', ') || null,
+              ],
+            ]),
+            formatTable(
+              ['SITE', 'VERSION', 'TOLD', 'LICENCE', 'CUSTOMER', 'MAY UPDATE'],
+              found.sites.map((one) => [
+                one.site,
+                one.version,
+                one.at,
+                one.license_id,
+                one.customer,
+                one.code ?? 'yes',
+              ]),
+              'No site is behind.',
+            ),
+            ...(found.next === null ? [] : [`There are more: --after ${found.next}`]),
+          ].join('\n'),
         );
       }),
     );

@@ -20,6 +20,16 @@ export function networkOfClient(ip: string): string {
     .join(':')}::/64`;
 }
 
+/** An address's neighbourhood, which a provider gives to one place: /24, IPv6 /48. */
+export function wideNetworkOf(ip: string): string {
+  if (!ip.includes(':')) return ip.replace(/\.\d+$/, '.0/24');
+  const { parts } = ipaddr.IPv6.parse(ip);
+  return `${parts
+    .slice(0, 3)
+    .map((part) => part.toString(16))
+    .join(':')}::/48`;
+}
+
 /** Networks are such as `10.0.0.1`, `10.0.0.0/8` or `fd00::/8`. @throws Error when an entry is none of these */
 export function createNetworkMatcher(networks: readonly string[]): (ip: string) => boolean {
   const list = new BlockList();

@@ -133,7 +133,7 @@ export function endKey(
   });
 }
 
-interface Rekeying {
+export interface Rekeying {
   /** undefined: the main key */
   keyId?: number | undefined;
   /** how long the old key still works, such as `14d`; undefined: it ends at once */

@@ -35,6 +35,7 @@ export const WEBHOOK_TYPES = [
   'release.published',
   'release.withdrawn',
   'download.refused',
+  'key.spreading',
   'customer.erased',
   'webhook.test',
 ] as const;
@@ -220,6 +221,23 @@ export async function announceErasure(trx: Transaction, address: string, now: Da
 
 function hourOf(at: Date): number {
   return Math.floor(at.getTime() / HOUR_MS);
+}
+
+/** Tells receivers that a key of a licence is in many hands, once a month and key. */
+export async function announceSpreading(db: Db, licenseId: number, keyId: number, now: Date): Promise<void> {
+  const type = 'key.spreading';
+  const subscribers = (await listSubscribers(db)).filter((one) => isSubscribed(one, type));
+  if (subscribers.length === 0) return;
+  await inTransaction(db, async (trx) => {
+    // Or a change of this moment could be told of first, with a later revision.
+    await lockLicenses(trx, [licenseId]);
+    const license = (await readLicenses(trx, [licenseId])).get(licenseId);
+    if (license === undefined) return;
+    for (const { id } of subscribers) {
+      const once = `ks:${id}:${keyId}:${now.toISOString().slice(0, 7)}`;
+      await insertOutboxRowOnce(trx, webhookRow(id, type, { license: licenseData(license, now) }, now, once));
+    }
+  });
 }
 
 /** Names remembered by a process, so that it does not ask the database about each refusal. */

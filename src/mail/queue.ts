@@ -2,7 +2,9 @@ import { findEmail, requireEmail } from '../licensing/customer-email';
 import { readCursor, isCursorId, toPage, type Page, type PageRequest } from '../licensing/cursors';
 import { noLicense } from '../licensing/find-or-refuse';
 import { issueLicenses, openKey, type IssueResult, type IssueRequest } from '../licensing/issue';
+import { rekey, type Rekeying } from '../licensing/license-keys';
 import { findLicense, type License } from '../licensing/licenses';
+import type { ChangeContext } from '../licensing/lifecycle';
 import { OperatorError } from '../licensing/operator-error';
 import { isFinal, type LiveStatus } from '../licensing/core/states';
 import { jsonOf } from '../licensing/json';
@@ -218,6 +220,30 @@ export function issueAndSend(
     const issued = await issueLicenses(trx, request, actor, secret, now);
     for (const { license, isNew } of issued) if (isNew) await sendKey(trx, license, { mailing, secret, now });
     return issued;
+  });
+}
+
+/**
+ * Puts a new key in the place of a licence's main key, and queues its mail in the same transaction.
+ * @throws OperatorError or SealError when it cannot be mailed; then nothing is changed
+ */
+export function rekeyAndSend(
+  db: Db,
+  id: number,
+  rekeying: Rekeying,
+  { secret, mailing }: Pick<SendContext, 'secret' | 'mailing'>,
+  context: ChangeContext,
+): ReturnType<typeof rekey> {
+  return inReadCommitted(db, async (trx) => {
+    const added = await rekey(trx, id, rekeying, secret, context);
+    const license = await findLicense(trx, id);
+    if (license?.mainKeyId !== added.stored.id)
+      throw new OperatorError('Only the main key is mailed. Send another one yourself.', {
+        code: 'CONFLICT',
+        field: 'mail',
+      });
+    await sendKey(trx, license, { mailing, secret, now: context.now });
+    return added;
   });
 }
 

@@ -41,6 +41,8 @@ const records = (description: string) => Type.Array(record, { description });
 /** As in an export: docs/customers.md says what each holds. */
 const sections: Record<Section, TSchema> = {
   profile: records('Name and language, as orders and links told them and as they were chosen.'),
+  told_sites: records("Versions that sites told with the licences' keys."),
+  networks: records('Networks that downloaded by the keys in 30 days, as digests.'),
   orders: records('Orders of shops that name the customer, or issued the licences, with lines and events.'),
   messages: records('What receivers took about these orders, with what waits.'),
   links: records("Shops' own ids of the customer."),

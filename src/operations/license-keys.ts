@@ -6,6 +6,7 @@ import { addKey, editKey, endKey, rekey } from '../licensing/license-keys';
 import { listKeyPage } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { addedKeyJson, keyJson } from '../licensing/views';
+import { rekeyAndSend } from '../mail/queue';
 import { MAX_UINT32 } from '../store/columns';
 import { notFound } from './failures';
 import { list, patch, post, remove } from './operation';
@@ -109,20 +110,26 @@ export const licenseKeyOperations = {
         overlap: Type.Optional(
           Type.String({ ...DurationGiven, description: 'How long the old key still works.' }),
         ),
+        mail: Type.Optional(
+          Type.Boolean({ description: 'Mails the new key to the customer: of the main key alone, else 409.' }),
+        ),
         ...Reason,
       }),
       data: AddedKey,
     },
     async (call) => {
       const { id } = await requireLicense(call);
-      const { key_id: keyId, overlap } = call.body;
+      const { key_id: keyId, overlap, mail } = call.body;
+      const { keySecret: secret, mailing } = call.settings;
       const rekeying = {
         keyId,
         overlap: overlap === undefined ? undefined : requireDuration(overlap, 'overlap'),
       };
-      return {
-        data: addedKeyJson(await rekey(call.db, id, rekeying, call.settings.keySecret, withReason(call))),
-      };
+      const added =
+        mail === true
+          ? rekeyAndSend(call.db, id, rekeying, { secret, mailing }, withReason(call))
+          : rekey(call.db, id, rekeying, secret, withReason(call));
+      return { data: addedKeyJson(await added) };
     },
   ),
   revealLicense: post(

@@ -17,6 +17,7 @@ import { signingKeyOperations } from './signing-keys';
 import { shopOperations } from './shops';
 import { statisticsOperations } from './statistics';
 import { tokenOperations } from './tokens';
+import { toldSiteOperations } from './told-sites';
 import { unmatchedOperations } from './unmatched';
 import { updateXmlOperations } from './update-xml';
 import { webhookOperations } from './webhooks';
@@ -32,7 +33,7 @@ export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   Products: { ...productOperations, ...joomlaPluginOperations },
   Plans: planOperations,
   Releases: { ...releaseOperations, ...updateXmlOperations },
-  Support: whyOperations,
+  Support: { ...whyOperations, ...toldSiteOperations },
   Orders: { ...orderOperations, ...shopOperations, ...unmatchedOperations },
   Customers: customerOperations,
   Imports: importOperations,

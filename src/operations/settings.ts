@@ -35,6 +35,8 @@ export interface ManageSettings {
   ownFiles?: OwnFile[];
   /** this program's own, with its folder php */
   programFolder: string;
+  /** see LICENSING_SPREAD_FACTOR */
+  spreadFactor: number;
   /** how long the access log is kept */
   logDays: number;
   /** examines the installation, as far as the service can look */

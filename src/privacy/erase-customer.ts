@@ -21,6 +21,7 @@ import {
   type Only,
   type TextTable,
 } from '../store/personal-data';
+import { deleteTold } from '../store/told';
 import { inTransaction } from '../store/transaction';
 import {
   customerLicenses,
@@ -155,6 +156,7 @@ async function eraseFromLicenses(
     rows += await eraseRows(trx, name, customer, { licenseIds: ids });
   if (theirs.size > 0) {
     await removeIps(trx, [...theirs]);
+    rows += await deleteTold(trx, [...theirs]);
     rows += await eraseMetadataHistory(trx, [...theirs]);
     await removeKeyLabels(trx, [...theirs]);
     rows += await deleteOutboxOf(trx, { licenseIds: [...theirs] });

@@ -19,6 +19,7 @@ import {
 } from '../store/personal-data';
 import { toFields, type RowOf } from '../store/row-fields';
 import type { ShopMessage } from '../store/shop-messages';
+import { listNetworksOf, listToldSitesOf } from '../store/told';
 import {
   fromRow,
   RECORD_TYPES,
@@ -43,6 +44,8 @@ export interface Whose {
 /** Besides licences and what belongs to them. Each is a list in an export and in the API's answer. */
 export const SECTIONS = {
   profile: profileItems,
+  told_sites: toldItems,
+  networks: networkItems,
   orders: orderItems,
   messages: messageItems,
   links: linkItems,
@@ -165,6 +168,25 @@ async function* profileItems(db: Db, { customer }: Whose): AsyncGenerator<object
   if (profile === undefined) return;
   const { name, language, toldAt, chosenName: chosen_name, chosenLanguage: chosen_language } = profile;
   yield { name, language, told_at: formatTimestampOrNull(toldAt), chosen_name, chosen_language };
+}
+
+/** What sites told of the customer's licences. */
+async function* toldItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object> {
+  for (const { licenseId, productId, site, version, versionAt, at } of await listToldSitesOf(db, licenseIds))
+    yield {
+      license_id: licenseId,
+      product_id: productId,
+      site,
+      version,
+      version_at: formatTimestamp(versionAt),
+      at: formatTimestamp(at),
+    };
+}
+
+/** The networks that downloaded by a key, as digests. */
+async function* networkItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object> {
+  for (const { keyId, network, at } of await listNetworksOf(db, licenseIds))
+    yield { key_id: keyId, network, at: formatTimestamp(at) };
 }
 
 /** Orders that name the customer, and those that issued or renewed their licences, with lines and events. */

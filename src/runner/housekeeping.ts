@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { countAllLicenses, sumUp } from '../licensing/statistics';
 import { dayOf } from '../licensing/timestamps';
+import { SPREAD_DAYS, TOLD_DAYS } from '../licensing/told';
 import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/database';
 import { deleteDeliveries, listReceiversOfRows } from '../store/deliveries';
@@ -12,6 +13,7 @@ import { pruneSessions } from '../store/sessions';
 import { pruneMessages } from '../store/shop-messages';
 import { pruneRefusedDays } from '../store/shop-refusals';
 import { pruneRefused } from '../store/sums';
+import { pruneTold } from '../store/told';
 import { findWebhook } from '../store/webhooks';
 import { startJobs, type Job, type Turn } from './jobs';
 
@@ -87,6 +89,8 @@ async function prune(db: Db, turn: Turn, before: Date, ago: (ms: number) => Date
   await pruneAll(turn, (rows) => pruneCalls(db, ago(CALLS_KEPT_MS), rows));
   await pruneAll(turn, (rows) => pruneAccesses(db, before, rows));
   await pruneAll(turn, (rows) => pruneRefused(db, dayOf(before), rows));
+  const told = { sites: ago(TOLD_DAYS * DAY_MS), networks: ago(SPREAD_DAYS * DAY_MS) };
+  await pruneAll(turn, (rows) => pruneTold(db, told, rows));
   await pruneAll(turn, (rows) => pruneMessages(db, before, rows));
   await pruneAll(turn, (rows) => pruneRefusedDays(db, dayOf(before), rows));
   for (const [kind, days] of Object.entries(TRIED_DAYS) as [OutboxKind, number][]) {

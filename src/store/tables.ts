@@ -21,6 +21,7 @@ import type { Shop, ShopSku } from './shops';
 import type { SigningKey } from './signing-keys';
 import type { DailySum, LicenseCount } from './sums';
 import type { Token } from './tokens';
+import type { KeyNetwork, SpreadingKey, ToldSite } from './told';
 import type { Unmatched } from './unmatched';
 import type { WebhookRow } from './webhooks';
 
@@ -50,6 +51,9 @@ declare module 'knex/types/tables' {
     [releases: `${string}licensing_releases`]: RowOf<Release>;
     [access_log: `${string}licensing_access_log`]: RowOf<Access & LoggedAccess> & Unsummed;
     [license_refusals: `${string}licensing_license_refusals`]: { license_id: number; at: string };
+    [told_sites: `${string}licensing_told_sites`]: RowOf<ToldSite>;
+    [key_networks: `${string}licensing_key_networks`]: RowOf<KeyNetwork>;
+    [spreading_keys: `${string}licensing_spreading_keys`]: RowOf<SpreadingKey>;
     [events: `${string}licensing_events`]: RowOf<StoredEvent> & Unsummed;
     [idempotency: `${string}licensing_idempotency`]: RowOf<StoredCall>;
     [tokens: `${string}licensing_tokens`]: RowOf<Token>;

@@ -11,8 +11,17 @@ import type { Name } from '../texts/operators/findings';
 /** Describes a licence's state and what keeps it from working now. */
 export function explainLicense(license: License, circumstances: Circumstances): Finding[] {
   const { id, product, activationLimit, activationsUsed, lastCheckAt, lastCheckIp, checkCount } = license;
-  const { latestVersion, withdrawnVersion, included, includedPublished, now, free, holders, undelivered } =
-    circumstances;
+  const {
+    latestVersion,
+    withdrawnVersion,
+    included,
+    includedPublished,
+    now,
+    free,
+    holders,
+    undelivered,
+    told,
+  } = circumstances;
   const findings: Finding[] = [explainState(license, circumstances)];
   const includes = named(included);
   if (included.length > 0) findings.push(finding('COVERS', { product_id: product.id, includes }));
@@ -38,6 +47,12 @@ export function explainLicense(license: License, circumstances: Circumstances): 
       }),
     );
   if (undelivered) findings.push(explainMail(id, undelivered));
+  if (told.length > 0)
+    findings.push(
+      finding('SITES_RUN', {
+        sites: told.map(({ site, version, at }) => ({ site, version, told_at: timeOf(at) as string })),
+      }),
+    );
   if (lastCheckAt)
     findings.push(
       finding(

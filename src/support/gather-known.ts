@@ -16,6 +16,7 @@ import { countSlotsOfKeys, findKeys } from '../store/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses';
 import { findLatestOutboxRow } from '../store/outbox';
 import { listReleases } from '../store/releases';
+import { listToldSitesOf } from '../store/told';
 import { FREE_SITES_READ } from './explain-sites';
 import type { Circumstances, PresentState, KnownKey, Likely } from './known';
 import { STOPPED } from './refusal-causes';
@@ -25,6 +26,8 @@ import { distinct } from './distinct';
 /** Reads what the findings about a licence and about accesses are made of. */
 
 const MAX_HINTS = 20;
+/** Sites that a finding names. */
+const MOST_TOLD = 5;
 /** A search for a replaced key scans all events. */
 const MAX_HISTORY_SEARCHES = 5;
 /** Licences whose history is read, and stops read for each. */
@@ -41,7 +44,8 @@ export async function readCircumstances(db: Db, license: License, now: Date): Pr
   const holders = (await findActivationsOfSites(db, sites)).filter((one) => !one.free);
   const mail = await findLatestOutboxRow(db, 'license_key', id);
   const undelivered = mail?.lastError && mail.sentAt === null ? mail : undefined;
-  const known = { now, free, holders, undelivered, ...(await readOffer(db, product.id)) };
+  const told = await listToldSitesOf(db, [id], MOST_TOLD);
+  const known = { now, free, holders, undelivered, told, ...(await readOffer(db, product.id)) };
   if (status === 'active') return { ...known, stopped: undefined, refusedSince: 0 };
   if (status === 'expired') {
     const refusedSince = await countDownloads(db, id, 'LICENSE_EXPIRED', expiresAt ?? new Date(0));

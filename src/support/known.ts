@@ -6,6 +6,7 @@ import type { LicenseKey } from '../store/license-keys';
 import type { License } from '../store/licenses';
 import type { OutboxRow } from '../store/outbox';
 import type { Release } from '../store/releases';
+import type { ToldSite } from '../store/told';
 import type { Name, Slip } from '../texts/operators/findings';
 
 /** What is read from the database before findings are made of it. */
@@ -44,6 +45,8 @@ export interface Circumstances {
   free: Activation[];
   /** those with a slot that share a registrable domain with them */
   holders: Activation[];
+  /** what sites told of it, the latest first */
+  told: ToldSite[];
   /** the latest mail of its key, if that failed or is tried again */
   undelivered: OutboxRow | undefined;
 }

@@ -5,6 +5,7 @@ import type { RefusingCode } from '../texts/operators/findings';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { subtractDuration } from '../licensing/durations';
 import { listRequestPage } from '../licensing/lists';
+import { listSpreadingKeys } from '../licensing/told';
 import { liveStatus } from '../licensing/core/states';
 import { dayOf, daysBetween } from '../licensing/timestamps';
 import { latestRelease } from '../licensing/updates';
@@ -31,7 +32,7 @@ export type Need =
   /** `orders`: those that wait */
   | { type: CountedNeed; count: number; sentence: string };
 
-type CountedNeed = 'mails' | 'webhooks' | 'unmatched' | 'orders';
+type CountedNeed = 'spreading' | 'mails' | 'webhooks' | 'unmatched' | 'orders';
 
 /** Licences by what refuses them now, the most first. */
 export interface RefusedNow {
@@ -47,6 +48,8 @@ interface NeedsOptions {
   failedMails: number;
   /** receivers of webhooks that were stopped */
   stoppedWebhooks: number;
+  /** see LICENSING_SPREAD_FACTOR */
+  spreadFactor: number;
   language: OperatorLanguage;
   now: Date;
 }
@@ -58,18 +61,20 @@ const MOST_REFUSED = 2_000;
 /** Nothing needs the seller when it is empty. */
 export async function needsYou(
   db: Db,
-  { home, failedMails, stoppedWebhooks, language, now }: NeedsOptions,
+  { home, failedMails, stoppedWebhooks, spreadFactor, language, now }: NeedsOptions,
 ): Promise<Need[]> {
   const { needsYou: texts, language: written } = OPERATORS[language];
   const refused = await findRefused(db, language, now);
   const unmatched = (await countUnmatched(db)).reduce((sum, { count }) => sum + count, 0);
   const waiting = (await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
+  const spreading = (await listSpreadingKeys(db, spreadFactor, now)).length;
   return [
     // Customers who paid and have nothing come first.
     ...counted('orders', waiting),
     ...counted('unmatched', unmatched),
     ...(await findNotOffered(db, home, language)),
     ...(refused ? [refused] : []),
+    ...counted('spreading', spreading),
     ...counted('mails', failedMails),
     ...counted('webhooks', stoppedWebhooks),
   ];

@@ -66,7 +66,15 @@ export function asOnPages<Facts extends object>(facts: Facts, language: Operator
 }
 
 const SITES = new Set(['identifier', 'site', 'free', 'holders']);
-const DAYS = new Set(['expires_at', 'expired_at', 'stopped_at', 'ended_at', 'ends_at', 'event_at']);
+const DAYS = new Set([
+  'expires_at',
+  'expired_at',
+  'stopped_at',
+  'ended_at',
+  'ends_at',
+  'event_at',
+  'told_at',
+]);
 
 /** The clause of a recorded refusal's cause, which follows a colon; undefined: it was not refused. */
 export function causeOf(texts: SupportTexts, { code, facts }: Sayable): string | undefined {

@@ -61,6 +61,8 @@ const LINES: [string, (made: Made) => string][] = [
   ['listPlans', () => 'plan list'],
   ['getProduct', () => 'product show 42'],
   ['updateProduct', () => 'product edit 42 --name Shop2'],
+  ['listProductSites', () => 'product sites 42'],
+  ['listSpreading', () => 'spreading'],
   ['listLicenses', () => 'license list'],
   ['getLicense', () => 'license show reference:order-1'],
   ['updateLicense', () => 'license set-limit reference:order-1 5'],

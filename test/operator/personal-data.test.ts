@@ -62,6 +62,8 @@ const PERSONAL: Partial<Record<TableName, Record<string, string>>> = {
   shop_links: { target: JANE },
   customers: { address: JANE, name: 'Jane Told', chosen_name: 'Jane Chosen' },
   webhooks: { description: `sheet of ${JANE}` },
+  told_sites: { site: 'jane-told.example' },
+  key_networks: { network: 'a1b2c3d4e5f60718' },
   sessions: { created_at: '2026-11-24T10:01:01Z' },
   one_time_codes: { created_at: '2026-11-24T10:02:02Z' },
   link_requests: { requested_at: '2026-11-24T10:03:03Z' },
@@ -104,6 +106,9 @@ const OTHERS: Record<TableName, string> = {
     'id url events secret_sealed previous_sealed previous_ends_at enabled_at disabled_at disabled_reason swept_at created_by created_at',
   shops: 'id name kind secret_sealed is_test test_plan_id rules_json owner mail created_by created_at',
   shop_refusals: 'shop day times',
+  told_sites: 'license_id product_id version version_at at',
+  key_networks: 'key_id at',
+  spreading_keys: 'key_id license_id at',
   unmatched: 'id digest shop order_id message_id event reason at state acted_by acted_at license_id',
   shop_skus: 'id shop sku awaited plan_id quantity created_at',
   // The owner is the name of a token, which has no address.
@@ -189,6 +194,13 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       ...{ at: AT, endpoint: 'download', outcome: 'ok', license_id },
       ...of('access_log', 'identifier', 'version', 'user_agent', 'ip', 'site', 'installed_version'),
     });
+    await add('told_sites', {
+      ...{ license_id, product_id: plan!.product_id, version: '1.0.0', version_at: AT, at: AT },
+      ...of('told_sites', 'site'),
+    });
+    const [keyId] = await db(table(db, 'license_keys')).where({ license_id }).pluck('id');
+    await add('key_networks', { key_id: keyId as number, at: AT, ...of('key_networks', 'network') });
+    await add('spreading_keys', { key_id: keyId as number, license_id, at: AT });
     await add('events', {
       ...{ license_id, at: AT, action: 'suspend', ...of('events', 'actor') },
       ...{ before_json: json('events', 'before_json'), after_json: json('events', 'after_json') },

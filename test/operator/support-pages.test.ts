@@ -549,7 +549,7 @@ Example Shop Ltd`,
 
   test('what needs the seller, and refusals by reason', async () => {
     const home = { xmlDir: temporaryFolder(), publicUrl: 'https://shop.example' };
-    const options = { home, failedMails: 1, stoppedWebhooks: 2, language: 'en' as const, now: NOW };
+    const options = { home, failedMails: 1, stoppedWebhooks: 2, spreadFactor: 3, language: 'en' as const, now: NOW };
     const needs = await needsYou(service.db, options);
     expect(needs).toMatchObject([
       {

@@ -138,6 +138,12 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     en: 'The mail of DAY with its key was given up, after one attempt: the mail server takes no mail for this address (0).',
     de: 'Die Mail vom DAY mit dem Schlüssel wurde aufgegeben, nach einem Versuch: Der Mailserver nimmt keine Mail für diese Adresse an (0).',
   },
+  SITES_RUN: {
+    facts: { sites: [{ site: 'shop.com', version: '1.8.0', told_at: 'TIME' }] },
+    action: null,
+    en: 'Installed, as the sites told: 1.8.0 on shop.com (DAY).',
+    de: 'Installiert, wie die Websites meldeten: 1.8.0 auf shop.com (DAY).',
+  },
   VALIDATED: {
     facts: { last_check_at: 'TIME', last_check_ip: 'ADDRESS', check_count: 0 },
     action: null,

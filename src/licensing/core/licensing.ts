@@ -10,6 +10,7 @@ import { lookUp, type LicenseMatch, type LicenseQuery } from './lookup';
 import { createLatestUpdate, rememberBriefly, type Update } from '../updates';
 import { createValidator, type ValidateRequest } from './validate';
 import type { Refusal, Validation } from './verdict';
+import { createTold, SPREAD_FACTOR } from '../told';
 import { createRefusalAnnouncer } from '../webhook-events';
 
 /** The domain rules on one database. Simultaneous calls in this process share their statements. */
@@ -30,15 +31,17 @@ export interface Licensing {
 
 /**
  * @param onAccessLogError called when access log entries could not be written, with the number lost
- * @param signing by default, nothing is signed
+ * @param settings by default, nothing is signed
  */
 export function createLicensing(
   db: Db,
   now: () => Date,
   onAccessLogError: (error: unknown, lost: number) => void,
-  signing: SigningSettings & { onFault?: (reason: string) => void } = NO_SIGNING,
+  settings: SigningSettings & { spreadFactor?: number; onFault?: (reason: string) => void } = NO_SIGNING,
 ): Licensing {
   const find = createBatches((requests: LicenseQuery[]) => lookUp(db, requests));
+  const announceRefusals = createRefusalAnnouncer(db);
+  const keepTold = createTold(db, settings.spreadFactor ?? SPREAD_FACTOR);
   const ledger = createLedger(db, find, createClientHistory(), now);
   return {
     db,
@@ -49,7 +52,10 @@ export function createLicensing(
     findRelease: createReleaseFinder(db),
     latestUpdate: createLatestUpdate(db),
     findProduct: rememberBriefly((id) => findProduct(db, id)),
-    accessLog: createAccessLog(db, onAccessLogError, createRefusalAnnouncer(db)),
-    signer: createSigner(db, signing, now, signing.onFault),
+    accessLog: createAccessLog(db, onAccessLogError, async (accesses) => {
+      await announceRefusals(accesses);
+      await keepTold(accesses);
+    }),
+    signer: createSigner(db, settings, now, settings.onFault),
   };
 }

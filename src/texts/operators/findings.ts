@@ -166,6 +166,8 @@ export interface StateFacts {
     reason: string;
     status: number | null;
   };
+  /** the latest that sites told, of each its version */
+  SITES_RUN: { sites: { site: string; version: string; told_at: string }[] };
   VALIDATED: { last_check_at: string; last_check_ip: string | null; check_count: number };
   KEY_REPLACED: (Asked & EndedKey) | (Asked & MeantKey);
   KEY_ENDED: (Asked & EndedKey) | (Asked & MeantKey);

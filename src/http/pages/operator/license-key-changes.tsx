@@ -110,8 +110,16 @@ async function change(
 /** How long the old key still works, where it does not stop at once. */
 const OVERLAP = '14d';
 
-function askReplace({ view }: OperatorCall, form: FormState, { license, use }: KeyOfLicense): Answer {
+function askReplace(
+  { view, query, settings }: OperatorCall,
+  form: FormState,
+  { license, use }: KeyOfLicense,
+): Answer {
   const texts = view.t.license.keys;
+  const { customer } = license;
+  const mayMail = use.isMain && customer !== null && settings.mailing !== undefined;
+  // Where a key is in many hands, the form is sent as it stands (spreading.tsx).
+  const isSpreading = query.get('overlap') === OVERLAP;
   return {
     page: (
       <FormPage
@@ -119,7 +127,7 @@ function askReplace({ view }: OperatorCall, form: FormState, { license, use }: K
         danger
         title={texts.newTitle(hintOf(view, use))}
         form={form}
-        points={[texts.newSlots(use.used, view.format.number(use.used)), texts.newMail]}
+        points={[texts.newSlots(use.used, view.format.number(use.used)), ...(mayMail ? [] : [texts.newMail])]}
         submit={texts.newButton}
         back={[texts.keepKey, pathOf(license)]}
       >
@@ -127,12 +135,15 @@ function askReplace({ view }: OperatorCall, form: FormState, { license, use }: K
           form={form}
           name="overlap"
           label={texts.newWhen}
-          value="none"
+          value={isSpreading ? OVERLAP : 'none'}
           options={[
             { value: 'none', label: texts.atOnce },
             { value: OVERLAP, label: texts.overlap },
           ]}
         />
+        {mayMail ? (
+          <Checkbox form={form} name="mail" label={texts.mailNew(customer)} checked={isSpreading} />
+        ) : null}
         <Reason form={form} />
       </FormPage>
     ),
@@ -152,6 +163,7 @@ async function replace(
       // Also of the main key: sent again, the same form must say the same, and by then another is the main key.
       key_id: use.key.id,
       ...(isOverlap ? { overlap: OVERLAP } : {}),
+      ...(sent.get('mail') === '1' ? { mail: true } : {}),
       ...filled(sent, 'reason'),
     },
   });

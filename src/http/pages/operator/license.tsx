@@ -1,4 +1,6 @@
 import { customerDigest } from '../../../store/customer-digest';
+import { listToldSitesOf } from '../../../store/told';
+import { asWritten } from '../../../licensing/core/identifiers';
 import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
@@ -44,6 +46,7 @@ const KEYS = 20;
 const SITES = 20;
 const EVENTS = 5;
 const MAILS = 4;
+const TOLD = 3;
 
 type SentMail = DataOf<typeof mailOperations.listLicenseMails>[number];
 
@@ -59,6 +62,8 @@ async function readExtras(call: OperatorCall, { customer, id }: License) {
     /** undefined: there is none, or it is not known in time */
     customer: customer === null ? undefined : await within(db, () => summaryOf(call, customer)),
     mails: (await within(db, () => mailsOf(call, id))) ?? [],
+    /** the latest that sites told */
+    told: (await within(db, () => listToldSitesOf(db, [id], TOLD))) ?? [],
     /** the order that issued it, and the latest mail of that order with this licence's key */
     orderMail: await within(db, () => mailOfOrder(call, id, orders)),
   };
@@ -236,6 +241,16 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
             </>
           ),
         ],
+        extras.told.length === 0
+          ? undefined
+          : [
+              facts.installed,
+              extras.told.map(({ site, version, at }) => (
+                <div>
+                  {facts.runs(version, asWritten(site))} <Beside>{format.localDay(at)}</Beside>
+                </div>
+              )),
+            ],
         note.length === 0
           ? undefined
           : [

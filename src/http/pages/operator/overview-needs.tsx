@@ -37,6 +37,7 @@ const NEED_LISTS = {
   webhooks: '/webhooks',
   orders: '/orders',
   unmatched: '/unmatched',
+  spreading: '/spreading',
 } as const satisfies Record<Need['type'], string>;
 
 function NeedLine({ need }: { need: Need }) {
@@ -47,7 +48,7 @@ function NeedLine({ need }: { need: Need }) {
       ? { product_id: need.productId }
       : type === 'refused'
         ? { refused: '7d' }
-        : type === 'webhooks' || type === 'unmatched'
+        : ['webhooks', 'unmatched', 'spreading'].includes(type)
           ? {}
           : { state: type === 'orders' ? 'waiting' : 'failed' };
   return (

@@ -46,7 +46,8 @@ async function showOverview(call: OperatorCall): Promise<Answer> {
       const failedMails = await countFailedMails(on, new Date(daysBefore(at, 7)));
       const stoppedWebhooks = (await listWebhooks(on)).filter(isStopped).length;
       const home = settings.updateXml;
-      return needsYou(on, { home, failedMails, stoppedWebhooks, language, now: at });
+      const { spreadFactor } = settings;
+      return needsYou(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
     }),
     counted((on) => countRefused(on, query, at)),
     counted((on) => countEndingSoon(on, goods, query.productId, at)),

@@ -28,6 +28,7 @@ async function showProduct(call: OperatorCall): Promise<Answer> {
       <ButtonLink path="/releases" query={{ product_id: id }}>
         {texts.releases}
       </ButtonLink>
+      <ButtonLink path={`/products/${id}/sites`}>{view.t.told.button}</ButtonLink>
       {product.element === null ? null : (
         <ButtonLink path={`/products/${id}/joomla-plugin`}>{texts.plugin.button}</ButtonLink>
       )}

@@ -16,6 +16,7 @@ import { orderListRoutes } from './orders';
 import { overviewRoutes } from './overview';
 import { planRoutes } from './plans';
 import { productRoutes } from './product';
+import { productSiteRoutes } from './product-sites';
 import { productFormRoutes } from './product-form';
 import { productListRoutes } from './products';
 import { releaseActionRoutes } from './release-actions';
@@ -26,6 +27,7 @@ import { signingKeyRoutes } from './signing-keys';
 import { shopRoutes } from './shop';
 import { shopListRoutes } from './shops';
 import { skuRoutes } from './shop-map';
+import { spreadingRoutes } from './spreading';
 import { startRoutes } from './start';
 import { systemRoutes } from './system';
 import { tokenRoutes } from './tokens';
@@ -44,6 +46,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...issueRoutes,
   ...licenseRoutes,
   ...requestRoutes,
+  ...spreadingRoutes,
   ...historyRoutes,
   ...customerListRoutes,
   ...customerRoutes,
@@ -59,6 +62,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...productListRoutes,
   ...productFormRoutes,
   ...productRoutes,
+  ...productSiteRoutes,
   ...updateXmlRoutes,
   ...xmlOptionRoutes,
   ...joomlaPluginRoutes,

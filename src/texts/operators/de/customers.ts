@@ -29,6 +29,8 @@ export const customers: Translated<typeof en> = {
     keyEnd: 'Ende des Schlüssels',
     sections: {
       profile: 'Name und Sprache',
+      told_sites: 'Von Websites gemeldete Versionen',
+      networks: 'Netze der Downloads',
       orders: 'Bestellungen',
       messages: 'Nachrichten von Shops',
       links: 'Kennungen bei Shops',

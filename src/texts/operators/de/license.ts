@@ -50,6 +50,8 @@ export const license: Translated<typeof en> = {
     order: 'Bestellung',
     issued: 'Ausgestellt',
     validated: 'Geprüft',
+    installed: 'Installiert',
+    runs: (version, site) => `${version} auf ${site}`,
     times: (count, shown) => (count === 1 ? 'einmal' : `insgesamt ${shown}-mal`),
     never: 'noch nicht',
     note: 'Notiz',
@@ -102,6 +104,7 @@ export const license: Translated<typeof en> = {
           ? '1 Platz bleibt belegt; was ihn belegt, braucht für das nächste Update den neuen Schlüssel.'
           : `${shown} Plätze bleiben belegt; was sie belegt, braucht für das nächste Update den neuen Schlüssel.`,
     newMail: 'Der Kunde bekommt keine Mail. Senden Sie ihm den neuen Schlüssel.',
+    mailNew: (customer) => `Den neuen Schlüssel an ${customer} mailen`,
     newWhen: 'Der alte Schlüssel',
     atOnce: 'wirkt sofort nicht mehr',
     overlap: 'wirkt noch 14 Tage',

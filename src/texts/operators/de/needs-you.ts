@@ -18,6 +18,8 @@ export const needsYou: Translated<typeof en> = {
     `${written} ${count === 1 ? 'Bestellung wartet' : 'Bestellungen warten'}: bezahlt, und noch keine Lizenz.`,
   unmatched: (count, written) =>
     `${written} ${count === 1 ? 'Meldung eines Shops betrifft' : 'Meldungen von Shops betreffen'} Geld und ${count === 1 ? 'gehört' : 'gehören'} zu nichts, was hier bekannt ist.`,
+  spreading: (count, written) =>
+    `${written} ${count === 1 ? 'Schlüssel ist' : 'Schlüssel sind'} in vielen Händen.`,
   mails: (count, written) => `${written} ${count === 1 ? 'Mail wurde' : 'Mails wurden'} nicht zugestellt.`,
   webhooks: (count, written) =>
     `${written} ${count === 1 ? 'Empfänger von Webhooks wurde' : 'Empfänger von Webhooks wurden'} angehalten.`,

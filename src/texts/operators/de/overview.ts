@@ -23,6 +23,7 @@ export const overview: Translated<typeof en> = {
     mails: 'Nachsehen, was den Mails fehlt',
     webhooks: 'Ansehen, was mit den Webhooks ist',
     unmatched: 'Sagen, wofür es ist',
+    spreading: 'Ansehen, wer sie nutzt',
     orders: 'Nachsehen, worauf sie warten',
   },
   figures: {

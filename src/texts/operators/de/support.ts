@@ -37,6 +37,8 @@ export const support: SupportTexts = {
       `Version ${version} wurde zurückgezogen. Eine Website, der sie angeboten wurde, meldet „Invalid extension update“, bis sie wieder nach Updates sucht${latest === null ? '' : `; die neueste ist ${latest}`}.`,
     MAIL_NOT_DELIVERED: ({ given_up, queued_at, attempts, reason, status }) =>
       `Die Mail vom ${day(queued_at)} mit dem Schlüssel ${given_up ? 'wurde aufgegeben' : 'wurde noch nicht angenommen und wird weiter versucht'}${attempts === 0 ? '' : `, nach ${attempts === 1 ? 'einem Versuch' : `${attempts} Versuchen`}`}: ${notMailed(status === null ? reason : `${reason} ${status}`)}.`,
+    SITES_RUN: ({ sites }) =>
+      `Installiert, wie die Websites meldeten: ${sites.map(({ site, version, told_at }) => `${version} auf ${site} (${day(told_at)})`).join(', ')}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>
       `Der Schlüssel der Lizenz wurde zuletzt am ${moment(last_check_at)} von ${last_check_ip ?? 'einer unbekannten Adresse'} geprüft, insgesamt ${check_count}-mal. Dort ist der richtige Schlüssel eingetragen.`,
     KEY_REPLACED: (facts) => askedKey(facts),

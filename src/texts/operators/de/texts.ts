@@ -21,6 +21,7 @@ import { signIn } from './sign-in';
 import { start } from './start';
 import { support } from './support';
 import { system } from './system';
+import { told } from './told';
 import { webhooks } from './webhooks';
 import { whatHappened } from './what-happened';
 import { worksNow } from './works-now';
@@ -48,6 +49,7 @@ export const german: OperatorTexts = {
   start,
   support,
   system,
+  told,
   webhooks,
   whatHappened,
   worksNow,

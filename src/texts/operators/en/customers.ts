@@ -27,6 +27,8 @@ export const customers = {
     keyEnd: 'End of the key',
     sections: {
       profile: 'Name and language',
+      told_sites: 'Versions that sites told',
+      networks: 'Networks of downloads',
       orders: 'Orders',
       messages: 'Messages of shops',
       links: 'Ids at shops',

@@ -51,6 +51,8 @@ export const license = {
     order: 'Order',
     issued: 'Issued',
     validated: 'Validated',
+    installed: 'Installed',
+    runs: (version: string, site: string) => `${version} on ${site}`,
     times: (count: number, shown: string) => (count === 1 ? 'once' : `${shown} times in all`),
     never: 'not yet',
     note: 'Note',
@@ -102,6 +104,7 @@ export const license = {
           ? '1 slot stays taken; what holds it needs the new key for its next update.'
           : `${shown} slots stay taken; what holds them needs the new key for the next update.`,
     newMail: 'The customer gets no mail. Send them the new key.',
+    mailNew: (customer: string) => `Mail the new key to ${customer}`,
     newWhen: 'The old key',
     atOnce: 'stops at once',
     overlap: 'works for 14 more days',

@@ -17,6 +17,8 @@ export const needsYou = {
     `${written} ${count === 1 ? 'order waits' : 'orders wait'}: paid, and no licence yet.`,
   unmatched: (count: number, written: string) =>
     `${written} ${count === 1 ? 'message of a shop is' : 'messages of shops are'} about money, and belong${count === 1 ? 's' : ''} to nothing that is known here.`,
+  spreading: (count: number, written: string) =>
+    `${written} ${count === 1 ? 'key is' : 'keys are'} in many hands.`,
   mails: (count: number, written: string) =>
     `${written} ${count === 1 ? 'mail was' : 'mails were'} not delivered.`,
   webhooks: (count: number, written: string) =>

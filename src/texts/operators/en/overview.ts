@@ -21,6 +21,7 @@ export const overview = {
     mails: 'See what is wrong with the mail',
     webhooks: 'See what is wrong with the webhooks',
     unmatched: 'Say what it is for',
+    spreading: 'See who uses them',
     orders: 'See what they wait for',
   },
   figures: {

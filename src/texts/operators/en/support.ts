@@ -34,6 +34,8 @@ export const support: SupportTexts = {
       `Version ${version} was withdrawn. A site that was offered it says "Invalid extension update" until it checks for updates again${latest === null ? '' : `; the latest is ${latest}`}.`,
     MAIL_NOT_DELIVERED: ({ given_up, queued_at, attempts, reason, status }) =>
       `The mail of ${day(queued_at)} with its key ${given_up ? 'was given up' : 'has not been taken yet and is tried again'}${attempts === 0 ? '' : `, after ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}`}: ${notMailed(status === null ? reason : `${reason} ${status}`)}.`,
+    SITES_RUN: ({ sites }) =>
+      `Installed, as the sites told: ${sites.map(({ site, version, told_at }) => `${version} on ${site} (${day(told_at)})`).join(', ')}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>
       `Its key was last validated at ${last_check_at} from ${last_check_ip ?? 'an unknown address'}, ${check_count} times in all: that client has the right key.`,
     KEY_REPLACED: (facts) => askedKey(facts),

@@ -20,6 +20,7 @@ import { signIn } from './sign-in';
 import { start } from './start';
 import { support } from './support';
 import { system } from './system';
+import { told } from './told';
 import { webhooks } from './webhooks';
 import { whatHappened } from './what-happened';
 import { worksNow } from './works-now';
@@ -47,6 +48,7 @@ export const english = {
   start,
   support,
   system,
+  told,
   webhooks,
   whatHappened,
   worksNow,

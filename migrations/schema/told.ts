@@ -1,0 +1,38 @@
+import type { Tables } from '../tables';
+
+/** What customers' sites tell of themselves, and where keys are used. */
+export const told: Tables = (t) => ({
+  // The version that each site said it has, as the latest for a licence, product and site.
+  told_sites: {
+    columns: {
+      license_id: `${t.ref} NOT NULL`,
+      product_id: `${t.ref} NOT NULL`,
+      site: `${t.ascii(255)} NOT NULL`,
+      version: `${t.ascii(64)} NOT NULL`,
+      // When it first said this version.
+      version_at: `${t.time} NOT NULL`,
+      at: `${t.time} NOT NULL`,
+    },
+    primary: ['license_id', 'product_id', 'site'],
+    indexes: [['product_id', 'at'], ['product_id', 'version', 'version_at'], ['at']],
+  },
+  // The networks that downloaded by each key, as digests, with their latest download.
+  key_networks: {
+    columns: {
+      key_id: `${t.ref} NOT NULL`,
+      network: `${t.hex(16)} NOT NULL`,
+      at: `${t.time} NOT NULL`,
+    },
+    primary: ['key_id', 'network'],
+    indexes: [['at']],
+  },
+  // Keys that were found in many hands, with the latest time.
+  spreading_keys: {
+    columns: {
+      key_id: t.sqlite ? 'INTEGER PRIMARY KEY' : `${t.ref} NOT NULL PRIMARY KEY`,
+      license_id: `${t.ref} NOT NULL`,
+      at: `${t.time} NOT NULL`,
+    },
+    indexes: [['license_id'], ['at']],
+  },
+});

@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import { toldSiteOperations } from '../operations/told-sites';
+import { withSession } from './command';
+import { operate } from './operate';
+import { formatTable } from './tables';
+
+export function addSpreadingCommand(program: Command): void {
+  program
+    .command('spreading')
+    .description(
+      'Lists keys in many hands: more networks downloaded by them in 30 days than their slots explain.',
+    )
+    .addHelpText(
+      'after',
+      '\nNothing is refused by it. To give the customer a new key: licensing license rekey.\n\nExample:\n  licensing spreading',
+    )
+    .action((_options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const keys = await operate(session, toldSiteOperations.listSpreading);
+        session.output.printList(
+          keys,
+          () =>
+            formatTable(
+              ['LICENCE', 'KEY', 'CUSTOMER', 'SLOTS', 'NETWORKS', 'AT MOST', 'LATEST', 'SITES'],
+              keys.map((one) => [
+                one.license_id,
+                one.key_hint,
+                one.customer,
+                one.slots,
+                one.networks,
+                one.most,
+                one.at,
+                [...new Set(one.sites.map(({ site }) => site))].slice(0, 3).join(', ') || null,
+              ]),
+              'No key is in many hands.',
+            ),
+          [],
+        );
+      }),
+    );
+}

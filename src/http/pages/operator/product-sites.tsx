@@ -1,0 +1,112 @@
+import { asWritten } from '../../../licensing/core/identifiers';
+import { requireProduct } from '../../../licensing/find-or-refuse';
+import { readProductSites } from '../../../licensing/told-sites';
+import { readId } from '../../../operations/reading';
+import { refusalReason } from '../../../support/needs-you';
+import { csvRows } from '../csv';
+import { ButtonLink } from '../kit/fields';
+import { ListPage } from '../kit/list-page';
+import { Facts, Inside, Panel } from '../kit/panel';
+import type { Answer, OperatorCall, Route } from '../page';
+
+/** Which versions of a product customers' sites run, and who is behind. */
+
+const LIMIT = 50;
+const CSV_PAGE = 500;
+
+export const productSiteRoutes: Route<OperatorCall>[] = [
+  { path: '/products/:id/sites', get: showSites },
+  { path: '/products/:id/sites.csv', get: downloadSites, hasDeadline: false },
+];
+
+async function showSites(call: OperatorCall): Promise<Answer> {
+  const { t, to, format, operatorLanguage } = call.view;
+  const { told: texts } = t;
+  const { columns } = texts;
+  const { id, name } = await requireProduct(call.db, readId(call));
+  const after = call.query.get('after') ?? undefined;
+  const sites = await readProductSites(call.db, id, { limit: LIMIT, after }, call.at);
+  const { newest, share, halfDays, counted, versions, behind } = sites;
+  const path = `/products/${id}/sites`;
+  return {
+    page: (
+      <ListPage
+        title={texts.title(name)}
+        nav="products"
+        crumbs={[
+          [t.products.title, '/products'],
+          [name, `/products/${id}`],
+        ]}
+        sub={texts.how}
+        actions={counted === 0 ? undefined : <ButtonLink path={`${path}.csv`}>{t.common.csv}</ButtonLink>}
+        above={
+          counted === 0 ? undefined : (
+            <Panel id="figures" kind="mb-3">
+              <Inside>
+                <Facts
+                  facts={[
+                    [texts.newest, newest ?? t.common.none],
+                    [
+                      texts.share,
+                      share === null
+                        ? t.common.none
+                        : texts.shareOf(format.number(Math.floor(100 * share)), format.number(counted)),
+                    ],
+                    [
+                      texts.half,
+                      halfDays === null ? texts.notHalf : texts.halfAfter(format.number(halfDays)),
+                    ],
+                    [
+                      texts.versions,
+                      versions
+                        .map(({ version, sites: count }) => `${version}: ${format.number(count)}`)
+                        .join(', '),
+                    ],
+                  ]}
+                />
+              </Inside>
+            </Panel>
+          )
+        }
+        list={texts.behind}
+        caption={texts.caption(format.number(behind.items.length))}
+        rows={behind.items}
+        empty={counted === 0 ? texts.none : texts.noneBehind}
+        columns={[
+          { title: columns.site, kind: 'name', cell: ({ site }) => asWritten(site) },
+          { title: columns.version, cell: ({ version }) => version },
+          { title: columns.told, cell: ({ at }) => format.moment(at) },
+          {
+            title: columns.license,
+            kind: 'number',
+            cell: ({ licenseId }) => <a href={to(`/licenses/${licenseId}`)}>{String(licenseId)}</a>,
+          },
+          { title: columns.customer, kind: 'long', cell: ({ license }) => license.customer ?? t.common.none },
+          {
+            title: columns.may,
+            kind: 'text',
+            cell: ({ code }) => (code === null ? texts.may : refusalReason(code, operatorLanguage)),
+          },
+        ]}
+        paging={{ path, query: { after }, next: behind.next, limit: LIMIT }}
+      />
+    ),
+  };
+}
+
+async function downloadSites(call: OperatorCall): Promise<Answer> {
+  const { id } = await requireProduct(call.db, readId(call));
+  const rows = csvRows(
+    async (after) => (await readProductSites(call.db, id, { limit: CSV_PAGE, after }, call.at)).behind,
+    ({ site, version, versionAt, at, license, code }) => ({
+      site,
+      version,
+      version_at: versionAt.toISOString(),
+      at: at.toISOString(),
+      license_id: license.id,
+      customer: license.customer,
+      code,
+    }),
+  );
+  return { csv: call.view.t.told.csvName, rows };
+}

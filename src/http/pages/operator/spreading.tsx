@@ -1,0 +1,66 @@
+import { asWritten } from '../../../licensing/core/identifiers';
+import { listSpreadingKeys } from '../../../licensing/told';
+import { ButtonLink } from '../kit/fields';
+import { ListPage } from '../kit/list-page';
+import type { Answer, OperatorCall, Route } from '../page';
+
+/** Keys that more networks download by than their slots explain. */
+
+const SITES_NAMED = 5;
+
+export const spreadingRoutes: Route<OperatorCall>[] = [{ path: '/spreading', get: showSpreading }];
+
+async function showSpreading({ db, view, settings, at }: OperatorCall): Promise<Answer> {
+  const { t, to, format, mayWrite } = view;
+  const { spreading: texts } = t.told;
+  const { columns } = texts;
+  const keys = await listSpreadingKeys(db, settings.spreadFactor, at);
+  return {
+    page: (
+      <ListPage
+        title={texts.title}
+        nav="licenses"
+        sub={texts.about(format.number(settings.spreadFactor))}
+        caption={texts.caption(format.number(keys.length))}
+        rows={keys}
+        empty={texts.none}
+        columns={[
+          {
+            title: columns.license,
+            kind: 'name',
+            cell: ({ license, key }) => (
+              <a href={to(`/licenses/${license.id}`)}>
+                {`${license.id} · ${[license.product.name, key.label ?? key.keyHint].filter(Boolean).join(' · ')}`}
+              </a>
+            ),
+          },
+          { title: columns.customer, kind: 'long', cell: ({ license }) => license.customer ?? t.common.none },
+          { title: columns.networks, kind: 'number', cell: ({ networks }) => format.number(networks) },
+          { title: columns.most, kind: 'number', cell: ({ most }) => format.number(most) },
+          { title: columns.slots, kind: 'number', cell: ({ slots }) => format.number(slots) },
+          { title: columns.latest, cell: (one) => format.moment(one.at) },
+          {
+            title: columns.sites,
+            kind: 'text',
+            cell: ({ sites }) =>
+              [...new Set(sites.map(({ site }) => asWritten(site)))].slice(0, SITES_NAMED).join(', ') ||
+              t.common.none,
+          },
+          mayWrite && {
+            title: '',
+            kind: 'act',
+            cell: ({ license, key }) => (
+              <ButtonLink
+                kind="quiet btn-sm"
+                path={`/licenses/${license.id}/keys/${key.id}/new`}
+                query={{ overlap: '14d' }}
+              >
+                {texts.rekey}
+              </ButtonLink>
+            ),
+          },
+        ]}
+      />
+    ),
+  };
+}

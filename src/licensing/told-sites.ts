@@ -1,0 +1,130 @@
+import type { Db } from '../store/database';
+import { findLicensesByIds, type License } from '../store/licenses';
+import type { Release } from '../store/releases';
+import { countToldVersions, listToldSites, toldVersionAt, type ToldSite } from '../store/told';
+import {
+  isAscii,
+  isCursorId,
+  isCursorTime,
+  readCursor,
+  toPage,
+  type Page,
+  type PageRequest,
+} from './cursors';
+import { lookUp } from './core/lookup';
+import { isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './core/verdict';
+import { latestRelease } from './updates';
+import { compareVersions } from './versions';
+import { formatTimestamp } from './timestamps';
+
+/** Which versions of a product customers' sites run, as they tell with their downloads (docs/told-sites.md). */
+export interface ProductSites {
+  /** the latest published version; null: there is none */
+  newest: string | null;
+  /** the part of the counted sites that said they have it, or a later one; null: none is counted */
+  share: number | null;
+  /** from its publication until half of the sites that are counted now had it; null: they have not */
+  halfDays: number | null;
+  /** sites that told anything in 180 days */
+  counted: number;
+  /** the most frequent first */
+  versions: { version: string; sites: number }[];
+  /** those with an older version, by the latest time that they told anything */
+  behind: Page<SiteBehind>;
+}
+
+export interface SiteBehind extends ToldSite {
+  license: License;
+  /** why it may not have the newest version now; null: it may */
+  code: RefusalCode | null;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** @param productId of a product that is there */
+export async function readProductSites(
+  db: Db,
+  productId: number,
+  page: PageRequest,
+  now: Date,
+): Promise<ProductSites> {
+  const newest = await latestRelease(db, productId);
+  const versions = (await countToldVersions(db, productId))
+    .map(({ version, count }) => ({ version, sites: count }))
+    .sort((a, b) => b.sites - a.sites || compareVersions(b.version, a.version));
+  const upToDate = versions.filter(
+    ({ version }) => newest !== undefined && compareVersions(version, newest.version) >= 0,
+  );
+  const counted = versions.reduce((sum, { sites }) => sum + sites, 0);
+  const updated = upToDate.reduce((sum, { sites }) => sum + sites, 0);
+  const without = upToDate.map(({ version }) => version);
+  return {
+    newest: newest?.version ?? null,
+    share: counted === 0 || newest === undefined ? null : updated / counted,
+    halfDays:
+      newest?.publishedAt && 2 * updated >= counted && counted > 0
+        ? daysUntil(newest.publishedAt, await toldVersionAt(db, productId, without, Math.ceil(counted / 2)))
+        : null,
+    counted,
+    versions,
+    behind: await listBehind(db, { productId, without, newest }, page, now),
+  };
+}
+
+/** In tenths. A site may say so before the version is published, where it was installed for a trial. */
+function daysUntil(from: Date, until: Date | undefined): number | null {
+  if (until === undefined) return null;
+  return Math.max(0, Math.round((10 * (until.getTime() - from.getTime())) / DAY_MS) / 10);
+}
+
+async function listBehind(
+  db: Db,
+  { productId, without, newest }: { productId: number; without: string[]; newest: Release | undefined },
+  { limit, after }: PageRequest,
+  now: Date,
+): Promise<Page<SiteBehind>> {
+  const place = readCursor<[string, number, string]>(after, [isCursorTime, isCursorId, isAscii]);
+  const sites = await listToldSites(db, productId, {
+    without,
+    after: place && { at: place[0], licenseId: place[1], site: place[2] },
+    limit: limit + 1,
+  });
+  const { items, next } = toPage(sites, limit, ({ at, licenseId, site }) => [
+    formatTimestamp(at).replace('T', ' ').replace('Z', ''),
+    licenseId,
+    site,
+  ]);
+  const ids = [...new Set(items.map(({ licenseId }) => licenseId))];
+  const licenses = new Map((await findLicensesByIds(db, ids)).map((one) => [one.id, one]));
+  const codes = await refusalsOf(db, [...licenses.values()], productId, newest, now);
+  return {
+    items: items.flatMap((site) => {
+      const license = licenses.get(site.licenseId);
+      return license === undefined ? [] : [{ ...site, license, code: codes.get(license.id) ?? null }];
+    }),
+    next,
+  };
+}
+
+/** Why licences may not have the newest version of a product, by licence id; those that may are left out. */
+async function refusalsOf(
+  db: Db,
+  licenses: License[],
+  productId: number,
+  newest: Release | undefined,
+  now: Date,
+): Promise<Map<number, RefusalCode>> {
+  if (licenses.length === 0) return new Map();
+  const found = await lookUp(
+    db,
+    licenses.map(({ keyDigest }) => ({ keyDigest, productId })),
+  );
+  const codes = new Map<number, RefusalCode>();
+  for (const [i, { id }] of licenses.entries()) {
+    const match = found[i];
+    const refusal = judgeDownload(match, { identifierGiven: false }, now);
+    const verdict = refusal ?? judgeRelease((match as NonNullable<typeof match>).license, newest, now);
+    if (isRefusal(verdict)) codes.set(id, verdict.refused);
+  }
+  return codes;
+}

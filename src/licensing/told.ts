@@ -1,0 +1,171 @@
+import { hash } from 'node:crypto';
+import type { Access } from '../store/access-log';
+import type { Db } from '../store/database';
+import { findKeys, type LicenseKey } from '../store/license-keys';
+import { findLicensesByIds, type License } from '../store/licenses';
+import {
+  countNetworks,
+  listSpreading,
+  listToldSitesOf,
+  MOST_NETWORKS,
+  recordNetworks,
+  recordSpreading,
+  recordToldSites,
+  type KeyNetwork,
+  type ToldSite,
+} from '../store/told';
+import { wideNetworkOf } from './ip-addresses';
+import { createMemory } from './memory';
+import { announceSpreading } from './webhook-events';
+
+/** What downloads tell: which version a site has, and in how many networks a key is used (docs/told-sites.md). */
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Networks of a key are counted over so many days. */
+export const SPREAD_DAYS = 30;
+/** What a site told is kept so long. */
+export const TOLD_DAYS = 180;
+/** See LICENSING_SPREAD_FACTOR (docs/settings.md). */
+export const SPREAD_FACTOR = 3;
+/** Allowed to every key besides its slots' share: providers change addresses, and people travel. */
+const ALLOWANCE = 10;
+/** Keys and networks that a process remembers, so that it writes each once a day. */
+const MAX_REMEMBERED = 50_000;
+
+/** More networks than this in 30 days are many hands; undefined: no number is, since the licence has no limit. */
+export function mostNetworks(slots: number, spreadFactor: number): number | undefined {
+  return slots === 0 ? undefined : spreadFactor * slots + ALLOWANCE;
+}
+
+/** How many sites a key may activate: its own limit, else its licence's. 0: unlimited. */
+export function slotsOf(
+  key: Pick<LicenseKey, 'activationLimit'>,
+  license: Pick<License, 'activationLimit'>,
+): number {
+  const { activationLimit: own } = key;
+  const { activationLimit: all } = license;
+  if (own === null) return all;
+  return all === 0 ? own : Math.min(own, all);
+}
+
+/**
+ * Keeps what accesses tell. May be called again with the same ones.
+ * @param spreadFactor networks of a key, as a multiple of its slots, before it counts as in many hands
+ */
+export function createTold(db: Db, spreadFactor: number): (accesses: Access[]) => Promise<void> {
+  const written = createMemory<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
+  const full = createMemory<{ at: Date }>(MAX_REMEMBERED, DAY_MS);
+
+  return async (accesses) => {
+    await recordToldSites(db, accesses.flatMap(toldSite));
+    const networks = new Map<string, KeyNetwork>();
+    for (const access of accesses) {
+      const one = networkOf(access);
+      if (one === undefined || full.get(String(one.keyId), one.at) !== undefined) continue;
+      const name = `${one.keyId} ${one.network}`;
+      if (written.get(name, one.at) === undefined) networks.set(name, one);
+    }
+    if (networks.size === 0) return;
+    await recordNetworks(db, [...networks.values()]);
+    await findSpreading([...networks.values()]);
+    // Not before: what failed is tried again by the next download.
+    for (const [name, { at }] of networks) written.set(name, { at });
+  };
+
+  async function findSpreading(networks: KeyNetwork[]): Promise<void> {
+    const now = networks.reduce((latest, { at }) => (at > latest ? at : latest), new Date(0));
+    const ids = [...new Set(networks.map(({ keyId }) => keyId))];
+    const counts = await countNetworks(db, ids, daysBefore(now, SPREAD_DAYS));
+    const many = [...counts].filter(([, count]) => count > spreadFactor + ALLOWANCE);
+    for (const [id, count] of many) if (count >= MOST_NETWORKS) full.set(String(id), { at: now });
+    const keys = await findKeys(
+      db,
+      many.map(([id]) => id),
+    );
+    for (const { key, license, most } of await withLicenses(db, keys, spreadFactor))
+      if (most !== undefined && (counts.get(key.id) as number) > most) {
+        await recordSpreading(db, { keyId: key.id, licenseId: license.id, at: now });
+        await announceSpreading(db, license.id, key.id, now);
+      }
+  }
+}
+
+function toldSite({
+  licenseId,
+  productId,
+  site,
+  installedVersion: version,
+  at,
+}: Access): Omit<ToldSite, 'versionAt'>[] {
+  if (licenseId === null || productId === null || site === null || version === null) return [];
+  return [{ licenseId, productId, site, version, at }];
+}
+
+/** Of a download that was granted. As a digest that another key's does not share. */
+function networkOf({ endpoint, outcome, keyId, ip, at }: Access): KeyNetwork | undefined {
+  if (endpoint !== 'download' || outcome !== 'ok' || keyId === null || ip === null) return undefined;
+  return { keyId, network: hash('sha256', `${keyId} ${wideNetworkOf(ip)}`).slice(0, 16), at };
+}
+
+async function withLicenses(db: Db, keys: LicenseKey[], spreadFactor: number) {
+  const licenses = new Map(
+    (await findLicensesByIds(db, [...new Set(keys.map(({ licenseId }) => licenseId))])).map((one) => [
+      one.id,
+      one,
+    ]),
+  );
+  return keys.flatMap((key) => {
+    const license = licenses.get(key.licenseId);
+    if (license === undefined) return [];
+    const slots = slotsOf(key, license);
+    return [{ key, license, slots, most: mostNetworks(slots, spreadFactor) }];
+  });
+}
+
+export interface Spreading {
+  key: LicenseKey;
+  license: License;
+  slots: number;
+  /** in the last 30 days */
+  networks: number;
+  /** those that the key may have */
+  most: number;
+  /** the latest download from a network that it had not downloaded from on that day */
+  at: Date;
+  /** what sites told of the licence, the newest first */
+  sites: ToldSite[];
+}
+
+const MOST_LISTED = 500;
+const MOST_SITES = 20;
+
+/** Keys in many hands now, the latest first. Those that have ended or were replaced are not. */
+export async function listSpreadingKeys(db: Db, spreadFactor: number, now: Date): Promise<Spreading[]> {
+  const since = daysBefore(now, SPREAD_DAYS);
+  const found = new Map((await listSpreading(db, since, MOST_LISTED)).map((one) => [one.keyId, one]));
+  const counts = await countNetworks(db, [...found.keys()], since);
+  const keys = await findKeys(db, [...found.keys()]);
+  const used = keys.filter(
+    ({ endsAt, replacedBy }) => replacedBy === null && (endsAt === null || endsAt > now),
+  );
+  const listed: Spreading[] = [];
+  for (const { key, license, slots, most } of await withLicenses(db, used, spreadFactor)) {
+    const networks = counts.get(key.id) ?? 0;
+    if (most === undefined || networks <= most) continue;
+    const { at } = found.get(key.id) as { at: Date };
+    listed.push({
+      key,
+      license,
+      slots,
+      networks,
+      most,
+      at,
+      sites: await listToldSitesOf(db, [license.id], MOST_SITES),
+    });
+  }
+  return listed.sort((a, b) => b.at.getTime() - a.at.getTime() || b.key.id - a.key.id);
+}
+
+export function daysBefore(now: Date, days: number): Date {
+  return new Date(now.getTime() - days * DAY_MS);
+}

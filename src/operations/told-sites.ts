@@ -1,0 +1,147 @@
+import { Type } from '@sinclair/typebox';
+import { requireProduct } from '../licensing/find-or-refuse';
+import { listSpreadingKeys, type Spreading } from '../licensing/told';
+import { readProductSites, type SiteBehind } from '../licensing/told-sites';
+import { formatTimestamp } from '../licensing/timestamps';
+import type { ToldSite } from '../store/told';
+import { get, list } from './operation';
+import { pageOf, readId } from './reading';
+import { exactly, Id, orNull, Paging, Text, TextOrNull, Time } from './schemas';
+
+const Count = Type.Integer({ minimum: 0 });
+
+const told = {
+  site: Type.String({ description: 'A domain, as the site named itself. Nothing proves it.' }),
+  version: Type.String({ description: 'The version that it said is installed.' }),
+  version_at: { ...Time, description: 'When it first said so.' },
+  at: { ...Time, description: 'When it last told anything.' },
+};
+
+const toldJson = ({ site, version, versionAt, at }: ToldSite) => ({
+  site,
+  version,
+  version_at: formatTimestamp(versionAt),
+  at: formatTimestamp(at),
+});
+
+const ProductSites = exactly(
+  {
+    newest: orNull(Type.String({ description: 'The latest published version.' })),
+    share: orNull(
+      Type.Number({
+        description: 'The part of the counted sites, 0 to 1, that said they have it, or a later one.',
+      }),
+    ),
+    half_days: orNull(
+      Type.Number({
+        description:
+          'Days from its publication until half of the sites that are counted now had it; null: they have not.',
+      }),
+    ),
+    counted: Type.Integer({
+      minimum: 0,
+      description: 'Sites that told anything in 180 days, each once for a licence.',
+    }),
+    versions: Type.Array(exactly({ version: Text, sites: Count })),
+    sites: Type.Array(
+      exactly({
+        ...told,
+        license_id: Id,
+        customer: TextOrNull,
+        may_update: Type.Boolean(),
+        code: orNull(Type.String({ description: 'Why it may not: the code that its download would get.' })),
+      }),
+      { description: 'Those with an older version, by the latest time that they told anything.' },
+    ),
+    next: orNull(Type.String({ description: 'For `after`; null at the end.' })),
+  },
+  { title: 'ProductSites' },
+);
+
+const behindJson = ({ license, code, ...site }: SiteBehind) => ({
+  ...toldJson(site),
+  license_id: license.id,
+  customer: license.customer,
+  may_update: code === null,
+  code,
+});
+
+const SpreadingKey = exactly(
+  {
+    license_id: Id,
+    product_id: Id,
+    key_id: Id,
+    key_hint: TextOrNull,
+    label: TextOrNull,
+    customer: TextOrNull,
+    slots: Count,
+    networks: Type.Integer({ minimum: 0, description: 'That downloaded by it in the last 30 days.' }),
+    most: Type.Integer({
+      minimum: 0,
+      description: 'What a key with these slots may have: LICENSING_SPREAD_FACTOR times its slots, and 10.',
+    }),
+    at: Time,
+    sites: Type.Array(exactly({ ...told, product_id: Id })),
+  },
+  { title: 'SpreadingKey' },
+);
+
+const spreadingJson = ({ key, license, slots, networks, most, at, sites }: Spreading) => ({
+  license_id: license.id,
+  product_id: license.product.id,
+  key_id: key.id,
+  key_hint: key.keyHint,
+  label: key.label,
+  customer: license.customer,
+  slots,
+  networks,
+  most,
+  at: formatTimestamp(at),
+  sites: sites.map((one) => ({ ...toldJson(one), product_id: one.productId })),
+});
+
+export const toldSiteOperations = {
+  listProductSites: get(
+    '/products/{id}/sites',
+    {
+      summary: "Which versions of a product customers' sites run",
+      description:
+        'As the plugin for Joomla tells with each download and check, also a refused one. The list is of those with an older version, a page at a time.',
+      query: exactly(Paging),
+      data: ProductSites,
+    },
+    async (call) => {
+      const { id } = await requireProduct(call.db, readId(call, 'id', 'product'));
+      const { newest, share, halfDays, counted, versions, behind } = await readProductSites(
+        call.db,
+        id,
+        pageOf(call.query),
+        call.now,
+      );
+      return {
+        data: {
+          newest,
+          share,
+          half_days: halfDays,
+          counted,
+          versions,
+          sites: behind.items.map(behindJson),
+          next: behind.next,
+        },
+      };
+    },
+  ),
+  listSpreading: list(
+    '/spreading',
+    {
+      summary: 'Keys in many hands',
+      description:
+        'Keys that more networks downloaded by in 30 days than their slots explain. Nothing is refused by it.',
+      data: SpreadingKey,
+    },
+    async ({ db, settings, now }) => ({
+      data: (await listSpreadingKeys(db, settings.spreadFactor, now)).map(spreadingJson),
+      next: null,
+    }),
+  ),
+};

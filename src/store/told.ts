@@ -1,0 +1,278 @@
+import { isSqlite, table, type Db } from './database';
+import { toFields } from './row-fields';
+import { placeholders, rawChange, rawRows, tableBy } from './statements';
+import { toSqlTime } from './time';
+
+/** What customers' sites tell of themselves with a download, and the networks that downloaded by each key. */
+
+export interface ToldSite {
+  licenseId: number;
+  /** of the download; a licence may cover several */
+  productId: number;
+  /** a domain, as activations are stored */
+  site: string;
+  /** the version that it said is installed */
+  version: string;
+  /** when it first said so */
+  versionAt: Date;
+  at: Date;
+}
+
+export interface KeyNetwork {
+  keyId: number;
+  /** digest of key and network */
+  network: string;
+  at: Date;
+}
+
+export interface SpreadingKey {
+  keyId: number;
+  licenseId: number;
+  at: Date;
+}
+
+/** Of one licence: beyond, those that told the longest ago are forgotten. */
+export const MOST_TOLD_SITES = 1_000;
+/** Of one key; more are not counted. */
+export const MOST_NETWORKS = 5_000;
+
+/** Keeps the latest of each licence, product and site; may be repeated. In the order of the key, against deadlocks. */
+export async function recordToldSites(db: Db, told: Omit<ToldSite, 'versionAt'>[]): Promise<void> {
+  const latest = new Map<string, Omit<ToldSite, 'versionAt'>>();
+  for (const one of told) {
+    const key = [one.licenseId, one.productId, one.site].join(' ');
+    if (one.at >= (latest.get(key)?.at ?? 0)) latest.set(key, one);
+  }
+  if (latest.size === 0) return;
+  const rows = [...latest.values()].sort(
+    (a, b) => a.licenseId - b.licenseId || a.productId - b.productId || (a.site < b.site ? -1 : 1),
+  );
+  const given = (column: string) => (isSqlite(db) ? `excluded.${column}` : `VALUES(${column})`);
+  const conflict = isSqlite(db)
+    ? 'ON CONFLICT (license_id, product_id, site) DO UPDATE SET'
+    : 'ON DUPLICATE KEY UPDATE';
+  const old = (column: string) => (isSqlite(db) ? `${table(db, 'told_sites')}.${column}` : column);
+  const isLater = `${given('at')} >= ${old('at')}`;
+  // MySQL assigns from left to right: each of these still sees the columns after it as they were.
+  await rawChange(
+    db,
+    `INSERT INTO ${table(db, 'told_sites')} (license_id, product_id, site, version, version_at, at)
+     VALUES ${rows.map(() => '(?, ?, ?, ?, ?, ?)').join(', ')} ${conflict}
+       version_at = CASE WHEN ${isLater} AND ${given('version')} <> ${old('version')}
+                         THEN ${given('at')} ELSE ${old('version_at')} END,
+       version = CASE WHEN ${isLater} THEN ${given('version')} ELSE ${old('version')} END,
+       at = CASE WHEN ${isLater} THEN ${given('at')} ELSE ${old('at')} END`,
+    rows.flatMap(({ licenseId, productId, site, version, at }) => [
+      licenseId,
+      productId,
+      site,
+      version,
+      toSqlTime(at),
+      toSqlTime(at),
+    ]),
+  );
+  await forgetBeyond(db, [...new Set(rows.map(({ licenseId }) => licenseId))]);
+}
+
+async function forgetBeyond(db: Db, licenseIds: number[]): Promise<void> {
+  const full = await rawRows<{ license_id: number }>(
+    db,
+    `SELECT license_id FROM ${table(db, 'told_sites')} WHERE license_id IN (${placeholders(licenseIds.length)})
+      GROUP BY license_id HAVING COUNT(*) > ${MOST_TOLD_SITES}`,
+    licenseIds,
+  );
+  for (const { license_id } of full) {
+    const oldest = await db(table(db, 'told_sites'))
+      .where({ license_id })
+      .orderBy('at', 'desc')
+      .offset(MOST_TOLD_SITES)
+      .limit(500)
+      .select('product_id', 'site');
+    for (const { product_id, site } of oldest)
+      await db(table(db, 'told_sites')).where({ license_id, product_id, site }).delete();
+  }
+}
+
+/** Counts of a product's sites by the version that they said. */
+export async function countToldVersions(
+  db: Db,
+  productId: number,
+): Promise<{ version: string; count: number }[]> {
+  const rows = await db(tableBy(db, 'told_sites', 'product_id', 'version', 'version_at'))
+    .where({ product_id: productId })
+    .groupBy('version')
+    .select<{ version: string; n: number | string }[]>('version', db.raw('COUNT(*) AS n'));
+  return rows.map(({ version, n }) => ({ version, count: Number(n) }));
+}
+
+/** When the n-th site of a product (from 1) first said one of these versions; undefined: so many have not. */
+export async function toldVersionAt(
+  db: Db,
+  productId: number,
+  versions: string[],
+  n: number,
+): Promise<Date | undefined> {
+  const row = await db(tableBy(db, 'told_sites', 'product_id', 'version', 'version_at'))
+    .where({ product_id: productId })
+    .whereIn('version', versions)
+    .orderBy('version_at')
+    .offset(n - 1)
+    .first();
+  return row && toFields(row).versionAt;
+}
+
+export interface ToldPlace {
+  at: string;
+  licenseId: number;
+  site: string;
+}
+
+/** A product's sites that said none of these versions, by the latest time that they told anything, the newest first. */
+export async function listToldSites(
+  db: Db,
+  productId: number,
+  { without, after, limit }: { without: string[]; after?: ToldPlace | undefined; limit: number },
+): Promise<ToldSite[]> {
+  const query = db(tableBy(db, 'told_sites', 'product_id', 'at'))
+    .where({ product_id: productId })
+    .whereNotIn('version', without)
+    .orderBy([
+      { column: 'at', order: 'desc' },
+      { column: 'license_id', order: 'desc' },
+      { column: 'site', order: 'desc' },
+    ])
+    .limit(limit);
+  if (after !== undefined)
+    query
+      .where('at', '<=', after.at)
+      .whereRaw('(at < ? OR license_id < ? OR (license_id = ? AND site < ?))', [
+        after.at,
+        after.licenseId,
+        after.licenseId,
+        after.site,
+      ]);
+  return (await query).map(toFields);
+}
+
+/** What sites told of these licences, the newest first; of each at most MOST_TOLD_SITES. */
+export async function listToldSitesOf(db: Db, licenseIds: number[], limit?: number): Promise<ToldSite[]> {
+  const found: ToldSite[] = [];
+  for (let i = 0; i < licenseIds.length; i += IDS_AT_ONCE) {
+    const query = db(tableBy(db, 'told_sites'))
+      .whereIn('license_id', licenseIds.slice(i, i + IDS_AT_ONCE))
+      .orderBy([
+        { column: 'at', order: 'desc' },
+        { column: 'license_id', order: 'desc' },
+        { column: 'site', order: 'desc' },
+      ]);
+    if (limit !== undefined) query.limit(limit);
+    found.push(...(await query).map(toFields));
+  }
+  return found;
+}
+
+const IDS_AT_ONCE = 500;
+
+/** The networks that downloaded by the keys of these licences. */
+export async function listNetworksOf(db: Db, licenseIds: number[]): Promise<KeyNetwork[]> {
+  const keyIds = await keysOf(db, licenseIds);
+  if (keyIds.length === 0) return [];
+  const rows = await db(tableBy(db, 'key_networks'))
+    .whereIn('key_id', keyIds)
+    .orderBy([{ column: 'key_id' }, { column: 'network' }]);
+  return rows.map(toFields);
+}
+
+async function keysOf(db: Db, licenseIds: number[]): Promise<number[]> {
+  if (licenseIds.length === 0) return [];
+  return db(tableBy(db, 'license_keys', 'license_id'))
+    .whereIn('license_id', licenseIds)
+    .pluck('id');
+}
+
+/** Keeps the latest download of each key and network; may be repeated. In the order of the key, against deadlocks. */
+export async function recordNetworks(db: Db, networks: KeyNetwork[]): Promise<void> {
+  if (networks.length === 0) return;
+  const rows = [...networks].sort((a, b) => a.keyId - b.keyId || (a.network < b.network ? -1 : 1));
+  const later = isSqlite(db)
+    ? 'ON CONFLICT (key_id, network) DO UPDATE SET at = MAX(at, excluded.at)'
+    : 'ON DUPLICATE KEY UPDATE at = GREATEST(at, VALUES(at))';
+  await rawChange(
+    db,
+    `INSERT INTO ${table(db, 'key_networks')} (key_id, network, at)
+     VALUES ${rows.map(() => '(?, ?, ?)').join(', ')} ${later}`,
+    rows.flatMap(({ keyId, network, at }) => [keyId, network, toSqlTime(at)]),
+  );
+}
+
+/** The networks of each key that downloaded since a moment; keys with none are left out. */
+export async function countNetworks(db: Db, keyIds: number[], since: Date): Promise<Map<number, number>> {
+  if (keyIds.length === 0) return new Map();
+  const rows = await rawRows<{ key_id: number; n: number | string }>(
+    db,
+    `SELECT key_id, COUNT(*) AS n FROM ${table(db, 'key_networks')}
+      WHERE key_id IN (${placeholders(keyIds.length)}) AND at >= ? GROUP BY key_id`,
+    [...keyIds, toSqlTime(since)],
+  );
+  return new Map(rows.map(({ key_id, n }) => [key_id, Number(n)]));
+}
+
+/** Says that a key was found in many hands. */
+export async function recordSpreading(db: Db, { keyId, licenseId, at }: SpreadingKey): Promise<void> {
+  const later = isSqlite(db)
+    ? 'ON CONFLICT (key_id) DO UPDATE SET at = MAX(at, excluded.at)'
+    : 'ON DUPLICATE KEY UPDATE at = GREATEST(at, VALUES(at))';
+  await rawChange(
+    db,
+    `INSERT INTO ${table(db, 'spreading_keys')} (key_id, license_id, at) VALUES (?, ?, ?) ${later}`,
+    [keyId, licenseId, toSqlTime(at)],
+  );
+}
+
+/** Keys that were found in many hands since a moment, the latest first. */
+export async function listSpreading(db: Db, since: Date, limit: number): Promise<SpreadingKey[]> {
+  const rows = await db(tableBy(db, 'spreading_keys', 'at'))
+    .where('at', '>=', toSqlTime(since))
+    .orderBy([
+      { column: 'at', order: 'desc' },
+      { column: 'key_id', order: 'desc' },
+    ])
+    .limit(limit);
+  return rows.map(toFields);
+}
+
+/** Forgets all that is told of licences and of their keys. @returns how many rows */
+export async function deleteTold(db: Db, licenseIds: number[]): Promise<number> {
+  if (licenseIds.length === 0) return 0;
+  const keyIds = await keysOf(db, licenseIds);
+  const sites = await db(table(db, 'told_sites')).whereIn('license_id', licenseIds).delete();
+  const networks =
+    keyIds.length === 0 ? 0 : await db(table(db, 'key_networks')).whereIn('key_id', keyIds).delete();
+  return (
+    sites + networks + (await db(table(db, 'spreading_keys')).whereIn('license_id', licenseIds).delete())
+  );
+}
+
+/** Deletes a few sites that told nothing since `sites`, and networks without a download since `networks`. @returns how many */
+export async function pruneTold(
+  db: Db,
+  before: { sites: Date; networks: Date },
+  limit: number,
+): Promise<number> {
+  const sites = await db(tableBy(db, 'told_sites', 'at'))
+    .where('at', '<', toSqlTime(before.sites))
+    .limit(limit)
+    .select('license_id', 'product_id', 'site');
+  for (const one of sites) await db(table(db, 'told_sites')).where(one).delete();
+  const networks = await db(tableBy(db, 'key_networks', 'at'))
+    .where('at', '<', toSqlTime(before.networks))
+    .limit(limit)
+    .select('key_id', 'network');
+  for (const one of networks) await db(table(db, 'key_networks')).where(one).delete();
+  const spreading = await db(tableBy(db, 'spreading_keys', 'at'))
+    .where('at', '<', toSqlTime(before.networks))
+    .limit(limit)
+    .pluck('key_id');
+  if (spreading.length > 0) await db(table(db, 'spreading_keys')).whereIn('key_id', spreading).delete();
+  return Math.max(sites.length, networks.length, spreading.length);
+}

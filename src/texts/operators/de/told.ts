@@ -1,0 +1,48 @@
+import type { told as en } from '../en/told';
+import type { Translated } from '../../translated';
+
+/** Versionen, die auf den Websites der Kunden laufen, und Schlüssel in vielen Händen. */
+export const told: Translated<typeof en> = {
+  button: 'Websites',
+  title: (product) => `Websites mit ${product}`,
+  crumb: 'Websites',
+  how: 'Gezählt wird jede Website, die in den letzten 180 Tagen ihre Version gemeldet hat, je Lizenz einmal. Das Plugin für Joomla meldet sie beim Prüfen und Herunterladen, auch wenn es abgelehnt wird; eine Website ohne das Plugin zählt nicht.',
+  none: 'Noch hat keine Website ihre Version gemeldet. Das Plugin für Joomla meldet sie bei jeder Prüfung: Sie bekommen es auf der Seite des Produkts und geben es Ihren Kunden.',
+  noneBehind: 'Alle Websites, die sich gemeldet haben, haben die neueste Version.',
+  behind: 'Websites mit älteren Versionen',
+  caption: (count) => `Die zuletzt gemeldeten zuerst. ${count} angezeigt.`,
+  csvName: 'websites.csv',
+  newest: 'Neueste Version',
+  share: 'Haben sie',
+  shareOf: (share, count) => `${share} % (${count} gezählt)`,
+  half: 'Die Hälfte hatte sie',
+  halfAfter: (days) => `nach ${days} Tagen`,
+  notHalf: 'noch nicht',
+  versions: 'Versionen',
+  columns: {
+    site: 'Website',
+    version: 'Version',
+    told: 'Gemeldet',
+    license: 'Lizenz',
+    customer: 'Kunde',
+    may: 'Darf aktualisieren',
+  },
+  may: 'Ja',
+  spreading: {
+    title: 'Schlüssel in vielen Händen',
+    about: (factor) =>
+      `Mit diesen Schlüsseln wurde in 30 Tagen aus mehr Netzen heruntergeladen, als ihre Plätze erklären: mehr als ${factor} je Platz und 10. Abgelehnt wird deshalb nichts. Joomlas Updater belegt keinen Platz, also ist diese Liste die Bremse.`,
+    none: 'Kein Schlüssel ist in vielen Händen.',
+    caption: (count) => `Die letzten zuerst. ${count} angezeigt.`,
+    columns: {
+      license: 'Lizenz',
+      customer: 'Kunde',
+      slots: 'Plätze',
+      networks: 'Netze',
+      most: 'Höchstens',
+      latest: 'Zuletzt',
+      sites: 'Gemeldete Websites',
+    },
+    rekey: 'Neuer Schlüssel',
+  },
+};

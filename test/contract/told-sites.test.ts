@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import request from 'supertest';
+import { mostNetworks, slotsOf } from '../../src/licensing/told';
+import { table } from '../../src/store/database';
+import { MOST_TOLD_SITES, recordToldSites } from '../../src/store/told';
+import { NOW, startManaged, type Managed } from '../support/manage';
+import { giveRelease } from '../support/packages';
+import { eventually } from '../support/processes';
+import { DATABASE_KINDS, giveLicense, givePlan, newPlace, PREFIX } from '../support/service';
+
+/** What sites tell of themselves with their downloads, and in how many networks keys are used (docs/told-sites.md). */
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
+  let service: Managed;
+  let plan: Awaited<ReturnType<typeof givePlan>>;
+  beforeAll(async () => {
+    service = await startManaged(await newPlace(kind));
+    plan = await givePlan(service.db, { limit: 1 });
+    await giveRelease(service, { version: '1.8.0', date: new Date('2026-06-01T00:00:00Z') });
+    await giveRelease(service, { version: '2.0.0', date: new Date(NOW.getTime() - 2 * DAY_MS) });
+  });
+  afterAll(() => service.stop());
+
+  const tell = (key: string, site: string, version: string, path = '42') =>
+    request(service.url)
+      .get(`${PREFIX}/downloads/${path}`)
+      .query({ dlid: key })
+      .set({ 'X-Licensing-Site': site, 'X-Licensing-Version': version });
+  const told = () => service.db(table(service.db, 'told_sites')).orderBy(['license_id', 'site']);
+
+  it('is kept as the latest of each licence and site, also of a refused download', async () => {
+    const { db } = service;
+    const good = await giveLicense(db, plan, { customer: 'jo@example.com' });
+    const stopped = await giveLicense(db, plan);
+    await service.write.ok(`POST /licenses/${stopped.id}/suspend`, {});
+    expect(await service.read.ok('GET /products/42/sites')).toMatchObject({
+      ...{ newest: '2.0.0', share: null, half_days: null, counted: 0, versions: [], sites: [], next: null },
+    });
+    await tell(good.key, 'https://one.example', '1.8.0').expect(200);
+    await tell(good.key, 'https://www.two.example/joomla', '2.0.0', '42?check=1').expect(200);
+    await tell(stopped.key, 'three.example', '1.8.0').expect(403);
+    await tell('ffff0000-ffff0000-ffff0000-ffff0000', 'four.example', '1.8.0').expect(403);
+    await eventually(async () => expect(await told()).toHaveLength(3));
+
+    expect(await service.read.ok('GET /products/42/sites')).toMatchObject({
+      ...{ newest: '2.0.0', share: 1 / 3, half_days: null, counted: 3, next: null },
+      versions: [
+        { version: '1.8.0', sites: 2 },
+        { version: '2.0.0', sites: 1 },
+      ],
+      sites: [
+        { site: 'three.example', license_id: stopped.id, may_update: false, code: 'LICENSE_INACTIVE' },
+        { site: 'one.example', customer: 'jo@example.com', version: '1.8.0', may_update: true, code: null },
+      ],
+    });
+
+    service.clock.now = new Date(NOW.getTime() + DAY_MS);
+    await tell(good.key, 'one.example', '2.0.0').expect(200);
+    await eventually(async () =>
+      expect(await service.read.ok('GET /products/42/sites')).toMatchObject({ share: 2 / 3, half_days: 3 }),
+    );
+    const { findings } = (await service.read.ok('POST /why', { about: String(good.id) })) as {
+      findings: { code: string }[];
+    };
+    expect(findings.find(({ code }) => code === 'SITES_RUN')).toMatchObject({
+      facts: { sites: [{ site: 'one.example', version: '2.0.0' }, { site: 'two.example' }] },
+    });
+  });
+
+  it('comes a page at a time, each site once', async () => {
+    const license = await giveLicense(service.db, plan);
+    const at = service.clock.now;
+    await recordToldSites(
+      service.db,
+      Array.from({ length: 7 }, (_, i) => ({
+        ...{ licenseId: license.id, productId: 42, site: `s${i}.example`, version: '1.0.0', at },
+      })),
+    );
+    const seen: string[] = [];
+    let after = '';
+    do {
+      const page = await service.read.ok(`GET /products/42/sites?limit=3${after}`);
+      seen.push(...(page.sites as { site: string }[]).map(({ site }) => site));
+      after = page.next === null ? '' : `&after=${page.next}`;
+    } while (after !== '');
+    expect(seen.filter((site) => /^s\d/.test(site))).toHaveLength(7);
+    expect(new Set(seen).size).toBe(seen.length);
+    await service.read.refused('GET /products/42/sites?after=x', undefined, 'INVALID_REQUEST', 'after');
+    await service.read.refused('GET /products/41/sites', undefined, 'NOT_FOUND');
+  });
+
+  it('is bounded for a licence: who told the longest ago is forgotten', async () => {
+    const { id: licenseId } = await giveLicense(service.db, plan);
+    const site = (i: number) => ({
+      ...{ licenseId, productId: 42, site: `s${i}.example`, version: '1.0.0' },
+      at: new Date(NOW.getTime() + i * 1_000),
+    });
+    for (let from = 0; from < MOST_TOLD_SITES + 200; from += 300)
+      await recordToldSites(
+        service.db,
+        Array.from({ length: 300 }, (_, i) => site(from + i)),
+      );
+    const rows = await service.db(table(service.db, 'told_sites')).where({ license_id: licenseId });
+    expect(rows).toHaveLength(MOST_TOLD_SITES);
+    expect(rows.some((row) => row.site === 's0.example')).toBe(false);
+  });
+
+  it('counts the networks of a key, and names the key once they are too many', async () => {
+    const { db } = service;
+    const hook = await service.write.ok(
+      'POST /webhooks',
+      { url: 'https://93.184.216.34/', events: ['key.spreading'] },
+      201,
+    );
+    const wide = await giveLicense(db, await givePlan(db, { limit: 0 }));
+    const shared = await giveLicense(db, plan, { customer: 'jane@example.com' });
+    const from = (key: string, ip: string) =>
+      request(service.url)
+        .get(`${PREFIX}/downloads/42`)
+        .query({ dlid: key })
+        .set('X-Forwarded-For', ip)
+        .expect(200);
+    // Neighbours are one network; one slot may have 3 and 10.
+    for (let i = 0; i < 13; i++) for (const last of [1, 2]) await from(shared.key, `198.51.${i}.${last}`);
+    for (let i = 0; i < 20; i++) await from(wide.key, `2001:db8:${i}:1::1`);
+    const networks = (id: number) => db(table(db, 'key_networks')).where({ key_id: id });
+    const [keyId] = (await db(table(db, 'license_keys'))
+      .where({ license_id: shared.id })
+      .pluck('id')) as number[];
+    await eventually(async () => expect(await networks(keyId!)).toHaveLength(13));
+    expect(await service.read.ok('GET /spreading')).toEqual([]);
+
+    await from(shared.key, '2001:db8:1:1::1');
+    await from(shared.key, '2001:db8:1:2::1');
+    await eventually(async () =>
+      expect(await service.read.ok('GET /spreading')).toMatchObject([
+        {
+          ...{
+            license_id: shared.id,
+            customer: 'jane@example.com',
+            slots: 1,
+            networks: 14,
+            most: 13,
+            sites: [],
+          },
+        },
+      ]),
+    );
+    const queued = await db(table(db, 'outbox')).where({ webhook_id: hook.id });
+    expect(queued).toMatchObject([{ type: 'key.spreading', license_id: shared.id }]);
+    expect(queued[0]?.details_json).not.toMatch(/198\.51|2001:db8/);
+
+    const { license_key } = await service.write.ok(`POST /licenses/${shared.id}/rekey`, { overlap: '14d' });
+    expect(license_key).toMatch(/-/);
+    expect(await service.read.ok('GET /spreading')).toEqual([]);
+  });
+});
+
+it.each([
+  [1, null, 1, 13],
+  [0, null, 0, undefined],
+  [0, 2, 2, 16],
+  [5, 2, 2, 16],
+  [1, 4, 1, 13],
+])('a licence of %d slots and a key of %p have %d, and may be in %p networks', (all, own, slots, most) => {
+  expect(slotsOf({ activationLimit: own }, { activationLimit: all })).toBe(slots);
+  expect(mostNetworks(slots, 3)).toBe(most);
+});

@@ -499,7 +499,7 @@ describe('with the database gone', () => {
     for (let i = 0; i < 25_000; i++) log.record(entry(i));
     expect(log.dropped()).toBe(5_000);
     await mariadb.start();
-    await eventually(async () => expect(await count(db)).toBe(20_000), 20_000);
+    await eventually(async () => expect(await count(db)).toBe(20_000), 60_000);
     expect(log.dropped()).toBe(5_000);
     log.record(entry(0));
     await log.flush();

@@ -14,6 +14,7 @@ import { OPERATORS, type OperatorLanguage } from '../../src/texts/operators/lang
 import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn } from '../../src/support/similar-keys';
 import { insertAccesses, listAccessesNearby } from '../../src/store/access-log';
 import { table } from '../../src/store/database';
+import { recordToldSites } from '../../src/store/told';
 import { packageFileName } from '../../src/packages/package-files';
 import { operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
@@ -1400,6 +1401,13 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(codes((await why(id)).findings)).toContain('MAIL_NOT_DELIVERED');
     await settle({ sent_at: '2026-11-24 00:00:00' });
     expect(await told(id)).not.toContain('mail send');
+  });
+
+  test('what sites told they run', async () => {
+    const { id } = await give();
+    const site = { licenseId: id, productId: 42, site: 'shop.com', version: '1.8.0', at: new Date() };
+    await recordToldSites(service.db, [site]);
+    expect(await told(id)).toMatch(/Installed, as the sites told:\s+1\.8\.0\s+on\s+shop\.com/);
   });
 
   test('nothing that a client sent reaches the terminal as a control character', async () => {

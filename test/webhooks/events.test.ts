@@ -305,6 +305,6 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     expect(await service.db(table(service.db, 'outbox')).where({ webhook_id: id })).toHaveLength(1);
     await service.write.ok(`DELETE /webhooks/${id}`, undefined, 204);
     await other.stop();
-    expect(WEBHOOK_TYPES).toHaveLength(18);
+    expect(WEBHOOK_TYPES).toHaveLength(19);
   });
 });

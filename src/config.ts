@@ -179,8 +179,8 @@ export function buildConfig(
     shopName: get('LICENSING_SHOP_NAME') ?? site?.siteName ?? '',
     shopLogo: logoFault === undefined ? shopLogo : undefined,
     timeZone: site?.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
-    mail: 'route' in mail ? mail : undefined,
-    mailOff: 'route' in mail ? undefined : mail,
+    mail: typeof mail === 'string' ? undefined : mail,
+    mailOff: typeof mail === 'string' ? mail : undefined,
     mailLanguage: oneOf(
       'LICENSING_MAIL_LANGUAGE',
       get('LICENSING_MAIL_LANGUAGE') ?? 'en',

@@ -65,30 +65,33 @@ async function showDoctor({ settings, view: { t, format, now } }: OperatorCall):
 
 /** Findings in the reader's language. What a server or library said stays in its own. */
 export function Findings({ findings }: { findings: Examined[] }) {
-  const { operatorLanguage, t } = useView();
+  const { t } = useView();
   const { doctor } = t.system;
   return (
     <ul class="verdicts">
-      {findings.map(({ state, [operatorLanguage]: { message, why, remedy, said } }) => (
-        <li class={LOOKS[state].kind}>
-          <Icon name={LOOKS[state].icon} />
-          <div>
-            <span class="visually-hidden">{doctor.states[state]}: </span>
-            {state === 'ok' ? message : <strong>{message}</strong>}{' '}
-            {said === null ? null : (
-              <>
-                (<span lang="en">{said}</span>){' '}
-              </>
-            )}
-            {why}
-            {remedy === null ? null : (
-              <p class="mb-1">
-                {doctor.remedy} {remedy}
-              </p>
-            )}
-          </div>
-        </li>
-      ))}
+      {findings.map(({ state, say }) => {
+        const { what, why, remedy, said } = say(t.doctor);
+        return (
+          <li class={LOOKS[state].kind}>
+            <Icon name={LOOKS[state].icon} />
+            <div>
+              <span class="visually-hidden">{doctor.states[state]}: </span>
+              {state === 'ok' ? what : <strong>{what}</strong>}{' '}
+              {said === null ? null : (
+                <>
+                  (<span lang="en">{said}</span>){' '}
+                </>
+              )}
+              {why}
+              {remedy === null ? null : (
+                <p class="mb-1">
+                  {doctor.remedy} {remedy}
+                </p>
+              )}
+            </div>
+          </li>
+        );
+      })}
     </ul>
   );
 }

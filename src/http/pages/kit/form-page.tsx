@@ -2,8 +2,8 @@ import type { Child } from 'hono/jsx';
 import type { FormState } from '../form-state';
 import { useView } from '../view';
 import { ButtonLink, Form, FormErrors, Submit } from './fields';
-import { OperatorPage, type OperatorPageProps } from './operator-page';
-import { Head, Inside, Panel } from './panel';
+import { TitledPage, type OperatorPageProps } from './operator-page';
+import { Panel } from './panel';
 
 /**
  * A page that is one form.
@@ -51,33 +51,30 @@ export function FormPage({
   const { t } = useView();
   const [backTitle, backPath] = typeof back === 'string' ? [t.common.back, back] : (back ?? []);
   return (
-    <OperatorPage title={title} {...page}>
-      <Head title={title} sub={sub} />
-      <Panel id="form" kind="narrow">
-        <Inside>
-          <FormErrors form={form} />
-          {about === undefined ? null : <p>{about}</p>}
-          {points.length === 0 ? null : (
-            <ul>
-              {points.map((one) => (
-                <li>{one}</li>
-              ))}
-            </ul>
-          )}
-          <Form path={path} form={form} upload={upload}>
-            {children}
-            <p class="acts mb-0">
-              {submit === undefined ? null : (
-                <Submit kind={danger ? 'danger' : 'primary'} busy={busy}>
-                  {submit}
-                </Submit>
-              )}
-              {acts}
-              {backPath === undefined ? null : <ButtonLink path={backPath}>{backTitle}</ButtonLink>}
-            </p>
-          </Form>
-        </Inside>
+    <TitledPage title={title} {...page} sub={sub}>
+      <Panel id="form" kind="narrow" inside>
+        <FormErrors form={form} />
+        {about === undefined ? null : <p>{about}</p>}
+        {points.length === 0 ? null : (
+          <ul>
+            {points.map((one) => (
+              <li>{one}</li>
+            ))}
+          </ul>
+        )}
+        <Form path={path} form={form} upload={upload}>
+          {children}
+          <p class="acts mb-0">
+            {submit === undefined ? null : (
+              <Submit kind={danger ? 'danger' : 'primary'} busy={busy}>
+                {submit}
+              </Submit>
+            )}
+            {acts}
+            {backPath === undefined ? null : <ButtonLink path={backPath}>{backTitle}</ButtonLink>}
+          </p>
+        </Form>
       </Panel>
-    </OperatorPage>
+    </TitledPage>
   );
 }

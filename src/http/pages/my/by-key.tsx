@@ -6,7 +6,7 @@ import { daysUntil, endsSoon, isFine, type Entitlement } from '../../../selfserv
 import { CustomerPage } from '../kit/customer-page';
 import { Submit } from '../kit/fields';
 import type { IconName } from '../kit/icons';
-import { Head, Inside, Panel } from '../kit/panel';
+import { Head, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import type { Answer, CustomerCall } from '../page';
 import { useView } from '../view';
@@ -160,15 +160,13 @@ function AskForLink() {
   const { t, to } = useView();
   const { link } = t.my;
   return (
-    <Panel id="link" title={link.titleByKey}>
-      <Inside>
-        <p class="mb-2 small">{link.hintByKey}</p>
-        <form method="post" action={to('/my/link')}>
-          <Submit kind="quiet" busy={link.busy}>
-            {link.send}
-          </Submit>
-        </form>
-      </Inside>
+    <Panel id="link" title={link.titleByKey} inside>
+      <p class="mb-2 small">{link.hintByKey}</p>
+      <form method="post" action={to('/my/link')}>
+        <Submit kind="quiet" busy={link.busy}>
+          {link.send}
+        </Submit>
+      </form>
     </Panel>
   );
 }

@@ -19,29 +19,25 @@ export function Entry({ form, hasMail, ended }: { form: FormState; hasMail: bool
             {key.ended}
           </p>
         ) : null}
-        <Panel id="key" title={key.title}>
-          <Inside>
-            <KeyForm form={form} />
-          </Inside>
+        <Panel id="key" title={key.title} inside>
+          <KeyForm form={form} />
         </Panel>
         {hasMail ? (
-          <Panel id="link" title={link.title}>
-            <Inside>
-              <form method="post" action={to('/my/link')}>
-                <TextField
-                  form={formState()}
-                  name="email"
-                  type="email"
-                  label={link.email}
-                  hint={link.hint}
-                  autocomplete="email"
-                  required
-                />
-                <Submit kind="quiet" busy={link.busy}>
-                  {link.send}
-                </Submit>
-              </form>
-            </Inside>
+          <Panel id="link" title={link.title} inside>
+            <form method="post" action={to('/my/link')}>
+              <TextField
+                form={formState()}
+                name="email"
+                type="email"
+                label={link.email}
+                hint={link.hint}
+                autocomplete="email"
+                required
+              />
+              <Submit kind="quiet" busy={link.busy}>
+                {link.send}
+              </Submit>
+            </form>
           </Panel>
         ) : null}
       </div>

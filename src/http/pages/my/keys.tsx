@@ -7,7 +7,7 @@ import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { CustomerPage } from '../kit/customer-page';
 import { Choices, FormErrors, Submit } from '../kit/fields';
-import { Head, Inside, Panel } from '../kit/panel';
+import { Head, Panel } from '../kit/panel';
 import type { Answer } from '../page';
 import { useView } from '../view';
 import { byMail, found, queueOf, toLicenses, type MailCall } from './customer';
@@ -72,11 +72,9 @@ function replace(call: MailCall, sent: URLSearchParams): Promise<Answer> {
 function WholeKey({ title, text, note }: { title: string; text: string; note: string }) {
   return (
     <KeyPage title={title}>
-      <Panel id="key">
-        <Inside>
-          <p>{note}</p>
-          <CopyText id="key-text" label={title} text={text} />
-        </Inside>
+      <Panel id="key" inside>
+        <p>{note}</p>
+        <CopyText id="key-text" label={title} text={text} />
       </Panel>
     </KeyPage>
   );
@@ -116,31 +114,29 @@ function AskNewKey({
   return (
     <CustomerPage title={title} action={<SignOut />}>
       <Head title={title} sub={<span class="muted">{license}</span>} />
-      <Panel id="new">
-        <Inside>
-          <FormErrors form={form} />
-          <p>{keys.consequence}</p>
-          <form method="post" action={to(`/my/licenses/${id}/keys/${keyId}/new`)}>
-            <Choices
-              form={form}
-              name="overlap"
-              label={keys.stops}
-              value="14d"
-              options={[
-                { value: '14d', label: keys.overlap, hint: keys.overlapHint },
-                { value: 'none', label: keys.atOnce, hint: keys.atOnceHint },
-              ]}
-            />
-            <p class="acts mb-0">
-              <Submit kind="danger" busy={keys.making}>
-                {keys.make}
-              </Submit>
-              <a class="btn btn-quiet" href={to('/my/mail')}>
-                {keys.back}
-              </a>
-            </p>
-          </form>
-        </Inside>
+      <Panel id="new" inside>
+        <FormErrors form={form} />
+        <p>{keys.consequence}</p>
+        <form method="post" action={to(`/my/licenses/${id}/keys/${keyId}/new`)}>
+          <Choices
+            form={form}
+            name="overlap"
+            label={keys.stops}
+            value="14d"
+            options={[
+              { value: '14d', label: keys.overlap, hint: keys.overlapHint },
+              { value: 'none', label: keys.atOnce, hint: keys.atOnceHint },
+            ]}
+          />
+          <p class="acts mb-0">
+            <Submit kind="danger" busy={keys.making}>
+              {keys.make}
+            </Submit>
+            <a class="btn btn-quiet" href={to('/my/mail')}>
+              {keys.back}
+            </a>
+          </p>
+        </form>
       </Panel>
     </CustomerPage>
   );

@@ -1,8 +1,8 @@
 import type { Examined } from '../../../operations/settings';
 import { ButtonLink } from '../kit/fields';
 import { Icon } from '../kit/icons';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 
@@ -38,12 +38,13 @@ async function showDoctor({ settings, view: { t, format, now } }: OperatorCall):
   const fine = findings.filter(({ state }) => state === 'ok');
   return {
     page: (
-      <OperatorPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]}>
-        <Head
-          title={texts.title}
-          sub={<Summary findings={findings} />}
-          actions={<ButtonLink path="/doctor">{texts.again}</ButtonLink>}
-        />
+      <TitledPage
+        title={texts.title}
+        nav="system"
+        crumbs={[[t.system.title, '/system']]}
+        sub={<Summary findings={findings} />}
+        actions={<ButtonLink path="/doctor">{texts.again}</ButtonLink>}
+      >
         <Panel
           id="findings"
           title={worst.length === 0 ? texts.good : texts.worst}
@@ -58,7 +59,7 @@ async function showDoctor({ settings, view: { t, format, now } }: OperatorCall):
         <p class="small muted mt-2">
           {texts.reach} <code>licensing doctor --url https://...</code>
         </p>
-      </OperatorPage>
+      </TitledPage>
     ),
   };
 }

@@ -3,8 +3,8 @@ import { readId } from '../../../operations/reading';
 import { act, attempt } from '../act';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { joomlaPluginOperations } from '../../../operations/joomla-plugin';
@@ -48,25 +48,23 @@ function PluginPage({ form, id, name }: { form: FormState; id: number; name: str
   const { plugin: texts, title: list } = t.products;
   const title = texts.title(name);
   return (
-    <OperatorPage
+    <TitledPage
       title={title}
       nav="products"
       crumbs={[
         [list, '/products'],
         [name, `/products/${id}`],
       ]}
+      sub={texts.about}
     >
-      <Head title={title} sub={texts.about} />
-      <Panel id="plugin" kind="narrow">
-        <Inside>
-          <FormErrors form={form} />
-          <Form path={`/products/${id}/joomla-plugin`} form={form}>
-            <TextField form={form} name="vendor" label={texts.vendor} hint={texts.vendorHint} required />
-            <Submit>{texts.get}</Submit>
-          </Form>
-          <p class="small muted">{texts.next}</p>
-        </Inside>
+      <Panel id="plugin" kind="narrow" inside>
+        <FormErrors form={form} />
+        <Form path={`/products/${id}/joomla-plugin`} form={form}>
+          <TextField form={form} name="vendor" label={texts.vendor} hint={texts.vendorHint} required />
+          <Submit>{texts.get}</Submit>
+        </Form>
+        <p class="small muted">{texts.next}</p>
       </Panel>
-    </OperatorPage>
+    </TitledPage>
   );
 }

@@ -16,8 +16,8 @@ import {
   TextField,
   UploadProgress,
 } from '../kit/fields';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { ManifestPanel, readOffer } from './update-xml';
@@ -132,44 +132,41 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
   const title = texts.title(product.name);
   return {
     page: (
-      <OperatorPage
+      <TitledPage
         title={title}
         nav="releases"
         crumbs={[[t.releases.title, `/releases?product_id=${product.id}`]]}
       >
-        <Head title={title} />
         {offer === undefined ? null : <ManifestPanel offer={offer} />}
-        <Panel id="new" kind="narrow">
-          <Inside>
-            <Form path={`/products/${product.id}/releases/new`} form={form} upload>
-              <FormErrors form={form} />
-              <FileField
-                form={form}
-                name="file"
-                accept=".zip,application/zip"
-                label={texts.file}
-                hint={texts.fileHint(format.limit(call.settings.uploadLimit))}
-                required
-              />
-              <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} />
-              <TextArea form={form} name="changelog" label={texts.changelog} hint={texts.changelogHint} />
-              <Choices
-                form={form}
-                name="draft"
-                label={texts.then}
-                value="0"
-                options={[
-                  { value: '0', label: texts.now },
-                  { value: '1', label: texts.draft },
-                ]}
-              />
-              <Allowances form={form} />
-              <Submit busy={t.common.busy}>{texts.submit}</Submit>
-              <UploadProgress />
-            </Form>
-          </Inside>
+        <Panel id="new" kind="narrow" inside>
+          <Form path={`/products/${product.id}/releases/new`} form={form} upload>
+            <FormErrors form={form} />
+            <FileField
+              form={form}
+              name="file"
+              accept=".zip,application/zip"
+              label={texts.file}
+              hint={texts.fileHint(format.limit(call.settings.uploadLimit))}
+              required
+            />
+            <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} />
+            <TextArea form={form} name="changelog" label={texts.changelog} hint={texts.changelogHint} />
+            <Choices
+              form={form}
+              name="draft"
+              label={texts.then}
+              value="0"
+              options={[
+                { value: '0', label: texts.now },
+                { value: '1', label: texts.draft },
+              ]}
+            />
+            <Allowances form={form} />
+            <Submit busy={t.common.busy}>{texts.submit}</Submit>
+            <UploadProgress />
+          </Form>
         </Panel>
-      </OperatorPage>
+      </TitledPage>
     ),
   };
 }

@@ -4,8 +4,8 @@ import { act, filled } from '../act';
 import { formRoute } from '../form-route';
 import type { Issued } from './issue';
 import { formState, type FormState } from '../form-state';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Panel } from '../kit/panel';
 import { CopyText } from '../kit/copy';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { explainPackage, keptAsDraft, uploadPackage } from './release-new';
@@ -120,11 +120,11 @@ function Start({
   const formOf = (name: StepName) => (sent?.step === name ? sent.form : formState());
   const open = product === undefined ? 1 : plan === undefined ? 2 : 3;
   return (
-    <OperatorPage title={isDone ? texts.doneTitle : texts.title} nav="overview">
-      <Head
-        title={isDone ? texts.doneTitle : texts.title}
-        sub={<span class="muted">{isDone ? texts.doneSub : texts.sub}</span>}
-      />
+    <TitledPage
+      title={isDone ? texts.doneTitle : texts.title}
+      nav="overview"
+      sub={<span class="muted">{isDone ? texts.doneSub : texts.sub}</span>}
+    >
       <div class="narrow">
         <Panel id="steps" kind="mb-3">
           <ol class="steps" aria-label={texts.steps}>
@@ -178,7 +178,7 @@ function Start({
           {texts.import} <a href={to('/imports')}>{texts.importLink}</a> {texts.importRest}
         </p>
       </div>
-    </OperatorPage>
+    </TitledPage>
   );
 }
 
@@ -186,27 +186,22 @@ function KeyPage({ licence: { id, license_key: key, product } }: { licence: Issu
   const { t, to } = useView();
   const texts = t.start.key;
   return (
-    <OperatorPage title={texts.title} nav="overview">
-      <Head title={texts.title} />
+    <TitledPage title={texts.title} nav="overview">
       <div class="narrow">
         <div class="stack">
-          <Panel id="key" title={texts.key}>
-            <Inside>
-              {key === null ? (
-                <p class="mb-0">{t.licenses.issuePage.notShown}</p>
-              ) : (
-                <CopyText id="license-key" label={texts.key} text={key} />
-              )}
-            </Inside>
+          <Panel id="key" title={texts.key} inside>
+            {key === null ? (
+              <p class="mb-0">{t.licenses.issuePage.notShown}</p>
+            ) : (
+              <CopyText id="license-key" label={texts.key} text={key} />
+            )}
           </Panel>
-          <Panel id="paste" title={texts.paste}>
-            <Inside>
-              <ol class="mb-0">
-                {[texts.install(product), texts.choose(product), texts.enter, texts.check].map((one) => (
-                  <li>{one}</li>
-                ))}
-              </ol>
-            </Inside>
+          <Panel id="paste" title={texts.paste} inside>
+            <ol class="mb-0">
+              {[texts.install(product), texts.choose(product), texts.enter, texts.check].map((one) => (
+                <li>{one}</li>
+              ))}
+            </ol>
           </Panel>
         </div>
         <p class="acts mt-3">
@@ -218,6 +213,6 @@ function KeyPage({ licence: { id, license_key: key, product } }: { licence: Issu
           </a>
         </p>
       </div>
-    </OperatorPage>
+    </TitledPage>
   );
 }

@@ -17,8 +17,8 @@ import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { ButtonLink, Form, Submit } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { OperatorPage } from '../kit/operator-page';
-import { Facts, Head, Inside, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Facts, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
@@ -125,48 +125,43 @@ function Webhook(shown: Shown) {
   const isFailed = isStopped(webhook);
   const name = receiverName(webhook);
   return (
-    <OperatorPage
+    <TitledPage
       title={name}
       nav="system"
       crumbs={[
         [t.system.title, '/system'],
         [texts.title, '/webhooks'],
       ]}
+      actions={
+        <>
+          {isOn ? null : <Act path={`/webhooks/${id}/enable`} label={texts.enable} kind="primary" />}
+          <Act path={`/webhooks/${id}/test`} label={texts.test} kind={isOn ? 'primary' : 'quiet'} />
+        </>
+      }
     >
-      <Head
-        title={name}
-        actions={
-          <>
-            {isOn ? null : <Act path={`/webhooks/${id}/enable`} label={texts.enable} kind="primary" />}
-            <Act path={`/webhooks/${id}/test`} label={texts.test} kind={isOn ? 'primary' : 'quiet'} />
-          </>
-        }
-      />
       {isOn ? null : <p class="alert alert-warning">{isFailed ? texts.stopped : texts.off}</p>}
-      <Panel id="facts" title={texts.facts.title} kind="mb-3">
-        <Inside>
-          <Facts
-            facts={[
-              [texts.facts.state, texts.states[stateOf(webhook)]],
-              [texts.facts.url, webhook.url],
-              [texts.facts.events, webhook.events.replaceAll(' ', ', ')],
-              [texts.facts.waiting, <WaitingCount count={waiting} />],
-              previousEndsAt !== null && previousEndsAt > at
-                ? [texts.facts.old, format.moment(previousEndsAt)]
-                : undefined,
-              [texts.facts.added, format.localDay(webhook.createdAt)],
-            ]}
-          />
-          <div class="acts mt-3">
-            <ButtonLink path={`/webhooks/${id}/edit`}>{texts.edit}</ButtonLink>
-            <ButtonLink path={`/webhooks/${id}/rotate`}>{texts.rotate}</ButtonLink>
-            {isOn ? <Act path={`/webhooks/${id}/disable`} label={texts.disable} kind="quiet" /> : null}
-            <ButtonLink path={`/webhooks/${id}/remove`}>{texts.remove}</ButtonLink>
-          </div>
-        </Inside>
+      <Panel id="facts" title={texts.facts.title} kind="mb-3" inside>
+        <Facts
+          facts={[
+            [texts.facts.state, texts.states[stateOf(webhook)]],
+            [texts.facts.url, webhook.url],
+            [texts.facts.events, webhook.events.replaceAll(' ', ', ')],
+            [texts.facts.waiting, <WaitingCount count={waiting} />],
+            previousEndsAt !== null && previousEndsAt > at
+              ? [texts.facts.old, format.moment(previousEndsAt)]
+              : undefined,
+            [texts.facts.added, format.localDay(webhook.createdAt)],
+          ]}
+        />
+        <div class="acts mt-3">
+          <ButtonLink path={`/webhooks/${id}/edit`}>{texts.edit}</ButtonLink>
+          <ButtonLink path={`/webhooks/${id}/rotate`}>{texts.rotate}</ButtonLink>
+          {isOn ? <Act path={`/webhooks/${id}/disable`} label={texts.disable} kind="quiet" /> : null}
+          <ButtonLink path={`/webhooks/${id}/remove`}>{texts.remove}</ButtonLink>
+        </div>
       </Panel>
       <Deliveries {...shown} />
-    </OperatorPage>
+    </TitledPage>
   );
 }
 

@@ -5,7 +5,7 @@ import { setSessionCookie } from '../../session-cookies';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { Head, Panel } from '../kit/panel';
 import { scopeOf, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { signInByToken } from './by-token';
@@ -73,23 +73,21 @@ function Again({ sent, form }: { sent: URLSearchParams; form: FormState }) {
         <p class="alert alert-warning" role="status">
           {signIn.again.kept}
         </p>
-        <Panel id="again" title={signIn.withToken}>
-          <Inside>
-            <Form path={path} form={form}>
-              <FormErrors form={form} />
-              {fields.map(([name, value]) => (
-                <input type="hidden" name={name} value={value} />
-              ))}
-              <TokenField form={form} name={TOKEN} required={false} />
-              <p>
-                {signIn.again.byLink}{' '}
-                <a href={to('/sign-in')} target="_blank" rel="noopener">
-                  {signIn.again.elsewhere}
-                </a>
-              </p>
-              <Submit busy={signIn.busy}>{signIn.again.submit}</Submit>
-            </Form>
-          </Inside>
+        <Panel id="again" title={signIn.withToken} inside>
+          <Form path={path} form={form}>
+            <FormErrors form={form} />
+            {fields.map(([name, value]) => (
+              <input type="hidden" name={name} value={value} />
+            ))}
+            <TokenField form={form} name={TOKEN} required={false} />
+            <p>
+              {signIn.again.byLink}{' '}
+              <a href={to('/sign-in')} target="_blank" rel="noopener">
+                {signIn.again.elsewhere}
+              </a>
+            </p>
+            <Submit busy={signIn.busy}>{signIn.again.submit}</Submit>
+          </Form>
         </Panel>
       </div>
     </OperatorPage>

@@ -1,6 +1,6 @@
 import { OperatorPage } from '../kit/operator-page';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
-import { Head, Inside, Panel } from '../kit/panel';
+import { Head, Panel } from '../kit/panel';
 import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
 import { TokenField } from './token-field';
@@ -28,39 +28,35 @@ export function SignIn({
             {signIn.why[why]}
           </p>
         )}
-        <Panel id="token" title={signIn.withToken}>
-          <Inside>
-            <Form path="/sign-in" form={form}>
-              <FormErrors form={form} />
-              <input type="hidden" name="next" value={next} />
-              <TokenField form={form} name="token" />
-              <Submit busy={signIn.busy}>{signIn.submit}</Submit>
-            </Form>
-          </Inside>
+        <Panel id="token" title={signIn.withToken} inside>
+          <Form path="/sign-in" form={form}>
+            <FormErrors form={form} />
+            <input type="hidden" name="next" value={next} />
+            <TokenField form={form} name="token" />
+            <Submit busy={signIn.busy}>{signIn.submit}</Submit>
+          </Form>
         </Panel>
-        <Panel id="link" title={signIn.withLink}>
-          <Inside>
-            {hasMail ? (
-              <Form path="/sign-in/link" form={formState()} label={signIn.withLink}>
-                <input type="hidden" name="next" value={next} />
-                <TextField
-                  form={formState()}
-                  name="email"
-                  type="email"
-                  autocomplete="email"
-                  label={signIn.email}
-                  hint={signIn.emailHint}
-                  required
-                />
-                <p>
-                  <Submit kind="quiet">{signIn.mailLink}</Submit>
-                </p>
-              </Form>
-            ) : null}
-            <p class="mb-0">
-              {signIn.linkHint} <code>licensing sign-in</code>
-            </p>
-          </Inside>
+        <Panel id="link" title={signIn.withLink} inside>
+          {hasMail ? (
+            <Form path="/sign-in/link" form={formState()} label={signIn.withLink}>
+              <input type="hidden" name="next" value={next} />
+              <TextField
+                form={formState()}
+                name="email"
+                type="email"
+                autocomplete="email"
+                label={signIn.email}
+                hint={signIn.emailHint}
+                required
+              />
+              <p>
+                <Submit kind="quiet">{signIn.mailLink}</Submit>
+              </p>
+            </Form>
+          ) : null}
+          <p class="mb-0">
+            {signIn.linkHint} <code>licensing sign-in</code>
+          </p>
         </Panel>
       </div>
     </OperatorPage>

@@ -17,6 +17,7 @@ export function FormPage({
   path,
   form,
   upload = false,
+  above,
   about,
   points = [],
   danger = false,
@@ -33,6 +34,8 @@ export function FormPage({
   path: string;
   form: FormState;
   upload?: boolean;
+  /** between the title and the form */
+  above?: Child;
   /** a paragraph above the fields */
   about?: Child;
   /** what there is to know first, a sentence each */
@@ -52,6 +55,7 @@ export function FormPage({
   const [backTitle, backPath] = typeof back === 'string' ? [t.common.back, back] : (back ?? []);
   return (
     <TitledPage title={title} {...page} sub={sub}>
+      {above}
       <Panel id="form" kind="narrow" inside>
         <FormErrors form={form} />
         {about === undefined ? null : <p>{about}</p>}

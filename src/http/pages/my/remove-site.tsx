@@ -6,7 +6,7 @@ import { removalsAfterOne } from '../../../selfservice/removals';
 import { toId } from '../../../operations/reading';
 import { CustomerPage } from '../kit/customer-page';
 import { ButtonLink, Submit } from '../kit/fields';
-import { Head, Panel } from '../kit/panel';
+import { Panel } from '../kit/panel';
 import { done, type Answer } from '../page';
 import { byMail, found, queueOf, type MailCall } from './customer';
 import { AskLink, SignOut } from './parts';
@@ -33,7 +33,6 @@ async function ask(call: MailCall): Promise<Answer> {
   return {
     page: (
       <CustomerPage title={title} action={<SignOut />}>
-        <Head title={title} />
         <Panel id="remove" inside>
           <ul>
             <li>{site.free ? sites.takesNoSlot : `${sites.freeAtOnce} ${sentences.removalsLeft(left)}`}</li>
@@ -72,8 +71,7 @@ async function notRemoved(
   const title = view.t.my.sites.ask(asWritten(site.identifier));
   return {
     page: (
-      <CustomerPage title={title} action={<SignOut />} help={supportUrl}>
-        <Head title={title} sub={<ToLicenses />} />
+      <CustomerPage title={title} action={<SignOut />} help={supportUrl} sub={<ToLicenses />}>
         <p role="alert">{sentence}</p>
         <p class="acts">
           <AskLink url={supportUrl} kind="btn btn-quiet" />

@@ -1,7 +1,17 @@
 import type { Plan, Product } from '../../../licensing/catalogue';
 import { CSV_FIELDS } from '../../../transfer/csv-licenses';
 import type { FormState } from '../form-state';
-import { FileField, Form, FormErrors, Select, Submit, TextField, UploadProgress } from '../kit/fields';
+import {
+  ButtonLink,
+  FileField,
+  Form,
+  FormErrors,
+  Select,
+  Submit,
+  TextField,
+  UploadProgress,
+} from '../kit/fields';
+import { FormPage } from '../kit/form-page';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
@@ -20,28 +30,27 @@ export function UploadPage({ form, rows }: { form: FormState; rows: number }) {
   const { t, format } = useView();
   const texts = t.system.imports;
   return (
-    <TitledPage
+    <FormPage
       title={texts.title}
       nav="system"
       crumbs={[[t.system.title, '/system']]}
       sub={`${texts.about} ${texts.before}`}
+      path="/imports"
+      form={form}
+      upload
+      submit={texts.read}
+      busy={texts.reading}
     >
-      <Panel id="file" kind="narrow" inside>
-        <Form path="/imports" form={form} upload>
-          <FormErrors form={form} />
-          <FileField
-            form={form}
-            name="file"
-            label={texts.file}
-            hint={texts.fileHint(format.number(rows))}
-            accept={CSV_TYPES}
-            required
-          />
-          <UploadProgress />
-          <Submit busy={texts.reading}>{texts.read}</Submit>
-        </Form>
-      </Panel>
-    </TitledPage>
+      <FileField
+        form={form}
+        name="file"
+        label={texts.file}
+        hint={texts.fileHint(format.number(rows))}
+        accept={CSV_TYPES}
+        required
+      />
+      <UploadProgress />
+    </FormPage>
   );
 }
 
@@ -247,7 +256,7 @@ function RejectedTable({ rejected }: { rejected: Rejected[] }) {
 }
 
 export function DonePage({ licenses, rejected }: { licenses: number; rejected: Rejected[] }) {
-  const { t, to, format } = useView();
+  const { t, format } = useView();
   const texts = t.system.imports;
   const rows = new Set(rejected.map(({ row }) => row)).size;
   const title = texts.doneTitle(licenses, format.number(licenses));
@@ -258,12 +267,10 @@ export function DonePage({ licenses, rejected }: { licenses: number; rejected: R
         <RejectedTable rejected={rejected} />
       </Panel>
       <p class="acts mt-3">
-        <a class="btn btn-primary" href={to('/licenses')}>
+        <ButtonLink kind="primary" path="/licenses">
           {texts.toList}
-        </a>
-        <a class="btn btn-quiet" href={to('/imports')}>
-          {texts.another}
-        </a>
+        </ButtonLink>
+        <ButtonLink path="/imports">{texts.another}</ButtonLink>
       </p>
     </TitledPage>
   );

@@ -82,7 +82,7 @@ const LAYERS = {
 /** The command reaches rows through the rooms above the store; these files open the database, make it, and explain its errors. */
 const OPEN_DATABASE = ['database', 'describe-error', 'init', 'migrate'].map((name) => `src/cli/${name}.ts`);
 /** What every folder may import. The files import nothing of src/, and `texts` only types. */
-const FLOOR = ['api', 'errors', 'texts'];
+const FLOOR = ['api', 'errors', 'quantity', 'texts'];
 
 /** What the scripts of the pages use of a browser. */
 const BROWSER = [

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError } from '../errors';
 import { loginName, readConfig, wantsColor, type Config } from '../config';
-import { quantity } from '../texts/quantity';
+import { quantity } from '../quantity';
 import { examine } from '../doctor/examine';
 import { problem, type CommandFinding } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';

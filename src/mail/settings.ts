@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { ConfigError } from '../errors';
 import type { SiteMail } from '../joomla/site/configuration';
 import { findEmail } from '../licensing/customer-email';
+import type { MailOff } from '../texts/operators/doctor';
 
 export interface SmtpSettings {
   kind: 'smtp';
@@ -95,9 +96,6 @@ function readCa(file: string): string {
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
-
-/** Why there is no mail; the operators' texts say it (`doctor.mailOff`). */
-export type MailOff = 'no-site' | 'offline' | 'no-sender' | 'no-server';
 
 /** The site's own way to send mail. @returns or why there is none */
 export function mailOfSite(site: SiteMail | undefined): MailSettings | MailOff {

@@ -62,7 +62,7 @@ export async function readTables(db: Db): Promise<{ foreign: number; wrongEngine
   };
 }
 
-export interface TableSize {
+interface TableSize {
   /** without prefix; `database` for a whole SQLite file */
   name: string;
   bytes: number;

@@ -1,7 +1,3 @@
-import type { ReadUpdateXml } from '../../joomla/follow-xml';
-import type { MailOff } from '../../mail/settings';
-import type { TableSize } from '../../store/server';
-
 /** What the doctor's texts are made of. */
 
 /** What a finding says. */
@@ -22,6 +18,9 @@ export interface ToldWords {
   remedy: string | null;
   said: string | null;
 }
+
+/** Why there is no mail. */
+export type MailOff = 'no-site' | 'offline' | 'no-sender' | 'no-server';
 
 export type MailIsOff = Record<MailOff | 'unset', string>;
 
@@ -51,11 +50,21 @@ export interface Connections {
   setting: string;
 }
 
-export type Sizes = readonly Pick<TableSize, 'name' | 'bytes' | 'rows'>[];
+/** Of tables, or of the whole database, whose `rows` are not known. */
+export type Sizes = readonly { name: string; bytes: number; rows: number | undefined }[];
 
 export interface UnmappedArticle {
   shop: string;
   sku: string;
 }
 
-export type StaleXml = Pick<ReadUpdateXml, 'xml' | 'out' | 'offered' | 'reason'>;
+/** An update XML that does not offer what is published. */
+export interface StaleXml {
+  /** its file */
+  out: string | null;
+  /** the versions in it; null: it cannot be read */
+  offered: string[] | null;
+  /** what it should have; null: that cannot be made, for the `reason` */
+  xml: string | null;
+  reason: string | null;
+}

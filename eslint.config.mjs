@@ -136,7 +136,7 @@ const floorOfTexts = (below) => ({
       {
         patterns: [
           {
-            regex: `^${below.replaceAll('*', '\\.\\.')}\\.\\./`,
+            regex: `^${below.replaceAll('*', '\\.\\.')}\\.\\./(?!quantity$)`,
             message: 'src/texts imports only types of other folders.',
             allowTypeImports: true,
           },

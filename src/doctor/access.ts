@@ -61,7 +61,9 @@ function listed(tokens: Token[], more: (token: Token) => string = () => ''): str
 }
 
 /** Why tokens of Joomla are not accepted. */
-type Off = { say: Say };
+interface Off {
+  say: Say;
+}
 
 function off(reason: keyof OperatorTexts['doctor']['joomlaOff']): Off {
   return { say: (t) => t.joomlaTokensOff(t.joomlaOff[reason]) };

@@ -88,7 +88,10 @@ test("the site's own settings, as Joomla uses them; off when the site sends no m
     { kind: 'sendmail', path: '/usr/lib/sendmail' },
     'My Shop',
   ]);
-  expect(siteOf(`public $mailonline = false; ${smtp}`)).toMatchObject({ mail: undefined, mailOff: 'offline' });
+  expect(siteOf(`public $mailonline = false; ${smtp}`)).toMatchObject({
+    mail: undefined,
+    mailOff: 'offline',
+  });
   // Our own setting goes first, and the site's sender with it.
   const own = siteOf(smtp, { LICENSING_MAIL_URL: 'smtp://localhost' });
   expect(own.mail).toMatchObject({ route: { host: 'localhost' }, from: { address: 'shop@joomla.example' } });

@@ -261,7 +261,7 @@ export const doctor = {
     'no-sender': "The site's configuration has no sender ($mailfrom).",
     'no-server': "The site's configuration names no mail server ($smtphost).",
     unset: 'it is not set up.',
-  } as MailIsOff,
+  } satisfies MailIsOff,
   mailIsOff: (why: string) => `Mail is off: ${why}`,
   mailFails: (source: string, stored: string, from: string): DoctorWords => ({
     what: `Mails cannot be sent, by ${source}: ${describeStored(failures.mail, stored)}.`,

@@ -8,7 +8,8 @@ import type { Listen } from './http/server';
 import { isNetwork } from './licensing/ip-addresses';
 import { pictureFault } from './packages/pictures';
 import { readJoomlaSite } from './joomla/site/configuration';
-import { mailOfSite, parseMailUrl, type MailOff, type MailSettings } from './mail/settings';
+import { mailOfSite, parseMailUrl, type MailSettings } from './mail/settings';
+import type { MailOff } from './texts/operators/doctor';
 import type { TextFolders } from './mail/texts';
 import { HOMES, isWithin } from './process/units';
 import { describeLines, describeUnknown, isMeantForUs, type Settings, type Variable } from './settings';
@@ -181,8 +182,8 @@ export function buildConfig(
     shopName: get('LICENSING_SHOP_NAME') ?? site?.siteName ?? '',
     shopLogo: logoFault === undefined ? shopLogo : undefined,
     timeZone: site?.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
-    mail: 'route' in mail ? mail : undefined,
-    mailOff: 'route' in mail ? undefined : mail,
+    mail: typeof mail === 'string' ? undefined : mail,
+    mailOff: typeof mail === 'string' ? mail : undefined,
     mailLanguage: oneOf(
       'LICENSING_MAIL_LANGUAGE',
       get('LICENSING_MAIL_LANGUAGE') ?? 'en',

@@ -1,9 +1,7 @@
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { mailingOf } from '../mail/queue';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
-import { changeCustomer } from '../privacy/change-customer';
-import { quantity } from '../licensing/quantity';
+import { quantity } from '../quantity';
 import { requireEmail } from '../licensing/customer-email';
 import { OperatorError } from '../licensing/operator-error';
 import { customerJson, readCustomer, type CustomerData } from '../privacy/customer';
@@ -123,22 +121,20 @@ function addSet(customer: Command): void {
       '\nExamples:\n  licensing customer set jane@example.com --language de\n  licensing customer set jane@example.com --email jane@example.org',
     )
     .action((email: string, { join, ...given }: SetOptions, command: Command) =>
-      withSession(command, async ({ db, config, now, actor, output }) => {
+      withSession(command, async (session) => {
         if (Object.keys(given).length === 0)
           throw new OperatorError('Say what to change: --email, --language or --name.');
-        const address = requireEmail(await readValue(email, 'E-mail address'));
+        const customer = requireEmail(await readValue(email, 'E-mail address'));
         const changes = {
           email: given.email,
           language: given.language === 'none' ? null : given.language,
           name: given.name === 'none' ? null : given.name,
         };
         const change = (joins: boolean | undefined) =>
-          changeCustomer(
-            db,
-            address,
-            { ...changes, join: joins },
-            { actor, now, mailing: mailingOf(config) },
-          );
+          operate(session, customerOperations.updateCustomer, {
+            path: { customer },
+            body: { ...changes, join: joins },
+          });
         const changed = await change(join).catch(async (error: unknown) => {
           const isTaken = error instanceof OperatorError && error.facts?.reason === 'customer-exists';
           if (!isTaken) throw error;
@@ -149,7 +145,7 @@ function addSet(customer: Command): void {
           if (!answer) throw new OperatorError('Nothing was changed.');
           return change(true);
         });
-        output.print(changed, () =>
+        session.output.print(changed, () =>
           formatFields([
             ['Customer', changed.customer],
             ['Name', changed.name],

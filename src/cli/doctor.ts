@@ -1,11 +1,12 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError } from '../errors';
 import { loginName, readConfig, wantsColor, type Config } from '../config';
-import { quantity } from '../licensing/quantity';
+import { quantity } from '../quantity';
 import { examine } from '../doctor/examine';
 import { problem, type CommandFinding } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
 import { authorities } from './arguments';
+import { doctor as english } from '../texts/operators/en/doctor';
 import { createOutput, type Output } from './command';
 import { STATEMENT_TIMEOUT_MS, withDatabase, type Db } from './database';
 import { printable } from './printable';
@@ -79,8 +80,9 @@ async function findAll({ url, ca, repair }: DoctorOptions, output: Output): Prom
   return withDatabase(config, look, STATEMENT_TIMEOUT_MS).finally(() => output.endProgress());
 }
 
-/** A command speaks English: without the German that the pages show. */
-function inEnglish({ code, level, checked, what, why, remedy }: CommandFinding): CommandFinding {
+/** A command speaks English. */
+function inEnglish({ code, level, checked, say }: CommandFinding) {
+  const { what, why, remedy } = say(english);
   return { code, level, checked, what, why, remedy };
 }
 
@@ -90,7 +92,7 @@ function labelOf({ level, checked }: CommandFinding): CommandFinding['level'] | 
 }
 
 function formatFinding(finding: CommandFinding): string {
-  const { level, checked, what, why, remedy } = finding;
+  const { level, checked, what, why, remedy } = inEnglish(finding);
   return [
     `${colored(labelOf(finding).padEnd(7), level)}  ${printable(what)}`,
     ...(why === null || !checked ? [] : [`         why: ${printable(why)}`]),

@@ -1,7 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { quantity } from '../licensing/quantity';
+import { quantity } from '../quantity';
 import { explainReadFault } from '../packages/file-faults';
 import { NOT_SENT_WHOLE } from '../licensing/core/keys';
 import { countAfterImport } from '../licensing/statistics';

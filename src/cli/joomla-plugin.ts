@@ -1,11 +1,12 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { packageRoot } from '../config';
-import { makePlugin, type MadePlugin } from '../joomla/plugin';
 import { rememberBaseUrl } from '../joomla/update-xml/remembered';
 import { lookAt, makeFolder, refuseOwn, replaceFile } from '../packages/replace-file';
+import { joomlaPluginOperations } from '../operations/joomla-plugin';
+import { productOperations } from '../operations/products';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
+import { operate, type DataOf } from './operate';
 import { ownFiles } from './output-file';
 
 interface Options {
@@ -33,35 +34,35 @@ export function addJoomlaPluginCommand(program: Command): void {
       '\nExample:\n  licensing joomla-plugin --product 42 --vendor Acme --out /var/lib/licensing',
     )
     .action(({ product: productId, vendor, out, baseUrl }: Options, command: Command) =>
-      withSession(command, async ({ db, config, output }) => {
-        const made = await makePlugin(db, { productId, vendor, baseUrl }, config, packageRoot);
-        const file = join(resolve(out), made.fileName);
+      withSession(command, async (session) => {
+        const { db, config, output } = session;
+        const path = { id: productId };
+        const query = { vendor, base_url: baseUrl };
+        const made = await operate(session, joomlaPluginOperations.getProductJoomlaPlugin, { path, query });
+        const { name } = await operate(session, productOperations.getProduct, { path });
+        const { element, address, version } = made;
+        const file = join(resolve(out), made.file_name);
         await makeFolder(resolve(out));
         const place = await lookAt(file);
         await refuseOwn(place, ownFiles(config));
-        await replaceFile(place, 0o644, (_sink, handle) => handle.writeFile(made.zip));
+        await replaceFile(place, 0o644, (_sink, handle) => handle.writeFile(Buffer.from(made.zip, 'base64')));
         if (baseUrl !== undefined) await rememberBaseUrl(db, productId, baseUrl);
-        if (made.product.otherBaseUrl !== undefined)
+        if (made.xml_site !== null)
           output.note(
-            `note: the update XML sends sites to ${made.product.otherBaseUrl}, where these plugins do nothing. Name the same address for both: --base-url`,
+            `note: the update XML sends sites to ${made.xml_site}, where these plugins do nothing. Name the same address for both: --base-url`,
           );
-        output.print(
-          {
-            product_id: productId,
-            file,
-            element: made.element,
-            address: made.address,
-            version: made.version,
-          },
-          describe(made, file),
-        );
+        output.print({ product_id: productId, file, element, address, version }, describe(name, made, file));
       }),
     );
 }
 
-function describe({ product, element, address, fileName }: MadePlugin, file: string): string {
+function describe(
+  product: string,
+  { element, address, file_name: fileName }: DataOf<typeof joomlaPluginOperations.getProductJoomlaPlugin>,
+  file: string,
+): string {
   return [
-    `${file} is a Joomla package for ${product.name}. It acts for downloads from ${address}.`,
+    `${file} is a Joomla package for ${product}. It acts for downloads from ${address}.`,
     '',
     'Customers get it in one of two ways:',
     '- in your own package: put the zip beside its other files, and add to <files> in its manifest:',

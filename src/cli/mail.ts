@@ -4,6 +4,7 @@ import { readConfig } from '../config';
 import { OperatorError } from '../licensing/operator-error';
 import { composerOf, composeTest } from '../mail/compose';
 import { toMailFailure } from '../mail/failures';
+import { doctor } from '../texts/operators/en/doctor';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored, mailRemedy } from '../texts/operators/failures';
 import { listAllMails, mailJson } from '../mail/queue';
@@ -42,8 +43,9 @@ function addTest(mail: Command): void {
       const composer = composerOf(config, () => Promise.resolve(undefined));
       if (config.mail === undefined || composer === undefined)
         throw new OperatorError(
-          config.mailOff?.english ??
-            'LICENSING_PUBLIC_URL is not set, and links in mails need the address of the site.',
+          config.mailOff === undefined
+            ? 'LICENSING_PUBLIC_URL is not set, and links in mails need the address of the site.'
+            : doctor.mailOff[config.mailOff],
         );
       for (const fault of findTextFaults(config.mailTexts)) output.note(`note: ${fault}`);
       const { mail: settings, mailLanguage: language } = config;

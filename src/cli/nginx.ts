@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { packageRoot, readConfig, type Config } from '../config';
-import { quantity } from '../licensing/quantity';
+import { quantity } from '../quantity';
 import { hostAndPort } from '../http/server';
 import { findInstances, instanceSocket } from '../process/instances';
 import { explainFileFault } from '../packages/file-faults';

@@ -22,7 +22,7 @@ interface Wanted<Query, Body> {
   query?: { [Name in keyof Query]?: Query[Name] | undefined };
   body?: { [Name in keyof Body]?: Body[Name] | typeof NOTHING | undefined };
   onProgress?: Call['onProgress'];
-  onXml?: Call['onXml'];
+  followXml?: Call['followXml'];
 }
 
 /** Performs an operation as the operator at the shell. @returns `data` of its answer @throws CommanderError, OperatorError */
@@ -78,7 +78,7 @@ export async function operatePage<Query, Item>(
 async function request(
   session: Session,
   operation: Operation<never, never>,
-  { path = {}, query = {}, body = {}, onProgress, onXml }: Wanted<unknown, unknown>,
+  { path = {}, query = {}, body = {}, onProgress, followXml }: Wanted<unknown, unknown>,
 ) {
   const { db, config, now, name, actor } = session;
   const given: Given = { query: {}, body: {} };
@@ -95,7 +95,7 @@ async function request(
     once: undefined,
     checkAgain: () => Promise.resolve(),
     onProgress,
-    onXml,
+    followXml,
   };
   const settings = settingsOf(config, db, now);
   try {

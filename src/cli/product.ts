@@ -17,7 +17,7 @@ import {
 import { withSession } from './command';
 import { fieldsOf, operate, operateAll } from './operate';
 import { formatFields, formatTable } from './tables';
-import { noteFollowed } from './update-xml';
+import { follow, noteFollowed } from './update-xml';
 
 const { addProduct, updateProduct } = productOperations;
 
@@ -90,8 +90,8 @@ function addEdit(product: Command): void {
         const body = fieldsOf(updateProduct, options);
         requireChange(command, ...Object.values(body));
         const seen: { xml?: FollowedXml } = {};
-        const onXml = (followed: FollowedXml) => void (seen.xml = followed);
-        const edited = await operate(session, updateProduct, { path: { id }, body, onXml });
+        const followXml = async () => (seen.xml = await follow(session, id));
+        const edited = await operate(session, updateProduct, { path: { id }, body, followXml });
         // Nothing else of a product stands in it.
         const isInXml = body.name !== undefined || body.element !== undefined;
         const line =

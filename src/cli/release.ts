@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { requireUpdateXmlSettings } from '../joomla/update-xml/write';
-import { readUpdateXmlState, type FollowedXml } from '../joomla/follow-xml';
+import { readUpdateXmlState, type FollowedXml, type UpdateXmlState } from '../joomla/follow-xml';
 import { publish } from '../joomla/publish';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
-import { requireRelease, withdrawRelease, type Release } from '../packages/releases';
+import { requireRelease } from '../packages/releases';
 import { releaseOperations } from '../operations/releases';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
 import { withSession, type Session } from './command';
@@ -17,6 +17,7 @@ import {
   writeCommand,
   ALLOW_DOWNGRADE,
   describeWritten,
+  follow,
   followXml,
   noteFollowed,
   stateJson,
@@ -108,10 +109,14 @@ function addPublish(release: Command): void {
           output.note(`note: ${manifestRemark} "licensing manifest" prints what to add.`);
         const text = `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`;
         // Publish before writing the XML, so that updaters find the package it names.
-        await printWithXml(session, published, text, {
-          writeXml,
-          otherwise: 'IS published, but Joomla offers it only when its update XML is written',
-        });
+        const { productId, version } = published;
+        const what = `Version ${version} IS published, but Joomla offers it only when its update XML is written`;
+        const { json, line } =
+          published.state === 'draft'
+            ? // Nobody is offered a draft.
+              { json: stateJson(await readUpdateXmlState(db, config, productId)), line: [] }
+            : await writeOrFollow(session, { productId, writeXml, what });
+        output.print({ ...releaseJson(published), update_xml: json }, [text, ...line].join('\n'));
       }),
     );
 }
@@ -141,7 +146,7 @@ function addEdit(release: Command): void {
           const edited = await operate(session, releaseOperations.updateRelease, {
             path: { id },
             body: { changelog },
-            onXml: (followed) => void (seen.xml = followed),
+            followXml: async () => (seen.xml = await follow(session, options.product)),
           });
           const { version, state, product_id: product } = edited;
           // Nobody is offered a draft.
@@ -200,16 +205,28 @@ function addWithdraw(release: Command): void {
         command: Command,
       ) =>
         withSession(command, async (session) => {
-          const { db } = session;
           if (allowDowngrade && writeXml === undefined)
             command.error('error: --allow-downgrade is of the update XML: it needs --write-xml');
           if (writeXml !== undefined) await requireXml(session, product, writeXml);
-          const withdrawn = await withdrawRelease(db, product, version.trim(), session.now);
-          await printWithXml(session, withdrawn, `Version ${withdrawn.version} is withdrawn.`, {
-            writeXml,
-            otherwise: 'IS withdrawn, but Joomla offers it until its update XML is written',
-            allowDowngrade,
+          const { id } = await requireRelease(session.db, product, version.trim());
+          const otherwise = 'IS withdrawn, but Joomla offers it until its update XML is written';
+          const told: Partial<ToldXml> = {};
+          const withdrawn = await operate(session, releaseOperations.withdrawRelease, {
+            path: { id },
+            async followXml(productId) {
+              const xml = {
+                productId,
+                writeXml,
+                allowDowngrade,
+                what: `Version ${version.trim()} ${otherwise}`,
+              };
+              return Object.assign(told, await writeOrFollow(session, xml)).json;
+            },
           });
+          session.output.print(
+            { ...withdrawn, update_xml: told.json },
+            [`Version ${withdrawn.version} is withdrawn.`, ...(told.line ?? [])].join('\n'),
+          );
         }),
     );
 }
@@ -228,46 +245,34 @@ function requireXml(
 }
 
 interface XmlWanted {
+  productId: number;
   writeXml: PublishOptions['writeXml'];
-  /** the state of the version when the XML cannot be written */
-  otherwise: string;
+  /** the change, for when the XML cannot be written */
+  what: string;
   allowDowngrade?: true | undefined;
 }
 
-/** Writes the XML first. */
-async function printWithXml(
+/** What --json and the text say of the update XML. */
+interface ToldXml {
+  json: UpdateXmlState;
+  line: string[];
+}
+
+/** Writes the update XML of a change as the options say, or lets it follow. @throws OperatorError when it was to be written and cannot be */
+async function writeOrFollow(
   session: Session,
-  release: Release,
-  text: string,
-  { writeXml, otherwise, allowDowngrade }: XmlWanted,
-): Promise<void> {
-  const { db, config, output } = session;
-  const { productId, version, state } = release;
-  // Nobody is offered a draft.
-  if (state === 'draft') {
-    const xml = await readUpdateXmlState(db, config, productId);
-    output.print({ ...releaseJson(release), update_xml: stateJson(xml) }, text);
-    return;
-  }
-  if (writeXml === undefined) {
-    const { json, line } = await followXml(session, productId, `Version ${version} ${otherwise}`);
-    output.print({ ...releaseJson(release), update_xml: json }, [text, ...line].join('\n'));
-    return;
-  }
+  { productId, writeXml, what, allowDowngrade }: XmlWanted,
+): Promise<ToldXml> {
+  if (writeXml === undefined) return followXml(session, productId, what);
   const { out } = outOf(writeXml);
   const written = await writeAndLint(session, productId, { out, allowDowngrade }).catch((error: unknown) => {
     const again = `${writeCommand(productId)}${out === undefined ? '' : ` --out ${out}`}${allowDowngrade ? ' --allow-downgrade' : ''}`;
     throw new OperatorError(
-      `Version ${version} ${otherwise}. ${describeError(explained(error, config))} When that is mended: ${again}`,
+      `${what}. ${describeError(explained(error, session.config))} When that is mended: ${again}`,
     );
   });
-  output.print(
-    {
-      ...releaseJson(release),
-      update_xml: { state: 'written', url: written.url, ...writtenJson(written) },
-    },
-    `${text}\n${describeWritten(written)}`,
-  );
+  const json = { state: 'written' as const, url: written.url, ...writtenJson(written) };
+  return { json, line: [describeWritten(written)] };
 }
 
 async function changelogOf({

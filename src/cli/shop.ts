@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { API_PATH } from '../api';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
-import { quantity } from '../licensing/quantity';
+import { quantity } from '../quantity';
 import type { Effect } from '../orders/fold';
 import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';
 import { SHOP_KINDS, SKU_QUANTITIES, type ShopKind, type SkuQuantity } from '../orders/shops';

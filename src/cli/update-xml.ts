@@ -200,9 +200,13 @@ export async function followXml(
   productId: number,
   what: string,
 ): Promise<{ json: ReturnType<typeof stateJson>; line: string[] }> {
-  const { db, config } = session;
-  const followed = await followUpdateXml(db, config, productId, { own: ownFiles(config) });
+  const followed = await follow(session, productId);
   return { json: stateJson(followed), line: await noteFollowed(session, productId, what, followed) };
+}
+
+/** Writes the update XML after a change, without a word. */
+export function follow({ db, config }: Session, productId: number): Promise<FollowedXml> {
+  return followUpdateXml(db, config, productId, { own: ownFiles(config) });
 }
 
 /** Says what became of the update XML of a change. @returns the line for the text */

@@ -73,11 +73,7 @@ export async function examineFromWithin(config: Config, db: Db, now: () => Date)
     return check === null ? [] : [{ name, needsDatabase, check }];
   });
   const findings = await runAll<Finding>(checks, { config, db, now, ...nothing });
-  return findings.map(({ code, level, what, why, remedy, german }) => {
-    const english = { message: what, why, remedy, said: null };
-    const { what: message, ...more } = german;
-    return { id: code, state: level, en: english, de: { message, ...more } };
-  });
+  return findings.map(({ code, level, say }) => ({ id: code, state: level, say }));
 }
 
 /** Runs every check, even after others have failed. */
@@ -92,11 +88,7 @@ async function runAll<F extends CommandFinding>(
   const findings: (F | Finding)[] = [];
   for (const { name, check, needsDatabase } of checks) {
     if (needsDatabase && findings.some(({ code }) => code === 'DATABASE_UNREACHABLE'))
-      findings.push(
-        unchecked(name, `${name} could not be checked without the database.`, null, {
-          what: `${name} konnte ohne die Datenbank nicht geprüft werden.`,
-        }),
-      );
+      findings.push(unchecked(name, (t) => t.withoutDatabase(name)));
     else findings.push(...(await attempt(name, () => check(patient))));
   }
   return findings;

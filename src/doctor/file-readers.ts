@@ -1,5 +1,6 @@
 import { statSync, type Stats } from 'node:fs';
 import { userInfo } from 'node:os';
+import type { OperatorTexts } from '../texts/operators/texts';
 import { ok, problem, type Finding } from './finding';
 import { mayUse, readNginxUser, type NginxUser } from './nginx-user';
 
@@ -15,45 +16,24 @@ interface FileWithStats {
 export async function checkReaders(
   code: string,
   paths: string[],
-  why: { english: string; german: string },
+  why: (texts: OperatorTexts['doctor']) => string,
 ): Promise<Finding> {
   const files = paths.map((path) => ({ path, stats: statSync(path) }));
   const nginx = await readNginxUser();
   const open = files.filter(({ stats }) => stats.mode & 0o006);
   if (open.length > 0)
-    return problem(
-      `${code}_PUBLIC`,
-      `Every user of this machine can read ${describe(open)}.`,
-      { why: why.english, remedy: closeFiles(open, nginx).english },
-      {
-        what: `Jeder Benutzer dieses Rechners kann ${describe(open, 'Modus')} lesen.`,
-        why: why.german,
-        remedy: closeFiles(open, nginx).german,
-      },
+    return problem(`${code}_PUBLIC`, (t) =>
+      t.filesPublic(describe(open, t.mode), why(t), closeFiles(t, open, nginx)),
     );
   // Modes do not restrict root.
   if (nginx !== undefined && nginx.uid !== 0) {
     const readable = files.filter(({ stats }) => mayUse(nginx, stats, 4));
     if (readable.length > 0)
-      return problem(
-        `${code}_NGINX`,
-        `nginx's user ${nginx.name} can read ${describe(readable)}.`,
-        {
-          why: `${why.english} The site's PHP mostly runs as that user: a hole in any extension of the site is enough.`,
-          remedy: closeFiles(readable, nginx).english,
-        },
-        {
-          what: `Der Benutzer ${nginx.name} von nginx kann ${describe(readable, 'Modus')} lesen.`,
-          why: `${why.german} PHP läuft für die Website meist unter diesem Benutzer: Eine Lücke in irgendeiner Erweiterung genügt.`,
-          remedy: closeFiles(readable, nginx).german,
-        },
+      return problem(`${code}_NGINX`, (t) =>
+        t.filesForNginx(nginx.name, describe(readable, t.mode), why(t), closeFiles(t, readable, nginx)),
       );
   }
-  return ok(
-    code,
-    `Not readable for everybody: ${describe(files)}.`,
-    `Nicht für alle lesbar: ${describe(files, 'Modus')}.`,
-  );
+  return ok(code, (t) => t.filesClosed(describe(files, t.mode)));
 }
 
 /** The current user, which should be the service's; `licensing` when that is root. */
@@ -66,22 +46,19 @@ export function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
 }
 
-function describe(files: FileWithStats[], mode = 'mode'): string {
+function describe(files: FileWithStats[], mode: string): string {
   return files.map(({ path, stats }) => `${path} (${mode} ${octal(stats.mode)})`).join(', ');
 }
 
 /** The owner changes first: a service that read the file as its group or as others must own it at mode 600. */
 function closeFiles(
+  texts: OperatorTexts['doctor'],
   files: FileWithStats[],
   nginx: NginxUser | undefined,
-): { english: string; german: string } {
+): string {
   const names = files.map(({ path }) => path).join(' ');
   const user = serviceUser();
   const isShared = user === nginx?.name;
   const command = `chown ${isShared ? 'licensing' : user} ${names} && chmod 600 ${names}`;
-  const who = isShared ? "a user of the service's own (docs/production.md)" : 'the user the service runs as';
-  const whoInGerman = isShared
-    ? 'einem eigenen Benutzer des Dienstes (docs/production.md)'
-    : 'dem Benutzer, unter dem der Dienst läuft';
-  return { english: `As root, with ${who}: ${command}`, german: `Als root, mit ${whoInGerman}: ${command}` };
+  return texts.closeFiles(isShared, command);
 }

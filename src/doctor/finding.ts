@@ -1,22 +1,24 @@
 import type { Config } from '../config';
 import type { Db } from '../store/database';
 import { driverReason } from '../store/errors';
+import type { DoctorWords, ToldWords } from '../texts/operators/doctor';
+import type { OperatorTexts } from '../texts/operators/texts';
 
-/** A finding in English, as the command `licensing doctor` tells it. */
+type DoctorTexts = OperatorTexts['doctor'];
+
+/** A finding as the command `licensing doctor` tells it: in English. */
 export interface CommandFinding {
   /** stable, for programs */
   code: string;
   level: 'ok' | 'warning' | 'problem';
   /** false: the check could not be made, so the result is unknown */
   checked: boolean;
-  what: string;
-  why: string | null;
-  remedy: string | null;
+  say: (texts: DoctorTexts) => ToldWords;
 }
 
 /** A finding that the service itself can make: its pages show it in the reader's language. */
 export interface Finding extends CommandFinding {
-  german: { what: string; why: string | null; remedy: string | null; said: string | null };
+  isTranslated: true;
 }
 
 export interface Patient {
@@ -36,80 +38,48 @@ export type Check = (patient: Patient) => Promise<Finding[]>;
 /** A check that only the command makes. */
 export type CommandCheck = (patient: Patient) => Promise<CommandFinding[]>;
 
-interface Consequence {
-  why: string;
-  remedy: string;
-}
+/** The words of a finding, which stand in `doctor` of the operators' texts; as a text: those of the command alone. */
+export type Say = (texts: DoctorTexts) => DoctorWords | string;
 
-/** The German text of a finding. */
-interface German {
-  what: string;
-  why: string;
-  /** missing: the English remedy, which is a command alone */
-  remedy?: string;
-  /** what a server, a library or another part of the program said, in English */
-  said?: string | undefined;
-}
+type Consequence = Required<Pick<DoctorWords, 'why' | 'remedy'>>;
 
-type GermanUnchecked = Omit<German, 'why'>;
-
-export function ok(code: string, what: string, german: string): Finding;
+export function ok(code: string, say: Say): Finding;
 export function ok(code: string, what: string): CommandFinding;
-export function ok(code: string, what: string, german?: string): CommandFinding {
-  const finding = { code, level: 'ok' as const, checked: true, what, why: null, remedy: null };
-  return inGerman(finding, german === undefined ? undefined : { what: german });
+export function ok(code: string, words: Say | string): CommandFinding {
+  return finding({ code, level: 'ok', checked: true }, words);
 }
 
-export function warning(code: string, what: string, consequence: Consequence, german: German): Finding;
+export function warning(code: string, say: Say): Finding;
 export function warning(code: string, what: string, consequence: Consequence): CommandFinding;
-export function warning(
-  code: string,
-  what: string,
-  { why, remedy }: Consequence,
-  german?: German,
-): CommandFinding {
-  return inGerman({ code, level: 'warning', checked: true, what, why, remedy }, german);
+export function warning(code: string, words: Say | string, consequence?: Consequence): CommandFinding {
+  return finding({ code, level: 'warning', checked: true }, words, consequence);
 }
 
-export function problem(code: string, what: string, consequence: Consequence, german: German): Finding;
+export function problem(code: string, say: Say): Finding;
 export function problem(code: string, what: string, consequence: Consequence): CommandFinding;
-export function problem(
-  code: string,
-  what: string,
-  { why, remedy }: Consequence,
-  german?: German,
-): CommandFinding {
-  return inGerman({ code, level: 'problem', checked: true, what, why, remedy }, german);
+export function problem(code: string, words: Say | string, consequence?: Consequence): CommandFinding {
+  return finding({ code, level: 'problem', checked: true }, words, consequence);
 }
 
 /** A check that could not be made is never "ok". */
-export function unchecked(
-  code: string,
-  what: string,
-  remedy: string | null,
-  german: GermanUnchecked,
-): Finding;
-export function unchecked(code: string, what: string, remedy?: string | null): CommandFinding;
-export function unchecked(
-  code: string,
-  what: string,
-  remedy: string | null = null,
-  german?: GermanUnchecked,
-): CommandFinding {
-  const why = 'Nothing is known of it, neither good nor bad.';
-  return inGerman(
-    { code, level: 'warning', checked: false, what, why, remedy },
-    german && { ...german, why: 'Darüber ist nichts bekannt, weder Gutes noch Schlechtes.' },
-  );
+export function unchecked(code: string, say: Say): Finding;
+export function unchecked(code: string, what: string, remedy?: string): CommandFinding;
+export function unchecked(code: string, words: Say | string, remedy?: string): CommandFinding {
+  return finding({ code, level: 'warning', checked: false }, words, { remedy });
 }
 
-function inGerman(
-  finding: CommandFinding,
-  german: (Partial<German> & { what: string }) | undefined,
-): CommandFinding | Finding {
-  if (german === undefined) return finding;
-  const { what, why = null, remedy = finding.remedy, said = null } = german;
-  return { ...finding, german: { what, why, remedy, said } };
+function finding(
+  about: Omit<CommandFinding, 'say'>,
+  words: Say | string,
+  consequence?: Omit<DoctorWords, 'what'>,
+): Finding | CommandFinding {
+  const say = (texts: DoctorTexts): ToldWords => {
+    const told = typeof words === 'string' ? { what: words, ...consequence } : words(texts);
+    const { what, why, remedy, said }: DoctorWords = typeof told === 'string' ? { what: told } : told;
+    const unknown = about.checked ? null : texts.nothingKnown;
+    return { what, why: why ?? unknown, remedy: remedy ?? null, said: said ?? null };
+  };
+  return typeof words === 'string' ? { ...about, say } : { ...about, say, isTranslated: true };
 }
 
 /** An error in a few words. A driver's message is left out, because it repeats the statement and its values. */
@@ -128,11 +98,6 @@ export async function attempt<F extends CommandFinding>(
     return await look();
   } catch (error) {
     const said = reasonOf(error);
-    return [
-      unchecked(code, `${code} could not be checked: ${said}.`, null, {
-        what: `${code} konnte nicht geprüft werden.`,
-        said,
-      }),
-    ];
+    return [unchecked(code, (t) => t.checkFailed(code, said))];
   }
 }

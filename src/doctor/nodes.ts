@@ -1,4 +1,3 @@
-import { quantity } from '../licensing/quantity';
 import { locationsOf, openProbe, type MysqlSettings } from '../store/mysql';
 import { serverName, readNode, type NodeState } from '../store/nodes';
 import { ok, reasonOf, warning, type Check, type Finding } from './finding';
@@ -41,91 +40,26 @@ async function look(settings: MysqlSettings, location: Parameters<typeof openPro
 }
 
 function checkOthers(seen: Seen[], inUse: Seen | undefined): Finding {
-  const states = seen.map(
-    (one) => `${one.name} ${one === inUse ? 'is in use' : (one.reason ?? 'can be written to')}`,
-  );
-  const what = `Of ${quantity(seen.length, 'database server')}, ${states.join(', ')}.`;
-  const german = seen.map(
-    (one) =>
-      `${one.name} ${one === inUse ? 'wird benutzt' : one.reason === undefined ? 'ist bereit' : one.state?.isReadOnly ? 'ist nur lesbar' : 'ist nicht benutzbar'}`,
-  );
-  const whatInGerman = `Von ${quantity(seen.length, 'Datenbankserver', 'Datenbankservern')}: ${german.join(', ')}.`;
+  const nodes = seen.map(({ name, reason, state }, i) => ({
+    name,
+    reason,
+    isInUse: seen[i] === inUse,
+    isReadOnly: state?.isReadOnly === true,
+  }));
   // A replica is read-only until it is promoted.
-  if (seen.every(({ state, reason }) => reason === undefined || state?.isReadOnly))
-    return ok('DATABASE_NODES', what, whatInGerman);
-  return warning(
-    'DATABASE_NODES',
-    what,
-    {
-      why: 'If the one in use fails, fewer are left to go on with, or none.',
-      remedy:
-        'Start those that cannot be used, and look into their logs; docs/cluster.md says how a node comes back.',
-    },
-    {
-      what: whatInGerman,
-      said: seen
-        .filter(({ reason, state }) => reason !== undefined && !state?.isReadOnly)
-        .map(({ name, reason }) => `${name} ${reason ?? ''}`)
-        .join(', '),
-      why: 'Fällt der benutzte Server aus, bleiben weniger übrig oder keiner.',
-      remedy:
-        'Starten Sie die Server, die nicht benutzbar sind, und sehen Sie in ihre Protokolle; docs/cluster.md sagt, wie ein Knoten zurückkommt.',
-    },
-  );
+  return nodes.every(({ reason, isReadOnly }) => reason === undefined || isReadOnly)
+    ? ok('DATABASE_NODES', (t) => t.nodes(nodes))
+    : warning('DATABASE_NODES', (t) => t.nodesMissing(nodes));
 }
 
 function checkCluster(size: number, listed: number): Finding {
-  const what = `The database is a Galera cluster of ${quantity(size, 'node')}.`;
-  const german = `Die Datenbank ist ein Galera-Cluster aus ${quantity(size, 'Knoten', 'Knoten')}.`;
-  if (size < NODES_NEEDED)
-    return warning(
-      'GALERA',
-      what,
-      {
-        why: 'When one of them dies, the rest has no majority, and every request is answered 503.',
-        remedy: `Start the missing nodes, or add some: a cluster needs ${NODES_NEEDED} (docs/cluster.md).`,
-      },
-      {
-        what: german,
-        why: 'Fällt einer aus, hat der Rest keine Mehrheit, und jede Anfrage wird mit 503 beantwortet.',
-        remedy: `Starten Sie die fehlenden Knoten, oder fügen Sie welche hinzu: Ein Cluster braucht ${NODES_NEEDED} (docs/cluster.md).`,
-      },
-    );
-  if (size > listed)
-    return warning(
-      'GALERA',
-      `${what} LICENSING_DATABASE_URL names ${listed} of them.`,
-      {
-        why: 'The service cannot go on with a node that it does not know.',
-        remedy:
-          'List all nodes, in the same order for every instance: mysql://user:password@host1,host2,host3/database',
-      },
-      {
-        what: `${german} LICENSING_DATABASE_URL nennt davon ${listed}.`,
-        why: 'Der Dienst kann nicht mit einem Knoten weiterarbeiten, den er nicht kennt.',
-        remedy:
-          'Nennen Sie alle Knoten, für jede Instanz in derselben Reihenfolge: mysql://user:password@host1,host2,host3/database',
-      },
-    );
-  return ok('GALERA', what, german);
+  if (size < NODES_NEEDED) return warning('GALERA', (t) => t.clusterSmall(size, NODES_NEEDED));
+  if (size > listed) return warning('GALERA', (t) => t.clusterUnlisted(size, listed));
+  return ok('GALERA', (t) => t.cluster(size));
 }
 
 function checkFlush({ name, state }: Seen): Finding[] {
-  if (state === undefined || state.flushes === '1') return [];
-  return [
-    warning(
-      'DATABASE_FLUSH',
-      `${name} does not write every commit to its disk (innodb_flush_log_at_trx_commit = ${state.flushes}).`,
-      {
-        why: 'Licences and activations that were acknowledged are lost when its machine fails.',
-        remedy: `As the database's administrator: SET GLOBAL innodb_flush_log_at_trx_commit = 1; and the same in its configuration.`,
-      },
-      {
-        what: `${name} schreibt nicht jede Transaktion auf die Festplatte (innodb_flush_log_at_trx_commit = ${state.flushes}).`,
-        why: 'Schon bestätigte Lizenzen und Aktivierungen gehen verloren, wenn sein Rechner ausfällt.',
-        remedy:
-          'Als Administrator der Datenbank: SET GLOBAL innodb_flush_log_at_trx_commit = 1; und dasselbe in seiner Konfiguration.',
-      },
-    ),
-  ];
+  const flushes = state?.flushes ?? '1';
+  if (flushes === '1') return [];
+  return [warning('DATABASE_FLUSH', (t) => t.databaseFlush(name, flushes))];
 }

@@ -33,22 +33,7 @@ export const checkFolder: Check = async ({ config, now }) => {
     if (!stats.isDirectory()) throw new Error('it is not a folder');
   } catch (error) {
     const command = `install -d -m 750 -o ${serviceUser()} -g ${(await readNginxUser())?.group ?? serviceUser()} ${packagesDir}`;
-    return [
-      problem(
-        'PACKAGES_FOLDER',
-        `The packages folder ${packagesDir} cannot be used: ${reasonOf(error)}.`,
-        {
-          why: 'Downloads fail, and nothing can be published.',
-          remedy: `As root, with the user the service runs as: ${command}; or correct LICENSING_PACKAGES_DIR.`,
-        },
-        {
-          what: `Der Ordner der Pakete ${packagesDir} ist nicht benutzbar.`,
-          said: reasonOf(error),
-          why: 'Downloads scheitern, und nichts lässt sich veröffentlichen.',
-          remedy: `Als root, mit dem Benutzer, unter dem der Dienst läuft: ${command}; oder berichtigen Sie LICENSING_PACKAGES_DIR.`,
-        },
-      ),
-    ];
+    return [problem('PACKAGES_FOLDER', (t) => t.packagesFolder(packagesDir, command, reasonOf(error)))];
   }
   return [
     await checkAccess(packagesDir),
@@ -103,55 +88,19 @@ export const checkPackages: CommandCheck = async ({ config, db, progress }) => {
 };
 
 async function checkAccess(folder: string): Promise<Finding> {
-  if (process.getuid?.() === 0)
-    return unchecked(
-      'PACKAGES_ACCESS',
-      `Whether the service may read and write ${folder} cannot be told as root, who may do everything.`,
-      'Run this as the user the service runs as: sudo -u USER licensing doctor',
-      {
-        what: `Ob der Dienst ${folder} lesen und beschreiben darf, lässt sich als root nicht sagen, denn root darf alles.`,
-        remedy:
-          'Führen Sie dies unter dem Benutzer aus, unter dem der Dienst läuft: sudo -u USER licensing doctor',
-      },
-    );
+  if (process.getuid?.() === 0) return unchecked('PACKAGES_ACCESS', (t) => t.packagesAccessUnknown(folder));
   const may = (mode: number) =>
     access(folder, mode).then(
       () => true,
       () => false,
     );
   if (!(await may(constants.R_OK | constants.X_OK)))
-    return problem(
-      'PACKAGES_UNREADABLE',
-      `This user may not read ${folder}.`,
-      {
-        why: `Run by this user, the service answers downloads with "${API_TEXTS.FILE_NOT_FOUND}".`,
-        remedy: `As root, if this is the user the service runs as: chown -R ${serviceUser()} ${folder}`,
-      },
-      {
-        what: `Dieser Benutzer darf ${folder} nicht lesen.`,
-        why: 'Unter diesem Benutzer beantwortet der Dienst jeden Download mit 404.',
-        remedy: `Als root, wenn der Dienst unter diesem Benutzer läuft: chown -R ${serviceUser()} ${folder}`,
-      },
+    return problem('PACKAGES_UNREADABLE', (t) =>
+      t.packagesUnreadable(folder, serviceUser(), API_TEXTS.FILE_NOT_FOUND),
     );
   if (!(await may(constants.W_OK)))
-    return problem(
-      'PACKAGES_NOT_WRITABLE',
-      `This user may not write to ${folder}.`,
-      {
-        why: '"licensing release publish" fails.',
-        remedy: `As root, if this is the user who publishes: chown ${serviceUser()} ${folder}; or publish as its owner.`,
-      },
-      {
-        what: `Dieser Benutzer darf nicht in ${folder} schreiben.`,
-        why: 'Das Veröffentlichen scheitert.',
-        remedy: `Als root, wenn dieser Benutzer veröffentlicht: chown ${serviceUser()} ${folder}; oder veröffentlichen Sie als sein Besitzer.`,
-      },
-    );
-  return ok(
-    'PACKAGES_ACCESS',
-    `This user may read and write ${folder}.`,
-    `Dieser Benutzer darf ${folder} lesen und beschreiben.`,
-  );
+    return problem('PACKAGES_NOT_WRITABLE', (t) => t.packagesNotWritable(folder, serviceUser()));
+  return ok('PACKAGES_ACCESS', (t) => t.packagesAccess(folder));
 }
 
 /** Every folder on the path must let nginx's user through, even before the first publish. */
@@ -166,22 +115,11 @@ async function checkNginxAccess(folder: string): Promise<Finding> {
   for (const { path, stats } of way.reverse())
     if (nginx === undefined ? (stats.mode & 0o011) === 0 : !mayUse(nginx, stats, 1))
       return unreadableForNginx('PACKAGES_NGINX', path, stats, nginx);
-  if (nginx !== undefined)
-    return ok(
-      'PACKAGES_NGINX',
-      `nginx (${nginx.name}) can reach the packages.`,
-      `nginx (${nginx.name}) erreicht die Pakete.`,
-    );
+  if (nginx !== undefined) return ok('PACKAGES_NGINX', (t) => t.packagesNginx(nginx.name));
   const { mode, gid } = await stat(folder);
-  return ok(
-    'PACKAGES_NGINX',
-    (mode & 0o001) === 0
-      ? `nginx can reach the packages if its user belongs to the group ${await groupName(gid)}: chgrp NGINX_GROUP ${folder} otherwise.`
-      : 'nginx can reach the packages.',
-    (mode & 0o001) === 0
-      ? `nginx erreicht die Pakete, wenn sein Benutzer zur Gruppe ${await groupName(gid)} gehört; sonst: chgrp NGINX_GROUP ${folder}`
-      : 'nginx erreicht die Pakete.',
-  );
+  if ((mode & 0o001) !== 0) return ok('PACKAGES_NGINX', (t) => t.packagesForAll);
+  const group = await groupName(gid);
+  return ok('PACKAGES_NGINX', (t) => t.packagesForGroup(group, folder));
 }
 
 function isReadableForNginx(stats: Stats, nginx: NginxUser | undefined): boolean {
@@ -193,52 +131,18 @@ function unreadableForNginx(code: string, path: string, stats: Stats, nginx: Ngi
   const rights = stats.isDirectory() ? 'rx' : 'r';
   const group = nginx?.group ?? 'NGINX_GROUP';
   const command = `chgrp ${group} ${path} && chmod g+${rights} ${path}`;
-  return problem(
-    code,
-    nginx === undefined
-      ? `Only its owner may read ${path} (mode ${octal(mode)}).`
-      : `nginx, which runs as ${nginx.name}, may not read ${path} (mode ${octal(mode)}).`,
-    {
-      why: `nginx sends the packages (LICENSING_ACCEL_LOCATION) as another user: downloads end with "${API_TEXTS.FILE_NOT_FOUND}".`,
-      remedy: `As root: ${command}${nginx === undefined ? ' (NGINX_GROUP: the group nginx runs as, mostly www-data or nginx)' : ''}; then: licensing doctor`,
-    },
-    {
-      what:
-        nginx === undefined
-          ? `Nur der Besitzer darf ${path} lesen (Modus ${octal(mode)}).`
-          : `nginx läuft als ${nginx.name} und darf ${path} nicht lesen (Modus ${octal(mode)}).`,
-      why: 'nginx sendet die Pakete (LICENSING_ACCEL_LOCATION) unter einem anderen Benutzer: Downloads enden mit 404.',
-      remedy: `Als root: ${command}${nginx === undefined ? ' (NGINX_GROUP: die Gruppe, unter der nginx läuft, meist www-data oder nginx)' : ''}; dann: licensing doctor`,
-    },
+  return problem(code, (t) =>
+    t.nginxMayNotRead(path, octal(mode), command, nginx?.name, API_TEXTS.FILE_NOT_FOUND),
   );
 }
 
 async function checkSpace(folder: string): Promise<Finding> {
   const { bavail, bsize, blocks } = await statfs(folder);
-  if (blocks === 0)
-    return unchecked('PACKAGES_SPACE', `The space left in ${folder} cannot be read.`, null, {
-      what: `Wie viel Platz in ${folder} frei ist, lässt sich nicht lesen.`,
-    });
+  if (blocks === 0) return unchecked('PACKAGES_SPACE', (t) => t.spaceUnknown(folder));
   const free = bavail * bsize;
   return free < LOW_SPACE_BYTES
-    ? problem(
-        'PACKAGES_SPACE',
-        `Only ${(free / MB).toFixed(1)} MB are free in ${folder}.`,
-        {
-          why: 'The next package may not fit; if the database lies on the same disk, it stops too.',
-          remedy: 'Make room, or move the packages: LICENSING_PACKAGES_DIR.',
-        },
-        {
-          what: `In ${folder} sind nur ${(free / MB).toFixed(1).replace('.', ',')} MB frei.`,
-          why: 'Das nächste Paket passt vielleicht nicht mehr; liegt die Datenbank auf derselben Festplatte, bleibt auch sie stehen.',
-          remedy: 'Schaffen Sie Platz, oder verschieben Sie die Pakete: LICENSING_PACKAGES_DIR.',
-        },
-      )
-    : ok(
-        'PACKAGES_SPACE',
-        `${(free / MB).toFixed(0)} MB are free in ${folder}.`,
-        `In ${folder} sind ${(free / MB).toFixed(0)} MB frei.`,
-      );
+    ? problem('PACKAGES_SPACE', (t) => t.spaceLow(folder, free / MB))
+    : ok('PACKAGES_SPACE', (t) => t.spaceLeft(folder, free / MB));
 }
 
 async function checkLeftovers(folder: string, now: Date): Promise<Finding> {
@@ -248,24 +152,8 @@ async function checkLeftovers(folder: string, now: Date): Promise<Finding> {
     if (stats && now.getTime() - stats.mtimeMs > INCOMING_MAX_AGE_MS) left.push(name);
   }
   return left.length === 0
-    ? ok(
-        'PACKAGES_LEFTOVERS',
-        'No half-published package is left.',
-        'Kein halb veröffentlichtes Paket liegt herum.',
-      )
-    : warning(
-        'PACKAGES_LEFTOVERS',
-        `${left.length} half-copied packages lie in ${folder}: ${left.join(', ')}.`,
-        {
-          why: 'A publish was interrupted. They are of no use and take room; nothing refers to them.',
-          remedy: `The next "release publish" removes them; or: rm ${folder}/${INCOMING}*`,
-        },
-        {
-          what: `Halb kopierte Pakete in ${folder}: ${left.join(', ')}.`,
-          why: 'Ein Veröffentlichen wurde unterbrochen. Sie nützen nichts und brauchen Platz; nichts verweist auf sie.',
-          remedy: `Das nächste Veröffentlichen entfernt sie; oder: rm ${folder}/${INCOMING}*`,
-        },
-      );
+    ? ok('PACKAGES_LEFTOVERS', (t) => t.noLeftovers)
+    : warning('PACKAGES_LEFTOVERS', (t) => t.leftovers(folder, left.join(', '), INCOMING, left.length));
 }
 
 function unreadablePackages(releases: Release[], stored: number, folder: string): CommandFinding {

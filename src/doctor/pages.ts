@@ -32,20 +32,7 @@ export const checkPages: CommandCheck = async (patient) => {
 
 export const checkPublicUrl: Check = ({ config: { publicUrl } }) => {
   if (publicUrl !== undefined) return Promise.resolve([]);
-  const finding = warning(
-    'PUBLIC_URL',
-    'LICENSING_PUBLIC_URL is not set.',
-    {
-      why: 'The service sends no mail, and "licensing sign-in" does not know the address of the pages.',
-      remedy: 'Set it to the address of the site, such as https://shop.example, and restart the service.',
-    },
-    {
-      what: 'LICENSING_PUBLIC_URL ist nicht gesetzt.',
-      why: 'Der Dienst sendet keine Mails, und „licensing sign-in“ kennt die Adresse der Seiten nicht.',
-      remedy:
-        'Setzen Sie es auf die Adresse der Website, zum Beispiel https://shop.example, und starten Sie den Dienst neu.',
-    },
-  );
+  const finding = warning('PUBLIC_URL', (t) => t.publicUrlUnset);
   return Promise.resolve([finding]);
 };
 

@@ -25,9 +25,6 @@ export const checkRedis: Check = async ({ config }) => {
   );
   let last: unknown;
   client.on('error', (error: unknown) => (last = error));
-  const why = 'Meanwhile every process counts requests by itself: limits are as many times too high.';
-  const whyInGerman =
-    'Solange zählt jeder Prozess die Anfragen für sich: Die Limits sind um so viele Male zu hoch.';
   try {
     try {
       await answeredInTime(client.connect(), DEADLINE_MS);
@@ -35,62 +32,17 @@ export const checkRedis: Check = async ({ config }) => {
       const reason = reasonOf(ofNode(last ?? error));
       return [
         /^(NOAUTH|WRONGPASS|NOPERM)/.test(reason)
-          ? problem(
-              'REDIS_PASSWORD',
-              `Redis refuses this user: ${reason}.`,
-              {
-                why,
-                remedy:
-                  'Give the right user and password: LICENSING_REDIS_URL=redis://user:password@host:6379',
-              },
-              {
-                what: 'Redis lehnt diesen Benutzer ab.',
-                said: reason,
-                why: whyInGerman,
-                remedy:
-                  'Geben Sie den richtigen Benutzer und das Passwort an: LICENSING_REDIS_URL=redis://user:password@host:6379',
-              },
-            )
-          : problem(
-              'REDIS_UNREACHABLE',
-              `Redis cannot be used: ${reason}.`,
-              {
-                why,
-                remedy: 'Check that it runs, and the host and port in LICENSING_REDIS_URL.',
-              },
-              {
-                what: 'Redis ist nicht benutzbar.',
-                said: reason,
-                why: whyInGerman,
-                remedy: 'Prüfen Sie, ob es läuft, und Host und Port in LICENSING_REDIS_URL.',
-              },
-            ),
+          ? problem('REDIS_PASSWORD', (t) => t.redisPassword(reason))
+          : problem('REDIS_UNREACHABLE', (t) => t.redisUnreachable(reason)),
       ];
     }
     const key = `licensing:doctor:${randomBytes(8).toString('hex')}`;
     try {
       await answeredInTime(tryToWrite(client, key), DEADLINE_MS);
     } catch (error) {
-      return [
-        problem(
-          'REDIS_NOT_WRITABLE',
-          `Redis answers but takes no writes: ${reasonOf(ofNode(error))}.`,
-          {
-            why,
-            remedy:
-              'A replica (READONLY): name the primary in LICENSING_REDIS_URL. Full (OOM): raise maxmemory. No right (NOPERM): allow this user the keys licensing:*.',
-          },
-          {
-            what: 'Redis antwortet, lässt sich aber nicht beschreiben.',
-            said: reasonOf(ofNode(error)),
-            why: whyInGerman,
-            remedy:
-              'Ein Replikat (READONLY): Nennen Sie den Hauptserver in LICENSING_REDIS_URL. Voll (OOM): Erhöhen Sie maxmemory. Kein Recht (NOPERM): Erlauben Sie diesem Benutzer die Schlüssel licensing:*.',
-          },
-        ),
-      ];
+      return [problem('REDIS_NOT_WRITABLE', (t) => t.redisNotWritable(reasonOf(ofNode(error))))];
     }
-    return [ok('REDIS', 'Redis answers and takes writes.', 'Redis antwortet und lässt sich beschreiben.')];
+    return [ok('REDIS', (t) => t.redisWorks)];
   } finally {
     client.disconnect();
   }
@@ -99,25 +51,9 @@ export const checkRedis: Check = async ({ config }) => {
 function checkWithoutRedis(instances: string[]): Finding {
   const count = instances.length;
   return count < 2
-    ? ok(
-        'REDIS',
-        'Redis is not configured: the service counts requests in memory. Several instances would each count for themselves; ' +
-          'the doctor sees only those that systemd started on this machine.',
-        'Redis ist nicht eingerichtet: Der Dienst zählt die Anfragen im Speicher. Mehrere Instanzen würden jede für sich zählen; ' +
-          'der Doktor sieht nur die, die systemd auf diesem Rechner gestartet hat.',
-      )
-    : warning(
-        'REDIS',
-        `Redis is not configured, and ${count} instances run on this machine (${instances.map((name) => `licensing@${name}`).join(', ')}).`,
-        {
-          why: `Each counts requests by itself, so a client may send up to ${count} times LICENSING_RATE_LIMIT. Instances on other hosts would add to that; they cannot be seen from here.`,
-          remedy: 'Set LICENSING_REDIS_URL, and restart the instances.',
-        },
-        {
-          what: `Redis ist nicht eingerichtet, und auf diesem Rechner laufen ${count} Instanzen (${instances.map((name) => `licensing@${name}`).join(', ')}).`,
-          why: `Jede zählt die Anfragen für sich, also darf ein Client bis zu ${count}-mal LICENSING_RATE_LIMIT senden. Instanzen auf anderen Rechnern kämen dazu; von hier sind sie nicht zu sehen.`,
-          remedy: 'Setzen Sie LICENSING_REDIS_URL, und starten Sie die Instanzen neu.',
-        },
+    ? ok('REDIS', (t) => t.redisUnset)
+    : warning('REDIS', (t) =>
+        t.redisPerInstance(count, instances.map((name) => `licensing@${name}`).join(', ')),
       );
 }
 

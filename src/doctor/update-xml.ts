@@ -46,49 +46,13 @@ async function readAll(db: Db, config: Parameters<Check>[0]['config']): Promise<
 
 function describeStates(xmls: ProductXml[]): Finding[] {
   const stale = xmls.filter(({ xml }) => xml.state === 'stale');
-  if (stale.length === 0)
-    return xmls.length === 0
-      ? []
-      : [
-          ok(
-            'UPDATE_XML',
-            'Every update XML offers what is published.',
-            'Jedes Update-XML bietet an, was veröffentlicht ist.',
-          ),
-        ];
-  return stale.map(({ product, xml }) =>
-    warning(
-      'UPDATE_XML_STALE',
-      `The update XML of product ${product.id} is stale: ${xml.reason ?? ''}`,
-      {
-        why: 'Joomla offers customers what that file says, not what is published.',
-        remedy: `As a user who may write it: licensing update-xml write --product ${product.id}`,
-      },
-      {
-        ...describeStale(product, xml),
-        why: 'Joomla bietet Kunden an, was in dieser Datei steht, nicht was veröffentlicht ist.',
-        remedy: `Unter einem Benutzer, der sie schreiben darf: licensing update-xml write --product ${product.id}`,
-      },
-    ),
-  );
-}
-
-function describeStale(
-  { id }: Product,
-  { out, offered, xml, reason }: ReadUpdateXml,
-): { what: string; said?: string | undefined } {
-  const what = `Das Update-XML von Produkt ${id} ist veraltet`;
-  if (xml === null) return { what: `${what} und lässt sich nicht erzeugen.`, said: reason ?? undefined };
-  return {
-    what: `${what}: ${out ?? ''} ${offered === null ? 'fehlt oder ist nicht lesbar' : 'bietet nicht an, was veröffentlicht ist'}.`,
-  };
+  if (stale.length === 0) return xmls.length === 0 ? [] : [ok('UPDATE_XML', (t) => t.xmlsFit)];
+  return stale.map(({ product, xml }) => warning('UPDATE_XML_STALE', (t) => t.xmlStale(product.id, xml)));
 }
 
 async function checkFolder(folder: string): Promise<Finding[]> {
   const nginx = await readNginxUser();
   const command = `install -d -m 750 -o ${serviceUser()} -g ${nginx?.group ?? serviceUser()} ${folder}`;
-  const remedy = `As root: ${command}; or correct LICENSING_XML_DIR.`;
-  const remedyInGerman = `Als root: ${command}; oder berichtigen Sie LICENSING_XML_DIR.`;
   const way: { path: string; stats: Stats }[] = [];
   try {
     for (let path = folder; ; path = dirname(path)) {
@@ -96,81 +60,24 @@ async function checkFolder(folder: string): Promise<Finding[]> {
       if (path === dirname(path)) break;
     }
   } catch (error) {
-    return [
-      problem(
-        'UPDATE_XML_FOLDER',
-        `The folder of the update XMLs ${folder} cannot be used: ${reasonOf(error)}.`,
-        {
-          why: 'What is published reaches no Joomla.',
-          remedy,
-        },
-        {
-          what: `Der Ordner der Update-XMLs ${folder} ist nicht benutzbar.`,
-          said: reasonOf(error),
-          why: 'Was veröffentlicht ist, erreicht kein Joomla.',
-          remedy: remedyInGerman,
-        },
-      ),
-    ];
+    return [problem('UPDATE_XML_FOLDER', (t) => t.xmlFolder(folder, command, reasonOf(error)))];
   }
   const closed = nginx && way.reverse().find(({ stats }) => !mayUse(nginx, stats, 1));
   if (nginx && closed)
     return [
-      problem(
-        'UPDATE_XML_NGINX',
-        `nginx, which runs as ${nginx.name}, may not enter ${closed.path} (mode ${octal(closed.stats.mode)}).`,
-        {
-          why: `nginx serves the update XMLs at ${XML_PATH} from there: Joomla gets 403.`,
-          remedy: `As root: chgrp ${nginx.group} ${closed.path} && chmod g+x ${closed.path}; then: licensing doctor`,
-        },
-        {
-          what: `nginx läuft als ${nginx.name} und darf ${closed.path} nicht betreten (Modus ${octal(closed.stats.mode)}).`,
-          why: `Von dort liefert nginx die Update-XMLs unter ${XML_PATH} aus: Joomla bekommt 403.`,
-          remedy: `Als root: chgrp ${nginx.group} ${closed.path} && chmod g+x ${closed.path}; dann: licensing doctor`,
-        },
+      problem('UPDATE_XML_NGINX', (t) =>
+        t.xmlNginx(nginx.name, nginx.group, closed.path, octal(closed.stats.mode), XML_PATH),
       ),
     ];
   // Root may write everywhere, which tells nothing of the service.
-  if (process.getuid?.() === 0)
-    return [
-      unchecked(
-        'UPDATE_XML_ACCESS',
-        `Whether the service may write to ${folder} cannot be told as root, who may do everything.`,
-        'Run this as the user the service runs as: sudo -u USER licensing doctor',
-        {
-          what: `Ob der Dienst in ${folder} schreiben darf, lässt sich als root nicht sagen, denn root darf alles.`,
-          remedy:
-            'Führen Sie dies unter dem Benutzer aus, unter dem der Dienst läuft: sudo -u USER licensing doctor',
-        },
-      ),
-    ];
+  if (process.getuid?.() === 0) return [unchecked('UPDATE_XML_ACCESS', (t) => t.xmlAccessUnknown(folder))];
   const mayWrite = await access(folder, constants.W_OK | constants.X_OK).then(
     () => true,
     () => false,
   );
   return mayWrite
-    ? [
-        ok(
-          'UPDATE_XML_ACCESS',
-          `This user may write to ${folder}.`,
-          `Dieser Benutzer darf in ${folder} schreiben.`,
-        ),
-      ]
-    : [
-        problem(
-          'UPDATE_XML_ACCESS',
-          `This user may not write to ${folder}.`,
-          {
-            why: 'If it is the user the service runs as, its update XMLs stay as they are when something is published.',
-            remedy,
-          },
-          {
-            what: `Dieser Benutzer darf nicht in ${folder} schreiben.`,
-            why: 'Läuft der Dienst unter ihm, bleiben die Update-XMLs beim Veröffentlichen, wie sie sind.',
-            remedy: remedyInGerman,
-          },
-        ),
-      ];
+    ? [ok('UPDATE_XML_ACCESS', (t) => t.xmlAccess(folder))]
+    : [problem('UPDATE_XML_ACCESS', (t) => t.xmlNotWritable(folder, command))];
 }
 
 async function checkServed(
@@ -178,33 +85,15 @@ async function checkServed(
   { ca }: { ca: string[] | undefined },
 ): Promise<Finding> {
   const address = url ?? '';
-  const failed = (what: string, german: string, said?: string) =>
-    problem(
-      'UPDATE_XML_SERVED',
-      `${address} ${what}.`,
-      {
-        why: "Joomla asks there for updates, if the extension's manifest names this address.",
-        remedy: `Let the web server serve LICENSING_XML_DIR at ${XML_PATH}: licensing nginx (docs/nginx.md) or docs/apache.md; and see that LICENSING_PUBLIC_URL is the site's address.`,
-      },
-      {
-        what: `${address} ${german}.`,
-        said,
-        why: 'Dort fragt Joomla nach Updates, wenn das Manifest der Erweiterung diese Adresse nennt.',
-        remedy: `Lassen Sie den Webserver LICENSING_XML_DIR unter ${XML_PATH} ausliefern: licensing nginx (docs/nginx.md) oder docs/apache.md; und prüfen Sie, ob LICENSING_PUBLIC_URL die Adresse der Website ist.`,
-      },
-    );
+  const code = 'UPDATE_XML_SERVED';
   try {
     const chunks: Buffer[] = [];
     const { status } = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
-    if (status !== 200) return failed(`answers ${status}`, `antwortet mit ${status}`);
+    if (status !== 200) return problem(code, (t) => t.xmlRefused(address, XML_PATH, status));
     return Buffer.concat(chunks).toString('utf8') === xml
-      ? ok(
-          'UPDATE_XML_SERVED',
-          `${address} is the file that was written.`,
-          `${address} ist die geschriebene Datei.`,
-        )
-      : failed('is another file than the one that was written', 'ist nicht die geschriebene Datei');
+      ? ok(code, (t) => t.xmlServed(address))
+      : problem(code, (t) => t.xmlOther(address, XML_PATH));
   } catch (error) {
-    return failed(`cannot be reached: ${reasonOf(error)}`, 'ist nicht erreichbar', reasonOf(error));
+    return problem(code, (t) => t.xmlUnreachable(address, XML_PATH, reasonOf(error)));
   }
 }

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { ConfigError } from '../errors';
 import type { SiteMail } from '../joomla/site/configuration';
 import { findEmail } from '../licensing/customer-email';
+import type { MailOff } from '../texts/operators/doctor';
 
 export interface SmtpSettings {
   kind: 'smtp';
@@ -96,38 +97,15 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** Why there is no mail, as a sentence: in English for the command, in both languages for the pages. */
-export interface MailOff {
-  english: string;
-  german: string;
-}
-
 /** The site's own way to send mail. @returns or why there is none */
 export function mailOfSite(site: SiteMail | undefined): MailSettings | MailOff {
-  if (site === undefined)
-    return {
-      english: 'LICENSING_MAIL_URL is not set, and there is no Joomla site to ask.',
-      german:
-        'LICENSING_MAIL_URL ist nicht gesetzt, und es gibt keine Joomla-Website, die gefragt werden kann.',
-    };
-  if (!site.isOnline)
-    return {
-      english: "The site's configuration says that it sends no mail ($mailonline).",
-      german: 'Die Konfiguration der Website sagt, dass sie keine Mails sendet ($mailonline).',
-    };
-  if (site.from === undefined)
-    return {
-      english: "The site's configuration has no sender ($mailfrom).",
-      german: 'Die Konfiguration der Website hat keinen Absender ($mailfrom).',
-    };
+  if (site === undefined) return 'no-site';
+  if (!site.isOnline) return 'offline';
+  if (site.from === undefined) return 'no-sender';
   const from = { address: site.from, name: site.fromName };
   const source = "the site's configuration.php";
   if (site.mailer !== 'smtp') return { from, source, route: { kind: 'sendmail', path: site.sendmail } };
-  if (site.host === '')
-    return {
-      english: "The site's configuration names no mail server ($smtphost).",
-      german: 'Die Konfiguration der Website nennt keinen Mailserver ($smtphost).',
-    };
+  if (site.host === '') return 'no-server';
   const { host, port, secure, login } = site;
   const tls = ({ ssl: 'implicit', tls: 'required', none: 'offered' } as const)[secure];
   return { from, source, route: { kind: 'smtp', host, port, tls, ca: undefined, login } };

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
 import { operatorLanguageOf } from '../texts/operators/languages';
 
-/** The texts of mails: files named `TYPE.LANGUAGE.txt`, with the subject in the first line. */
+/**
+ * The texts of mails, with the subject in the first line: ours in a file for each language, each below a line `== TYPE ==`, the
+ * seller's in files named `TYPE.LANGUAGE.txt`.
+ */
 
 const OF_LICENSE = ['product', 'plan', 'ends', 'renew_url', 'support_url', 'my_url'] as const;
 
@@ -44,14 +47,15 @@ export interface MailText {
 
 /** The seller's text where there is a usable one, else ours. Read for each mail, so that a change needs no restart. */
 export function readMailText(folders: TextFolders, name: TextName, language: CustomerLanguage): MailText {
-  const file = fileName(name, OF_OPERATORS.includes(name) ? operatorLanguageOf(language) : language);
-  const own = folders.own === undefined ? undefined : join(folders.own, file);
+  const known = OF_OPERATORS.includes(name) ? operatorLanguageOf(language) : language;
+  const own = folders.own === undefined ? undefined : join(folders.own, fileName(name, known));
   if (own !== undefined && existsSync(own)) {
     const text = readText(own, name);
     if (typeof text !== 'string') return text;
   }
-  const builtIn = readText(join(folders.builtIn, file), name);
-  if (typeof builtIn === 'string') throw new Error(`${file}: ${builtIn}`);
+  const parts = readFileSync(join(folders.builtIn, `${known}.txt`), 'utf8').split(/^== (\w+) ==\n/m);
+  const builtIn = judge(parts[parts.indexOf(name) + 1] ?? '', name);
+  if (typeof builtIn === 'string') throw new Error(`${name} in ${known}.txt: ${builtIn}`);
   return builtIn;
 }
 
@@ -85,7 +89,7 @@ function fileName(name: TextName, language: CustomerLanguage): string {
   return `${name}.${language}.txt`;
 }
 
-/** The text, or why it cannot be used. */
+/** The text of a file, or why it cannot be used. */
 function readText(path: string, name: TextName): MailText | string {
   let bytes: Buffer;
   try {
@@ -94,8 +98,11 @@ function readText(path: string, name: TextName): MailText | string {
     return `it cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`;
   }
   if (!isUtf8(bytes)) return 'it is not in UTF-8. Save it in UTF-8.';
-  const content = bytes.toString('utf8');
-  const [subject = '', ...lines] = content.replace(/^\uFEFF/, '').split(/\r?\n/);
+  return judge(bytes.toString('utf8').replace(/^\uFEFF/, ''), name);
+}
+
+function judge(content: string, name: TextName): MailText | string {
+  const [subject = '', ...lines] = content.split(/\r?\n/);
   const body = lines.join('\n').trim();
   if (subject.trim() === '' || body === '')
     return 'it needs a subject in its first line, and a text below it.';

@@ -1,3 +1,4 @@
+import { doctor as english } from '../texts/operators/en/doctor';
 import { list } from './operation';
 import { oneOf, exactly, Text } from './schemas';
 
@@ -14,7 +15,10 @@ export const doctorOperations = {
     },
     async ({ settings }) => {
       const findings = await settings.examine();
-      return { data: findings.map(({ id, state, en }) => ({ id, state, message: en.message })), next: null };
+      return {
+        data: findings.map(({ id, state, say }) => ({ id, state, message: say(english).what })),
+        next: null,
+      };
     },
   ),
 };

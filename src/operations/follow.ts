@@ -14,14 +14,13 @@ export function follow(
   return {
     title,
     adds: { update_xml: UpdateXmlState },
-    async perform({ db, settings, body, onXml }, data) {
+    async perform({ db, settings, body, followXml }, data) {
       const id = (data as Record<typeof product, number>)[product];
       // Only `withdraw` has it.
       const { allow_downgrade: allowDowngrade } = body as { allow_downgrade?: boolean };
       const { updateXml, ownFiles: own } = settings;
-      const followed = await followUpdateXml(db, updateXml, id, { allowDowngrade, own });
-      onXml?.(followed);
-      const { state, url } = followed;
+      const { state, url } = await (followXml?.(id) ??
+        followUpdateXml(db, updateXml, id, { allowDowngrade, own }));
       return { update_xml: { state, url } };
     },
   };

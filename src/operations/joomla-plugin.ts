@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { makePlugin } from '../joomla/plugin';
 import { get } from './operation';
 import { readId } from './reading';
-import { exactly, Text } from './schemas';
+import { exactly, orNull, Text } from './schemas';
 
 export const joomlaPluginOperations = {
   getProductJoomlaPlugin: get(
@@ -15,6 +15,12 @@ export const joomlaPluginOperations = {
         vendor: Type.String({
           description: 'Letters and digits, such as Acme. It begins the names of the plugins.',
         }),
+        base_url: Type.Optional(
+          Type.String({
+            description:
+              'The site that the product is downloaded from, such as https://shop.example. It is not remembered.',
+          }),
+        ),
       }),
       data: exactly(
         {
@@ -22,6 +28,11 @@ export const joomlaPluginOperations = {
           element: Type.String({ description: "Joomla's name of the package." }),
           version: Text,
           address: Type.String({ description: 'The downloads that it acts for.' }),
+          xml_site: orNull(
+            Type.String({
+              description: 'The other site that the update XML sends sites to, where the plugins do nothing.',
+            }),
+          ),
           zip: Type.String({ description: 'The package, in base64.' }),
         },
         { title: 'JoomlaPlugin' },
@@ -29,10 +40,20 @@ export const joomlaPluginOperations = {
     },
     async (call) => {
       const { db, query, settings } = call;
-      const request = { productId: readId(call, 'id', 'product'), vendor: query.vendor };
+      const request = {
+        productId: readId(call, 'id', 'product'),
+        vendor: query.vendor,
+        baseUrl: query.base_url,
+      };
       const made = await makePlugin(db, request, settings.updateXml, settings.programFolder);
-      const { fileName, element, version, address, zip } = made;
-      return { data: { file_name: fileName, element, version, address, zip: zip.toString('base64') } };
+      const { product, fileName, element, version, address, zip } = made;
+      return {
+        data: {
+          ...{ file_name: fileName, element, version, address },
+          xml_site: product.otherBaseUrl ?? null,
+          zip: zip.toString('base64'),
+        },
+      };
     },
   ),
 };

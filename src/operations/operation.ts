@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Static, TNever, TObject, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import type { Caller, Scope } from '../access/caller';
-import type { FollowedXml } from '../joomla/follow-xml';
+import type { UpdateXmlState } from '../joomla/follow-xml';
 import type { ChangeContext } from '../licensing/lifecycle';
 import type { OperatorLanguage } from '../texts/operators/languages';
 import type { Db } from '../store/database';
@@ -34,8 +34,8 @@ export interface Call<Query = unknown, Body = unknown> {
   gone: AbortSignal;
   /** told how much is done of what takes long */
   onProgress?: ((done: number, total?: number) => void) | undefined;
-  /** told what became of the update XML, by a door that says more of it than its state */
-  onXml?: ((followed: FollowedXml) => void) | undefined;
+  /** lets a product's update XML follow the change, for a door that says more of it than its state or writes it elsewhere */
+  followXml?: ((productId: number) => Promise<UpdateXmlState>) | undefined;
 }
 
 export interface Answer<Data = unknown> {

@@ -30,7 +30,7 @@ export interface Request {
   /** An upload takes its time, in which a caller may lose its right. @throws ManageError */
   checkAgain: () => Promise<unknown>;
   onProgress?: Call['onProgress'];
-  onXml?: Call['onXml'];
+  followXml?: Call['followXml'];
   /** told of a refusal that is kept and returned instead of thrown */
   onRefused?: (failure: Failure) => void;
 }
@@ -54,7 +54,7 @@ export async function perform(
   given: Given,
   { db, now, settings }: Performing,
 ): Promise<Written> {
-  const { caller, path, once, readSent, language, gone, onProgress, onXml } = request;
+  const { caller, path, once, readSent, language, gone, onProgress, followXml } = request;
   const readInput = () => {
     given.query = operation.readQuery(request.query);
     if (readSent !== undefined) given.body = readSent(operation);
@@ -64,7 +64,7 @@ export async function perform(
   if (!keepsRefusal) readInput();
   const at = now();
   const context = { actor: caller.actor, now: at };
-  const call = { caller, path, now: at, language, gone, onProgress, onXml, settings, context };
+  const call = { caller, path, now: at, language, gone, onProgress, followXml, settings, context };
   const handle = (handleOn: Db) => {
     if (keepsRefusal) readInput();
     return answer(operation, { ...call, ...given, db: handleOn });

@@ -1,22 +1,14 @@
 import type { Mailing } from '../mail/queue';
 import type { XmlHome } from '../joomla/update-xml/place';
-import type { OperatorLanguage } from '../texts/operators/languages';
+import type { ToldWords } from '../texts/operators/doctor';
+import type { OperatorTexts } from '../texts/operators/texts';
 import type { OwnFile } from '../packages/replace-file';
 
-/** A finding of the doctor, as the service can tell it, in every language of its pages. */
-export interface Examined extends Record<OperatorLanguage, ExaminedText> {
+/** A finding of the doctor, as the service can tell it. */
+export interface Examined {
   id: string;
   state: 'ok' | 'warning' | 'problem';
-}
-
-export interface ExaminedText {
-  message: string;
-  /** what follows from it; null: nothing */
-  why: string | null;
-  /** what to do; null: nothing, or it is not known */
-  remedy: string | null;
-  /** what a server or a library said, in English; null: nothing, or the message has it */
-  said: string | null;
+  say: (texts: OperatorTexts['doctor']) => ToldWords;
 }
 
 /** What the operator's API needs to know of the installation. */

@@ -47,7 +47,6 @@ export function readVersion(version: string): { name: string; isSupported: boole
 }
 
 export const SUPPORTED_SERVERS = 'MySQL 8.0.13 and MariaDB 10.6 and later';
-export const SUPPORTED_SERVERS_IN_GERMAN = 'MySQL ab 8.0.13 oder MariaDB ab 10.6';
 
 /** Counts other tables in the database, and finds ours that are not InnoDB. MySQL only. */
 export async function readTables(db: Db): Promise<{ foreign: number; wrongEngine: string[] }> {

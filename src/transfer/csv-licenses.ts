@@ -1,4 +1,4 @@
-import { quantity } from '../licensing/quantity';
+import { quantity } from '../quantity';
 import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { EMAIL_EXPECTED, findEmail } from '../licensing/customer-email';
 import { requireKey } from '../licensing/issue';

@@ -1,4 +1,4 @@
-import { quantity } from '../licensing/quantity';
+import { quantity } from '../quantity';
 import { storedCustomer } from '../licensing/customer-email';
 import { isSentWhole } from '../licensing/core/keys';
 import { storedMetadata } from '../licensing/metadata';

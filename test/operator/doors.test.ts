@@ -34,8 +34,8 @@ const NO_COMMAND: Record<string, string> = {
   getReleasePackage: '"packages fetch" calls it on another host',
   getProductUpdateXml: '"update-xml lint" judges the file itself',
   setProductUpdateXml: '"update-xml write" also writes to a file of its own, and remembers that',
-  getProductJoomlaPlugin: '"joomla-plugin" writes the zip to a folder',
-  publishRelease: '"release publish" without --file also sets the date',
+  getProductJoomlaPlugin: '"joomla-plugin" calls it, writes the zip to a folder and prints where',
+  publishRelease: '"release publish" without --file also sets the date, and says what it noticed',
 };
 
 /** In this order, each by what the earlier ones have made; of lists, the first. */

@@ -3,6 +3,8 @@ import { createPublicKey, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { examineFromWithin } from '../../src/doctor/examine';
+import type { Examined } from '../../src/operations/settings';
+import { OPERATORS } from '../../src/texts/operators/languages';
 import { readConfig, type Settings } from '../../src/config';
 import { issueLicenses } from '../../src/licensing/issue';
 import { listSigningKeys } from '../../src/licensing/signing-keys';
@@ -37,7 +39,8 @@ describe.each(ONE_KIND)('licensing signing-key on %s', (kind) => {
   const doctor = async (more: Settings = {}) => {
     const config = readConfig({ LICENSING_ENV_FILE: '/dev/null', ...settings, ...more });
     const findings = await examineFromWithin(config, db, () => new Date());
-    return findings.find(({ id }) => id === 'SIGNING_KEYS');
+    const { state, say } = findings.find(({ id }) => id === 'SIGNING_KEYS') as Examined;
+    return { state, en: say(OPERATORS.en.doctor), de: say(OPERATORS.de.doctor) };
   };
 
   test('add, list and retire; never anything private', async () => {
@@ -48,7 +51,7 @@ describe.each(ONE_KIND)('licensing signing-key on %s', (kind) => {
     });
     expect(await doctor()).toMatchObject({
       state: 'ok',
-      en: { message: expect.stringContaining('no signing key') },
+      en: { what: expect.stringContaining('no signing key') },
     });
     const withoutSecret = await operator({ ...settings, LICENSING_KEY_SECRET: '' }).run([
       'signing-key',
@@ -75,8 +78,8 @@ describe.each(ONE_KIND)('licensing signing-key on %s', (kind) => {
     ]);
     expect(await doctor()).toMatchObject({
       state: 'ok',
-      en: { message: expect.stringContaining(`${YEAR}-2 signs`) },
-      de: { message: expect.stringContaining(`${YEAR}-2 signiert`) },
+      en: { what: expect.stringContaining(`${YEAR}-2 signs`) },
+      de: { what: expect.stringContaining(`${YEAR}-2 signiert`) },
     });
 
     const php = await run(['signing-key', 'list', '--php']);
@@ -103,7 +106,7 @@ describe.each(ONE_KIND)('licensing signing-key on %s', (kind) => {
     expect([code, stderr]).toEqual([0, expect.stringContaining('another LICENSING_KEY_SECRET')]);
     expect(await doctor(other)).toMatchObject({
       state: 'problem',
-      en: { message: expect.stringContaining('another LICENSING_KEY_SECRET') },
+      en: { what: expect.stringContaining('another LICENSING_KEY_SECRET') },
     });
     await db(table(db, 'signing_keys'))
       .where({ kid: `${YEAR}-2` })

@@ -3,8 +3,7 @@ import type { Failure } from '../../operations/failures';
 import { formState } from './form-state';
 import { CustomerPage } from './kit/customer-page';
 import { Form, Submit } from './kit/fields';
-import { OperatorPage } from './kit/operator-page';
-import { Head } from './kit/panel';
+import { TitledPage } from './kit/operator-page';
 import { useView } from './view';
 
 /** A page that could not be shown, for the operator or the customer. */
@@ -45,10 +44,9 @@ export function ErrorPage({
     500: [errors.fault, errors.faultHint(requestId)],
   };
   const [title, hint] = says[status] ?? [errors.title, ''];
-  const Page = isCustomer ? CustomerPage : OperatorPage;
+  const Page = isCustomer ? CustomerPage : TitledPage;
   return (
     <Page title={title} nav={undefined}>
-      <Head title={title} />
       <p>{hint}</p>
       {status === 503 && sent !== undefined ? (
         <SendAgain sent={sent} />

@@ -2,8 +2,8 @@ import type { Child } from 'hono/jsx';
 import type { FormState } from '../form-state';
 import { useView } from '../view';
 import { ButtonLink, Form, FormErrors, Submit } from './fields';
-import { OperatorPage, type OperatorPageProps } from './operator-page';
-import { Head, Inside, Panel } from './panel';
+import { TitledPage, type OperatorPageProps } from './operator-page';
+import { Panel } from './panel';
 
 /**
  * A page that is one form.
@@ -17,6 +17,7 @@ export function FormPage({
   path,
   form,
   upload = false,
+  above,
   about,
   points = [],
   danger = false,
@@ -33,6 +34,8 @@ export function FormPage({
   path: string;
   form: FormState;
   upload?: boolean;
+  /** between the title and the form */
+  above?: Child;
   /** a paragraph above the fields */
   about?: Child;
   /** what there is to know first, a sentence each */
@@ -51,33 +54,31 @@ export function FormPage({
   const { t } = useView();
   const [backTitle, backPath] = typeof back === 'string' ? [t.common.back, back] : (back ?? []);
   return (
-    <OperatorPage title={title} {...page}>
-      <Head title={title} sub={sub} />
-      <Panel id="form" kind="narrow">
-        <Inside>
-          <FormErrors form={form} />
-          {about === undefined ? null : <p>{about}</p>}
-          {points.length === 0 ? null : (
-            <ul>
-              {points.map((one) => (
-                <li>{one}</li>
-              ))}
-            </ul>
-          )}
-          <Form path={path} form={form} upload={upload}>
-            {children}
-            <p class="acts mb-0">
-              {submit === undefined ? null : (
-                <Submit kind={danger ? 'danger' : 'primary'} busy={busy}>
-                  {submit}
-                </Submit>
-              )}
-              {acts}
-              {backPath === undefined ? null : <ButtonLink path={backPath}>{backTitle}</ButtonLink>}
-            </p>
-          </Form>
-        </Inside>
+    <TitledPage title={title} {...page} sub={sub}>
+      {above}
+      <Panel id="form" kind="narrow" inside>
+        <FormErrors form={form} />
+        {about === undefined ? null : <p>{about}</p>}
+        {points.length === 0 ? null : (
+          <ul>
+            {points.map((one) => (
+              <li>{one}</li>
+            ))}
+          </ul>
+        )}
+        <Form path={path} form={form} upload={upload}>
+          {children}
+          <p class="acts mb-0">
+            {submit === undefined ? null : (
+              <Submit kind={danger ? 'danger' : 'primary'} busy={busy}>
+                {submit}
+              </Submit>
+            )}
+            {acts}
+            {backPath === undefined ? null : <ButtonLink path={backPath}>{backTitle}</ButtonLink>}
+          </p>
+        </Form>
       </Panel>
-    </OperatorPage>
+    </TitledPage>
   );
 }

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
-import { OperatorPage, type OperatorPageProps } from './operator-page';
-import { Head, Panel } from './panel';
+import { TitledPage, type OperatorPageProps } from './operator-page';
+import { Panel } from './panel';
 import { Paging, Table, type PagingProps, type TableProps } from './table';
 
 /** A page that is one list: its filter, its table and the way to the rest of it. */
@@ -46,14 +46,13 @@ export function ListPage<Row>({
     </>
   );
   return (
-    <OperatorPage title={title} nav={nav} crumbs={crumbs}>
-      <Head title={heading} sub={sub} actions={actions} />
+    <TitledPage title={title} nav={nav} crumbs={crumbs} heading={heading} sub={sub} actions={actions}>
       {above}
       <Panel id="list" title={list} footer={footer}>
         {filter}
         {filter === undefined ? rows : <div id="results">{rows}</div>}
       </Panel>
       {below}
-    </OperatorPage>
+    </TitledPage>
   );
 }

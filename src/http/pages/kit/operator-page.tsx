@@ -3,6 +3,7 @@ import { THEMES, useView } from '../view';
 import type { Language } from '../../../texts/language';
 import { OPERATORS } from '../../../texts/operators/languages';
 import { Document } from './document';
+import { Head } from './panel';
 
 const NAV = {
   overview: '/',
@@ -23,6 +24,27 @@ export interface OperatorPageProps {
   /** what stands in the search field */
   about?: string;
   children: Child;
+}
+
+/** A page of the operator with its title on top, and its actions beside that. */
+export function TitledPage({
+  heading,
+  sub,
+  actions,
+  children,
+  ...page
+}: OperatorPageProps & {
+  /** on the page itself, where it is not the title of the window */
+  heading?: Child;
+  sub?: Child;
+  actions?: Child;
+}) {
+  return (
+    <OperatorPage {...page}>
+      <Head title={heading ?? page.title} sub={sub} actions={actions} />
+      {children}
+    </OperatorPage>
+  );
 }
 
 /** A page of the operator: what stands above and below each of them. */

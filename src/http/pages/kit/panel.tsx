@@ -7,6 +7,7 @@ export function Panel({
   aside,
   footer,
   kind = '',
+  inside = false,
   children,
 }: {
   /** unique in the page */
@@ -16,6 +17,8 @@ export function Panel({
   footer?: Child;
   /** further classes */
   kind?: string;
+  /** all of it has the inner margin */
+  inside?: boolean;
   children: Child;
 }) {
   return (
@@ -29,7 +32,7 @@ export function Panel({
           {aside === undefined ? null : <span class="small muted">{aside}</span>}
         </header>
       )}
-      {children}
+      {inside ? <Inside>{children}</Inside> : children}
       {footer === undefined ? null : <footer>{footer}</footer>}
     </section>
   );

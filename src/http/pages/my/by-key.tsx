@@ -7,7 +7,7 @@ import type { Entitlement } from '../../../texts/customers/standing';
 import { CustomerPage } from '../kit/customer-page';
 import { Submit } from '../kit/fields';
 import type { IconName } from '../kit/icons';
-import { Head, Inside, Panel } from '../kit/panel';
+import { Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import type { Answer, CustomerCall } from '../page';
 import { useView } from '../view';
@@ -28,39 +28,45 @@ export async function showByKey(call: CustomerCall, refused?: string): Promise<A
   const view = await readByKey(db, { licenseId, keyDigest, now: at, packagesDir, allOf });
   if (view === undefined) return { to: '/my?why=ended' };
   const hasMail = settings.queueMail !== undefined;
-  return 'endedAt' in view
-    ? { page: <EndedKey endedAt={view.endedAt} hasMail={hasMail} /> }
-    : { page: <ByKey view={view} hasMail={hasMail} refused={refused} /> };
-}
-
-function ByKey({ view, hasMail, refused }: { view: KeyView; hasMail: boolean; refused: string | undefined }) {
-  const { t } = useView();
-  const { my } = t;
+  const { t } = call.view;
+  const { my, sentences } = t;
+  if ('endedAt' in view)
+    return {
+      page: (
+        <CustomerPage title={my.title} action={<SignOut />} stack>
+          <State kind="bad" icon="clock" title={sentences.keyEnded({ endedAt: view.endedAt })} />
+          {hasMail ? <AskForLink /> : null}
+          <OtherKey />
+        </CustomerPage>
+      ),
+    };
   const { product, plan, keyHint, keyEndsAt, standing, activationType, products, supportUrl } = view;
-  const { sentences } = t;
   const { sentence, meaning } = tellStanding(sentences, standing, activationType);
   const [kind, icon] = isFine(standing) ? LOOKS.ACTIVE : LOOKS[standing.code];
   const note =
     standing.code === 'EXPIRED' && standing.stillDownloads && standing.endedAt !== null
       ? sentences.coversUntil({ endedAt: standing.endedAt })
       : undefined;
-  return (
-    <CustomerPage title={my.title} action={<SignOut />} help={supportUrl}>
-      <div class="stack mt-3">
-        <Head
-          title={product.name}
-          sub={
-            <span class="muted">
-              {plan}
-              {keyHint === null ? null : (
-                <>
-                  {' '}
-                  · {my.keyEndsIn} <span class="mono">{keyHint}</span>
-                </>
-              )}
-            </span>
-          }
-        />
+  return {
+    page: (
+      <CustomerPage
+        title={my.title}
+        action={<SignOut />}
+        help={supportUrl}
+        heading={product.name}
+        stack
+        sub={
+          <span class="muted">
+            {plan}
+            {keyHint === null ? null : (
+              <>
+                {' '}
+                · {my.keyEndsIn} <span class="mono">{keyHint}</span>
+              </>
+            )}
+          </span>
+        }
+      >
         {refused === undefined ? null : (
           <p class="alert alert-danger" role="alert">
             {refused}
@@ -88,9 +94,9 @@ function ByKey({ view, hasMail, refused }: { view: KeyView; hasMail: boolean; re
         {hasMail ? <AskForLink /> : null}
         {standing.code === 'WITHDRAWN' ? null : <WhereItGoes entries={view.entries} />}
         <OtherKey />
-      </div>
-    </CustomerPage>
-  );
+      </CustomerPage>
+    ),
+  };
 }
 
 const LOOKS: Record<Entitlement['code'], [kind: 'ok' | 'bad' | 'final' | 'off', icon: IconName]> = {
@@ -161,15 +167,13 @@ function AskForLink() {
   const { t, to } = useView();
   const { link } = t.my;
   return (
-    <Panel id="link" title={link.titleByKey}>
-      <Inside>
-        <p class="mb-2 small">{link.hintByKey}</p>
-        <form method="post" action={to('/my/link')}>
-          <Submit kind="quiet" busy={link.busy}>
-            {link.send}
-          </Submit>
-        </form>
-      </Inside>
+    <Panel id="link" title={link.titleByKey} inside>
+      <p class="mb-2 small">{link.hintByKey}</p>
+      <form method="post" action={to('/my/link')}>
+        <Submit kind="quiet" busy={link.busy}>
+          {link.send}
+        </Submit>
+      </form>
     </Panel>
   );
 }
@@ -191,20 +195,5 @@ function WhereItGoes({ entries }: { entries: { name: string }[] }) {
         </ol>
       </div>
     </Panel>
-  );
-}
-
-/** The key of a session that another key has replaced meanwhile. */
-function EndedKey({ endedAt, hasMail }: { endedAt: Date; hasMail: boolean }) {
-  const { t } = useView();
-  return (
-    <CustomerPage title={t.my.title} action={<SignOut />}>
-      <div class="stack mt-3">
-        <Head title={t.my.title} />
-        <State kind="bad" icon="clock" title={t.sentences.keyEnded({ endedAt })} />
-        {hasMail ? <AskForLink /> : null}
-        <OtherKey />
-      </div>
-    </CustomerPage>
   );
 }

@@ -1,7 +1,6 @@
 import { daysUntil } from '../../../selfservice/standing';
 import { readByMail, type MyLicense } from '../../../selfservice/by-mail';
 import { CustomerPage } from '../kit/customer-page';
-import { Head } from '../kit/panel';
 import { Paging } from '../kit/table';
 import type { Answer, CustomerCall } from '../page';
 import { useView } from '../view';
@@ -35,40 +34,32 @@ export async function showByMail(call: CustomerCall, refused?: string): Promise<
   const help = licenses.find(({ supportUrl }) => supportUrl !== null)?.supportUrl;
   return {
     page: (
-      <CustomerPage title={my.licenses} action={<SignOut />} help={help}>
-        <div class="stack mt-3">
-          <Head
-            title={my.licenses}
-            sub={
-              <span class="muted">
-                {email} · {counts}
-              </span>
-            }
-          />
-          {refused === undefined ? null : (
-            <p class="alert alert-danger" role="alert">
-              {refused}
-            </p>
-          )}
-          <NeedsYou
-            licenses={licenses.filter(({ attention }) => attention !== null)}
-            total={total.attention}
-          />
-          {total.sites === 0 ? null : <FindSite />}
-          {total.licenses === 0 ? <p>{my.noLicenses}</p> : null}
-          {licenses.map((license) => (
-            <License license={license} />
-          ))}
-          <Paging
-            path="/my/mail"
-            query={{ after }}
-            next={next === null ? null : String(next)}
-            limit={LIMIT}
-          />
-          {more && next === null ? <p>{my.moreLicenses}</p> : null}
-          <p class="small muted">{my.closes}</p>
-          <OtherKey />
-        </div>
+      <CustomerPage
+        title={my.licenses}
+        action={<SignOut />}
+        help={help}
+        stack
+        sub={
+          <span class="muted">
+            {email} · {counts}
+          </span>
+        }
+      >
+        {refused === undefined ? null : (
+          <p class="alert alert-danger" role="alert">
+            {refused}
+          </p>
+        )}
+        <NeedsYou licenses={licenses.filter(({ attention }) => attention !== null)} total={total.attention} />
+        {total.sites === 0 ? null : <FindSite />}
+        {total.licenses === 0 ? <p>{my.noLicenses}</p> : null}
+        {licenses.map((license) => (
+          <License license={license} />
+        ))}
+        <Paging path="/my/mail" query={{ after }} next={next === null ? null : String(next)} limit={LIMIT} />
+        {more && next === null ? <p>{my.moreLicenses}</p> : null}
+        <p class="small muted">{my.closes}</p>
+        <OtherKey />
       </CustomerPage>
     ),
   };

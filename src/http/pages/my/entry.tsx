@@ -1,6 +1,6 @@
 import { CustomerPage } from '../kit/customer-page';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
-import { Head, Inside, Panel } from '../kit/panel';
+import { Inside, Panel } from '../kit/panel';
 import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
 
@@ -11,40 +11,33 @@ export function Entry({ form, hasMail, ended }: { form: FormState; hasMail: bool
   const { t, to } = useView();
   const { key, link, title } = t.my;
   return (
-    <CustomerPage title={title}>
-      <div class="stack mt-3">
-        <Head title={title} />
-        {ended ? (
-          <p class="alert alert-warning" role="status">
-            {key.ended}
-          </p>
-        ) : null}
-        <Panel id="key" title={key.title}>
-          <Inside>
-            <KeyForm form={form} />
-          </Inside>
+    <CustomerPage title={title} stack>
+      {ended ? (
+        <p class="alert alert-warning" role="status">
+          {key.ended}
+        </p>
+      ) : null}
+      <Panel id="key" title={key.title} inside>
+        <KeyForm form={form} />
+      </Panel>
+      {hasMail ? (
+        <Panel id="link" title={link.title} inside>
+          <form method="post" action={to('/my/link')}>
+            <TextField
+              form={formState()}
+              name="email"
+              type="email"
+              label={link.email}
+              hint={link.hint}
+              autocomplete="email"
+              required
+            />
+            <Submit kind="quiet" busy={link.busy}>
+              {link.send}
+            </Submit>
+          </form>
         </Panel>
-        {hasMail ? (
-          <Panel id="link" title={link.title}>
-            <Inside>
-              <form method="post" action={to('/my/link')}>
-                <TextField
-                  form={formState()}
-                  name="email"
-                  type="email"
-                  label={link.email}
-                  hint={link.hint}
-                  autocomplete="email"
-                  required
-                />
-                <Submit kind="quiet" busy={link.busy}>
-                  {link.send}
-                </Submit>
-              </form>
-            </Inside>
-          </Panel>
-        ) : null}
-      </div>
+      ) : null}
     </CustomerPage>
   );
 }
@@ -80,7 +73,6 @@ export function OpenLink({ code }: { code: string }) {
   const { link } = useView().t.my;
   return (
     <CustomerPage title={link.openTitle}>
-      <Head title={link.openTitle} />
       <p>{link.openHint}</p>
       <Form path={`/my/enter/${code}`} form={formState()}>
         <Submit busy={link.opening}>{link.open}</Submit>
@@ -95,7 +87,6 @@ export function UsedLink() {
   const { link } = t.my;
   return (
     <CustomerPage title={link.usedTitle}>
-      <Head title={link.usedTitle} />
       <p>{link.used}</p>
       <p>
         <a href={to('/my')}>{link.again}</a>

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { readMyKey, type MyKey } from '../../../selfservice/by-mail';
+import { readMyKey } from '../../../selfservice/by-mail';
 import { newMyKey, revealMyKey } from '../../../selfservice/changes';
 import { toId } from '../../../operations/reading';
 import { attempt } from '../act';
@@ -7,9 +7,8 @@ import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { CustomerPage } from '../kit/customer-page';
 import { Choices, FormErrors, Submit } from '../kit/fields';
-import { Head, Inside, Panel } from '../kit/panel';
+import { Panel } from '../kit/panel';
 import type { Answer } from '../page';
-import { useView } from '../view';
 import { byMail, found, queueOf, toLicenses, type MailCall } from './customer';
 import { titleOf } from './license';
 import { SignOut } from './parts';
@@ -35,13 +34,43 @@ async function show(call: MailCall): Promise<Answer> {
   return { page: <WholeKey title={keys.shown} text={shown.key} note={keys.keepSecret} /> };
 }
 
-async function ask({ db, email, path, at: now, settings }: MailCall, form: FormState): Promise<Answer> {
+async function ask({ db, email, path, at: now, settings, view }: MailCall, form: FormState): Promise<Answer> {
   const [id, keyId] = [toId(path.id), toId(path.key)];
   const { keySecret } = settings;
   const { license, key } = found(await readMyKey(db, email, id, keyId, { now, keySecret }));
+  const { keys } = view.t.my;
   return {
     page: (
-      <AskNewKey id={id} license={titleOf({ ...license, plan: license.plan.name })} of={key} form={form} />
+      <CustomerPage
+        title={key.keyHint === null ? keys.askNoHint : keys.ask(key.keyHint)}
+        action={<SignOut />}
+        sub={<span class="muted">{titleOf({ ...license, plan: license.plan.name })}</span>}
+      >
+        <Panel id="new" inside>
+          <FormErrors form={form} />
+          <p>{keys.consequence}</p>
+          <form method="post" action={view.to(`/my/licenses/${id}/keys/${keyId}/new`)}>
+            <Choices
+              form={form}
+              name="overlap"
+              label={keys.stops}
+              value="14d"
+              options={[
+                { value: '14d', label: keys.overlap, hint: keys.overlapHint },
+                { value: 'none', label: keys.atOnce, hint: keys.atOnceHint },
+              ]}
+            />
+            <p class="acts mb-0">
+              <Submit kind="danger" busy={keys.making}>
+                {keys.make}
+              </Submit>
+              <a class="btn btn-quiet" href={view.to('/my/mail')}>
+                {keys.back}
+              </a>
+            </p>
+          </form>
+        </Panel>
+      </CustomerPage>
     ),
   };
 }
@@ -72,11 +101,9 @@ function replace(call: MailCall, sent: URLSearchParams): Promise<Answer> {
 function WholeKey({ title, text, note }: { title: string; text: string; note: string }) {
   return (
     <KeyPage title={title}>
-      <Panel id="key">
-        <Inside>
-          <p>{note}</p>
-          <CopyText id="key-text" label={title} text={text} />
-        </Inside>
+      <Panel id="key" inside>
+        <p>{note}</p>
+        <CopyText id="key-text" label={title} text={text} />
       </Panel>
     </KeyPage>
   );
@@ -92,56 +119,8 @@ function NoKey({ title, why }: { title: string; why: string }) {
 
 function KeyPage({ title, children }: { title: string; children: Child }) {
   return (
-    <CustomerPage title={title} action={<SignOut />}>
-      <Head title={title} sub={<ToLicenses />} />
+    <CustomerPage title={title} action={<SignOut />} sub={<ToLicenses />}>
       {children}
-    </CustomerPage>
-  );
-}
-
-function AskNewKey({
-  id,
-  license,
-  of: { id: keyId, keyHint },
-  form,
-}: {
-  id: number;
-  license: string;
-  of: MyKey;
-  form: FormState;
-}) {
-  const { t, to } = useView();
-  const { keys } = t.my;
-  const title = keyHint === null ? keys.askNoHint : keys.ask(keyHint);
-  return (
-    <CustomerPage title={title} action={<SignOut />}>
-      <Head title={title} sub={<span class="muted">{license}</span>} />
-      <Panel id="new">
-        <Inside>
-          <FormErrors form={form} />
-          <p>{keys.consequence}</p>
-          <form method="post" action={to(`/my/licenses/${id}/keys/${keyId}/new`)}>
-            <Choices
-              form={form}
-              name="overlap"
-              label={keys.stops}
-              value="14d"
-              options={[
-                { value: '14d', label: keys.overlap, hint: keys.overlapHint },
-                { value: 'none', label: keys.atOnce, hint: keys.atOnceHint },
-              ]}
-            />
-            <p class="acts mb-0">
-              <Submit kind="danger" busy={keys.making}>
-                {keys.make}
-              </Submit>
-              <a class="btn btn-quiet" href={to('/my/mail')}>
-                {keys.back}
-              </a>
-            </p>
-          </form>
-        </Inside>
-      </Panel>
     </CustomerPage>
   );
 }

@@ -6,7 +6,7 @@ import { removalsAfterOne } from '../../../selfservice/removals';
 import { toId } from '../../../operations/reading';
 import { CustomerPage } from '../kit/customer-page';
 import { ButtonLink, Submit } from '../kit/fields';
-import { Head, Inside, Panel } from '../kit/panel';
+import { Panel } from '../kit/panel';
 import { done, type Answer } from '../page';
 import { byMail, found, queueOf, type MailCall } from './customer';
 import { AskLink, SignOut } from './parts';
@@ -33,22 +33,19 @@ async function ask(call: MailCall): Promise<Answer> {
   return {
     page: (
       <CustomerPage title={title} action={<SignOut />}>
-        <Head title={title} />
-        <Panel id="remove">
-          <Inside>
-            <ul>
-              <li>{site.free ? sites.takesNoSlot : `${sites.freeAtOnce} ${sentences.removalsLeft(left)}`}</li>
-              <li>{sites.stays}</li>
-            </ul>
-            <form method="post" action={view.to(`/my/licenses/${id}/sites/${site.id}/remove`)}>
-              <p class="acts mb-0">
-                <Submit kind="danger" busy={sites.removing}>
-                  {sites.removeThe(name)}
-                </Submit>
-                <ButtonLink path="/my/mail">{sites.back}</ButtonLink>
-              </p>
-            </form>
-          </Inside>
+        <Panel id="remove" inside>
+          <ul>
+            <li>{site.free ? sites.takesNoSlot : `${sites.freeAtOnce} ${sentences.removalsLeft(left)}`}</li>
+            <li>{sites.stays}</li>
+          </ul>
+          <form method="post" action={view.to(`/my/licenses/${id}/sites/${site.id}/remove`)}>
+            <p class="acts mb-0">
+              <Submit kind="danger" busy={sites.removing}>
+                {sites.removeThe(name)}
+              </Submit>
+              <ButtonLink path="/my/mail">{sites.back}</ButtonLink>
+            </p>
+          </form>
         </Panel>
       </CustomerPage>
     ),
@@ -74,8 +71,7 @@ async function notRemoved(
   const title = view.t.my.sites.ask(asWritten(site.identifier));
   return {
     page: (
-      <CustomerPage title={title} action={<SignOut />} help={supportUrl}>
-        <Head title={title} sub={<ToLicenses />} />
+      <CustomerPage title={title} action={<SignOut />} help={supportUrl} sub={<ToLicenses />}>
         <p role="alert">{sentence}</p>
         <p class="acts">
           <AskLink url={supportUrl} kind="btn btn-quiet" />

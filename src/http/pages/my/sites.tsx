@@ -1,15 +1,9 @@
-import {
-  findMySite,
-  listMySites,
-  mySiteRows,
-  type FoundSite,
-  type MySites,
-} from '../../../selfservice/by-mail';
+import { findMySite, listMySites, mySiteRows } from '../../../selfservice/by-mail';
 import { formatTimestamp } from '../../../licensing/timestamps';
 import { toId } from '../../../operations/reading';
 import { fieldOf } from '../form-state';
 import { CustomerPage } from '../kit/customer-page';
-import { Head, Panel } from '../kit/panel';
+import { Panel } from '../kit/panel';
 import { Paging } from '../kit/table';
 import type { Answer } from '../page';
 import { useView } from '../view';
@@ -27,10 +21,29 @@ export const siteRoutes = [
   byMail('/my/licenses/:id/sites.csv', { get: downloadSites, hasDeadline: false }),
 ];
 
-async function findSite({ db, email }: MailCall, sent: URLSearchParams): Promise<Answer> {
+async function findSite({ db, email, view: { t } }: MailCall, sent: URLSearchParams): Promise<Answer> {
   const text = fieldOf(sent, 'site');
   if (text === '') return toLicenses();
-  return { page: <FoundSites text={text} {...await findMySite(db, email, text)} /> };
+  const { items, more } = await findMySite(db, email, text);
+  const texts = t.my.sites;
+  return {
+    page: (
+      <CustomerPage title={texts.found(text)} action={<SignOut />} stack sub={<ToLicenses />}>
+        <FindSite value={text} />
+        <Panel id="found">
+          <SiteTable
+            caption={texts.foundCaption}
+            sites={items.map(({ site, ...license }) => ({ ...site, ...license }))}
+            licenseId={({ licenseId }) => licenseId}
+            mayRemove
+            empty={texts.noMatch}
+            more={[{ title: texts.license, cell: ({ product, plan }) => `${product} · ${plan}` }]}
+          />
+        </Panel>
+        {more ? <p class="small muted">{texts.foundMore}</p> : null}
+      </CustomerPage>
+    ),
+  };
 }
 
 /** By POST like the search in all licences: the name of a site shall not stand in logs. */
@@ -38,13 +51,56 @@ function filterSites(call: MailCall, sent: URLSearchParams): Promise<Answer> {
   return showSites(call, fieldOf(sent, 'site') || undefined);
 }
 
-async function showSites({ db, email, path, query }: MailCall, q?: string): Promise<Answer> {
-  const id = toId(path.id);
+async function showSites(call: MailCall, q?: string): Promise<Answer> {
+  const { db, email, query } = call;
+  const { t, to } = call.view;
+  const id = toId(call.path.id);
   const after = query.get('after') ?? undefined;
   // All that match: a filter by POST has no address for a next page.
   const page = q === undefined ? { after, limit: LIMIT } : { q, limit: MOST_FILTERED };
-  const sites = found(await listMySites(db, email, id, page));
-  return { page: <Sites {...{ id, sites, q, after }} /> };
+  const { items, next, product, plan } = found(await listMySites(db, email, id, page));
+  const { sites } = t.my;
+  const path = `/my/licenses/${id}/sites`;
+  const license = `${product} · ${plan}`;
+  return {
+    page: (
+      <CustomerPage
+        title={sites.title(license)}
+        action={<SignOut />}
+        stack
+        sub={<ToLicenses />}
+        actions={
+          <a class="btn btn-quiet" href={to(`${path}.csv`)}>
+            {t.kit.csv}
+          </a>
+        }
+      >
+        <Panel id="sites">
+          <FindSite path={path} value={q} />
+          <SiteTable
+            caption={sites.caption(license)}
+            sites={items}
+            licenseId={id}
+            mayRemove
+            empty={
+              q === undefined ? (
+                sites.none
+              ) : (
+                <>
+                  {sites.noMatch} <a href={to(path)}>{t.kit.clearFilters}</a>
+                </>
+              )
+            }
+          />
+          {q === undefined ? (
+            <Paging path={path} query={{ after }} next={next} limit={LIMIT} />
+          ) : next === null ? null : (
+            <p class="in small muted">{sites.foundMore}</p>
+          )}
+        </Panel>
+      </CustomerPage>
+    ),
+  };
 }
 
 const MOST_FILTERED = 500;
@@ -90,86 +146,6 @@ export function FindSite({ path, value = '' }: { path?: string; value?: string |
         </button>
       </div>
     </form>
-  );
-}
-
-function FoundSites({ text, items, more }: { text: string; items: FoundSite[]; more: boolean }) {
-  const { t } = useView();
-  const { my } = t;
-  const sites = items.map(({ site, ...license }) => ({ ...site, ...license }));
-  return (
-    <CustomerPage title={my.sites.found(text)} action={<SignOut />}>
-      <div class="stack mt-3">
-        <Head title={my.sites.found(text)} sub={<ToLicenses />} />
-        <FindSite value={text} />
-        <Panel id="found">
-          <SiteTable
-            caption={my.sites.foundCaption}
-            sites={sites}
-            licenseId={({ licenseId }) => licenseId}
-            mayRemove
-            empty={my.sites.noMatch}
-            more={[{ title: my.sites.license, cell: ({ product, plan }) => `${product} · ${plan}` }]}
-          />
-        </Panel>
-        {more ? <p class="small muted">{my.sites.foundMore}</p> : null}
-      </div>
-    </CustomerPage>
-  );
-}
-
-function Sites({
-  id,
-  sites: { items, next, product, plan },
-  q,
-  after,
-}: {
-  id: number;
-  sites: MySites;
-  q: string | undefined;
-  after: string | undefined;
-}) {
-  const { t, to } = useView();
-  const { sites } = t.my;
-  const path = `/my/licenses/${id}/sites`;
-  const license = `${product} · ${plan}`;
-  return (
-    <CustomerPage title={sites.title(license)} action={<SignOut />}>
-      <div class="stack mt-3">
-        <Head
-          title={sites.title(license)}
-          sub={<ToLicenses />}
-          actions={
-            <a class="btn btn-quiet" href={to(`${path}.csv`)}>
-              {t.kit.csv}
-            </a>
-          }
-        />
-        <Panel id="sites">
-          <FindSite path={path} value={q} />
-          <SiteTable
-            caption={sites.caption(license)}
-            sites={items}
-            licenseId={id}
-            mayRemove
-            empty={
-              q === undefined ? (
-                sites.none
-              ) : (
-                <>
-                  {sites.noMatch} <a href={to(path)}>{t.kit.clearFilters}</a>
-                </>
-              )
-            }
-          />
-          {q === undefined ? (
-            <Paging path={path} query={{ after }} next={next} limit={LIMIT} />
-          ) : next === null ? null : (
-            <p class="in small muted">{sites.foundMore}</p>
-          )}
-        </Panel>
-      </div>
-    </CustomerPage>
   );
 }
 

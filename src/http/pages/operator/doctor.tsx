@@ -1,8 +1,8 @@
 import type { Examined } from '../../../operations/settings';
 import { ButtonLink } from '../kit/fields';
 import { Icon } from '../kit/icons';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 
@@ -38,12 +38,13 @@ async function showDoctor({ settings, view: { t, format, now } }: OperatorCall):
   const fine = findings.filter(({ state }) => state === 'ok');
   return {
     page: (
-      <OperatorPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]}>
-        <Head
-          title={texts.title}
-          sub={<Summary findings={findings} />}
-          actions={<ButtonLink path="/doctor">{texts.again}</ButtonLink>}
-        />
+      <TitledPage
+        title={texts.title}
+        nav="system"
+        crumbs={[[t.system.title, '/system']]}
+        sub={<Summary findings={findings} />}
+        actions={<ButtonLink path="/doctor">{texts.again}</ButtonLink>}
+      >
         <Panel
           id="findings"
           title={worst.length === 0 ? texts.good : texts.worst}
@@ -58,37 +59,40 @@ async function showDoctor({ settings, view: { t, format, now } }: OperatorCall):
         <p class="small muted mt-2">
           {texts.reach} <code>licensing doctor --url https://...</code>
         </p>
-      </OperatorPage>
+      </TitledPage>
     ),
   };
 }
 
 /** Findings in the reader's language. What a server or library said stays in its own. */
 export function Findings({ findings }: { findings: Examined[] }) {
-  const { operatorLanguage, t } = useView();
+  const { t } = useView();
   const { doctor } = t.system;
   return (
     <ul class="verdicts">
-      {findings.map(({ state, [operatorLanguage]: { message, why, remedy, said } }) => (
-        <li class={LOOKS[state].kind}>
-          <Icon name={LOOKS[state].icon} />
-          <div>
-            <span class="visually-hidden">{doctor.states[state]}: </span>
-            {state === 'ok' ? message : <strong>{message}</strong>}{' '}
-            {said === null ? null : (
-              <>
-                (<span lang="en">{said}</span>){' '}
-              </>
-            )}
-            {why}
-            {remedy === null ? null : (
-              <p class="mb-1">
-                {doctor.remedy} {remedy}
-              </p>
-            )}
-          </div>
-        </li>
-      ))}
+      {findings.map(({ state, say }) => {
+        const { what, why, remedy, said } = say(t.doctor);
+        return (
+          <li class={LOOKS[state].kind}>
+            <Icon name={LOOKS[state].icon} />
+            <div>
+              <span class="visually-hidden">{doctor.states[state]}: </span>
+              {state === 'ok' ? what : <strong>{what}</strong>}{' '}
+              {said === null ? null : (
+                <>
+                  (<span lang="en">{said}</span>){' '}
+                </>
+              )}
+              {why}
+              {remedy === null ? null : (
+                <p class="mb-1">
+                  {doctor.remedy} {remedy}
+                </p>
+              )}
+            </div>
+          </li>
+        );
+      })}
     </ul>
   );
 }

@@ -10,11 +10,11 @@ import { whatHappened, type Entry } from '../../../support/what-happened';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
-import { useView } from '../view';
+import { useView, type View } from '../view';
 import { JoomlaSays } from './joomla-says';
 import { replyLanguageOf } from './license-why';
 import { LicenseTable } from './licenses';
@@ -65,12 +65,12 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer
     const query = String(new URLSearchParams({ order: about }));
     return done(others.length === 0 ? `/orders/${only}` : `/orders?${query}`);
   }
-  if (found.kind === 'several') return { page: <Several about={about} found={found} /> };
+  if (found.kind === 'several') return showSeveral(view, about, found);
   const { answer } = found;
   const entries = whatHappened(sortAnswer(answer), { language, now: at, zone: format.zone });
   const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
   const reply = found.of === 'key' ? await replyTo(found, entries, call) : undefined;
-  return { page: <None {...{ about, found, entries, products, reply }} /> };
+  return showNone(view, about, { ...found, entries, products, reply });
 }
 
 /** What the customer is told of a key that no licence has. */
@@ -95,24 +95,21 @@ function Ask({ form }: { form: FormState }) {
   const { t } = useView();
   const texts = t.search;
   return (
-    <OperatorPage title={texts.title} nav={undefined}>
-      <Head title={texts.title} sub={<span class="small muted">{texts.intro}</span>} />
+    <TitledPage title={texts.title} nav={undefined} sub={<span class="small muted">{texts.intro}</span>}>
       <div class="stack">
-        <Panel id="ask">
-          <Inside>
-            <Form path="/find" form={form}>
-              <FormErrors form={form} />
-              <TextField
-                form={form}
-                name="about"
-                label={texts.field}
-                required
-                placeholder={t.common.findHint}
-                hint={texts.notLogged}
-              />
-              <Submit busy={texts.busy}>{texts.submit}</Submit>
-            </Form>
-          </Inside>
+        <Panel id="ask" inside>
+          <Form path="/find" form={form}>
+            <FormErrors form={form} />
+            <TextField
+              form={form}
+              name="about"
+              label={texts.field}
+              required
+              placeholder={t.common.findHint}
+              hint={texts.notLogged}
+            />
+            <Submit busy={texts.busy}>{texts.submit}</Submit>
+          </Form>
         </Panel>
         <Panel id="examples">
           <Table
@@ -127,20 +124,24 @@ function Ask({ form }: { form: FormState }) {
           />
         </Panel>
       </div>
-    </OperatorPage>
+    </TitledPage>
   );
 }
 
-function Several({ about, found }: { about: string; found: Extract<FindResult, { kind: 'several' }> }) {
-  const { t, to, format } = useView();
+function showSeveral(
+  { t, to, format }: View,
+  about: string,
+  { heading, licenses, more }: Extract<FindResult, { kind: 'several' }>,
+): Answer {
   const texts = t.search;
-  const { heading, licenses, more } = found;
   const email = storedCustomer(about);
   const isCustomer = licenses.every(({ license }) => license.customer === email);
-  return (
-    <OperatorPage title={heading} nav="licenses" about={about}>
-      <Head
+  return {
+    page: (
+      <TitledPage
         title={heading}
+        nav="licenses"
+        about={about}
         actions={
           isCustomer ? (
             <a class="btn btn-quiet" href={to(`/customers/${customerDigest(email)}`)}>
@@ -148,22 +149,23 @@ function Several({ about, found }: { about: string; found: Extract<FindResult, {
             </a>
           ) : undefined
         }
-      />
-      <Panel id="found">
-        <FoundTable licenses={licenses} caption={texts.caption(format.number(licenses.length))} />
-        {more && !isCustomer ? (
-          <p class="in small mb-0">
-            {/* An address must not stand in a link. */}
-            {about.includes('@') ? (
-              texts.typeMore
-            ) : (
-              <a href={to('/licenses', { q: about })}>{texts.listAll}</a>
-            )}
-          </p>
-        ) : null}
-      </Panel>
-    </OperatorPage>
-  );
+      >
+        <Panel id="found">
+          <FoundTable licenses={licenses} caption={texts.caption(format.number(licenses.length))} />
+          {more && !isCustomer ? (
+            <p class="in small mb-0">
+              {/* An address must not stand in a link. */}
+              {about.includes('@') ? (
+                texts.typeMore
+              ) : (
+                <a href={to('/licenses', { q: about })}>{texts.listAll}</a>
+              )}
+            </p>
+          ) : null}
+        </Panel>
+      </TitledPage>
+    ),
+  };
 }
 
 function FoundTable({ licenses, caption }: { licenses: FoundLicense[]; caption: string }) {
@@ -182,32 +184,27 @@ function FoundTable({ licenses, caption }: { licenses: FoundLicense[]; caption: 
   );
 }
 
-function None({
-  about,
-  found: { of, heading, answer, licenses },
-  entries,
-  products,
-  reply,
-}: {
-  about: string;
-  found: Extract<FindResult, { kind: 'none' }>;
+interface NothingFound extends Extract<FindResult, { kind: 'none' }> {
   entries: Entry[];
   products: ProductNames;
   reply: Reply | undefined;
-}) {
-  const { t, to, format } = useView();
+}
+
+function showNone(
+  { t, to, format }: View,
+  about: string,
+  { of, heading, answer, licenses, entries, products, reply }: NothingFound,
+): Answer {
   const texts = t.search;
   const told = answer.findings.filter((one) => !isOfRequest(one));
   const [likeliest] = licenses;
   const isKey = of === 'key';
-  return (
-    <OperatorPage
-      title={heading}
-      nav={undefined}
-      about={isKey ? (keyHint(canonicalKey(about)) ?? '') : about}
-    >
-      <Head
+  return {
+    page: (
+      <TitledPage
         title={heading}
+        nav={undefined}
+        about={isKey ? (keyHint(canonicalKey(about)) ?? '') : about}
         sub={
           isKey ? (
             <span class="small muted">{texts.notKept}</span>
@@ -215,11 +212,10 @@ function None({
             <a href={to('/find')}>{texts.examples}</a>
           ) : undefined
         }
-      />
-      <div class="stack">
-        {told.length === 0 ? null : (
-          <Panel id="told" kind="why">
-            <Inside>
+      >
+        <div class="stack">
+          {told.length === 0 ? null : (
+            <Panel id="told" kind="why" inside>
               {told.map(({ sentence, advice }) => (
                 <p class="mb-2">
                   {sentence} {advice}
@@ -232,40 +228,38 @@ function None({
                   </a>
                 </p>
               )}
-            </Inside>
-          </Panel>
-        )}
-        {entries.length === 0 ? null : (
-          <Panel
-            id="happened"
-            title={texts.happened}
-            aside={
-              of === 'address' ? (
-                <a href={to('/requests', { ip: heading })}>{texts.allRequests}</a>
-              ) : undefined
-            }
-          >
-            <EntryLog entries={entries} products={products} />
-          </Panel>
-        )}
-        {licenses.length === 0 ? null : (
-          <Panel id="near" title={isKey || of === 'email' ? texts.near : texts.named}>
-            <FoundTable licenses={licenses} caption={texts.nearCaption(format.number(licenses.length))} />
-          </Panel>
-        )}
-        {reply === undefined ? null : (
-          <Panel id="reply" title={texts.answer}>
-            <Inside>
+            </Panel>
+          )}
+          {entries.length === 0 ? null : (
+            <Panel
+              id="happened"
+              title={texts.happened}
+              aside={
+                of === 'address' ? (
+                  <a href={to('/requests', { ip: heading })}>{texts.allRequests}</a>
+                ) : undefined
+              }
+            >
+              <EntryLog entries={entries} products={products} />
+            </Panel>
+          )}
+          {licenses.length === 0 ? null : (
+            <Panel id="near" title={isKey || of === 'email' ? texts.near : texts.named}>
+              <FoundTable licenses={licenses} caption={texts.nearCaption(format.number(licenses.length))} />
+            </Panel>
+          )}
+          {reply === undefined ? null : (
+            <Panel id="reply" title={texts.answer} inside>
               <CopyText id="reply-text" label={texts.answerBody} text={reply.body} rows={10} />
-            </Inside>
-          </Panel>
-        )}
-        {answer.untraced.length === 0 || isKey ? null : (
-          <Panel id="elsewhere">
-            <JoomlaSays />
-          </Panel>
-        )}
-      </div>
-    </OperatorPage>
-  );
+            </Panel>
+          )}
+          {answer.untraced.length === 0 || isKey ? null : (
+            <Panel id="elsewhere">
+              <JoomlaSays />
+            </Panel>
+          )}
+        </div>
+      </TitledPage>
+    ),
+  };
 }

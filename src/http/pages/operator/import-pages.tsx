@@ -1,9 +1,19 @@
 import type { Plan, Product } from '../../../licensing/catalogue';
 import { CSV_FIELDS } from '../../../transfer/csv-licenses';
 import type { FormState } from '../form-state';
-import { FileField, Form, FormErrors, Select, Submit, TextField, UploadProgress } from '../kit/fields';
-import { OperatorPage } from '../kit/operator-page';
-import { Facts, Head, Inside, Panel } from '../kit/panel';
+import {
+  ButtonLink,
+  FileField,
+  Form,
+  FormErrors,
+  Select,
+  Submit,
+  TextField,
+  UploadProgress,
+} from '../kit/fields';
+import { FormPage } from '../kit/form-page';
+import { TitledPage } from '../kit/operator-page';
+import { Facts, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import { useView } from '../view';
 import type { Preview, Rejected, SentTable } from './import-table';
@@ -20,26 +30,27 @@ export function UploadPage({ form, rows }: { form: FormState; rows: number }) {
   const { t, format } = useView();
   const texts = t.system.imports;
   return (
-    <OperatorPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]}>
-      <Head title={texts.title} sub={`${texts.about} ${texts.before}`} />
-      <Panel id="file" kind="narrow">
-        <Inside>
-          <Form path="/imports" form={form} upload>
-            <FormErrors form={form} />
-            <FileField
-              form={form}
-              name="file"
-              label={texts.file}
-              hint={texts.fileHint(format.number(rows))}
-              accept={CSV_TYPES}
-              required
-            />
-            <UploadProgress />
-            <Submit busy={texts.reading}>{texts.read}</Submit>
-          </Form>
-        </Inside>
-      </Panel>
-    </OperatorPage>
+    <FormPage
+      title={texts.title}
+      nav="system"
+      crumbs={[[t.system.title, '/system']]}
+      sub={`${texts.about} ${texts.before}`}
+      path="/imports"
+      form={form}
+      upload
+      submit={texts.read}
+      busy={texts.reading}
+    >
+      <FileField
+        form={form}
+        name="file"
+        label={texts.file}
+        hint={texts.fileHint(format.number(rows))}
+        accept={CSV_TYPES}
+        required
+      />
+      <UploadProgress />
+    </FormPage>
   );
 }
 
@@ -60,53 +71,52 @@ export function CheckPage({ form, table, products, plans, checked, preview }: Ch
   const { number } = format;
   const counts = preview?.report;
   return (
-    <OperatorPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]}>
-      <Head
-        title={texts.title}
-        sub={counts && texts.summary(counts.new, number(counts.new), counts.bad, number(counts.bad))}
-      />
+    <TitledPage
+      title={texts.title}
+      nav="system"
+      crumbs={[[t.system.title, '/system']]}
+      sub={counts && texts.summary(counts.new, number(counts.new), counts.bad, number(counts.bad))}
+    >
       <Form path="/imports" form={form} upload>
         <FormErrors form={form} />
         {table.kept === undefined ? null : <input type="hidden" name="table" value={table.kept} />}
         <input type="hidden" name="checked" value={checked} />
         <div class="stack">
-          <Panel id="columns" title={texts.checkTitle}>
-            <Inside>
-              <p>{texts.checkAbout}</p>
-              <div class="cols cols-2">
-                <div>
-                  {CSV_FIELDS.slice(0, 5).map((field) => (
-                    <ColumnField {...{ form, field, columns: table.columns }} />
-                  ))}
-                </div>
-                <div>
-                  {CSV_FIELDS.slice(5).map((field) => (
-                    <ColumnField {...{ form, field, columns: table.columns }} />
-                  ))}
-                  <Others {...{ form, products, plans }} />
-                </div>
+          <Panel id="columns" title={texts.checkTitle} inside>
+            <p>{texts.checkAbout}</p>
+            <div class="cols cols-2">
+              <div>
+                {CSV_FIELDS.slice(0, 5).map((field) => (
+                  <ColumnField {...{ form, field, columns: table.columns }} />
+                ))}
               </div>
-              <TextField form={form} name="more" label={texts.more} hint={texts.moreHint} />
-              {table.kept === undefined ? (
-                <FileField
-                  form={form}
-                  name="file"
-                  label={texts.file}
-                  hint={texts.again}
-                  accept={CSV_TYPES}
-                  required
-                />
-              ) : null}
-              <UploadProgress />
-              <Submit name="do" value="check" busy={texts.checking} kind={preview ? 'quiet' : 'primary'}>
-                {texts.check}
-              </Submit>
-            </Inside>
+              <div>
+                {CSV_FIELDS.slice(5).map((field) => (
+                  <ColumnField {...{ form, field, columns: table.columns }} />
+                ))}
+                <Others {...{ form, products, plans }} />
+              </div>
+            </div>
+            <TextField form={form} name="more" label={texts.more} hint={texts.moreHint} />
+            {table.kept === undefined ? (
+              <FileField
+                form={form}
+                name="file"
+                label={texts.file}
+                hint={texts.again}
+                accept={CSV_TYPES}
+                required
+              />
+            ) : null}
+            <UploadProgress />
+            <Submit name="do" value="check" busy={texts.checking} kind={preview ? 'quiet' : 'primary'}>
+              {texts.check}
+            </Submit>
           </Panel>
           {preview === undefined ? null : <Result preview={preview} />}
         </div>
       </Form>
-    </OperatorPage>
+    </TitledPage>
   );
 }
 
@@ -246,25 +256,22 @@ function RejectedTable({ rejected }: { rejected: Rejected[] }) {
 }
 
 export function DonePage({ licenses, rejected }: { licenses: number; rejected: Rejected[] }) {
-  const { t, to, format } = useView();
+  const { t, format } = useView();
   const texts = t.system.imports;
   const rows = new Set(rejected.map(({ row }) => row)).size;
   const title = texts.doneTitle(licenses, format.number(licenses));
   return (
-    <OperatorPage title={title} nav="system" crumbs={[[texts.title, '/imports']]}>
-      <Head title={title} />
+    <TitledPage title={title} nav="system" crumbs={[[texts.title, '/imports']]}>
       <Panel id="done">
         <Inside>{texts.leftOut(rows, format.number(rows))}</Inside>
         <RejectedTable rejected={rejected} />
       </Panel>
       <p class="acts mt-3">
-        <a class="btn btn-primary" href={to('/licenses')}>
+        <ButtonLink kind="primary" path="/licenses">
           {texts.toList}
-        </a>
-        <a class="btn btn-quiet" href={to('/imports')}>
-          {texts.another}
-        </a>
+        </ButtonLink>
+        <ButtonLink path="/imports">{texts.another}</ButtonLink>
       </p>
-    </OperatorPage>
+    </TitledPage>
   );
 }

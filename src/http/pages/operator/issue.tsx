@@ -7,7 +7,7 @@ import type { FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { ButtonLink, Checkbox, Select, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { OperatorPage } from '../kit/operator-page';
+import { OperatorPage, TitledPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
@@ -38,13 +38,11 @@ async function showForm({ db, query, settings, view }: OperatorCall, form: FormS
       page: (
         <OperatorPage {...frame}>
           <Head title={texts.title} />
-          <Panel id="none">
-            <Inside>
-              <p>{texts.noPlan}</p>
-              <ButtonLink kind="primary" path="/start">
-                {texts.makePlan}
-              </ButtonLink>
-            </Inside>
+          <Panel id="none" inside>
+            <p>{texts.noPlan}</p>
+            <ButtonLink kind="primary" path="/start">
+              {texts.makePlan}
+            </ButtonLink>
           </Panel>
         </OperatorPage>
       ),
@@ -130,8 +128,12 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer>
   const enterKey = await enterKeyOf(call, first.product_id);
   return {
     page: (
-      <OperatorPage title={title} nav="licenses" crumbs={[[t.licenses.title, '/licenses']]}>
-        <Head title={title} sub={isOne ? (first.customer ?? undefined) : undefined} />
+      <TitledPage
+        title={title}
+        nav="licenses"
+        crumbs={[[t.licenses.title, '/licenses']]}
+        sub={isOne ? (first.customer ?? undefined) : undefined}
+      >
         {isOne ? (
           <OneIssued license={first} about={about} mail={mail} enterKey={enterKey} />
         ) : (
@@ -141,7 +143,7 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer>
           {isOne ? <ButtonLink path={`/licenses/${first.id}`}>{texts.toLicense}</ButtonLink> : null}
           <ButtonLink path="/licenses/new">{texts.another}</ButtonLink>
         </p>
-      </OperatorPage>
+      </TitledPage>
     ),
   };
 }
@@ -170,30 +172,26 @@ function OneIssued({
   const mails = { queued: texts.mailQueued, sent: texts.mailSent, failed: texts.mailFailed };
   return (
     <div class="stack">
-      <Panel id="key" title={texts.key1}>
-        <Inside>
-          {key === null ? null : <CopyText id="license-key" label={texts.key1} text={key} />}
-          <p class="small muted mb-0 mt-2">{about}</p>
-          {ended === undefined ? null : <p class="mb-0 mt-2">{texts.ended(ended)}</p>}
-          <p class="mb-0 mt-2">
-            {mail === undefined || customer === null ? texts.noMail : mails[mail.state](customer)}
-          </p>
-        </Inside>
+      <Panel id="key" title={texts.key1} inside>
+        {key === null ? null : <CopyText id="license-key" label={texts.key1} text={key} />}
+        <p class="small muted mb-0 mt-2">{about}</p>
+        {ended === undefined ? null : <p class="mb-0 mt-2">{texts.ended(ended)}</p>}
+        <p class="mb-0 mt-2">
+          {mail === undefined || customer === null ? texts.noMail : mails[mail.state](customer)}
+        </p>
       </Panel>
       {key === null ? null : (
-        <Panel id="letter" title={texts.forCustomer}>
-          <Inside>
-            <CopyText
-              id="letter-text"
-              label={texts.forCustomer}
-              text={
-                ended === undefined
-                  ? texts.letter(product, key, enterKey)
-                  : texts.letterEnded(product, key, ended)
-              }
-              rows={12}
-            />
-          </Inside>
+        <Panel id="letter" title={texts.forCustomer} inside>
+          <CopyText
+            id="letter-text"
+            label={texts.forCustomer}
+            text={
+              ended === undefined
+                ? texts.letter(product, key, enterKey)
+                : texts.letterEnded(product, key, ended)
+            }
+            rows={12}
+          />
         </Panel>
       )}
     </div>

@@ -1,30 +1,22 @@
 import { requireProduct } from '../../../licensing/find-or-refuse';
 import { readId } from '../../../operations/reading';
-import { act, attempt } from '../act';
-import { formState, type FormState } from '../form-state';
-import { Form, FormErrors, Submit, TextField } from '../kit/fields';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { act } from '../act';
+import { formRoute } from '../form-route';
+import type { FormState } from '../form-state';
+import { TextField } from '../kit/fields';
+import { FormPage } from '../kit/form-page';
 import type { Answer, OperatorCall, Route } from '../page';
-import { useView } from '../view';
 import { joomlaPluginOperations } from '../../../operations/joomla-plugin';
 
 /** The Joomla package for customers' sites, as a file. */
 
 export const joomlaPluginRoutes: Route<OperatorCall>[] = [
-  {
-    path: '/products/:id/joomla-plugin',
+  formRoute('/products/:id/joomla-plugin', {
     scope: 'read',
-    get: (call) => showForm(call, formState()),
-    post: (call, sent) =>
-      attempt(
-        call,
-        sent,
-        () => give(call, sent),
-        (form) => showForm(call, form),
-        ({ error }) => call.view.t.products.plugin.refused[error.field ?? ''],
-      ),
-  },
+    show: showForm,
+    work: give,
+    explain: ({ view }, { error }) => view.t.products.plugin.refused[error.field ?? ''],
+  }),
 ];
 
 async function give(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -40,33 +32,24 @@ async function give(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
 
 async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
   const { id, name } = await requireProduct(call.db, readId(call));
-  return { page: <PluginPage {...{ form, id, name }} /> };
-}
-
-function PluginPage({ form, id, name }: { form: FormState; id: number; name: string }) {
-  const { t } = useView();
-  const { plugin: texts, title: list } = t.products;
-  const title = texts.title(name);
-  return (
-    <OperatorPage
-      title={title}
-      nav="products"
-      crumbs={[
-        [list, '/products'],
-        [name, `/products/${id}`],
-      ]}
-    >
-      <Head title={title} sub={texts.about} />
-      <Panel id="plugin" kind="narrow">
-        <Inside>
-          <FormErrors form={form} />
-          <Form path={`/products/${id}/joomla-plugin`} form={form}>
-            <TextField form={form} name="vendor" label={texts.vendor} hint={texts.vendorHint} required />
-            <Submit>{texts.get}</Submit>
-          </Form>
-          <p class="small muted">{texts.next}</p>
-        </Inside>
-      </Panel>
-    </OperatorPage>
-  );
+  const { plugin: texts, title: list } = call.view.t.products;
+  return {
+    page: (
+      <FormPage
+        title={texts.title(name)}
+        nav="products"
+        crumbs={[
+          [list, '/products'],
+          [name, `/products/${id}`],
+        ]}
+        sub={texts.about}
+        path={`/products/${id}/joomla-plugin`}
+        form={form}
+        submit={texts.get}
+      >
+        <TextField form={form} name="vendor" label={texts.vendor} hint={texts.vendorHint} required />
+        <p class="small muted">{texts.next}</p>
+      </FormPage>
+    ),
+  };
 }

@@ -2,7 +2,7 @@ import { capitalized } from '../../../texts/case';
 import { describeStored } from '../../../texts/operators/failures';
 import { listAllMails } from '../../../mail/queue';
 import { ListPage } from '../kit/list-page';
-import { Inside, Panel } from '../kit/panel';
+import { Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 
 /** The latest mails, and those that were given up. A licence's own stand on its page. */
@@ -76,10 +76,8 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<A
           },
         ]}
         below={
-          <Panel id="more" kind="mt-3">
-            <Inside>
-              <p class="mb-0">{texts.help}</p>
-            </Inside>
+          <Panel id="more" kind="mt-3" inside>
+            <p class="mb-0">{texts.help}</p>
           </Panel>
         }
       />

@@ -3,14 +3,14 @@ import { describeWait } from '../../../texts/operators/failures';
 import { customerDigest } from '../../../store/customer-digest';
 import { plansOf } from '../../../licensing/catalogue';
 import { liveStatus } from '../../../licensing/core/states';
-import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
+import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
 import { noOrder } from '../../../orders/record';
 import { orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
 import { readId } from '../../../operations/reading';
 import { act } from '../act';
-import { OperatorPage } from '../kit/operator-page';
-import { Facts, Head, Inside, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Facts, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
@@ -28,46 +28,20 @@ export const orderRoutes: Route<OperatorCall>[] = [
 
 async function showOrder(call: OperatorCall): Promise<Answer> {
   const { db } = call;
+  const { t, to, format } = call.view;
   const found = await readOrder(db, readId(call));
   if (found === undefined) throw noOrder();
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const mail = await readOrderMail(db, found.order, call.settings.mailing !== undefined);
   const standings = await readLineStandings(db, found);
-  return { page: <OrderPage {...{ order: found, plans, mail, standings }} /> };
-}
-
-/** The page whose button it was: the order's, or a licence's. */
-function backOf(text: string | null, id: string): string {
-  return text !== null && /^\/licenses\/\d+$/.test(text) ? text : `/orders/${id}`;
-}
-
-async function sendKeys(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const id = String(readId(call));
-  await act(call, sent, orderOperations.addOrderMail, { path: { id } });
-  return done(backOf(sent.get('back'), id), 'saved');
-}
-
-type Plans = ReadonlyMap<number, string>;
-
-function OrderPage({
-  order: { order, lines, events },
-  plans,
-  mail,
-  standings,
-}: {
-  order: OrderDetails;
-  plans: Plans;
-  mail: OrderMail;
-  /** by the line's id */
-  standings: ReadonlyMap<number, LineStanding>;
-}) {
-  const { t, to, format } = useView();
+  const { order, lines, events } = found;
   const texts = t.orders.one;
-  const title = texts.title(order.number);
-  return (
-    <OperatorPage title={title} nav="orders" crumbs={[[t.orders.title, '/orders']]}>
-      <Head
-        title={title}
+  return {
+    page: (
+      <TitledPage
+        title={texts.title(order.number)}
+        nav="orders"
+        crumbs={[[t.orders.title, '/orders']]}
         sub={
           <>
             <span class="tag">
@@ -76,13 +50,12 @@ function OrderPage({
             {order.shop}
           </>
         }
-      />
-      <Waits order={order} lines={lines} />
-      <div class="cols cols-side">
-        <Lines {...{ lines, plans, standings }} />
-        <aside>
-          <Panel id="facts" title={texts.facts}>
-            <Inside>
+      >
+        <Waits order={order} lines={lines} />
+        <div class="cols cols-side">
+          <Lines {...{ lines, plans, standings }} />
+          <aside>
+            <Panel id="facts" title={texts.facts} inside>
               <Facts
                 facts={[
                   [
@@ -104,13 +77,24 @@ function OrderPage({
                   [t.orders.columns.id, String(order.id)],
                 ]}
               />
-            </Inside>
-          </Panel>
-        </aside>
-        <Events events={events} />
-      </div>
-    </OperatorPage>
-  );
+            </Panel>
+          </aside>
+          <Events events={events} />
+        </div>
+      </TitledPage>
+    ),
+  };
+}
+
+/** The page whose button it was: the order's, or a licence's. */
+function backOf(text: string | null, id: string): string {
+  return text !== null && /^\/licenses\/\d+$/.test(text) ? text : `/orders/${id}`;
+}
+
+async function sendKeys(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const id = String(readId(call));
+  await act(call, sent, orderOperations.addOrderMail, { path: { id } });
+  return done(backOf(sent.get('back'), id), 'saved');
 }
 
 /** What its lines wait for, each once, with where an article is mapped. */
@@ -157,7 +141,8 @@ function Lines({
   standings,
 }: {
   lines: OrderDetails['lines'];
-  plans: Plans;
+  plans: ReadonlyMap<number, string>;
+  /** by the line's id */
   standings: ReadonlyMap<number, LineStanding>;
 }) {
   const { t, to, format, now } = useView();

@@ -16,22 +16,20 @@ export function EndingPanel({ months }: { months: Statistics['expiring'] }) {
   const full = (month: string) => `${format.month(monthOf(month))} ${month.slice(0, 4)}`;
   const ends = [months[0], months.at(-1)].map((one) => (one === undefined ? '' : full(one.month)));
   return (
-    <Panel id="ending" title={texts.title}>
-      <Inside>
-        <BarChart
-          id="ending"
-          bars={months.map(({ month, count }, i) => ({
-            label: full(month),
-            values: [count],
-            colour: i === 0 ? 'b' : 's',
-          }))}
-          axis={months.map(({ month }) => format.month(monthOf(month)))}
-          series={[{ title: texts.licenses, colour: 's' }]}
-          says={texts.says(ends[0] ?? '', ends[1] ?? '', format.number(months[0]?.count ?? 0))}
-          what={texts.month}
-          caption={texts.caption}
-        />
-      </Inside>
+    <Panel id="ending" title={texts.title} inside>
+      <BarChart
+        id="ending"
+        bars={months.map(({ month, count }, i) => ({
+          label: full(month),
+          values: [count],
+          colour: i === 0 ? 'b' : 's',
+        }))}
+        axis={months.map(({ month }) => format.month(monthOf(month)))}
+        series={[{ title: texts.licenses, colour: 's' }]}
+        says={texts.says(ends[0] ?? '', ends[1] ?? '', format.number(months[0]?.count ?? 0))}
+        what={texts.month}
+        caption={texts.caption}
+      />
     </Panel>
   );
 }
@@ -76,18 +74,16 @@ export function UsedPanel({
   const count = days.reduce((sum, { activated }) => sum + activated, 0);
   const named = released.slice(-MOST_NAMED).map(({ what, at }) => texts.released(what, format.localDay(at)));
   return (
-    <Panel id="used" title={texts.title}>
-      <Inside>
-        <BarChart
-          id="used"
-          bars={days.map(({ day, activated }) => ({ label: format.day(new Date(day)), values: [activated] }))}
-          series={[{ title: texts.activations, colour: 'b' }]}
-          says={[texts.says(format.number(days.length), format.number(count)), ...named].join(' ')}
-          what={texts.day}
-          caption={texts.caption}
-          height={104}
-        />
-      </Inside>
+    <Panel id="used" title={texts.title} inside>
+      <BarChart
+        id="used"
+        bars={days.map(({ day, activated }) => ({ label: format.day(new Date(day)), values: [activated] }))}
+        series={[{ title: texts.activations, colour: 'b' }]}
+        says={[texts.says(format.number(days.length), format.number(count)), ...named].join(' ')}
+        what={texts.day}
+        caption={texts.caption}
+        height={104}
+      />
     </Panel>
   );
 }

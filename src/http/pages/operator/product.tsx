@@ -2,8 +2,8 @@ import { readProduct, type Plan, type Product, type ProductDetails } from '../..
 import { countLicensesByPlan } from '../../../licensing/statistics';
 import { readId } from '../../../operations/reading';
 import { ButtonLink } from '../kit/fields';
-import { OperatorPage } from '../kit/operator-page';
-import { Facts, Head, Inside, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Facts, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
@@ -42,8 +42,7 @@ async function showProduct(call: OperatorCall): Promise<Answer> {
   );
   return {
     page: (
-      <OperatorPage title={name} nav="products" crumbs={productCrumbs(view)}>
-        <Head title={name} actions={actions} />
+      <TitledPage title={name} nav="products" crumbs={productCrumbs(view)} actions={actions}>
         <OfferPanel offer={offer} />
         <div class="cols cols-side">
           <Plans productId={id} plans={plans} licenses={licenses} />
@@ -52,7 +51,7 @@ async function showProduct(call: OperatorCall): Promise<Answer> {
           </aside>
           <ManifestPanel offer={offer} />
         </div>
-      </OperatorPage>
+      </TitledPage>
     ),
   };
 }
@@ -63,23 +62,21 @@ function ProductFacts({ product, included, bundles }: ProductDetails) {
   const covers = product.includes === 'all' ? facts.coversAll : <Names products={included} />;
   const address = (url: string | null) => (url === null ? t.common.none : <a href={url}>{url}</a>);
   return (
-    <Panel id="facts" title={facts.title}>
-      <Inside>
-        <Facts
-          facts={[
-            [facts.id, String(product.id)],
-            [facts.element, product.element ?? t.common.none],
-            product.includes === 'all' || included.length > 0 ? [facts.covers, covers] : undefined,
-            bundles.length > 0 ? [facts.includedIn, <Names products={bundles} />] : undefined,
-            [facts.renewUrl, address(product.renewUrl)],
-            [facts.reminders, product.reminders ? t.common.yes : t.common.no],
-            [facts.supportUrl, address(product.supportUrl)],
-            mayWrite
-              ? [facts.xml, <a href={to(`/products/${product.id}/update-xml`)}>{xml.options}</a>]
-              : undefined,
-          ]}
-        />
-      </Inside>
+    <Panel id="facts" title={facts.title} inside>
+      <Facts
+        facts={[
+          [facts.id, String(product.id)],
+          [facts.element, product.element ?? t.common.none],
+          product.includes === 'all' || included.length > 0 ? [facts.covers, covers] : undefined,
+          bundles.length > 0 ? [facts.includedIn, <Names products={bundles} />] : undefined,
+          [facts.renewUrl, address(product.renewUrl)],
+          [facts.reminders, product.reminders ? t.common.yes : t.common.no],
+          [facts.supportUrl, address(product.supportUrl)],
+          mayWrite
+            ? [facts.xml, <a href={to(`/products/${product.id}/update-xml`)}>{xml.options}</a>]
+            : undefined,
+        ]}
+      />
     </Panel>
   );
 }

@@ -2,7 +2,7 @@ import type { OperatorLanguage } from '../../../texts/operators/languages';
 import type { Statistics } from '../../../licensing/statistics';
 import { refusalReason } from '../../../support/needs-you';
 import { BarChart, type BarColour } from '../kit/chart';
-import { Inside, Panel } from '../kit/panel';
+import { Panel } from '../kit/panel';
 import { useView } from '../view';
 
 /** How many requests were refused each day, by reason. */
@@ -42,25 +42,23 @@ export function RefusalChart({ days: { reasons, days } }: { days: RefusalDays })
   const total = days.flatMap(({ requests }) => requests).reduce((sum, one) => sum + one, 0);
   const count = format.number(days.length);
   return (
-    <Panel id="refusals" title={texts.title} kind="mb-3">
-      <Inside>
-        {total === 0 ? (
-          <p class="small muted mb-0">{texts.none(count)}</p>
-        ) : (
-          <BarChart
-            id="refusals"
-            bars={days.map(({ day, requests }) => ({ label: format.day(day), values: requests }))}
-            series={reasons.map((reason, i) => ({
-              title: reason ?? texts.others,
-              colour: COLOURS[i] ?? 's',
-            }))}
-            says={texts.says(format.number(total), count)}
-            what={texts.day}
-            caption={texts.caption}
-            height={110}
-          />
-        )}
-      </Inside>
+    <Panel id="refusals" title={texts.title} kind="mb-3" inside>
+      {total === 0 ? (
+        <p class="small muted mb-0">{texts.none(count)}</p>
+      ) : (
+        <BarChart
+          id="refusals"
+          bars={days.map(({ day, requests }) => ({ label: format.day(day), values: requests }))}
+          series={reasons.map((reason, i) => ({
+            title: reason ?? texts.others,
+            colour: COLOURS[i] ?? 's',
+          }))}
+          says={texts.says(format.number(total), count)}
+          what={texts.day}
+          caption={texts.caption}
+          height={110}
+        />
+      )}
     </Panel>
   );
 }

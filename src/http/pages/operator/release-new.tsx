@@ -5,19 +5,8 @@ import { readId } from '../../../operations/reading';
 import { act, type DataOf } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import {
-  Checkbox,
-  Choices,
-  FileField,
-  Form,
-  FormErrors,
-  Submit,
-  TextArea,
-  TextField,
-  UploadProgress,
-} from '../kit/fields';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { Checkbox, Choices, FileField, TextArea, TextField, UploadProgress } from '../kit/fields';
+import { FormPage } from '../kit/form-page';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { ManifestPanel, readOffer } from './update-xml';
@@ -129,47 +118,43 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
   const offer = form.failure?.reason === 'first-without-lines' ? await readOffer(call, product) : undefined;
   const { t, format } = call.view;
   const texts = t.releases.form;
-  const title = texts.title(product.name);
   return {
     page: (
-      <OperatorPage
-        title={title}
+      <FormPage
+        title={texts.title(product.name)}
         nav="releases"
         crumbs={[[t.releases.title, `/releases?product_id=${product.id}`]]}
+        above={offer === undefined ? null : <ManifestPanel offer={offer} />}
+        path={`/products/${product.id}/releases/new`}
+        form={form}
+        upload
+        submit={texts.submit}
+        busy={t.common.busy}
       >
-        <Head title={title} />
-        {offer === undefined ? null : <ManifestPanel offer={offer} />}
-        <Panel id="new" kind="narrow">
-          <Inside>
-            <Form path={`/products/${product.id}/releases/new`} form={form} upload>
-              <FormErrors form={form} />
-              <FileField
-                form={form}
-                name="file"
-                accept=".zip,application/zip"
-                label={texts.file}
-                hint={texts.fileHint(format.limit(call.settings.uploadLimit))}
-                required
-              />
-              <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} />
-              <TextArea form={form} name="changelog" label={texts.changelog} hint={texts.changelogHint} />
-              <Choices
-                form={form}
-                name="draft"
-                label={texts.then}
-                value="0"
-                options={[
-                  { value: '0', label: texts.now },
-                  { value: '1', label: texts.draft },
-                ]}
-              />
-              <Allowances form={form} />
-              <Submit busy={t.common.busy}>{texts.submit}</Submit>
-              <UploadProgress />
-            </Form>
-          </Inside>
-        </Panel>
-      </OperatorPage>
+        <FileField
+          form={form}
+          name="file"
+          accept=".zip,application/zip"
+          label={texts.file}
+          hint={texts.fileHint(format.limit(call.settings.uploadLimit))}
+          required
+        />
+        <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} />
+        <TextArea form={form} name="changelog" label={texts.changelog} hint={texts.changelogHint} />
+        <Choices
+          form={form}
+          name="draft"
+          label={texts.then}
+          value="0"
+          options={[
+            { value: '0', label: texts.now },
+            { value: '1', label: texts.draft },
+          ]}
+        />
+        <Allowances form={form} />
+
+        <UploadProgress />
+      </FormPage>
     ),
   };
 }

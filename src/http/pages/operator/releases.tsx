@@ -8,8 +8,8 @@ import { csvRows } from '../csv';
 import { ButtonLink, Options } from '../kit/fields';
 import { Icon, type IconName } from '../kit/icons';
 import { ListPage } from '../kit/list-page';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
@@ -127,8 +127,7 @@ function noProduct({ view: { t, mayWrite } }: OperatorCall): Answer {
   const { title, noProduct: says, addProduct } = t.releases;
   return {
     page: (
-      <OperatorPage title={title} nav="releases">
-        <Head title={title} />
+      <TitledPage title={title} nav="releases">
         <Panel id="none">
           <div class="in empty">
             <p>{says}</p>
@@ -139,7 +138,7 @@ function noProduct({ view: { t, mayWrite } }: OperatorCall): Answer {
             ) : null}
           </div>
         </Panel>
-      </OperatorPage>
+      </TitledPage>
     ),
   };
 }

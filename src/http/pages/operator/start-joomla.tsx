@@ -4,7 +4,7 @@ import { manifestSnippets } from '../../../joomla/manifest';
 import type { FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
-import { Inside, Panel } from '../kit/panel';
+import { Panel } from '../kit/panel';
 import { useView } from '../view';
 
 /** What follows the first steps: Joomla is told, and the seller tries a licence. */
@@ -31,34 +31,32 @@ export function JoomlaPanel({ product, xml }: { product: CatalogueProduct; xml: 
   const texts = t.start.joomla;
   const { state, url } = xml;
   return (
-    <Panel id="joomla" title={texts.title}>
-      <Inside>
-        {product.element === null ? (
+    <Panel id="joomla" title={texts.title} inside>
+      {product.element === null ? (
+        <p class="mb-0">
+          {texts.noElement} <a href={to(`/products/${product.id}`)}>{texts.setElement}</a>
+        </p>
+      ) : state === 'not_set' ? (
+        <p class="mb-0">{texts.noAddress}</p>
+      ) : (
+        <>
+          {url === null ? null : (
+            <>
+              <h3>{texts.manifest}</h3>
+              <ManifestLines product={product} url={url} />
+            </>
+          )}
+          <h3 class="mt-3">{texts.address}</h3>
           <p class="mb-0">
-            {texts.noElement} <a href={to(`/products/${product.id}`)}>{texts.setElement}</a>
+            {texts.states[state]} <code class="text-break">{url ?? xml.out}</code>
           </p>
-        ) : state === 'not_set' ? (
-          <p class="mb-0">{texts.noAddress}</p>
-        ) : (
-          <>
-            {url === null ? null : (
-              <>
-                <h3>{texts.manifest}</h3>
-                <ManifestLines product={product} url={url} />
-              </>
-            )}
-            <h3 class="mt-3">{texts.address}</h3>
-            <p class="mb-0">
-              {texts.states[state]} <code class="text-break">{url ?? xml.out}</code>
+          {state === 'stale' && xml.xml !== null ? (
+            <p class="mb-0 mt-2">
+              <a href={to(`/products/${product.id}/update-xml.xml`)}>{texts.download}</a>
             </p>
-            {state === 'stale' && xml.xml !== null ? (
-              <p class="mb-0 mt-2">
-                <a href={to(`/products/${product.id}/update-xml.xml`)}>{texts.download}</a>
-              </p>
-            ) : null}
-          </>
-        )}
-      </Inside>
+          ) : null}
+        </>
+      )}
     </Panel>
   );
 }
@@ -68,22 +66,20 @@ export function LicencePanel({ form }: { form: FormState }) {
   const { t } = useView();
   const texts = t.start.licence;
   return (
-    <Panel id="licence" title={texts.title}>
-      <Inside>
-        <p class="small muted">{texts.hint}</p>
-        <Form path="/start/license" form={form}>
-          <FormErrors form={form} />
-          <TextField
-            form={form}
-            name="customer"
-            type="email"
-            label={texts.customer}
-            hint={texts.customerHint}
-            autocomplete="email"
-          />
-          <Submit busy={texts.busy}>{texts.submit}</Submit>
-        </Form>
-      </Inside>
+    <Panel id="licence" title={texts.title} inside>
+      <p class="small muted">{texts.hint}</p>
+      <Form path="/start/license" form={form}>
+        <FormErrors form={form} />
+        <TextField
+          form={form}
+          name="customer"
+          type="email"
+          label={texts.customer}
+          hint={texts.customerHint}
+          autocomplete="email"
+        />
+        <Submit busy={texts.busy}>{texts.submit}</Submit>
+      </Form>
     </Panel>
   );
 }

@@ -1,15 +1,14 @@
 import { firstSteps, readGoods, type FirstSteps } from '../../../licensing/first-steps';
-import { readUpdateXmlState, type ReadUpdateXml } from '../../../joomla/follow-xml';
+import { readUpdateXmlState } from '../../../joomla/follow-xml';
 import { act, filled } from '../act';
 import { formRoute } from '../form-route';
 import type { Issued } from './issue';
 import { formState, type FormState } from '../form-state';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Panel } from '../kit/panel';
 import { CopyText } from '../kit/copy';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { explainPackage, keptAsDraft, uploadPackage } from './release-new';
-import { useView } from '../view';
 import { LIFETIME, PlanForm, ProductForm, ReleaseForm, Step } from './start-steps';
 import { JoomlaPanel, LicencePanel } from './start-joomla';
 import { licenseOperations } from '../../../operations/licenses';
@@ -85,7 +84,43 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer>
     body: { ...filled(sent, 'customer'), plan_id: plan.id },
   });
   const [licence] = [data].flat() as [Issued];
-  return { page: <KeyPage licence={licence} /> };
+  return showKey(call, licence);
+}
+
+function showKey({ view: { t, to } }: OperatorCall, { id, license_key: key, product }: Issued): Answer {
+  const texts = t.start.key;
+  return {
+    page: (
+      <TitledPage title={texts.title} nav="overview">
+        <div class="narrow">
+          <div class="stack">
+            <Panel id="key" title={texts.key} inside>
+              {key === null ? (
+                <p class="mb-0">{t.licenses.issuePage.notShown}</p>
+              ) : (
+                <CopyText id="license-key" label={texts.key} text={key} />
+              )}
+            </Panel>
+            <Panel id="paste" title={texts.paste} inside>
+              <ol class="mb-0">
+                {[texts.install(product), texts.choose(product), texts.enter, texts.check].map((one) => (
+                  <li>{one}</li>
+                ))}
+              </ol>
+            </Panel>
+          </div>
+          <p class="acts mt-3">
+            <a class="btn btn-primary" href={to('/')}>
+              {texts.toOverview}
+            </a>
+            <a class="btn btn-quiet" href={to(`/licenses/${id}`)}>
+              {texts.toLicense}
+            </a>
+          </p>
+        </div>
+      </TitledPage>
+    ),
+  };
 }
 
 async function stepsOf({ db }: OperatorCall): Promise<FirstSteps> {
@@ -94,130 +129,79 @@ async function stepsOf({ db }: OperatorCall): Promise<FirstSteps> {
 
 async function showStart(call: OperatorCall, sent?: Sent): Promise<Answer> {
   const { db, settings } = call;
-  const steps = await stepsOf(call);
-  const xml =
-    steps.product === undefined
-      ? undefined
-      : await readUpdateXmlState(db, settings.updateXml, steps.product.id);
-  return { page: <Start {...{ steps, xml, sent, limit: settings.uploadLimit }} /> };
-}
-
-function Start({
-  steps,
-  xml,
-  sent,
-  limit,
-}: {
-  steps: FirstSteps;
-  xml: ReadUpdateXml | undefined;
-  sent: Sent | undefined;
-  limit: number;
-}) {
-  const { t, to, format, mayWrite } = useView();
+  const { t, to, format, mayWrite } = call.view;
   const texts = t.start;
-  const { product, plan, release } = steps;
+  const { product, plan, release } = await stepsOf(call);
+  const xml = product && (await readUpdateXmlState(db, settings.updateXml, product.id));
   const isDone = product !== undefined && plan !== undefined && release !== undefined;
   const formOf = (name: StepName) => (sent?.step === name ? sent.form : formState());
   const open = product === undefined ? 1 : plan === undefined ? 2 : 3;
-  return (
-    <OperatorPage title={isDone ? texts.doneTitle : texts.title} nav="overview">
-      <Head
+  return {
+    page: (
+      <TitledPage
         title={isDone ? texts.doneTitle : texts.title}
+        nav="overview"
         sub={<span class="muted">{isDone ? texts.doneSub : texts.sub}</span>}
-      />
-      <div class="narrow">
-        <Panel id="steps" kind="mb-3">
-          <ol class="steps" aria-label={texts.steps}>
-            <Step
-              n={1}
-              open={open}
-              title={product === undefined ? texts.product.title : texts.product.doneTitle(product.name)}
-              done={product && texts.product.doneSub(String(product.id), product.element ?? '')}
-              path={product && `/products/${product.id}`}
-            >
-              <ProductForm form={formOf('product')} />
-            </Step>
-            <Step
-              n={2}
-              open={open}
-              title={plan === undefined ? texts.plan.title : texts.plan.doneTitle(plan.name)}
-              hint={texts.plan.hint}
-              done={
-                plan &&
-                texts.plan.doneSub(
-                  plan.activationLimit,
-                  format.number(plan.activationLimit),
-                  plan.duration === null ? t.common.lifetime : format.duration(plan.duration),
-                )
-              }
-              path={plan && `/products/${plan.productId}`}
-            >
-              <PlanForm form={formOf('plan')} />
-            </Step>
-            <Step
-              n={3}
-              open={open}
-              title={release === undefined ? texts.release.title : texts.release.doneTitle(release.version)}
-              hint={texts.release.hint}
-              done={
-                release && texts.release.doneSub(format.localDay(release.publishedAt ?? release.createdAt))
-              }
-              path={release && `/releases?product_id=${release.productId}`}
-            >
-              <ReleaseForm form={formOf('release')} product={product} xml={xml} limit={limit} />
-            </Step>
-          </ol>
-        </Panel>
-        {isDone && xml !== undefined ? (
-          <div class="stack">
-            <JoomlaPanel product={product} xml={xml} />
-            {mayWrite ? <LicencePanel form={formOf('license')} /> : null}
-          </div>
-        ) : null}
-        <p class="small muted mt-3">
-          {texts.import} <a href={to('/imports')}>{texts.importLink}</a> {texts.importRest}
-        </p>
-      </div>
-    </OperatorPage>
-  );
-}
-
-function KeyPage({ licence: { id, license_key: key, product } }: { licence: Issued }) {
-  const { t, to } = useView();
-  const texts = t.start.key;
-  return (
-    <OperatorPage title={texts.title} nav="overview">
-      <Head title={texts.title} />
-      <div class="narrow">
-        <div class="stack">
-          <Panel id="key" title={texts.key}>
-            <Inside>
-              {key === null ? (
-                <p class="mb-0">{t.licenses.issuePage.notShown}</p>
-              ) : (
-                <CopyText id="license-key" label={texts.key} text={key} />
-              )}
-            </Inside>
+      >
+        <div class="narrow">
+          <Panel id="steps" kind="mb-3">
+            <ol class="steps" aria-label={texts.steps}>
+              <Step
+                n={1}
+                open={open}
+                title={product === undefined ? texts.product.title : texts.product.doneTitle(product.name)}
+                done={product && texts.product.doneSub(String(product.id), product.element ?? '')}
+                path={product && `/products/${product.id}`}
+              >
+                <ProductForm form={formOf('product')} />
+              </Step>
+              <Step
+                n={2}
+                open={open}
+                title={plan === undefined ? texts.plan.title : texts.plan.doneTitle(plan.name)}
+                hint={texts.plan.hint}
+                done={
+                  plan &&
+                  texts.plan.doneSub(
+                    plan.activationLimit,
+                    format.number(plan.activationLimit),
+                    plan.duration === null ? t.common.lifetime : format.duration(plan.duration),
+                  )
+                }
+                path={plan && `/products/${plan.productId}`}
+              >
+                <PlanForm form={formOf('plan')} />
+              </Step>
+              <Step
+                n={3}
+                open={open}
+                title={release === undefined ? texts.release.title : texts.release.doneTitle(release.version)}
+                hint={texts.release.hint}
+                done={
+                  release && texts.release.doneSub(format.localDay(release.publishedAt ?? release.createdAt))
+                }
+                path={release && `/releases?product_id=${release.productId}`}
+              >
+                <ReleaseForm
+                  form={formOf('release')}
+                  product={product}
+                  xml={xml}
+                  limit={settings.uploadLimit}
+                />
+              </Step>
+            </ol>
           </Panel>
-          <Panel id="paste" title={texts.paste}>
-            <Inside>
-              <ol class="mb-0">
-                {[texts.install(product), texts.choose(product), texts.enter, texts.check].map((one) => (
-                  <li>{one}</li>
-                ))}
-              </ol>
-            </Inside>
-          </Panel>
+          {isDone && xml !== undefined ? (
+            <div class="stack">
+              <JoomlaPanel product={product} xml={xml} />
+              {mayWrite ? <LicencePanel form={formOf('license')} /> : null}
+            </div>
+          ) : null}
+          <p class="small muted mt-3">
+            {texts.import} <a href={to('/imports')}>{texts.importLink}</a> {texts.importRest}
+          </p>
         </div>
-        <p class="acts mt-3">
-          <a class="btn btn-primary" href={to('/')}>
-            {texts.toOverview}
-          </a>
-          <a class="btn btn-quiet" href={to(`/licenses/${id}`)}>
-            {texts.toLicense}
-          </a>
-        </p>
-      </div>
-    </OperatorPage>
-  );
+      </TitledPage>
+    ),
+  };
 }

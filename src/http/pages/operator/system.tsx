@@ -1,11 +1,10 @@
 import type { Child } from 'hono/jsx';
 import { listOperators } from '../../../access/operators';
-import { listTokens, type Token } from '../../../access/tokens';
+import { listTokens } from '../../../access/tokens';
 import { listSigningKeys } from '../../../licensing/signing-keys';
 import { version } from '../../../version';
-import type { Examined } from '../../../operations/settings';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Inside, Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
@@ -17,90 +16,85 @@ const SOON_MS = 30 * 24 * 60 * 60 * 1000;
 
 export const systemRoutes: Route<OperatorCall>[] = [{ path: '/system', get: showSystem }];
 
-async function showSystem({ db, at, caller, settings }: OperatorCall): Promise<Answer> {
+async function showSystem(call: OperatorCall): Promise<Answer> {
+  const { db, settings, view } = call;
+  const { t, format } = view;
+  const { system: texts } = t;
+  // undefined: the doctor takes longer
   const findings = await within(db, () => settings.examine());
-  if (caller.scope !== 'write') return { page: <SystemPage findings={findings} access={undefined} /> };
-  const [tokens, operators] = [await listTokens(db), await listOperators(db)];
-  const live = tokens.filter(({ expiresAt }) => expiresAt === null || expiresAt > at);
+  const access = call.caller.scope === 'write' ? await readAccess(call) : undefined;
+  return {
+    page: (
+      <TitledPage title={texts.title} nav="system" sub={texts.version(version)}>
+        <div class="cols">
+          <Part
+            id="doctor"
+            title={texts.doctor.title}
+            path="/doctor"
+            go={findings ? texts.go.doctor : texts.doctor.first}
+          >
+            {findings === undefined ? null : (
+              <>
+                <Inside>
+                  <Summary findings={findings} />
+                </Inside>
+                <Findings findings={worstOf(findings).slice(0, 1)} />
+              </>
+            )}
+          </Part>
+        </div>
+        {access === undefined ? null : (
+          <div class="cols cols-2">
+            <Part id="tokens" title={texts.tokens.title} path="/tokens" go={texts.go.tokens}>
+              <Inside>
+                {texts.tokenCount(access.tokens, format.number(access.tokens))}{' '}
+                {access.ending.length === 0
+                  ? null
+                  : texts.tokensEnding(access.ending.map(({ name }) => name).join(', '))}
+              </Inside>
+            </Part>
+            <Part
+              id="signing-keys"
+              title={texts.signingKeys.title}
+              path="/signing-keys"
+              go={texts.go.signingKeys}
+            >
+              <Inside>
+                {access.signing === undefined
+                  ? texts.signingKeys.none
+                  : texts.signingKeys.signs(access.signing)}
+              </Inside>
+            </Part>
+            <Part id="operators" title={texts.operators.title} path="/operators" go={texts.go.operators}>
+              <Inside>
+                {texts.operatorsAbout}{' '}
+                {texts.operatorCount(access.operators, format.number(access.operators))}
+              </Inside>
+            </Part>
+            <Part id="mails" title={texts.mails.title} path="/mails" go={texts.go.mails}>
+              <Inside>{texts.mails.about}</Inside>
+            </Part>
+            <Part id="webhooks" title={t.webhooks.title} path="/webhooks" go={t.webhooks.go}>
+              <Inside>{t.webhooks.about}</Inside>
+            </Part>
+            <Part id="imports" title={texts.imports.title} path="/imports" go={texts.go.imports}>
+              <Inside>{texts.importAbout}</Inside>
+            </Part>
+          </div>
+        )}
+      </TitledPage>
+    ),
+  };
+}
+
+async function readAccess({ db, at }: OperatorCall) {
+  const live = (await listTokens(db)).filter(({ expiresAt }) => expiresAt === null || expiresAt > at);
   const ending = live.filter(
     ({ expiresAt }) => expiresAt !== null && expiresAt.getTime() < at.getTime() + SOON_MS,
   );
+  const operators = (await listOperators(db)).length;
   const signing = (await listSigningKeys(db)).find(({ state }) => state === 'current')?.kid;
-  const access = { tokens: live.length, ending, operators: operators.length, signing };
-  return { page: <SystemPage findings={findings} access={access} /> };
-}
-
-function SystemPage({
-  findings,
-  access,
-}: {
-  /** undefined: the doctor takes longer */
-  findings: Examined[] | undefined;
-  /** undefined: not for who is signed in */
-  access: { tokens: number; ending: Token[]; operators: number; signing: string | undefined } | undefined;
-}) {
-  const { t, format } = useView();
-  const { system: texts } = t;
-  return (
-    <OperatorPage title={texts.title} nav="system">
-      <Head title={texts.title} sub={texts.version(version)} />
-      <div class="cols">
-        <Part
-          id="doctor"
-          title={texts.doctor.title}
-          path="/doctor"
-          go={findings ? texts.go.doctor : texts.doctor.first}
-        >
-          {findings === undefined ? null : (
-            <>
-              <Inside>
-                <Summary findings={findings} />
-              </Inside>
-              <Findings findings={worstOf(findings).slice(0, 1)} />
-            </>
-          )}
-        </Part>
-      </div>
-      {access === undefined ? null : (
-        <div class="cols cols-2">
-          <Part id="tokens" title={texts.tokens.title} path="/tokens" go={texts.go.tokens}>
-            <Inside>
-              {texts.tokenCount(access.tokens, format.number(access.tokens))}{' '}
-              {access.ending.length === 0
-                ? null
-                : texts.tokensEnding(access.ending.map(({ name }) => name).join(', '))}
-            </Inside>
-          </Part>
-          <Part
-            id="signing-keys"
-            title={texts.signingKeys.title}
-            path="/signing-keys"
-            go={texts.go.signingKeys}
-          >
-            <Inside>
-              {access.signing === undefined
-                ? texts.signingKeys.none
-                : texts.signingKeys.signs(access.signing)}
-            </Inside>
-          </Part>
-          <Part id="operators" title={texts.operators.title} path="/operators" go={texts.go.operators}>
-            <Inside>
-              {texts.operatorsAbout} {texts.operatorCount(access.operators, format.number(access.operators))}
-            </Inside>
-          </Part>
-          <Part id="mails" title={texts.mails.title} path="/mails" go={texts.go.mails}>
-            <Inside>{texts.mails.about}</Inside>
-          </Part>
-          <Part id="webhooks" title={t.webhooks.title} path="/webhooks" go={t.webhooks.go}>
-            <Inside>{t.webhooks.about}</Inside>
-          </Part>
-          <Part id="imports" title={texts.imports.title} path="/imports" go={texts.go.imports}>
-            <Inside>{texts.importAbout}</Inside>
-          </Part>
-        </div>
-      )}
-    </OperatorPage>
-  );
+  return { tokens: live.length, ending, operators, signing };
 }
 
 function Part({

@@ -11,8 +11,8 @@ import { CopyText } from '../kit/copy';
 import { ButtonLink, Choices, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 
 /** Tokens of the API: who has one, a new one, which is shown once, and ending one. */
@@ -148,30 +148,25 @@ async function make(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
   const title = texts.doneTitle(name);
   return {
     page: (
-      <OperatorPage title={title} nav="system" crumbs={[[texts.title, '/tokens']]}>
-        <Head title={title} />
+      <TitledPage title={title} nav="system" crumbs={[[texts.title, '/tokens']]}>
         <div class="stack">
-          <Panel id="token" title={texts.token}>
-            <Inside>
-              <CopyText id="token-text" label={texts.token} text={token} />
-              <p class="mb-0 mt-2">
-                <strong>{texts.once}</strong> {texts.lost}
-              </p>
-            </Inside>
+          <Panel id="token" title={texts.token} inside>
+            <CopyText id="token-text" label={texts.token} text={token} />
+            <p class="mb-0 mt-2">
+              <strong>{texts.once}</strong> {texts.lost}
+            </p>
           </Panel>
-          <Panel id="example" title={texts.example}>
-            <Inside>
-              <p>{texts.exampleAbout}</p>
-              <pre class="mb-0">
-                <code>{`curl -H 'Authorization: Bearer ${token}' \\\n  ${manageAddress(call)}/me`}</code>
-              </pre>
-            </Inside>
+          <Panel id="example" title={texts.example} inside>
+            <p>{texts.exampleAbout}</p>
+            <pre class="mb-0">
+              <code>{`curl -H 'Authorization: Bearer ${token}' \\\n  ${manageAddress(call)}/me`}</code>
+            </pre>
           </Panel>
         </div>
         <p class="acts mt-3">
           <ButtonLink path="/tokens">{texts.toList}</ButtonLink>
         </p>
-      </OperatorPage>
+      </TitledPage>
     ),
   };
 }

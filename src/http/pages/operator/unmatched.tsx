@@ -7,12 +7,14 @@ import { listUnmatchedPage, readUnmatched, type UnmatchedView } from '../../../o
 import { act, filled } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { Select, type Option } from '../kit/fields';
+import { Select } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { OperatorPage } from '../kit/operator-page';
-import { Facts, Head, Inside, Panel } from '../kit/panel';
-import { Paging, Table } from '../kit/table';
+import { ListPage } from '../kit/list-page';
+import { TitledPage } from '../kit/operator-page';
+import { Facts, Panel } from '../kit/panel';
+import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
+import type { Texts } from '../../../texts/operators/texts';
 import { useView } from '../view';
 import { planOptions } from './shop-map';
 
@@ -29,10 +31,65 @@ const LIST = '/unmatched';
 const LIMIT = 50;
 const MOST_LICENSES = 20;
 
-async function showList({ db, query }: OperatorCall): Promise<Answer> {
+async function showList({ db, query, view: { t, to, format } }: OperatorCall): Promise<Answer> {
   const [shop, after] = [query.get('shop') ?? undefined, query.get('after') ?? undefined];
   const { items, next } = await listUnmatchedPage(db, { shop }, { after, limit: LIMIT });
-  return { page: <UnmatchedList {...{ items, next, shop, after }} /> };
+  const { unmatched: texts } = t.orders;
+  const { columns } = texts;
+  return {
+    page: (
+      <ListPage
+        title={texts.title}
+        nav="orders"
+        crumbs={[[t.orders.title, '/orders']]}
+        sub={texts.about}
+        caption={texts.caption}
+        rows={items}
+        empty={
+          <p class="mb-0">
+            {texts.none} <a href={to('/orders')}>{texts.toOrders}</a>
+          </p>
+        }
+        columns={[
+          {
+            title: columns.event,
+            kind: 'name',
+            cell: ({ event, reason }) => (
+              <>
+                {t.orders.events[event] ?? event}
+                <span class="sub fw-normal">{texts.reasons[reason] ?? reason}</span>
+              </>
+            ),
+          },
+          { title: columns.shop, cell: ({ shop: name }) => <a href={to(`/shops/${name}`)}>{name}</a> },
+          {
+            title: columns.names,
+            kind: 'long',
+            cell: ({ names, orderId }) =>
+              orderId === null ? (
+                (names ?? t.common.none)
+              ) : (
+                <a href={to(`/orders/${orderId}`)}>{names ?? String(orderId)}</a>
+              ),
+          },
+          { title: columns.customer, kind: 'long', cell: ({ customer }) => customer ?? t.common.none },
+          { title: columns.at, cell: ({ at }) => format.moment(at) },
+          {
+            title: '',
+            kind: 'act',
+            cell: ({ id }) => (
+              <>
+                <a href={to(`${LIST}/${id}/assign`)}>{texts.assign}</a>{' '}
+                <a href={to(`${LIST}/${id}/issue`)}>{texts.issue}</a>{' '}
+                <a href={to(`${LIST}/${id}/leave`)}>{texts.leave}</a>
+              </>
+            ),
+          },
+        ]}
+        paging={{ path: LIST, query: { shop, after }, next, limit: LIMIT }}
+      />
+    ),
+  };
 }
 
 /** @throws ManageError (404) */
@@ -45,12 +102,101 @@ async function requireOne({ db, path }: OperatorCall): Promise<UnmatchedView> {
 /** Searches for a licence, then asks whether it is the one. */
 async function showAssign(call: OperatorCall, form: FormState, one: UnmatchedView): Promise<Answer> {
   const { db, query, at } = call;
+  const { t, to, format } = call.view;
   const id = form.value('license_id') || (query.get('license') ?? '');
   const license = /^\d{1,15}$/.test(id) ? await findLicense(db, Number(id)) : undefined;
-  if (license !== undefined) return { page: <AskAssign {...{ one, form, license }} /> };
+  if (license !== undefined) return askAssign(call, form, one, license);
   const about = (query.get('about') ?? one.customer ?? '').trim();
   const licenses = about === '' ? [] : await findLicenses(db, about, at);
-  return { page: <ChooseLicense {...{ one, about, licenses }} /> };
+  const { unmatched: texts } = t.orders;
+  const path = `${LIST}/${one.id}/assign`;
+  return {
+    page: (
+      <TitledPage title={texts.whose} nav="orders" crumbs={crumbsOf(t)}>
+        <div class="stack">
+          <Panel id="about" inside>
+            <About one={one} />
+          </Panel>
+          <Panel id="licenses">
+            <form class="filters" method="get" action={to(path)} role="search" aria-label={texts.search}>
+              <div>
+                <label for="about-text">{texts.search}</label>
+                <input
+                  class="form-control form-control-sm"
+                  id="about-text"
+                  name="about"
+                  value={about}
+                  autocomplete="off"
+                />
+              </div>
+              <button class="btn btn-quiet btn-sm" type="submit">
+                {texts.find}
+              </button>
+            </form>
+            <Table
+              caption={texts.licensesCaption}
+              rows={licenses}
+              empty={<p class="mb-0">{about === '' ? texts.searchHint : texts.noLicense}</p>}
+              columns={[
+                {
+                  title: texts.license,
+                  kind: 'name',
+                  cell: ({ id, product, plan }) => `${id} · ${product.name} · ${plan.name}`,
+                },
+                {
+                  title: texts.columns.customer,
+                  kind: 'long',
+                  cell: ({ customer }) => customer ?? t.common.none,
+                },
+                {
+                  title: texts.ends,
+                  cell: ({ expiresAt }) => (expiresAt === null ? t.common.never : format.day(expiresAt)),
+                },
+                {
+                  title: '',
+                  kind: 'act',
+                  cell: ({ id }) => <a href={to(path, { license: String(id) })}>{texts.thisOne}</a>,
+                },
+              ]}
+            />
+          </Panel>
+        </div>
+      </TitledPage>
+    ),
+  };
+}
+
+function askAssign(
+  { view: { t, format } }: OperatorCall,
+  form: FormState,
+  one: UnmatchedView,
+  { id, customer, product, plan, expiresAt }: License,
+): Answer {
+  const { unmatched: texts } = t.orders;
+  const ends = expiresAt === null ? t.common.never : format.day(expiresAt);
+  return {
+    page: (
+      <FormPage
+        danger
+        title={texts.assignTitle(String(id))}
+        nav="orders"
+        crumbs={crumbsOf(t)}
+        path={`${LIST}/${one.id}/assign`}
+        form={form}
+        points={[
+          texts.assignOf(customer ?? t.common.none, `${product.name} · ${plan.name}`, ends),
+          texts.assignRuns,
+          texts.assignStays,
+        ]}
+        submit={texts.assignSubmit}
+        busy={texts.busy}
+        back={[texts.back, `${LIST}/${one.id}/assign`]}
+      >
+        <About one={one} />
+        <input type="hidden" name="license_id" value={String(id)} />
+      </FormPage>
+    ),
+  };
 }
 
 /** By a customer's address, else by a key, an id or a reference. */
@@ -72,7 +218,27 @@ async function assign(call: OperatorCall, sent: URLSearchParams, { id }: Unmatch
 }
 
 async function showIssue(call: OperatorCall, form: FormState, one: UnmatchedView): Promise<Answer> {
-  return { page: <AskIssue {...{ one, form, plans: await planOptions(call) }} /> };
+  const { t } = call.view;
+  const { unmatched: texts, map } = t.orders;
+  const plans = await planOptions(call);
+  return {
+    page: (
+      <FormPage
+        title={texts.issueTitle}
+        nav="orders"
+        crumbs={crumbsOf(t)}
+        path={`${LIST}/${one.id}/issue`}
+        form={form}
+        submit={texts.issueSubmit}
+        busy={texts.busy}
+        back={LIST}
+      >
+        <About one={one} />
+        <p>{one.customer === null ? texts.issueNobody : texts.issueTo(one.customer)}</p>
+        <Select form={form} name="plan_id" label={map.plan} options={plans} required />
+      </FormPage>
+    ),
+  };
 }
 
 async function issue(call: OperatorCall, sent: URLSearchParams, { id }: UnmatchedView): Promise<Answer> {
@@ -81,8 +247,26 @@ async function issue(call: OperatorCall, sent: URLSearchParams, { id }: Unmatche
   return done(`/licenses/${license_id}`, 'unmatchedIssued');
 }
 
-function showLeave(_call: OperatorCall, form: FormState, one: UnmatchedView): Answer {
-  return { page: <AskLeave {...{ one, form }} /> };
+function showLeave({ view: { t } }: OperatorCall, form: FormState, one: UnmatchedView): Answer {
+  const { unmatched: texts } = t.orders;
+  return {
+    page: (
+      <FormPage
+        danger
+        title={texts.leaveTitle}
+        nav="orders"
+        crumbs={crumbsOf(t)}
+        path={`${LIST}/${one.id}/leave`}
+        form={form}
+        points={[texts.leaveNothing, texts.leaveFinal]}
+        submit={texts.leaveSubmit}
+        busy={texts.busy}
+        back={[t.common.back, LIST]}
+      >
+        <About one={one} />
+      </FormPage>
+    ),
+  };
 }
 
 async function leave(call: OperatorCall, sent: URLSearchParams, { id }: UnmatchedView): Promise<Answer> {
@@ -90,80 +274,11 @@ async function leave(call: OperatorCall, sent: URLSearchParams, { id }: Unmatche
   return done(LIST, 'unmatchedLeft');
 }
 
-function crumbsOf(title: string, orders: string): [string, string][] {
+function crumbsOf({ orders }: Texts): [string, string][] {
   return [
-    [orders, '/orders'],
-    [title, LIST],
+    [orders.title, '/orders'],
+    [orders.unmatched.title, LIST],
   ];
-}
-
-function UnmatchedList({
-  items,
-  next,
-  shop,
-  after,
-}: {
-  items: UnmatchedView[];
-  next: string | null;
-  shop: string | undefined;
-  after: string | undefined;
-}) {
-  const { t, to, format } = useView();
-  const { unmatched: texts } = t.orders;
-  const { columns } = texts;
-  return (
-    <OperatorPage title={texts.title} nav="orders" crumbs={[[t.orders.title, '/orders']]}>
-      <Head title={texts.title} sub={texts.about} />
-      <Panel id="list">
-        <Table
-          caption={texts.caption}
-          rows={items}
-          empty={
-            <p class="mb-0">
-              {texts.none} <a href={to('/orders')}>{texts.toOrders}</a>
-            </p>
-          }
-          columns={[
-            {
-              title: columns.event,
-              kind: 'name',
-              cell: ({ event, reason }) => (
-                <>
-                  {t.orders.events[event] ?? event}
-                  <span class="sub fw-normal">{texts.reasons[reason] ?? reason}</span>
-                </>
-              ),
-            },
-            { title: columns.shop, cell: ({ shop: name }) => <a href={to(`/shops/${name}`)}>{name}</a> },
-            {
-              title: columns.names,
-              kind: 'long',
-              cell: ({ names, orderId }) =>
-                orderId === null ? (
-                  (names ?? t.common.none)
-                ) : (
-                  <a href={to(`/orders/${orderId}`)}>{names ?? String(orderId)}</a>
-                ),
-            },
-            { title: columns.customer, kind: 'long', cell: ({ customer }) => customer ?? t.common.none },
-            { title: columns.at, cell: ({ at }) => format.moment(at) },
-            {
-              title: '',
-              kind: 'act',
-              cell: ({ id }) => (
-                <>
-                  <a href={to(`${LIST}/${id}/assign`)}>{texts.assign}</a>{' '}
-                  <a href={to(`${LIST}/${id}/issue`)}>{texts.issue}</a>{' '}
-                  <a href={to(`${LIST}/${id}/leave`)}>{texts.leave}</a>
-                </>
-              ),
-            },
-          ]}
-        />
-        <Paging path={LIST} query={{ shop, after }} next={next} limit={LIMIT} />
-      </Panel>
-    </OperatorPage>
-  );
 }
 
 /** What it is about. */
@@ -181,140 +296,5 @@ function About({ one: { shop, event, names, customer, at, reason } }: { one: Unm
         [columns.reason, reasons[reason] ?? reason],
       ]}
     />
-  );
-}
-
-function ChooseLicense({ one, about, licenses }: { one: UnmatchedView; about: string; licenses: License[] }) {
-  const { t, to, format } = useView();
-  const { unmatched: texts, title } = t.orders;
-  const path = `${LIST}/${one.id}/assign`;
-  return (
-    <OperatorPage title={texts.whose} nav="orders" crumbs={crumbsOf(texts.title, title)}>
-      <Head title={texts.whose} />
-      <div class="stack">
-        <Panel id="about">
-          <Inside>
-            <About one={one} />
-          </Inside>
-        </Panel>
-        <Panel id="licenses">
-          <form class="filters" method="get" action={to(path)} role="search" aria-label={texts.search}>
-            <div>
-              <label for="about-text">{texts.search}</label>
-              <input
-                class="form-control form-control-sm"
-                id="about-text"
-                name="about"
-                value={about}
-                autocomplete="off"
-              />
-            </div>
-            <button class="btn btn-quiet btn-sm" type="submit">
-              {texts.find}
-            </button>
-          </form>
-          <Table
-            caption={texts.licensesCaption}
-            rows={licenses}
-            empty={<p class="mb-0">{about === '' ? texts.searchHint : texts.noLicense}</p>}
-            columns={[
-              {
-                title: texts.license,
-                kind: 'name',
-                cell: ({ id, product, plan }) => `${id} · ${product.name} · ${plan.name}`,
-              },
-              {
-                title: columnsOf(t).customer,
-                kind: 'long',
-                cell: ({ customer }) => customer ?? t.common.none,
-              },
-              {
-                title: texts.ends,
-                cell: ({ expiresAt }) => (expiresAt === null ? t.common.never : format.day(expiresAt)),
-              },
-              {
-                title: '',
-                kind: 'act',
-                cell: ({ id }) => <a href={to(path, { license: String(id) })}>{texts.thisOne}</a>,
-              },
-            ]}
-          />
-        </Panel>
-      </div>
-    </OperatorPage>
-  );
-}
-
-function columnsOf(t: ReturnType<typeof useView>['t']) {
-  return t.orders.unmatched.columns;
-}
-
-function AskAssign({ one, form, license }: { one: UnmatchedView; form: FormState; license: License }) {
-  const { t, format } = useView();
-  const { unmatched: texts, title } = t.orders;
-  const { id, customer, product, plan, expiresAt } = license;
-  const ends = expiresAt === null ? t.common.never : format.day(expiresAt);
-  return (
-    <FormPage
-      danger
-      title={texts.assignTitle(String(id))}
-      nav="orders"
-      crumbs={crumbsOf(texts.title, title)}
-      path={`${LIST}/${one.id}/assign`}
-      form={form}
-      points={[
-        texts.assignOf(customer ?? t.common.none, `${product.name} · ${plan.name}`, ends),
-        texts.assignRuns,
-        texts.assignStays,
-      ]}
-      submit={texts.assignSubmit}
-      busy={texts.busy}
-      back={[texts.back, `${LIST}/${one.id}/assign`]}
-    >
-      <About one={one} />
-      <input type="hidden" name="license_id" value={String(id)} />
-    </FormPage>
-  );
-}
-
-function AskIssue({ one, form, plans }: { one: UnmatchedView; form: FormState; plans: Option[] }) {
-  const { t } = useView();
-  const { unmatched: texts, title, map } = t.orders;
-  return (
-    <FormPage
-      title={texts.issueTitle}
-      nav="orders"
-      crumbs={crumbsOf(texts.title, title)}
-      path={`${LIST}/${one.id}/issue`}
-      form={form}
-      submit={texts.issueSubmit}
-      busy={texts.busy}
-      back={LIST}
-    >
-      <About one={one} />
-      <p>{one.customer === null ? texts.issueNobody : texts.issueTo(one.customer)}</p>
-      <Select form={form} name="plan_id" label={map.plan} options={plans} required />
-    </FormPage>
-  );
-}
-
-function AskLeave({ one, form }: { one: UnmatchedView; form: FormState }) {
-  const { t } = useView();
-  const { unmatched: texts, title } = t.orders;
-  return (
-    <FormPage
-      danger
-      title={texts.leaveTitle}
-      nav="orders"
-      crumbs={crumbsOf(texts.title, title)}
-      path={`${LIST}/${one.id}/leave`}
-      form={form}
-      points={[texts.leaveNothing, texts.leaveFinal]}
-      submit={texts.leaveSubmit}
-      busy={texts.busy}
-      back={[t.common.back, LIST]}
-    >
-      <About one={one} />
-    </FormPage>
   );
 }

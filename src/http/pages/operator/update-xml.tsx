@@ -11,7 +11,7 @@ import { formState, toFormFailure } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { Form, Submit } from '../kit/fields';
 import { Icon } from '../kit/icons';
-import { Inside, Panel } from '../kit/panel';
+import { Panel } from '../kit/panel';
 import { done, type OperatorCall, type Route } from '../page';
 import type { Texts } from '../../../texts/operators/texts';
 import { useView } from '../view';
@@ -239,13 +239,11 @@ export function ManifestPanel({ offer: { product, xml } }: { offer: Offer }) {
   const lines = snippetOf(product, xml.url);
   if (lines === undefined) return null;
   return (
-    <Panel id="manifest" title={texts.manifest}>
-      <Inside>
-        <p class="small muted" id="manifest-hint">
-          {texts.manifestHint}
-        </p>
-        <CopyText id="manifest-lines" label={texts.manifest} text={lines} rows={8} isCode />
-      </Inside>
+    <Panel id="manifest" title={texts.manifest} inside>
+      <p class="small muted" id="manifest-hint">
+        {texts.manifestHint}
+      </p>
+      <CopyText id="manifest-lines" label={texts.manifest} text={lines} rows={8} isCode />
     </Panel>
   );
 }

@@ -17,8 +17,8 @@ import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { ButtonLink, Form, Submit } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { OperatorPage } from '../kit/operator-page';
-import { Facts, Head, Inside, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Facts, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
@@ -55,14 +55,57 @@ async function read({ db, path: { id = '' } }: OperatorCall): Promise<WebhookRow
 const pathOf = ({ path: { id = '' } }: OperatorCall) => `/webhooks/${id}`;
 
 async function showWebhook(call: OperatorCall): Promise<Answer> {
-  const { db, query } = call;
+  const { db, query, at } = call;
+  const { t, format } = call.view;
   const webhook = await read(call);
+  const { id, previousEndsAt } = webhook;
   const after = query.get('after') ?? undefined;
   const isWaiting = query.get('state') === 'waiting';
-  const { items, next } = await listDeliveryPage(db, webhook.id, { after, limit: LIMIT, waiting: isWaiting });
-  const waiting = await countWaitingFor(db, webhook.id);
+  const { items, next } = await listDeliveryPage(db, id, { after, limit: LIMIT, waiting: isWaiting });
+  const waiting = await countWaitingFor(db, id);
+  const texts = t.webhooks;
+  const isOn = webhook.disabledAt === null;
+  const name = receiverName(webhook);
   return {
-    page: <Webhook {...{ webhook, deliveries: items, next, after, isWaiting, waiting, at: call.at }} />,
+    page: (
+      <TitledPage
+        title={name}
+        nav="system"
+        crumbs={[
+          [t.system.title, '/system'],
+          [texts.title, '/webhooks'],
+        ]}
+        actions={
+          <>
+            {isOn ? null : <Act path={`/webhooks/${id}/enable`} label={texts.enable} kind="primary" />}
+            <Act path={`/webhooks/${id}/test`} label={texts.test} kind={isOn ? 'primary' : 'quiet'} />
+          </>
+        }
+      >
+        {isOn ? null : <p class="alert alert-warning">{isStopped(webhook) ? texts.stopped : texts.off}</p>}
+        <Panel id="facts" title={texts.facts.title} kind="mb-3" inside>
+          <Facts
+            facts={[
+              [texts.facts.state, texts.states[stateOf(webhook)]],
+              [texts.facts.url, webhook.url],
+              [texts.facts.events, webhook.events.replaceAll(' ', ', ')],
+              [texts.facts.waiting, <WaitingCount count={waiting} />],
+              previousEndsAt !== null && previousEndsAt > at
+                ? [texts.facts.old, format.moment(previousEndsAt)]
+                : undefined,
+              [texts.facts.added, format.localDay(webhook.createdAt)],
+            ]}
+          />
+          <div class="acts mt-3">
+            <ButtonLink path={`/webhooks/${id}/edit`}>{texts.edit}</ButtonLink>
+            <ButtonLink path={`/webhooks/${id}/rotate`}>{texts.rotate}</ButtonLink>
+            {isOn ? <Act path={`/webhooks/${id}/disable`} label={texts.disable} kind="quiet" /> : null}
+            <ButtonLink path={`/webhooks/${id}/remove`}>{texts.remove}</ButtonLink>
+          </div>
+        </Panel>
+        <Deliveries {...{ webhook, deliveries: items, next, after, isWaiting }} />
+      </TitledPage>
+    ),
   };
 }
 
@@ -112,62 +155,6 @@ interface Shown {
   after: string | undefined;
   /** only those that wait */
   isWaiting: boolean;
-  waiting: number;
-  at: Date;
-}
-
-function Webhook(shown: Shown) {
-  const { t, format } = useView();
-  const { webhook, waiting, at } = shown;
-  const { id, previousEndsAt } = webhook;
-  const texts = t.webhooks;
-  const isOn = webhook.disabledAt === null;
-  const isFailed = isStopped(webhook);
-  const name = receiverName(webhook);
-  return (
-    <OperatorPage
-      title={name}
-      nav="system"
-      crumbs={[
-        [t.system.title, '/system'],
-        [texts.title, '/webhooks'],
-      ]}
-    >
-      <Head
-        title={name}
-        actions={
-          <>
-            {isOn ? null : <Act path={`/webhooks/${id}/enable`} label={texts.enable} kind="primary" />}
-            <Act path={`/webhooks/${id}/test`} label={texts.test} kind={isOn ? 'primary' : 'quiet'} />
-          </>
-        }
-      />
-      {isOn ? null : <p class="alert alert-warning">{isFailed ? texts.stopped : texts.off}</p>}
-      <Panel id="facts" title={texts.facts.title} kind="mb-3">
-        <Inside>
-          <Facts
-            facts={[
-              [texts.facts.state, texts.states[stateOf(webhook)]],
-              [texts.facts.url, webhook.url],
-              [texts.facts.events, webhook.events.replaceAll(' ', ', ')],
-              [texts.facts.waiting, <WaitingCount count={waiting} />],
-              previousEndsAt !== null && previousEndsAt > at
-                ? [texts.facts.old, format.moment(previousEndsAt)]
-                : undefined,
-              [texts.facts.added, format.localDay(webhook.createdAt)],
-            ]}
-          />
-          <div class="acts mt-3">
-            <ButtonLink path={`/webhooks/${id}/edit`}>{texts.edit}</ButtonLink>
-            <ButtonLink path={`/webhooks/${id}/rotate`}>{texts.rotate}</ButtonLink>
-            {isOn ? <Act path={`/webhooks/${id}/disable`} label={texts.disable} kind="quiet" /> : null}
-            <ButtonLink path={`/webhooks/${id}/remove`}>{texts.remove}</ButtonLink>
-          </div>
-        </Inside>
-      </Panel>
-      <Deliveries {...shown} />
-    </OperatorPage>
-  );
 }
 
 /** A button that does something at once. */

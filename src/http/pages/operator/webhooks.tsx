@@ -13,8 +13,8 @@ import { CopyText } from '../kit/copy';
 import { ButtonLink, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { TitledPage } from '../kit/operator-page';
+import { Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { webhookOperations } from '../../../operations/webhooks';
@@ -161,21 +161,18 @@ export function showSecret(
   const until = webhook.previous_secret_until;
   return {
     page: (
-      <OperatorPage title={heading} nav="system" crumbs={[[title, '/webhooks']]}>
-        <Head title={heading} />
-        <Panel id="secret" title={texts.label}>
-          <Inside>
-            <CopyText id="secret-text" label={texts.label} text={webhook.secret} />
-            <p class="mb-0 mt-2">
-              <strong>{texts.once}</strong> {texts.use}{' '}
-              {until === null ? null : texts.old(format.moment(new Date(until)))}
-            </p>
-          </Inside>
+      <TitledPage title={heading} nav="system" crumbs={[[title, '/webhooks']]}>
+        <Panel id="secret" title={texts.label} inside>
+          <CopyText id="secret-text" label={texts.label} text={webhook.secret} />
+          <p class="mb-0 mt-2">
+            <strong>{texts.once}</strong> {texts.use}{' '}
+            {until === null ? null : texts.old(format.moment(new Date(until)))}
+          </p>
         </Panel>
         <p class="acts mt-3">
           <ButtonLink path={`/webhooks/${webhook.id}`}>{texts.on}</ButtonLink>
         </p>
-      </OperatorPage>
+      </TitledPage>
     ),
   };
 }

@@ -4,11 +4,11 @@ import { ManageError } from '../../../operations/failures';
 import { setSessionCookie } from '../../session-cookies';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit } from '../kit/fields';
-import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { Panel } from '../kit/panel';
 import { scopeOf, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { signInByToken } from './by-token';
+import { NarrowPage } from './pages';
 import { TokenField } from './token-field';
 
 /** Signing in again, more than an hour after the first time. The form that was sent is kept on the page that asks. */
@@ -67,31 +67,26 @@ function Again({ sent, form }: { sent: URLSearchParams; form: FormState }) {
   const { signIn } = t;
   const fields = [...sent].filter(([name]) => name !== 'once');
   return (
-    <OperatorPage title={signIn.again.title} nav={undefined}>
-      <div class="narrow mx-auto stack">
-        <Head title={signIn.again.title} />
-        <p class="alert alert-warning" role="status">
-          {signIn.again.kept}
-        </p>
-        <Panel id="again" title={signIn.withToken}>
-          <Inside>
-            <Form path={path} form={form}>
-              <FormErrors form={form} />
-              {fields.map(([name, value]) => (
-                <input type="hidden" name={name} value={value} />
-              ))}
-              <TokenField form={form} name={TOKEN} required={false} />
-              <p>
-                {signIn.again.byLink}{' '}
-                <a href={to('/sign-in')} target="_blank" rel="noopener">
-                  {signIn.again.elsewhere}
-                </a>
-              </p>
-              <Submit busy={signIn.busy}>{signIn.again.submit}</Submit>
-            </Form>
-          </Inside>
-        </Panel>
-      </div>
-    </OperatorPage>
+    <NarrowPage title={signIn.again.title} stack>
+      <p class="alert alert-warning" role="status">
+        {signIn.again.kept}
+      </p>
+      <Panel id="again" title={signIn.withToken} inside>
+        <Form path={path} form={form}>
+          <FormErrors form={form} />
+          {fields.map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <TokenField form={form} name={TOKEN} required={false} />
+          <p>
+            {signIn.again.byLink}{' '}
+            <a href={to('/sign-in')} target="_blank" rel="noopener">
+              {signIn.again.elsewhere}
+            </a>
+          </p>
+          <Submit busy={signIn.busy}>{signIn.again.submit}</Submit>
+        </Form>
+      </Panel>
+    </NarrowPage>
   );
 }

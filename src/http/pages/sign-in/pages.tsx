@@ -1,9 +1,22 @@
+import type { Child } from 'hono/jsx';
 import { OperatorPage } from '../kit/operator-page';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
-import { Head, Inside, Panel } from '../kit/panel';
+import { Head, Panel } from '../kit/panel';
 import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
 import { TokenField } from './token-field';
+
+/** A narrow page for who is not signed in. */
+export function NarrowPage({ title, stack, children }: { title: string; stack?: boolean; children: Child }) {
+  return (
+    <OperatorPage title={title} nav={undefined}>
+      <div class={`narrow mx-auto${stack ? ' stack' : ''}`}>
+        <Head title={title} />
+        {children}
+      </div>
+    </OperatorPage>
+  );
+}
 
 /** By a token first: most sellers have no shell, and Joomla shows them one. */
 export function SignIn({
@@ -20,50 +33,43 @@ export function SignIn({
   const { t } = useView();
   const { signIn } = t;
   return (
-    <OperatorPage title={signIn.title} nav={undefined}>
-      <div class="narrow mx-auto stack">
-        <Head title={signIn.title} />
-        {why === undefined ? null : (
-          <p class="alert alert-warning" role="status">
-            {signIn.why[why]}
-          </p>
-        )}
-        <Panel id="token" title={signIn.withToken}>
-          <Inside>
-            <Form path="/sign-in" form={form}>
-              <FormErrors form={form} />
-              <input type="hidden" name="next" value={next} />
-              <TokenField form={form} name="token" />
-              <Submit busy={signIn.busy}>{signIn.submit}</Submit>
-            </Form>
-          </Inside>
-        </Panel>
-        <Panel id="link" title={signIn.withLink}>
-          <Inside>
-            {hasMail ? (
-              <Form path="/sign-in/link" form={formState()} label={signIn.withLink}>
-                <input type="hidden" name="next" value={next} />
-                <TextField
-                  form={formState()}
-                  name="email"
-                  type="email"
-                  autocomplete="email"
-                  label={signIn.email}
-                  hint={signIn.emailHint}
-                  required
-                />
-                <p>
-                  <Submit kind="quiet">{signIn.mailLink}</Submit>
-                </p>
-              </Form>
-            ) : null}
-            <p class="mb-0">
-              {signIn.linkHint} <code>licensing sign-in</code>
+    <NarrowPage title={signIn.title} stack>
+      {why === undefined ? null : (
+        <p class="alert alert-warning" role="status">
+          {signIn.why[why]}
+        </p>
+      )}
+      <Panel id="token" title={signIn.withToken} inside>
+        <Form path="/sign-in" form={form}>
+          <FormErrors form={form} />
+          <input type="hidden" name="next" value={next} />
+          <TokenField form={form} name="token" />
+          <Submit busy={signIn.busy}>{signIn.submit}</Submit>
+        </Form>
+      </Panel>
+      <Panel id="link" title={signIn.withLink} inside>
+        {hasMail ? (
+          <Form path="/sign-in/link" form={formState()} label={signIn.withLink}>
+            <input type="hidden" name="next" value={next} />
+            <TextField
+              form={formState()}
+              name="email"
+              type="email"
+              autocomplete="email"
+              label={signIn.email}
+              hint={signIn.emailHint}
+              required
+            />
+            <p>
+              <Submit kind="quiet">{signIn.mailLink}</Submit>
             </p>
-          </Inside>
-        </Panel>
-      </div>
-    </OperatorPage>
+          </Form>
+        ) : null}
+        <p class="mb-0">
+          {signIn.linkHint} <code>licensing sign-in</code>
+        </p>
+      </Panel>
+    </NarrowPage>
   );
 }
 
@@ -71,15 +77,12 @@ export function SignIn({
 export function Enter({ code }: { code: string }) {
   const { signIn } = useView().t;
   return (
-    <OperatorPage title={signIn.title} nav={undefined}>
-      <div class="narrow mx-auto">
-        <Head title={signIn.title} />
-        <p>{signIn.enterHint}</p>
-        <Form path={`/enter/${code}`} form={formState()}>
-          <Submit busy={signIn.busy}>{signIn.enter}</Submit>
-        </Form>
-      </div>
-    </OperatorPage>
+    <NarrowPage title={signIn.title}>
+      <p>{signIn.enterHint}</p>
+      <Form path={`/enter/${code}`} form={formState()}>
+        <Submit busy={signIn.busy}>{signIn.enter}</Submit>
+      </Form>
+    </NarrowPage>
   );
 }
 
@@ -88,14 +91,11 @@ export function UsedCode() {
   const { t, to } = useView();
   const { signIn } = t;
   return (
-    <OperatorPage title={signIn.usedTitle} nav={undefined}>
-      <div class="narrow mx-auto">
-        <Head title={signIn.usedTitle} />
-        <p>{signIn.used}</p>
-        <p>
-          <a href={to('/sign-in')}>{signIn.other}</a>
-        </p>
-      </div>
-    </OperatorPage>
+    <NarrowPage title={signIn.usedTitle}>
+      <p>{signIn.used}</p>
+      <p>
+        <a href={to('/sign-in')}>{signIn.other}</a>
+      </p>
+    </NarrowPage>
   );
 }

@@ -2,6 +2,7 @@ import type { OperatorTexts } from '../texts';
 import { german as language } from '../../customers/de/words';
 import { common } from './common';
 import { customers } from './customers';
+import { doctor } from './doctor';
 import { failures } from './failures';
 import { found } from './found';
 import { history } from './history';
@@ -30,6 +31,7 @@ export const german: OperatorTexts = {
   language,
   common,
   customers,
+  doctor,
   failures,
   found,
   history,

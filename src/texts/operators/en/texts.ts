@@ -1,6 +1,7 @@
 import { english as language } from '../../customers/en/words';
 import { common } from './common';
 import { customers } from './customers';
+import { doctor } from './doctor';
 import { failures } from './failures';
 import { found } from './found';
 import { history } from './history';
@@ -29,6 +30,7 @@ export const english = {
   language,
   common,
   customers,
+  doctor,
   failures,
   found,
   history,

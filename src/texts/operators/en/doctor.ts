@@ -1,0 +1,537 @@
+import { quantity } from '../../../quantity';
+import { describeStored, mailRemedy } from '../failures';
+import type {
+  Connections,
+  DoctorWords,
+  MailIsOff,
+  SeenNode,
+  SettingSources,
+  Sizes,
+  StaleXml,
+  UnmappedArticle,
+} from '../doctor';
+import { failures } from './failures';
+
+/** What the doctor finds. */
+
+const meanwhile = 'Meanwhile every process counts requests by itself: limits are as many times too high.';
+
+function remedyOfXmlFolder(command: string): string {
+  return `As root: ${command}; or correct LICENSING_XML_DIR.`;
+}
+
+function needs({ instances, needed }: Connections): string {
+  return `${instances} ${instances === 1 ? 'instance needs' : 'instances need'} up to ${needed} connections`;
+}
+
+function noConnection({ needed, setting }: Connections) {
+  return {
+    why: 'When none is free, requests are answered 503, and the site beside it fails too.',
+    remedy: `Raise ${setting} to ${Math.max(100, 2 * needed)} or more, lower LICENSING_DATABASE_CONNECTIONS, or run fewer instances.`,
+  };
+}
+
+function nodes(seen: SeenNode[]): string {
+  const states = seen.map(
+    ({ name, isInUse, reason }) => `${name} ${isInUse ? 'is in use' : (reason ?? 'can be written to')}`,
+  );
+  return `Of ${quantity(seen.length, 'database server')}, ${states.join(', ')}.`;
+}
+
+function cluster(size: number): string {
+  return `The database is a Galera cluster of ${quantity(size, 'node')}.`;
+}
+
+function thenRestart(command: string): string {
+  return `As root: ${command}; then restart the service (deploy/restart-in-turns), write the web server's files again (licensing nginx)`;
+}
+
+/** @param place the path of update XMLs on the site */
+function unserved(what: string, place: string): DoctorWords {
+  return {
+    what,
+    why: "Joomla asks there for updates, if the extension's manifest names this address.",
+    remedy: `Let the web server serve LICENSING_XML_DIR at ${place}: licensing nginx (docs/nginx.md) or docs/apache.md; and see that LICENSING_PUBLIC_URL is the site's address.`,
+  };
+}
+
+export const doctor = {
+  /** words within a list */
+  as: 'as',
+  at: 'at',
+  or: 'or',
+  key: 'key',
+  mode: 'mode',
+  nothingKnown: 'Nothing is known of it, neither good nor bad.',
+  checkFailed: (code: string, said: string): DoctorWords => ({
+    what: `${code} could not be checked: ${said}.`,
+  }),
+  apiTokens: (count: number, named: string) =>
+    count === 0
+      ? 'The API has no token of its own.'
+      : `The API has ${quantity(count, 'token')} of its own: ${named}.`,
+  joomlaOff: {
+    'no-site': 'LICENSING_JOOMLA_ROOT is not set',
+    sqlite: "the service's database is SQLite, which cannot read the site's tables",
+    'other-server': "the site's database is on another server than the service's",
+    'no-secret': "$secret of the site's configuration.php is empty",
+    'no-plugin': 'the site\'s plugin "API Authentication - Web Services Joomla Token" is disabled',
+  },
+  joomlaTokensOff: (why: string): DoctorWords => ({ what: `Joomla API tokens are not accepted: ${why}.` }),
+  joomlaTablesShut: (tables: string, statements: string): DoctorWords => ({
+    what: `Joomla API tokens are not accepted: the database user cannot read the site's tables ${tables}.`,
+    remedy: `To accept them, as the database's administrator: ${statements}`,
+  }),
+  joomlaTokens: (named: string) =>
+    `Joomla API tokens are accepted from super users and these groups: ${named || 'none'}.`,
+  joomlaGroups: (ids: string): DoctorWords => ({
+    what: `The site has no user groups with these ids: ${ids}.`,
+    why: 'Nobody can manage licences by them.',
+    remedy: 'Correct LICENSING_OPERATOR_GROUPS. Joomla shows the ids under Users, Groups.',
+  }),
+  tokensEnding: (count: number, named: string): DoctorWords => ({
+    what: `${quantity(count, 'API token')} will expire soon: ${named}.`,
+    why: 'The shop or script that uses it is refused from then on.',
+    remedy:
+      'At a quiet time, revoke it and make another of the same name, which sees the same licences: licensing token add --help',
+  }),
+  tokensRefused: (named: string): DoctorWords => ({
+    what: `API tokens are refused: ${named}.`,
+    why: "They were made through a Joomla account, and the account's right cannot be checked.",
+    remedy: 'Make new ones: licensing token add --help',
+  }),
+  bundleEmpty: (name: string): DoctorWords => ({
+    what: `Product ${name} includes all products, and there are none.`,
+    why: 'Its licences cover nothing but the product itself.',
+    remedy: 'Add the products: licensing product add. Those that include others do not count.',
+  }),
+  productUnsold: (name: string, id: number, bundles: string, first: number): DoctorWords => ({
+    what: `Product ${name} has published versions, and no plan to sell them with${bundles !== '' ? `, nor have the products that include it: ${bundles}` : ''}.`,
+    why: 'No licence covers it, so nobody can download it.',
+    remedy: `licensing plan add --product ${first}; or add ${id} to the --includes of a product that has a plan`,
+  }),
+  settings: ({ file, inFile, inEnvironment, site }: SettingSources) => {
+    const sources = [
+      ...(file === undefined ? [] : [`${file} (${inFile || 'nothing'})`]),
+      ...(inEnvironment === '' ? [] : [`the environment (${inEnvironment})`]),
+      ...(site === undefined ? [] : [`the Joomla site in ${site}`]),
+    ];
+    return `The settings come from ${sources.join(', and ')}.`;
+  },
+  envFileHolds: 'It holds what opens the database and the sealed licence keys.',
+  databaseFileHolds: "It holds customers' addresses, orders and sites, and the sealed licence keys.",
+  closeFiles: (isShared: boolean, command: string) =>
+    `As root, with ${isShared ? "a user of the service's own (docs/production.md)" : 'the user the service runs as'}: ${command}`,
+  filesPublic: (files: string, why: string, remedy: string): DoctorWords => ({
+    what: `Every user of this machine can read ${files}.`,
+    why,
+    remedy,
+  }),
+  filesForNginx: (user: string, files: string, why: string, remedy: string): DoctorWords => ({
+    what: `nginx's user ${user} can read ${files}.`,
+    why: `${why} The site's PHP mostly runs as that user: a hole in any extension of the site is enough.`,
+    remedy,
+  }),
+  filesClosed: (files: string) => `Not readable for everybody: ${files}.`,
+  settingOverridden: (names: string, file: string): DoctorWords => ({
+    what: `The environment sets ${names} otherwise than ${file}, and goes first.`,
+    why: 'This command may work with other settings than the service does.',
+    remedy: 'Set it in one place only: the file, which every command reads.',
+  }),
+  unknownSetting: (text: string): DoctorWords => ({
+    what: text,
+    why: 'What it was meant to set has its default value.',
+    remedy: 'Correct its name, or remove it.',
+  }),
+  proxiesEverybody: (named: string): DoctorWords => ({
+    what: `LICENSING_TRUSTED_PROXIES trusts everybody (${named}).`,
+    why: 'Any client can name any address as its own, and so escape the rate limit.',
+    remedy: 'Name the proxies alone; 127.0.0.0/8,::1 for nginx on this machine.',
+  }),
+  databaseUnreachable: (where: string, reason: string, remedy: string): DoctorWords => ({
+    what: `The database (${where}) cannot be used: ${reason}.`,
+    why: 'Without it every request is answered 503.',
+    remedy,
+  }),
+  databaseSqlite: (where: string): DoctorWords => ({
+    what: `The database is ${where}.`,
+    why: 'It serves one process, and nothing but a copy of its file backs it up.',
+    remedy:
+      'For a shop in earnest: LICENSING_DATABASE_URL=mysql://...; "licensing export" and "import" move the data.',
+  }),
+  databaseAnswers: (where: string) => `The database answers: ${where}.`,
+  databaseSession: (settings: string) =>
+    `The server's own settings are ${settings}; this program sets what it needs on each of its connections.`,
+  schemaOther: (other: string): DoctorWords => ({
+    what: `The tables are those of another version before 1.0.0 (${other}).`,
+    why: 'This version neither starts on them nor can change them.',
+    remedy:
+      'Export with the version that made them, and import here into a new database (docs/upgrade.md, "Tables of another version").',
+  }),
+  schemaNewer: (names: string): DoctorWords => ({
+    what: `The tables were made by a newer version of this program (${names}).`,
+    why: 'This version does not start on them.',
+    remedy: 'Install that version again, or restore the backup made before the upgrade.',
+  }),
+  tablesMissing: (names: string): DoctorWords => ({
+    what: `There is no table ${names}.`,
+    why: 'Whatever needs it fails.',
+    remedy: 'Restore it from a backup (docs/backup.md).',
+  }),
+  schemaOld: (names: string): DoctorWords => ({
+    what: `The tables are not those of this version (missing: ${names}).`,
+    why: 'The service does not start on them.',
+    remedy: 'licensing migrate',
+  }),
+  schemaFits: 'The tables are those of this version.',
+  otherPrefix: (hasTables: boolean, own: string, others: string, prefixes: string[]): DoctorWords => ({
+    what: `${hasTables ? `The tables named ${own} are empty` : `There are no tables named ${own}`}, and there are ${others} in the same database.`,
+    why: 'If those are the ones with the licences, every key is unknown to this service.',
+    remedy: `${prefixes.map((prefix) => (prefix === '' ? 'LICENSING_DATABASE_URL, without LICENSING_TABLE_PREFIX and LICENSING_JOOMLA_ROOT,' : `LICENSING_TABLE_PREFIX=${prefix}`)).join(' or ')} in .env, then start again. Or, for a new shop beside the other: ${hasTables ? 'licensing product add' : 'a LICENSING_TABLE_PREFIX of its own, and licensing migrate'}.`,
+  }),
+  tableEngine: (names: string, remedy: string): DoctorWords => ({
+    what: `Not in InnoDB: ${names}.`,
+    why: 'Without transactions and row locks, slots are not exact and a crash loses changes.',
+    remedy,
+  }),
+  sharedDatabase: (count: number, prefix: string): DoctorWords => ({
+    what: `The database also holds ${quantity(count, 'table')} of others, such as the site's.`,
+    why: "Restoring the site's backup rewinds licences too: keys sold since are unknown, renewals and activations are gone.",
+    remedy: `Before restoring the site, dump the tables named ${prefix}licensing_..., and put them back afterwards (docs/backup.md). Or leave them out of the restore.`,
+  }),
+  sizes: (sizes: Sizes) => {
+    const list = sizes.map(
+      ({ name, bytes, rows }) =>
+        `${name} ${(bytes / 1e6).toFixed(1)} MB${rows === undefined ? '' : ` (about ${quantity(rows, 'row')})`}`,
+    );
+    return `On the disk: ${list.join(', ')}.`;
+  },
+  databaseVersion: (name: string) => `It is ${name}.`,
+  databaseTooOld: (name: string, needed: string): DoctorWords => ({
+    what: `It is ${name}.`,
+    why: `The service needs ${needed}.`,
+    remedy: 'Upgrade the server, or give the service a database of its own on a newer one.',
+  }),
+  connections: (one: Connections) => `${needs(one)}, and the server allows ${one.allowed} (${one.setting}).`,
+  connectionsMissing: (one: Connections): DoctorWords => ({
+    what: `${needs(one)}, and the server allows ${one.allowed} (${one.setting}).`,
+    ...noConnection(one),
+  }),
+  connectionsScarce: (one: Connections): DoctorWords => ({
+    what: `${needs(one)}, more than half of the ${one.allowed} the server allows (${one.setting}).`,
+    ...noConnection(one),
+  }),
+  clocksDiffer: (seconds: number, theirs: string, ours: string): DoctorWords => ({
+    what: `The database's clock is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'} this machine's (${theirs}, here ${ours}).`,
+    why: 'Licences expire by the clock of this machine: if that is the wrong one, too early or too late.',
+    remedy: 'Let both keep time: timedatectl set-ntp true',
+  }),
+  clocksAgree: (seconds: number) => `This machine's clock and the database's agree within ${seconds} s.`,
+  withoutDatabase: (name: string): DoctorWords => ({
+    what: `${name} could not be checked without the database.`,
+  }),
+  noKeySecret: {
+    what: 'LICENSING_KEY_SECRET is not set: keys are shown once, when they are issued.',
+    why: 'A customer who lost the key needs a new one, and a shop that asks for an order again gets no key.',
+    remedy: 'licensing init sets it; keep a backup of .env.',
+  },
+  keySecretLost: {
+    what: 'LICENSING_KEY_SECRET is not set, and there are keys sealed with one.',
+    why: '"license reveal" cannot show them, and new keys are not kept.',
+    remedy: 'Bring the secret back from the backup of .env.',
+  },
+  sealedKeys: (count: number) =>
+    count === 0
+      ? 'LICENSING_KEY_SECRET is set; no key is sealed yet.'
+      : `The secret opens the sealed keys (${count} tried).`,
+  sealedOtherwise: (count: number, all: number, ids: string): DoctorWords => ({
+    what: `${count} of ${all} sealed keys were sealed with another secret: licences ${ids}.`,
+    why: '"license reveal" cannot show them.',
+    remedy: 'Set the LICENSING_KEY_SECRET this database was used with, from the backup of .env.',
+  }),
+  sealedDamaged: (ids: string): DoctorWords => ({
+    what: `Sealed keys are damaged: licences ${ids}.`,
+    why: '"license reveal" cannot show them. The keys themselves go on working.',
+    remedy:
+      'Restore the column key_sealed of these rows of license_keys; or licensing license rekey ID --key-id KEY_ID, and tell the customer.',
+  }),
+  mailOff: {
+    'no-site': 'LICENSING_MAIL_URL is not set, and there is no Joomla site to ask.',
+    offline: "The site's configuration says that it sends no mail ($mailonline).",
+    'no-sender': "The site's configuration has no sender ($mailfrom).",
+    'no-server': "The site's configuration names no mail server ($smtphost).",
+    unset: 'it is not set up.',
+  } satisfies MailIsOff,
+  mailIsOff: (why: string) => `Mail is off: ${why}`,
+  mailFails: (source: string, stored: string, from: string): DoctorWords => ({
+    what: `Mails cannot be sent, by ${source}: ${describeStored(failures.mail, stored)}.`,
+    why: 'Mails wait, and are tried again for two days.',
+    remedy:
+      mailRemedy(failures, stored, from) ??
+      `Correct ${source === 'LICENSING_MAIL_URL' ? source : "the site's mail settings"}, and try: licensing mail test ADDRESS`,
+  }),
+  mailWithoutUrl: {
+    what: 'Mail is off: LICENSING_PUBLIC_URL is not set.',
+    why: 'Links in mails need the address of the site.',
+    remedy: 'Set LICENSING_PUBLIC_URL, and restart the service.',
+  },
+  mailText: (fault: string): DoctorWords => ({
+    what: fault,
+    why: 'The text that comes with this program is sent instead.',
+    remedy: 'Correct the file (docs/mail.md); a restart is not needed.',
+  }),
+  mailWorks: (from: string, source: string) => `Mails can be sent from ${from}, by ${source}.`,
+  mailsNotSent: (failed: number, waiting: number): DoctorWords => ({
+    what: `Mails given up within a week: ${failed}. Mails that failed and are tried again: ${waiting}.`,
+    why: 'Customers did not get their key, link or reminder.',
+    remedy: '"licensing mail list --failed" shows why, and "licensing mail send KEY" mails a key again.',
+  }),
+  nodes,
+  nodesMissing: (seen: SeenNode[]): DoctorWords => ({
+    what: nodes(seen),
+    why: 'If the one in use fails, fewer are left to go on with, or none.',
+    remedy:
+      'Start those that cannot be used, and look into their logs; docs/cluster.md says how a node comes back.',
+  }),
+  cluster,
+  clusterSmall: (size: number, needed: number): DoctorWords => ({
+    what: cluster(size),
+    why: 'When one of them dies, the rest has no majority, and every request is answered 503.',
+    remedy: `Start the missing nodes, or add some: a cluster needs ${needed} (docs/cluster.md).`,
+  }),
+  clusterUnlisted: (size: number, listed: number): DoctorWords => ({
+    what: `${cluster(size)} LICENSING_DATABASE_URL names ${listed} of them.`,
+    why: 'The service cannot go on with a node that it does not know.',
+    remedy:
+      'List all nodes, in the same order for every instance: mysql://user:password@host1,host2,host3/database',
+  }),
+  databaseFlush: (name: string, flushes: string): DoctorWords => ({
+    what: `${name} does not write every commit to its disk (innodb_flush_log_at_trx_commit = ${flushes}).`,
+    why: 'Licences and activations that were acknowledged are lost when its machine fails.',
+    remedy: `As the database's administrator: SET GLOBAL innodb_flush_log_at_trx_commit = 1; and the same in its configuration.`,
+  }),
+  ordersWait: (count: number, shops: string, unmapped: UnmappedArticle[]): DoctorWords => ({
+    what: `${quantity(count, 'order waits', 'orders wait')}, of ${shops}.${unmapped.length === 0 ? '' : ` Not mapped: ${unmapped.map(({ shop, sku }) => `"${sku}" of ${shop}`).join(', ')}.`}`,
+    why: 'Customers paid, and have no licence.',
+    remedy:
+      '"licensing order list --waiting" says what each waits for, and "licensing shop map SHOP SKU --plan ID" maps an article.',
+  }),
+  shopsSilent: (names: string): DoctorWords => ({
+    what: `No order has come yet from: ${names}.`,
+    why: 'Each was set up more than a day ago. Its orders may not reach this service.',
+    remedy: 'Place a test order (docs/shop.md), or remove the shop: licensing shop remove NAME',
+  }),
+  receiverNoSecret: (shop: string, count: number): DoctorWords => ({
+    what: `${quantity(count, 'message', 'messages')} of ${shop} came, and it has no secret to verify them with.`,
+    why: 'Every message is refused. Most senders repeat one for some days.',
+    remedy: `Give it the secret that the sender shows for this address: licensing shop edit ${shop} --secret-file FILE`,
+  }),
+  receiverRefuses: (shop: string, count: number): DoctorWords => ({
+    what: `${shop}: ${quantity(count, 'message was', 'messages were')} refused for their signature, none was taken: is it the secret of another address?`,
+    why: 'What they tell of payments and refunds has not happened to any licence.',
+    remedy: `Compare it with the secret that the sender shows for this address: licensing shop edit ${shop} --secret-file FILE`,
+  }),
+  keysNotMailed: (shops: string): DoctorWords => ({
+    what: `Mail is not set up, and the orders of ${shops} are to be mailed their keys.`,
+    why: 'Who pays there gets no key.',
+    remedy:
+      'Set mail up (docs/mail.md). If the shop hands the keys out itself: licensing shop edit NAME --mail none',
+  }),
+  messagesUnmatched: (shop: string, count: number): DoctorWords => ({
+    what: `${quantity(count, 'event', 'events')} of ${shop} ${count === 1 ? 'is' : 'are'} about money, and belong${count === 1 ? 's' : ''} to no order, line or payment that is known.`,
+    why: 'A renewal, a change or a refund may be of an order from before the shop was set up: its licence stays as it is.',
+    remedy: `"licensing unmatched list --shop ${shop}" lists them. Then, for each: licensing unmatched assign ID --license ID, or issue, or leave (docs/shop.md).`,
+  }),
+  messagesRefused: (shop: string, count: number): DoctorWords => ({
+    what: `${quantity(count, 'message', 'messages')} of ${shop} in the last week could not be stored.`,
+    why: 'What they tell has not happened to any licence.',
+    remedy: `"licensing shop messages ${shop} --result refused" lists them. The reason says what is wrong with each.`,
+  }),
+  receiverSecret: (names: string): DoctorWords => ({
+    what: `The secret of these receivers cannot be opened: ${names}.`,
+    why: 'LICENSING_KEY_SECRET is not set, or is another than the one that sealed them. Their messages are refused.',
+    remedy:
+      'Set the one they were added with, or give each its secret again: licensing shop edit NAME --secret-file FILE',
+  }),
+  packagesFolder: (folder: string, command: string, said: string): DoctorWords => ({
+    what: `The packages folder ${folder} cannot be used: ${said}.`,
+    why: 'Downloads fail, and nothing can be published.',
+    remedy: `As root, with the user the service runs as: ${command}; or correct LICENSING_PACKAGES_DIR.`,
+  }),
+  packagesAccessUnknown: (folder: string): DoctorWords => ({
+    what: `Whether the service may read and write ${folder} cannot be told as root, who may do everything.`,
+    remedy: 'Run this as the user the service runs as: sudo -u USER licensing doctor',
+  }),
+  packagesUnreadable: (folder: string, user: string, answer: string): DoctorWords => ({
+    what: `This user may not read ${folder}.`,
+    why: `Run by this user, the service answers downloads with "${answer}".`,
+    remedy: `As root, if this is the user the service runs as: chown -R ${user} ${folder}`,
+  }),
+  packagesNotWritable: (folder: string, user: string): DoctorWords => ({
+    what: `This user may not write to ${folder}.`,
+    why: '"licensing release publish" fails.',
+    remedy: `As root, if this is the user who publishes: chown ${user} ${folder}; or publish as its owner.`,
+  }),
+  packagesAccess: (folder: string) => `This user may read and write ${folder}.`,
+  packagesNginx: (user: string) => `nginx (${user}) can reach the packages.`,
+  packagesForGroup: (group: string, folder: string) =>
+    `nginx can reach the packages if its user belongs to the group ${group}: chgrp NGINX_GROUP ${folder} otherwise.`,
+  packagesForAll: 'nginx can reach the packages.',
+  nginxMayNotRead: (
+    path: string,
+    mode: string,
+    command: string,
+    user: string | undefined,
+    answer: string,
+  ): DoctorWords => ({
+    what:
+      user === undefined
+        ? `Only its owner may read ${path} (mode ${mode}).`
+        : `nginx, which runs as ${user}, may not read ${path} (mode ${mode}).`,
+    why: `nginx sends the packages (LICENSING_ACCEL_LOCATION) as another user: downloads end with "${answer}".`,
+    remedy: `As root: ${command}${user === undefined ? ' (NGINX_GROUP: the group nginx runs as, mostly www-data or nginx)' : ''}; then: licensing doctor`,
+  }),
+  spaceUnknown: (folder: string): DoctorWords => ({ what: `The space left in ${folder} cannot be read.` }),
+  spaceLow: (folder: string, megabytes: number): DoctorWords => ({
+    what: `Only ${megabytes.toFixed(1)} MB are free in ${folder}.`,
+    why: 'The next package may not fit; if the database lies on the same disk, it stops too.',
+    remedy: 'Make room, or move the packages: LICENSING_PACKAGES_DIR.',
+  }),
+  spaceLeft: (folder: string, megabytes: number) => `${megabytes.toFixed(0)} MB are free in ${folder}.`,
+  noLeftovers: 'No half-published package is left.',
+  leftovers: (folder: string, names: string, prefix: string, count: number): DoctorWords => ({
+    what: `${count} half-copied packages lie in ${folder}: ${names}.`,
+    why: 'A publish was interrupted. They are of no use and take room; nothing refers to them.',
+    remedy: `The next "release publish" removes them; or: rm ${folder}/${prefix}*`,
+  }),
+  publicUrlUnset: {
+    what: 'LICENSING_PUBLIC_URL is not set.',
+    why: 'The service sends no mail, and "licensing sign-in" does not know the address of the pages.',
+    remedy: 'Set it to the address of the site, such as https://shop.example, and restart the service.',
+  },
+  redisPassword: (said: string): DoctorWords => ({
+    what: `Redis refuses this user: ${said}.`,
+    why: meanwhile,
+    remedy: 'Give the right user and password: LICENSING_REDIS_URL=redis://user:password@host:6379',
+  }),
+  redisUnreachable: (said: string): DoctorWords => ({
+    what: `Redis cannot be used: ${said}.`,
+    why: meanwhile,
+    remedy: 'Check that it runs, and the host and port in LICENSING_REDIS_URL.',
+  }),
+  redisNotWritable: (said: string): DoctorWords => ({
+    what: `Redis answers but takes no writes: ${said}.`,
+    why: meanwhile,
+    remedy:
+      'A replica (READONLY): name the primary in LICENSING_REDIS_URL. Full (OOM): raise maxmemory. No right (NOPERM): allow this user the keys licensing:*.',
+  }),
+  redisWorks: 'Redis answers and takes writes.',
+  redisUnset:
+    'Redis is not configured: the service counts requests in memory. Several instances would each count for themselves; ' +
+    'the doctor sees only those that systemd started on this machine.',
+  redisPerInstance: (count: number, names: string): DoctorWords => ({
+    what: `Redis is not configured, and ${count} instances run on this machine (${names}).`,
+    why: `Each counts requests by itself, so a client may send up to ${count} times LICENSING_RATE_LIMIT. Instances on other hosts would add to that; they cannot be seen from here.`,
+    remedy: 'Set LICENSING_REDIS_URL, and restart the instances.',
+  }),
+  noSigningKey: 'There is no signing key: software that asks for signed answers gets unsigned ones.',
+  signingKeyShut: (said: string, _kid: string): DoctorWords => ({
+    what: said,
+    why: 'Nothing can be signed with it: answers come unsigned, and machines without network get no file.',
+    remedy:
+      'Bring LICENSING_KEY_SECRET back from the backup of .env. If it is lost for good: licensing signing-key add, then licensing signing-key retire KID, and build the new key into your software.',
+  }),
+  signingKeys: (kid: string, count: number) =>
+    `Signing key ${kid} signs; ${count} ${count === 1 ? 'key is' : 'keys are'} in keys.json.`,
+  siteNotAsked: {
+    what: 'The site was not looked at from outside.',
+    remedy: 'licensing doctor --url https://YOUR.SITE',
+  },
+  socketUnknown: (name: string, socket: string): DoctorWords => ({
+    what: `Whether ${name} answers on ${socket} cannot be told: this user may not connect to it.`,
+    remedy: 'Run this as the user the service runs as: sudo -u USER licensing doctor',
+  }),
+  socketFault: (name: string, socket: string, fault: string): DoctorWords => ({
+    what: `${name} runs, but its socket ${socket} ${fault === 'ENOENT' ? 'is gone' : `does not answer (${fault})`}.`,
+    why: 'The web server does not reach this instance. If it is the only one, every customer gets 503.',
+    remedy: `As root: systemctl restart ${name}`,
+  }),
+  socketsAnswer: (names: string) => `On its socket answers: ${names}.`,
+  unitReadOnly: (
+    name: string,
+    path: string,
+    setting: string,
+    writable: string,
+    remedy: string,
+  ): DoctorWords => ({
+    what: `${name} may not write to ${path} (${setting}), whatever its mode is.`,
+    why: `Its unit makes everything read-only (ProtectSystem=strict), except ${writable || 'nothing'}.`,
+    remedy,
+  }),
+  unitElsewhere: (home: string, setting: string) =>
+    `Name a path below ${home} in ${setting}, and restart the service.`,
+  unitXml: (command: string) => `${thenRestart(command)}, and: licensing update-xml write --product ID`,
+  unitPackages: (command: string) => `${thenRestart(command)}.`,
+  unitHome: (path: string): DoctorWords => ({
+    what: `The unit hides ${path} from the service (ProtectHome).`,
+    why: 'The service does not start, or finds the folder empty, although this command can read it.',
+    remedy:
+      'As root: systemctl edit licensing@.service, with the lines [Service] and ProtectHome=read-only; then restart the service.',
+  }),
+  xmlsFit: 'Every update XML offers what is published.',
+  xmlStale: (id: number, { reason }: StaleXml): DoctorWords => ({
+    what: `The update XML of product ${id} is stale: ${reason ?? ''}`,
+    why: 'Joomla offers customers what that file says, not what is published.',
+    remedy: `As a user who may write it: licensing update-xml write --product ${id}`,
+  }),
+  xmlFolder: (folder: string, command: string, said: string): DoctorWords => ({
+    what: `The folder of the update XMLs ${folder} cannot be used: ${said}.`,
+    why: 'What is published reaches no Joomla.',
+    remedy: remedyOfXmlFolder(command),
+  }),
+  xmlNginx: (user: string, group: string, path: string, mode: string, address: string): DoctorWords => ({
+    what: `nginx, which runs as ${user}, may not enter ${path} (mode ${mode}).`,
+    why: `nginx serves the update XMLs at ${address} from there: Joomla gets 403.`,
+    remedy: `As root: chgrp ${group} ${path} && chmod g+x ${path}; then: licensing doctor`,
+  }),
+  xmlAccessUnknown: (folder: string): DoctorWords => ({
+    what: `Whether the service may write to ${folder} cannot be told as root, who may do everything.`,
+    remedy: 'Run this as the user the service runs as: sudo -u USER licensing doctor',
+  }),
+  xmlAccess: (folder: string) => `This user may write to ${folder}.`,
+  xmlNotWritable: (folder: string, command: string): DoctorWords => ({
+    what: `This user may not write to ${folder}.`,
+    why: 'If it is the user the service runs as, its update XMLs stay as they are when something is published.',
+    remedy: remedyOfXmlFolder(command),
+  }),
+  xmlServed: (address: string) => `${address} is the file that was written.`,
+  xmlRefused: (address: string, place: string, status: number) =>
+    unserved(`${address} answers ${status}.`, place),
+  xmlOther: (address: string, place: string) =>
+    unserved(`${address} is another file than the one that was written.`, place),
+  xmlUnreachable: (address: string, place: string, said: string) =>
+    unserved(`${address} cannot be reached: ${said}.`, place),
+  webhooksShut: {
+    what: 'LICENSING_KEY_SECRET is not set, and there are webhooks: none is sent.',
+    why: 'Their secrets are sealed with it. What they are to be told waits.',
+    remedy: 'Bring the secret back from the backup of .env.',
+  },
+  webhookSecret: (name: string, id: number): DoctorWords => ({
+    what: `${name}: its secret cannot be opened.`,
+    why: 'It was sealed with another LICENSING_KEY_SECRET, so nothing can be signed.',
+    remedy: `Set the LICENSING_KEY_SECRET it was added with, or: licensing webhook rotate ${id}`,
+  }),
+  webhookStopped: (
+    name: string,
+    id: number,
+    since: string,
+    isGone: boolean,
+    waiting: number,
+    isMore: boolean,
+  ): DoctorWords => ({
+    what: `${name} was stopped on ${since}: ${isGone ? 'it answered 410 Gone' : 'it failed for days'}.`,
+    why: `It is told of nothing. Waiting deliveries: ${waiting}${isMore ? ' or more' : ''}.`,
+    remedy: `"licensing webhook deliveries ${id} --waiting" shows the answers; then: licensing webhook enable ${id}`,
+  }),
+  webhooks: (count: number) => `Webhooks go to ${count} receivers.`,
+};

@@ -32,6 +32,8 @@ const WORD = '[\\p{L}\\p{N}\\p{M}]';
 const WORDS = new RegExp(`${WORD}+`, 'gu');
 /** Words joined by hyphens. Each is matched once from its first letter: the time is linear in the text's length. */
 const JOINED = new RegExp(`${WORD}(?:[\\p{L}\\p{N}\\p{M}-]*${WORD})?`, 'gu');
+/** Each text with a key in it has this: the cheap check before the words are read. */
+const ANY_GROUPS = /[0-9a-f]{8}(?:[0-9a-f]{24}|[\s-]+[0-9a-f]{8})/i;
 const HEX = /^[0-9a-f]{8}$/i;
 const KEY_TEXT = '(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{8}){3})';
 const KEYS_ALONE = new RegExp(`^${KEY_TEXT}(?:-?${KEY_TEXT})*$`, 'i');
@@ -82,12 +84,15 @@ function keyAlone(bare: string): string | undefined {
 /** The only key of our own shape in a text. Groups with blanks between them count where there is no other key. */
 function keyWithin(text: string): string | undefined {
   const plain = inPlainDigits(text);
+  if (!ANY_GROUPS.test(plain)) return undefined;
   const joined = (plain.match(JOINED) ?? []).filter((word) => KEYS_ALONE.test(word)).flatMap(keysOf);
   return theOne(joined.length > 0 ? joined : keysInGroups(plain));
 }
 
 /** Full-width letters and digits, and dashes, as those of a key. */
 function inPlainDigits(text: string): string {
+  // Nearly all texts are of ASCII alone.
+  if (!/[\u0080-\uffff]/.test(text)) return text;
   return text.replace(INVISIBLE, '').normalize('NFKC').replace(DASHES, '-');
 }
 

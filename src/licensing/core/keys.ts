@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
+import type { WrittenKey } from '../../store/license-keys';
 
 /**
  * Keys have one canonical form, so that a pasted key matches the issued one. Only its digest is stored. The rules with
@@ -209,6 +210,11 @@ export function foldedDigest(canonical: string): string | undefined {
   const folded = foldKey(canonical);
   // With a word in front: no key has the digest of another one's folded form.
   return folded === undefined ? undefined : keyDigest(`folded ${folded}`);
+}
+
+/** A canonical key as the store looks for it. */
+export function writtenKey(canonical: string): WrittenKey {
+  return { keyDigest: keyDigest(canonical), foldedDigest: foldedDigest(canonical) };
 }
 
 /** The last group of a key of our own shape, the last 4 characters of another key of 16 or more, otherwise null. */

@@ -219,10 +219,7 @@ function isAnySpelling(spelled: SpelledIdentifier[]): Sql {
 }
 
 /** Picks the wanted identifier by digest and plan type. A single digest or spelling needs no CASE. */
-function isIdentifierOf(
-  column: DigestColumn,
-  wanted: [digest: string, spelled: SpelledIdentifier[]][],
-): Sql {
+function isIdentifierOf(column: DigestColumn, wanted: [digest: string, spelled: SpelledIdentifier[]][]): Sql {
   if (wanted.length === 1) {
     const { text, bindings } = byPlanType(wanted[0]?.[1][0] ?? {});
     return { text: `= ${text}`, bindings };

@@ -16,7 +16,14 @@ import type { Name } from './known';
 import { openCase } from './open-case';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { NowFacts, NowRefusal, SupportTexts } from '../texts/operators/support';
-import { adviceOf, sentenceOf, untracedSentences, asOnPages, withBothForms, type UntracedCode } from './sentences';
+import {
+  adviceOf,
+  sentenceOf,
+  untracedSentences,
+  asOnPages,
+  withBothForms,
+  type UntracedCode,
+} from './sentences';
 import type { CaseOptions, SupportCase } from './support-case';
 
 /** What `licensing why` says, as data (docs/operator-api.md). */

@@ -72,6 +72,7 @@ export function downloadHandler(
     if (key === undefined) return refuse('INVALID_REQUEST', undefined, KEY_REQUIRED);
     if (productId === undefined) return refuse('INVALID_REQUEST', undefined, PRODUCT_ID_REQUIRED);
     const found = await lookUp({ key, keyDigest: keyDigest(key), identifier, productId });
+    ctx.state.keyIsKnown = found !== undefined;
     const request = { productId, identifierGiven: identifier !== undefined, version };
     const finders = { findRelease, findPackage };
     const { refusal, release, known } = await decideDownload(found, finders, request, at);

@@ -87,10 +87,10 @@ function keyOf(ctx: Context): string | undefined {
   return key === undefined ? undefined : (foldedDigest(key) ?? keyDigest(key));
 }
 
-function outcomeOf({ state: { code, granted } }: Context): Outcome {
+function outcomeOf({ state: { code, granted, keyIsKnown = false } }: Context): Outcome {
   if (code !== undefined) {
     if (FAULTS.has(code)) return { is: 'open' };
-    return { is: GUESSES.has(code) ? 'unknown' : 'refused' };
+    return { is: GUESSES.has(code) && !keyIsKnown ? 'unknown' : 'refused' };
   }
   return granted === undefined ? { is: 'open' } : { is: 'granted', unit: granted };
 }

@@ -10,6 +10,7 @@ import {
 } from '../../src/http/rate-limit';
 import { connectRedis, type RedisConnection } from '../../src/http/redis';
 import { generateKey } from '../../src/licensing/core/keys';
+import { rekey } from '../../src/licensing/license-keys';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
 import {
@@ -260,6 +261,15 @@ describe.each(STORES)('a service that counts in %s', (_name, newUrl) => {
       const statuses = await Promise.all(keys.map((key) => ask(address, `dlid=${key}`)));
       expect(new Set(statuses)).toEqual(new Set([403]));
     }
+    expect(await update(address, good)).toEqual([200, 200]);
+    // A key that was replaced is unknown to clients, and no guess.
+    const replaced = await giveLicense(service.db, plan);
+    await rekey(service.db, replaced.id, {}, undefined, {
+      actor: 'operator:test',
+      now: new Date(Date.now() - 60_000),
+    });
+    for (let i = 0; i < 60; i++) expect(await ask(address, `dlid=${replaced.key}`)).toBe(403);
+    expect(await ask(address, `dlid=${replaced.key}`)).toBe(429);
     expect(await update(address, good)).toEqual([200, 200]);
     const [worst = ''] = keys;
     for (let i = 5; i < 60; i++) expect(await ask(address, `dlid=${worst}`)).toBe(403);

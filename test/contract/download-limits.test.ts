@@ -49,13 +49,8 @@ describe.each(STORES)('the counts in %s', (_name, newUrl) => {
   }
   const newAddress = () => `2001:db8:${randomBytes(2).toString('hex')}:1::/64`;
 
-  /** Steps of one address: a key, whether it is a check, and what comes of it; or why it is refused. */
-  type Step = [
-    key: string | undefined,
-    kind: 'check' | 'download',
-    outcome: Outcome['is'] | string,
-    full?: string,
-  ];
+  /** A key, whether it is a check, and what comes of it (of a granted one the unit); or which count is full. */
+  type Step = [key: string | undefined, kind: 'check' | 'download', outcome: string, full?: string];
   const granted = (unit: string): Outcome => ({ is: 'granted', unit });
 
   async function follow({ downloads }: Limiter, client: string, steps: Step[]) {

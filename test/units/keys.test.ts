@@ -78,7 +78,7 @@ describe('the one spelling of a key', () => {
   });
 
   it.each(readTable(IMPORTED_TABLE))('imported: %s, pasted %s: %s', (imported, pasted, isSame) => {
-    const [one, other] = [canonicalKey(imported!), canonicalKey(pasted!)];
+    const [one, other] = [canonicalKey(imported), canonicalKey(pasted)];
     const fold = (key: string) => foldKey(key) ?? key;
     expect(fold(one) === fold(other)).toBe(isSame === 'yes');
     expect(foldedDigest(one) === foldedDigest(other)).toBe(isSame === 'yes');
@@ -454,10 +454,11 @@ describe.each(ONE_BACKEND)('a stored licence, on %s', (_name, settings) => {
   it('takes a slot by a key in other case, which is the same slot', async () => {
     const [issued] = await context.issue('Slots-Key-0001');
     const activate = async (license_key: string, identifier: string) => {
-      const { status, body } = await request(context.service.url)
+      const answer = await request(context.service.url)
         .post(`${PREFIX}/licenses/activate`)
         .send({ license_key, identifier });
-      return [status, (body as { data?: { activations_used: number } }).data?.activations_used];
+      const { data } = answer.body as { data?: { activations_used: number } };
+      return [answer.status, data?.activations_used];
     };
     expect(await activate('slots-key-0001', 'one.example')).toEqual([200, 1]);
     expect(await activate('Slots-Key-0001', 'one.example')).toEqual([200, 1]);

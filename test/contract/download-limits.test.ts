@@ -59,11 +59,11 @@ describe.each(STORES)('the counts in %s', (_name, newUrl) => {
       const taken = await downloads.take(asked);
       expect([i, taken.full]).toEqual([i, full]);
       if (taken.full !== undefined) continue;
-      const is =
+      const settled: Outcome =
         outcome === 'unknown' || outcome === 'refused' || outcome === 'open'
           ? { is: outcome }
           : granted(outcome);
-      await downloads.settle(asked, is as Outcome);
+      await downloads.settle(asked, settled);
     }
   }
   const times = (count: number, step: Step) => Array.from({ length: count }, () => step);

@@ -16,9 +16,11 @@ export const licenseKeys: Tables = (t) => ({
       created_at: `${t.time} NOT NULL`,
       // Six of the 32 digits, for the search: with the eight of the hint, 72 bits of a key stay unknown.
       key_start: `${t.ascii(6)} NULL`,
+      // Of a key of another system, in lower case: one that was typed in other case is found by it.
+      folded_digest: `${t.digest} NULL`,
     },
     unique: [[t.sqlite ? 'key_digest' : 'id']],
-    indexes: [['license_id'], ['key_hint'], ['key_start'], ['label']],
+    indexes: [['license_id'], ['key_hint'], ['key_start'], ['label'], ['folded_digest']],
     references: { license_id: 'licenses' },
   },
 });

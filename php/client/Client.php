@@ -19,6 +19,12 @@ final class Client
     /** Seconds before the service is asked again that did not answer. */
     const PAUSE = 300;
 
+    /**
+     * Seconds by which a site may ask later than it could: of many sites behind one address, all of which were updated in
+     * the same minute, each then asks in another one.
+     */
+    const SPREAD = 21600;
+
     /** Refusals that say something about the licence. Others, such as a full licence, leave what is known as it is. */
     const REFUSALS = ['LICENSE_NOT_FOUND', 'LICENSE_INACTIVE', 'LICENSE_EXPIRED', 'PRODUCT_MISMATCH'];
 
@@ -86,7 +92,9 @@ final class Client
         $this->keepOrForget($key, $identifier, $answer);
 
         if ($answer['claims'] === null && !$this->isRefused($answer)) {
-            $again = ($this->clock)() + self::PAUSE;
+            // Too many sites have asked from here: they shall not come back together.
+            $later = $answer['status'] === 429 ? $this->spread($identifier, self::PAUSE) : 0;
+            $again = ($this->clock)() + self::PAUSE + $later;
             $this->store->write($this->name($key, $identifier), $this->kept($key, $identifier)['token'] . ' ' . $again);
         }
 
@@ -124,7 +132,7 @@ final class Client
 
     /**
      * Whether the licence is valid, covers the product, and is activated for this site. Asks the service at most once a
-     * day. While the service is away, the last signed answer counts until its end.
+     * day. While the service is away, or has been asked too often, the last signed answer counts until its end.
      */
     public function entitled(string $key, string $identifier): bool
     {
@@ -145,7 +153,9 @@ final class Client
         $now = ($this->clock)();
 
         // A no is soon out of date: the customer renews, or activates the site elsewhere.
-        $fresh = $this->isEntitled($kept['claims']) ? self::FRESH : self::PAUSE;
+        $fresh = $this->isEntitled($kept['claims'])
+            ? self::FRESH + $this->spread($identifier, self::SPREAD)
+            : self::PAUSE;
 
         $isFresh = $kept['claims'] !== null && $now - $kept['claims']['iat'] < $fresh;
 
@@ -279,7 +289,13 @@ final class Client
     /** Whether the service was away a moment ago. Who edits the file can make this pause, and not a longer one. */
     private function isPaused(array $kept, int $now): bool
     {
-        return $kept['again'] > $now && $kept['again'] <= $now + self::PAUSE;
+        return $kept['again'] > $now && $kept['again'] <= $now + 2 * self::PAUSE;
+    }
+
+    /** The same number of seconds each time for a site, below $most, and another one for most others. */
+    private function spread(string $identifier, int $most): int
+    {
+        return hexdec(substr(md5($identifier), 0, 7)) % $most;
     }
 
     private function isEntitled($claims): bool

@@ -175,7 +175,7 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
       onProgress: (rows) => output.progress(quantity(rows, 'row')),
     }),
   );
-  const { bad, badRows, overLimit, overLimitRows, notSentWhole, notSentWholeLines } = report;
+  const { bad, badRows, overLimit, overLimitRows, notSentWhole, notSentWholeLines, twins, twinRows } = report;
   if (!dryRun) await countAfterImport(db, now);
   output.print(csvJson(report, dryRun), () => formatCsv(report, dryRun));
   if (overLimit > 0)
@@ -187,6 +187,10 @@ async function runCsv(session: Session, file: string, options: ImportOptions): P
       `${quantity(notSentWhole, 'key')} cannot be used in Joomla's Download Key field (line ${notSentWholeLines.join(', ')}${
         notSentWhole > notSentWholeLines.length ? ' and more' : ''
       }). ${NOT_SENT_WHOLE} ${REKEY}`,
+    );
+  if (twins > 0)
+    output.note(
+      `Keys that differ from another in case or hyphens alone. Each works only as it is written:\n${describeRemarks(twinRows, twins)}`,
     );
   if (bad > 0 && skipBadRows) output.note(`Rows that do not fit:\n${describeRemarks(badRows, bad)}`);
   else if (bad > 0)
@@ -204,9 +208,11 @@ function csvJson(report: CsvImportReport, dryRun: boolean) {
     bad: report.bad,
     over_limit: report.overLimit,
     not_sent_whole: report.notSentWhole,
+    twins: report.twins,
     unmapped_columns: report.unmappedColumns,
     bad_rows: report.badRows,
     over_limit_rows: report.overLimitRows,
+    twin_rows: report.twinRows,
     not_sent_whole_lines: report.notSentWholeLines,
   };
 }

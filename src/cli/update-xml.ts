@@ -14,6 +14,7 @@ import { readPublished } from '../joomla/lint/published';
 import { ASSUMED_JOOMLA, tryUpdate, type UpdateVerdict } from '../joomla/updater/try';
 import { followUpdateXml, type FollowedXml, type UpdateXmlState } from '../joomla/follow-xml';
 import { explainReadFault } from '../packages/file-faults';
+import { packagePath } from '../packages/package-files';
 import { OperatorError } from '../licensing/operator-error';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { authorities, elementName, oneOf, positiveInteger } from './arguments';
@@ -293,10 +294,12 @@ function lint(source: string, options: LintOptions): Promise<LintFinding[]> {
 /** Works without a database too, because an extension's developer may not have one. */
 async function withReleases<T>(
   output: Output,
-  work: (releases: Pick<LintOptions, 'findRelease' | 'listPublished'>) => Promise<T>,
+  work: (releases: Pick<LintOptions, 'findRelease' | 'listPublished' | 'packageOf'>) => Promise<T>,
 ): Promise<T> {
   try {
-    return await withCurrentDatabase(readConfig(), (db) => work(readPublished(db)));
+    const config = readConfig();
+    const packageOf = (sha256: string) => packagePath(config.packagesDir, sha256);
+    return await withCurrentDatabase(config, (db) => work({ ...readPublished(db), packageOf }));
   } catch (error) {
     if (!isWithoutDatabase(error)) throw error;
     output.note(

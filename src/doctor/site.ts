@@ -367,6 +367,7 @@ async function insertTrialLicense(db: Db, key: string, plan: Plan, now: Date): P
         keyHint: keyHint(key),
         keyStart: null,
         keySealed: null,
+        foldedDigest: null,
         planId: plan.id,
         status: 'active',
         activationLimit: plan.activationLimit,

@@ -23,7 +23,8 @@ import { mountPages } from './pages/mount';
 import type { PagesDependencies } from './pages/page';
 import { mountAssets } from './pages/assets';
 import { shareOf } from '../store/database';
-import type { Allowance, Bucket, Limiter } from './rate-limit';
+import { limitDownloads } from './limit-downloads';
+import type { Allowance, Limiter } from './rate-limit';
 import { publicKeys } from './public-keys';
 import { refuseEncoded } from './read-body';
 import { assignRequestId } from './request-id';
@@ -127,7 +128,11 @@ export function createApp({
   router.all('/updates{/:product_id}', endpoint('updates', get, updatesHandler(licensing)));
   router.all(
     '/downloads{/:product_id}',
-    endpoint(downloadEndpoint, { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
+    endpoint(
+      downloadEndpoint,
+      { ...get, limited: limitDownloads(limiter, (ctx, over) => refuseOverLimit(ctx, over, licensing)) },
+      downloadHandler(licensing, downloads),
+    ),
   );
   operatorRouter.all('/keys.json', publicKeys(licensing));
   if (shopLogo !== undefined) mountLogo(operatorRouter, shopLogo);
@@ -159,24 +164,18 @@ interface Rules {
   readBody?: Middleware;
   /** false: there is nothing at this address at present */
   exists?: () => Promise<boolean>;
-  /** the limit this endpoint counts against; 'api' by default */
-  bucket?: Bucket;
+  /** counts the request, and does the work if there is room; by default the bucket of the API */
+  limited?: (ctx: Context, work: () => Promise<void>) => Promise<void>;
 }
 
-/** The steps of a request, in order. One function: a layer of middleware costs as much as most of these steps. */
+/** The steps of a request, in order. Few functions: a layer of middleware costs as much as most of these steps. */
 function createEndpoints(limiter: Limiter, licensing: Licensing) {
   return (
-      name: Endpoint | ((ctx: Context) => Endpoint),
-      { methods, readBody, exists, bucket = 'api' }: Rules,
-      handler: Handler,
-    ): Middleware =>
-    async (ctx) => {
-      ctx.state.endpoint = typeof name === 'string' ? name : name(ctx);
-      const allowance = await limiter(bucket, ctx.state.client.limitKey);
-      if (!allowance.allowed) {
-        refuseOverLimit(ctx, allowance, licensing);
-        return;
-      }
+    name: Endpoint | ((ctx: Context) => Endpoint),
+    { methods, readBody, exists, limited }: Rules,
+    handler: Handler,
+  ): Middleware => {
+    const work = async (ctx: Context): Promise<void> => {
       if (!methods.includes(ctx.method)) {
         ctx.set('Allow', methods.join(', '));
         sendFailure(ctx, 'METHOD_NOT_ALLOWED');
@@ -189,6 +188,13 @@ function createEndpoints(limiter: Limiter, licensing: Licensing) {
       if (readBody) await readBody(ctx, done);
       await inTime(handler(ctx));
     };
+    return async (ctx) => {
+      ctx.state.endpoint = typeof name === 'string' ? name : name(ctx);
+      if (limited) return limited(ctx, () => work(ctx));
+      const allowance = await limiter('api', ctx.state.client.limitKey);
+      return allowance.allowed ? work(ctx) : refuseOverLimit(ctx, allowance, licensing);
+    };
+  };
 }
 
 const done = (): Promise<void> => Promise.resolve();

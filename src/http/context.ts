@@ -15,6 +15,10 @@ export interface State {
   route?: string;
   /** the answered refusal or fault, for logs and metrics */
   code: string | undefined;
+  /** whether a download's key was found, also if it has ended and clients are told that it is unknown; for its limits */
+  keyIsKnown?: boolean;
+  /** the product and version of an allowed download or check; for its limits */
+  granted?: string;
   /** nothing may be written any more: a handler that missed the deadline still runs to its end */
   answered: boolean;
   /** for the log only, never for the client */

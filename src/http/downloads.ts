@@ -12,7 +12,7 @@ import type { Release } from '../store/releases';
 import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../api';
 import { PACKAGE_HEADERS, sendData, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
-import { chooseKey, readProductId, readQuery, readQueryKey } from './requests';
+import { readDownloadKey, readProductId, readQuery } from './requests';
 
 export interface DownloadSettings {
   packagesDir: string;
@@ -41,7 +41,7 @@ export function downloadHandler(
   const findPackage = createPackageFinder(settings.packagesDir);
   return async (ctx) => {
     const query = readQuery(ctx.querystring);
-    const key = chooseKey(readQueryKey(query.get('license_key')), readQueryKey(query.get('dlid')));
+    const key = readDownloadKey(query);
     const productId = readProductId(ctx);
     const identifier = query.get('identifier')?.trim() || undefined;
     const version = query.get('version')?.trim() || undefined;
@@ -72,9 +72,11 @@ export function downloadHandler(
     if (key === undefined) return refuse('INVALID_REQUEST', undefined, KEY_REQUIRED);
     if (productId === undefined) return refuse('INVALID_REQUEST', undefined, PRODUCT_ID_REQUIRED);
     const found = await lookUp({ key, keyDigest: keyDigest(key), identifier, productId });
+    ctx.state.keyIsKnown = found !== undefined;
     const request = { productId, identifierGiven: identifier !== undefined, version };
     const finders = { findRelease, findPackage };
     const { refusal, release, known } = await decideDownload(found, finders, request, at);
+    if (refusal === undefined) ctx.state.granted = `${productId} ${release?.version ?? ''}`;
     if (ctx.state.endpoint === 'check') {
       const code = refusal?.refused ?? null;
       const facts = await gatherFacts(found, { code, release }, request, { findRelease, findProduct }, at);

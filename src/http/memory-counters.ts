@@ -11,12 +11,12 @@ const MOST_COUNTERS = 200_000;
 
 /**
  * When full, drops the oldest hundredth of the windows, and counts new clients by IPv6 /48 for one window: one
- * customer may have all 65,536 /64s of a /48. `window` is in ms. `points` 0 counts nothing.
+ * customer may have all 65,536 /64s of a /48. `window` is in ms. `points` 0 counts nothing, -1 takes one back.
  */
 export function createMemoryCounters(
   window: number,
   most = MOST_COUNTERS,
-): (client: string, points?: 0 | 1) => Counted {
+): (client: string, points?: -1 | 0 | 1) => Counted {
   /** All windows have the same length, so insertion order is the order in which they end. */
   const counters = new Map<string, { count: number; endsAt: number }>();
   let crowdedUntil = 0;
@@ -43,7 +43,7 @@ export function createMemoryCounters(
       key = client.replace(/:[0-9a-f]+::\/64$/, '::/48');
       counter = find(key, now);
     }
-    if (counter === undefined && points === 0) return { count: 0, endsIn: window };
+    if (counter === undefined && points <= 0) return { count: 0, endsIn: window };
     if (counter === undefined) {
       // Delete an ended window first, so that the new one goes to the end of the Map.
       counters.delete(key);
@@ -51,7 +51,7 @@ export function createMemoryCounters(
       counter = { count: 0, endsAt: now + window };
       counters.set(key, counter);
     }
-    counter.count += points;
+    counter.count = Math.max(0, counter.count + points);
     return { count: counter.count, endsIn: counter.endsAt - now };
   };
 }

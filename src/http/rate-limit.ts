@@ -1,10 +1,18 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { createMemoryCounters, type Counted } from './memory-counters';
 import { batchScripts } from './batched-scripts';
+import {
+  countInMemory,
+  countInRedis,
+  type Asked,
+  type DownloadCounts,
+  type Outcome,
+} from './download-counts';
 import type { RedisConnection } from './redis';
 
 /**
- * Activate, deactivate, validate and updates share one bucket; downloads have their own. The operator's API counts its
+ * Activate, deactivate, validate and updates share one bucket. In that of downloads, unknown keys count
+ * (download-counts.ts), and what the customers' pages ask with a key or a link. The operator's API counts its
  * callers by `callerKey` (manage), and refused credentials by the client's network (manage_failures). Receivers of
  * shops' messages count by their name (hooks), and wrong signatures by the client's network (hook_failures). The pages
  * that everybody may open and the customers' count by network (pages), the customers' also by session (my_sessions).
@@ -58,7 +66,13 @@ export interface Allowance {
 }
 
 /** Counts one request of a client; with 0 `points`, only tells whether one more is allowed. Never fails, never waits long. */
-export type Limiter = (bucket: Bucket, client: string, points?: 0 | 1) => Promise<Allowance>;
+export interface Limiter {
+  (bucket: Bucket, client: string, points?: 0 | 1): Promise<Allowance>;
+  /** never fails, and never waits long, either */
+  downloads: DownloadCounts;
+  /** unknown keys of an address, and refusals of a key there, in a window */
+  downloadLimit: number;
+}
 
 /** Counts in this process only. */
 export function createMemoryLimiter({ limits, window }: RateLimits): Limiter {
@@ -68,11 +82,17 @@ export function createMemoryLimiter({ limits, window }: RateLimits): Limiter {
     minute: createMemoryCounters(MINUTE * 1000),
     failures: createMemoryCounters(MINUTE * 1000, MOST_FAILING),
     pages: createMemoryCounters(MINUTE * 1000, MOST_VISITORS),
+    keys: createMemoryCounters(window * 1000),
   };
-  return (bucket, client, points = 1) =>
-    Promise.resolve(
-      allowance(counters[BUCKETS[bucket]](`${bucket}:${client}`, points), limits[bucket], points),
-    );
+  const countOf = (bucket: Bucket, client: string, points: 0 | 1) =>
+    counters[BUCKETS[bucket]](`${bucket}:${client}`, points);
+  const limiter = (bucket: Bucket, client: string, points: 0 | 1 = 1) =>
+    Promise.resolve(allowance(countOf(bucket, client, points), limits[bucket], points));
+  const unknown = (client: string, points: 0 | 1) => countOf('download', client, points);
+  return Object.assign(limiter, {
+    downloads: countInMemory({ limit: limits.download, window }, unknown, counters.keys),
+    downloadLimit: limits.download,
+  });
 }
 
 /** Counts in Redis, shared by all instances. While Redis is away, each instance counts in its own memory. */
@@ -95,16 +115,54 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
   // A Redis that answers PING may still be unable to count: its memory is full, or it is a read-only replica. In a
   // cluster, the text in braces leads to the node that could not count.
   redis.watch(() => count(limiters.api, `probe{${failed}}`));
-  return async (bucket, client, points = 1) => {
-    if (redis.isAway()) return memory(bucket, client, points);
+  const orInMemory = async <T>(
+    key: string,
+    ask: () => Promise<T>,
+    inMemory: () => Promise<T>,
+  ): Promise<T> => {
+    if (redis.isAway()) return inMemory();
     try {
-      return allowance(await count(limiters[bucket], client, points), limits[bucket], points);
+      return await ask();
     } catch (error) {
-      failed = `${limiters[bucket].keyPrefix}:${client}`;
+      failed = key;
       redis.setAway(error);
-      return memory(bucket, client, points);
+      return inMemory();
     }
   };
+  const limiter = (bucket: Bucket, client: string, points: 0 | 1 = 1) =>
+    orInMemory(
+      bucket === 'download' ? client : `${limiters[bucket].keyPrefix}:${client}`,
+      async () =>
+        allowance(await count(limiters[bucket], nameOf(bucket, client), points), limits[bucket], points),
+      () => memory(bucket, client, points),
+    );
+  const inRedis = countInRedis(
+    { limit: limits.download, window },
+    client,
+    (address) => `licensing:download:{${address}}`,
+  );
+  return Object.assign(limiter, {
+    downloads: {
+      take: (asked: Asked) =>
+        orInMemory(
+          asked.client,
+          () => inRedis.take(asked),
+          () => memory.downloads.take(asked),
+        ),
+      settle: (asked: Asked, outcome: Outcome) =>
+        orInMemory(
+          asked.client,
+          () => inRedis.settle(asked, outcome),
+          () => memory.downloads.settle(asked, outcome),
+        ),
+    },
+    downloadLimit: limits.download,
+  });
+}
+
+/** In a cluster, the text in braces leads to a key's node: all counts of downloads of an address are on one. */
+function nameOf(bucket: Bucket, client: string): string {
+  return bucket === 'download' ? `{${client}}` : client;
 }
 
 /** Counts by penalty(), which unlike consume() returns a count above the limit. @throws Redis's or a time-out error */

@@ -200,10 +200,16 @@ export function readQuery(query: string): Map<string, string> {
   return parameters;
 }
 
+/** The canonical key of a download; undefined: there is none. */
+export function readDownloadKey(query: ReadonlyMap<string, string>): string | undefined {
+  return chooseKey(readQueryKey(query.get('license_key')), readQueryKey(query.get('dlid')));
+}
+
 /** Keys of our own shape have no `+`, and no key is only `+`: in those a `+` is a blank that a form encoded. */
-export function readQueryKey(text: string | undefined): string | undefined {
-  const unspaced = canonicalKey(text?.replaceAll('+', '') ?? '');
-  return unspaced === '' || hasOwnShape(unspaced) ? unspaced : text;
+function readQueryKey(text: string | undefined): string | undefined {
+  if (!text?.includes('+')) return text;
+  const spaced = canonicalKey(text.replaceAll('+', ' '));
+  return spaced === '' || hasOwnShape(spaced) ? spaced : text;
 }
 
 function decode(text: string): string {

@@ -67,6 +67,8 @@ export interface PackageManifest {
   version: string;
   /** Joomla's name of the extension, if the manifest alone determines it */
   element: string | undefined;
+  /** of a package, or of the package that an extension belongs to; empty: there is none */
+  packageName: string;
   hasDownloadKey: boolean;
   /** as written, blanks around them included */
   updateServers: string[];
@@ -155,6 +157,7 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
     type,
     version: child('version') ?? '',
     element: elementOf(root, type, child),
+    packageName: child('packagename') ?? '',
     hasDownloadKey: Array.from(root.children).some(({ tagName }) => tagName === 'dlid'),
     updateServers: descendants(root)
       .filter(({ tagName }) => tagName === 'server')

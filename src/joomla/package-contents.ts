@@ -29,16 +29,14 @@ export async function findContentFaults(
   manifest: PackageManifest,
   signal?: AbortSignal,
 ): Promise<ContentFault[]> {
-  const { path, named } = manifest;
-  const source = path.includes('/') ? path.slice(0, path.lastIndexOf('/') + 1) : '';
+  const { named } = manifest;
+  const source = sourceOf(manifest);
   const wanted = new Map(
     named.flatMap(({ folder, name }) =>
       [join(source, folder), join(source, folder, name), join(source, name)].map((one) => [one, false]),
     ),
   ) as Map<string, 'file' | 'folder' | false>;
-  const extensions = new Set(
-    named.filter(({ kind }) => kind === 'extension').map(({ folder, name }) => join(source, folder, name)),
-  );
+  const extensions = extensionsOf(manifest);
   const inner: ContentFault[] = [];
   await eachEntry(
     zip,
@@ -56,6 +54,37 @@ export async function findContentFaults(
     signal,
   );
   return [...named.flatMap((one) => missing(one, source, wanted) ?? []), ...inner];
+}
+
+function sourceOf({ path }: PackageManifest): string {
+  return path.includes('/') ? path.slice(0, path.lastIndexOf('/') + 1) : '';
+}
+
+/** The paths of the extensions that are packed in a package. */
+function extensionsOf(manifest: PackageManifest): Set<string> {
+  return new Set(
+    manifest.named
+      .filter(({ kind }) => kind === 'extension')
+      .map(({ folder, name }) => join(sourceOf(manifest), folder, name)),
+  );
+}
+
+/** The zips in a package whose manifests do not name it, so that tools for many sites list them apart. */
+export async function findUnnamedChildren(zip: string | Buffer): Promise<string[]> {
+  const manifest = await findManifest(zip);
+  if (!isManifest(manifest) || manifest.type !== 'package') return [];
+  const extensions = extensionsOf(manifest);
+  const unnamed: string[] = [];
+  await eachEntry(zip, async (file, entry) => {
+    const { fileName, uncompressedSize } = entry;
+    if (!extensions.has(fileName) || !/\.zip$/i.test(fileName) || uncompressedSize > MAX_INNER_BYTES) return;
+    // What cannot be read is a fault of its own (findContentFaults).
+    const child = await findManifest(await buffer(await file.openReadStreamPromise(entry))).catch(
+      () => undefined,
+    );
+    if (child !== undefined && isManifest(child) && child.packageName === '') unnamed.push(fileName);
+  });
+  return unnamed;
 }
 
 function missing(

@@ -5,7 +5,7 @@ import { isUnavailable } from '../store/errors';
 import type { LicenseTerms } from '../store/licenses';
 import { recordRefusals } from '../store/refusals';
 import { normalizeIdentifier } from './core/identifiers';
-import { canonicalKey, hasAboutOwnShape, keyHint, LEAST_KEY, redactKeys } from './core/keys';
+import { hasAboutOwnShape, keyHint, redactKeys, withoutKey } from './core/keys';
 import { createMemory } from './memory';
 import { isVersion } from './versions';
 
@@ -209,13 +209,15 @@ function bare(access: Access): Access {
 const MAX_TOLD_LENGTH = 1_000;
 
 function toAccess({ key, license, ...entry }: AccessEntry): Access {
+  // Some clients send the key as the version, the site or the User-Agent.
+  const redacted = (sent: string) => redactKeys(key === undefined ? sent : withoutKey(sent, key));
   const text = (sent: string | undefined, length: number) =>
-    sent ? cut(redactKeys(withoutKey(sent, key)), refused(length)) : null;
+    sent ? cut(redacted(sent), refused(length)) : null;
   const refused = (length: number) => (entry.outcome === 'ok' ? length : MAX_REFUSED_TEXT_LENGTH);
   // Nothing but a whole, well-formed site or version, and nothing of a text with a key, whose start may look like a site.
   const told = (sent: string | undefined, read: (text: string) => string | undefined): string | null => {
     if (sent === undefined || sent.length > MAX_TOLD_LENGTH) return null;
-    if (redactKeys(withoutKey(sent, key)) !== sent) return null;
+    if (redacted(sent) !== sent) return null;
     const value = read(sent.trim());
     return value === undefined || value.length > refused(value.length) ? null : value;
   };
@@ -240,13 +242,6 @@ function toAccess({ key, license, ...entry }: AccessEntry): Access {
 function hintOf(key: string | undefined, isKnown: boolean): string | null {
   if (key === undefined || !(isKnown || hasAboutOwnShape(key))) return null;
   return keyHint(key);
-}
-
-/** Some clients send the key as the version, the site or the User-Agent. */
-function withoutKey(text: string, key: string | undefined): string {
-  if (key === undefined) return text;
-  if (canonicalKey(text) === key) return '[key]';
-  return key.length >= LEAST_KEY ? text.replaceAll(key, '[key]') : text;
 }
 
 /** Cuts a client's text to what its column and an import accept; nothing else checks it. */

@@ -3,14 +3,14 @@ import type { Db } from '../store/database';
 import { findEventPlace, listLatestEvents, type RecordedEvent } from '../store/events';
 import {
   findLicense,
-  findLicenseByDigest,
+  findLicenseByKey,
   findLicenseByReference,
   listLicenses,
   type License,
 } from '../store/licenses';
 import { inSnapshot } from '../store/transaction';
 import { noLicense, requirePlanNamed, requireProduct } from './find-or-refuse';
-import { canonicalKey, keyDigest } from './core/keys';
+import { canonicalKey, writtenKey } from './core/keys';
 import { keysOf, type KeyUse } from './license-keys';
 import { toLicenseFilter } from './license-filter';
 import { OperatorError } from './operator-error';
@@ -60,7 +60,7 @@ async function findMeanings(db: Db, text: string): Promise<[Meanings[number], ..
   const number = marked ? marked.id : /^\d{1,15}$/.exec(written)?.[0];
   const reference = marked ? marked.reference?.trim() : written;
   const byId = number === undefined ? undefined : await findLicense(db, Number(number));
-  const byKey = marked ? undefined : await findLicenseByDigest(db, keyDigest(canonicalKey(written)));
+  const byKey = marked ? undefined : await findLicenseByKey(db, writtenKey(canonicalKey(written)));
   // A known key is not looked up as a reference: the database's query log would show it.
   const byReference =
     reference === undefined || byKey ? undefined : await findLicenseByReference(db, reference);

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { CodedError } from '../errors';
-import { keyDigest, keyHint, keyStart } from './core/keys';
+import { foldedDigest, keyDigest, keyHint, keyStart } from './core/keys';
+import type { StoredKey } from '../store/license-keys';
 
 /**
  * Sealed keys, which `license reveal` can show again: AES-256-GCM under LICENSING_KEY_SECRET, with the key's digest as
@@ -14,16 +15,14 @@ const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
 
 /** @param key canonical; without a secret it is not kept */
-export function storedKey(
-  key: string,
-  secret: Buffer | undefined,
-): { keyDigest: string; keyHint: string | null; keyStart: string | null; keySealed: string | null } {
+export function storedKey(key: string, secret: Buffer | undefined): StoredKey {
   const digest = keyDigest(key);
   return {
     keyDigest: digest,
     keyHint: keyHint(key),
     keyStart: keyStart(key),
     keySealed: secret ? sealKey(key, digest, secret) : null,
+    foldedDigest: foldedDigest(key) ?? null,
   };
 }
 
@@ -63,6 +62,16 @@ export function openSealedKey(sealed: string, digest: string, secret: Buffer): s
     return Buffer.concat([decipher.update(bytes.subarray(at)), decipher.final()]).toString('utf8');
   } catch {
     throw new SealError('The stored key is damaged, or belongs to another licence.');
+  }
+}
+
+/** The folded digest of a sealed key; null: it has none, or cannot be opened. */
+export function foldedDigestOfSealed(sealed: string, digest: string, secret: Buffer): string | null {
+  try {
+    return foldedDigest(openSealedKey(sealed, digest, secret)) ?? null;
+  } catch (error) {
+    if (error instanceof SealError) return null;
+    throw error;
   }
 }
 

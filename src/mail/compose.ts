@@ -1,4 +1,4 @@
-import { asWritten } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 import { API_PATH } from '../api';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
@@ -261,7 +261,7 @@ async function contentOf(
       };
     }
     case 'site_removed':
-      return { text: type, values: { site: asWritten(site ?? '-') } };
+      return { text: type, values: { site: inBothForms(site ?? '-') } };
   }
 }
 

@@ -36,6 +36,13 @@ const Imported = exactly(
     rejected: Type.Array(
       exactly({ row: Type.Integer({ description: 'Its line.' }), field: TextOrNull, message: Text }),
     ),
+    twins: Type.Array(
+      exactly({ row: Type.Integer({ description: 'Its line.' }), field: Type.Literal('key'), message: Text }),
+      {
+        description:
+          'Rows whose key differs from another in case or hyphens alone. They are imported, and each key works only as it is written.',
+      },
+    ),
   },
   { title: 'Imported' },
 );
@@ -49,6 +56,7 @@ async function importFile(call: Call<Static<typeof Fields>, { file?: Buffer }>) 
   const dryRun = isSet(query.dry_run);
   if (!dryRun) requireRecentSignIn(call);
   const rejected: Static<typeof Imported>['rejected'] = [];
+  const twins: Static<typeof Imported>['twins'] = [];
   const report = await importCsv(db, oneChunk(file), {
     map: readCsvMap(query.map),
     ignore: [],
@@ -63,11 +71,12 @@ async function importFile(call: Call<Static<typeof Fields>, { file?: Buffer }>) 
     now,
     maxRows: MAX_ROWS,
     onFault: (row, { field, text }) => rejected.push({ row, field, message: text }),
+    onTwin: (row, message) => twins.push({ row, field: 'key', message }),
   }).catch((error: unknown) => {
     throw explain(error);
   });
   if (!dryRun && report.new > 0) await countAfterImport(db, now);
-  return { data: { dry_run: dryRun, licenses: report.new, rejected } };
+  return { data: { dry_run: dryRun, licenses: report.new, rejected, twins } };
 }
 
 /** In the words of this API. */

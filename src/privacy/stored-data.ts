@@ -154,7 +154,12 @@ export async function* mentionItems(
   }
 }
 
-function personalKey({ key_digest: _digest, key_sealed: _sealed, ...key }: KeyRecord) {
+function personalKey({
+  key_digest: _digest,
+  key_sealed: _sealed,
+  folded_digest: _folded,
+  ...key
+}: KeyRecord) {
   return key;
 }
 

@@ -1,12 +1,12 @@
 import { joomlaEntries, readCatalogue } from '../licensing/bundles';
 import { decideDownload } from '../licensing/download';
-import { canonicalKey, keyDigest as digestOf } from '../licensing/core/keys';
+import { canonicalKey, writtenKey } from '../licensing/core/keys';
 import type { Licensing } from '../licensing/core/licensing';
 import { lookUp } from '../licensing/core/lookup';
 import type { RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, packagePath } from '../packages/package-files';
 import type { Db } from '../store/database';
-import { findKeyByDigest } from '../store/license-keys';
+import { findKeyByDigest, findMeantKey } from '../store/license-keys';
 import { findLicense } from '../store/licenses';
 import { listPublishedReleases, type Release } from '../store/releases';
 import { inSnapshot } from '../store/transaction';
@@ -115,11 +115,11 @@ type TypedKey =
 /** The licence that a typed key opens; an ended key is unknown, as it is to clients. */
 export async function findByTypedKey(db: Db, text: string, now: Date): Promise<TypedKey> {
   const key = canonicalKey(text);
-  const keyDigest = digestOf(key);
-  const [found] = key === '' ? [] : await lookUp(db, [{ keyDigest }]);
-  return found === undefined || hasKeyEnded(found, now)
+  const meant = key === '' ? undefined : await findMeantKey(db, writtenKey(key));
+  const [found] = meant ? await lookUp(db, [{ keyDigest: meant.keyDigest }]) : [];
+  return meant === undefined || found === undefined || hasKeyEnded(found, now)
     ? { unknown: true, length: Array.from(key).length }
-    : { licenseId: found.license.id, keyDigest };
+    : { licenseId: found.license.id, keyDigest: meant.keyDigest };
 }
 
 /** The address to which a licence's customer gets a link; empty: there is none. Whoever has the key is not told. */

@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from './database';
-import { toColumns, toFields } from './row-fields';
+import { toColumns, toFields, type RowOf } from './row-fields';
 import {
   forceIndex,
   insertCounted,
@@ -22,6 +22,8 @@ export interface LicenseKey {
   /** see `keyStart` there */
   keyStart: string | null;
   keySealed: string | null;
+  /** see `foldedDigest` there */
+  foldedDigest: string | null;
   label: string | null;
   /** null: the licence's */
   activationLimit: number | null;
@@ -33,7 +35,7 @@ export interface LicenseKey {
 }
 
 export type NewKey = Omit<LicenseKey, 'id' | 'replacedBy'>;
-export type StoredKey = Pick<LicenseKey, 'keyDigest' | 'keyHint' | 'keyStart' | 'keySealed'>;
+export type StoredKey = Pick<LicenseKey, 'keyDigest' | 'keyHint' | 'keyStart' | 'keySealed' | 'foldedDigest'>;
 
 /** A licence's keys, the oldest first; with `after`, only some of those with higher ids. */
 export async function listKeys(
@@ -118,6 +120,43 @@ export async function findLicenseIdsByLabel(db: Db, beginnings: string[], limit:
 export async function findKeyByDigest(db: Db, keyDigest: string): Promise<LicenseKey | undefined> {
   const row = await db(table(db, 'license_keys')).where({ key_digest: keyDigest }).first();
   return row && toFields(row);
+}
+
+/** The digests of a key as somebody wrote it (licensing/core/keys.ts). */
+export interface WrittenKey {
+  keyDigest: string;
+  /** undefined: of our own shape */
+  foldedDigest: string | undefined;
+}
+
+/** The key that is meant: the one written so, else the only one that differs in case and kinds of hyphens alone. */
+export async function findMeantKey(
+  db: Db,
+  { keyDigest, foldedDigest }: WrittenKey,
+): Promise<LicenseKey | undefined> {
+  if (foldedDigest === undefined) return findKeyByDigest(db, keyDigest);
+  const selectBy = (column: 'key_digest' | 'folded_digest', ...index: string[]) =>
+    `SELECT * FROM ${table(db, 'license_keys')}${forceIndex(db, 'license_keys', ...index)} WHERE ${column} = ?`;
+  const rows = await rawRows<RowOf<LicenseKey>>(
+    db,
+    `${selectBy('key_digest')} UNION ${selectBy('folded_digest', 'folded_digest')}`,
+    [keyDigest, foldedDigest],
+  );
+  const keys = rows.map(toFields);
+  const [only, ...twins] = keys;
+  return keys.find((key) => key.keyDigest === keyDigest) ?? (twins.length === 0 ? only : undefined);
+}
+
+/** Keys of other systems by their folded digests. */
+export async function findKeysByFoldedDigests(
+  db: Db,
+  digests: string[],
+): Promise<Pick<LicenseKey, 'keyDigest' | 'foldedDigest' | 'licenseId'>[]> {
+  if (digests.length === 0) return [];
+  const rows = await db(tableBy(db, 'license_keys', 'folded_digest'))
+    .whereIn('folded_digest', digests)
+    .select('key_digest', 'folded_digest', 'license_id');
+  return rows.map(toFields);
 }
 
 /** @throws a duplicate (`isDuplicate`) when the key exists already. @returns its id */

@@ -41,6 +41,8 @@ export interface ActivationTerms {
 interface TermsRow {
   id: number;
   key_digest: string;
+  /** of rows that were found by it alone; absent where no query needs it */
+  folded_digest?: string | null;
   /** null: the key is another, whose terms were not read */
   main_key_id: number | null;
   key_id?: number;
@@ -70,25 +72,57 @@ interface TermsRow {
 /** The spellings of the wanted identifiers, by digest of a key. */
 type Wanted = ReadonlyMap<string, SpelledIdentifier[]>;
 
+/** The folded digests of keys of other systems, by digest of such a key as it was written. */
+export type Folded = ReadonlyMap<string, string>;
+
 /**
  * Finds licences and wanted identifiers by digest in one statement: a second one could see an activation that the first
  * one's counter lacks. Nearly all requests come by main keys, which have no terms of their own to read; licences found by
- * other keys are read again with these.
+ * other keys are read again with these. A key of another system is found by its folded digest too, where it means one key.
  *
  * @param details reads all of the activations; without, they come from the index alone
+ * @returns by the digests as they are wanted
  */
 export async function findTerms(
   db: Db,
   wanted: Wanted,
-  { details }: { details: boolean },
+  { details, folded = new Map() }: { details: boolean; folded?: Folded },
 ): Promise<Map<string, Terms>> {
-  const rows = await readTerms(db, wanted, { details, keyTerms: false });
+  const rows = await readTerms(db, wanted, { details, keyTerms: false, folded });
+  const meant = folded.size === 0 ? undefined : meantDigests(folded, rows);
   const terms = toTerms(rows);
   const byOtherKeys = new Set(rows.flatMap((row) => (row.main_key_id === null ? row.key_digest : [])));
-  if (byOtherKeys.size === 0) return terms;
-  const others = new Map([...byOtherKeys].map((digest) => [digest, wanted.get(digest) ?? []]));
-  const ofOthers = toTerms(await readTerms(db, others, { details, keyTerms: true }));
-  return new Map([...terms, ...ofOthers]);
+  if (byOtherKeys.size > 0) {
+    const others = new Map([...byOtherKeys].map((digest) => [digest, [...(wanted.get(digest) ?? [])]]));
+    for (const [written, digest] of meant ?? []) others.get(digest)?.push(...(wanted.get(written) ?? []));
+    for (const [digest, ofOther] of toTerms(await readTerms(db, others, { details, keyTerms: true })))
+      terms.set(digest, ofOther);
+  }
+  if (meant === undefined) return terms;
+  return new Map(
+    [...wanted.keys()].flatMap((written) => {
+      const found = terms.get(meant.get(written) ?? written);
+      return found ? [[written, found] as const] : [];
+    }),
+  );
+}
+
+/** The stored digest of each key that is meant though it is written otherwise. The one written so comes first. */
+export function meantDigests(
+  folded: Folded,
+  rows: Pick<TermsRow, 'key_digest' | 'folded_digest'>[],
+): Map<string, string> {
+  const exact = new Set<string>();
+  const keys = new Map<string, Set<string>>();
+  for (const { key_digest: digest, folded_digest: fold } of rows)
+    if (!fold) exact.add(digest);
+    else keys.set(fold, (keys.get(fold) ?? new Set()).add(digest));
+  const meant = new Map<string, string>();
+  for (const [written, fold] of folded) {
+    const [only, ...twins] = exact.has(written) ? [] : (keys.get(fold) ?? []);
+    if (only !== undefined && twins.length === 0) meant.set(written, only);
+  }
+  return meant;
 }
 
 /** SQL text with the values of its question marks. */
@@ -108,28 +142,52 @@ function joinSql(parts: Sql[], separator: string): Sql {
 function readTerms(
   db: Db,
   wanted: Wanted,
-  columns: { details: boolean; keyTerms: boolean },
+  { folded = new Map(), ...read }: { details: boolean; keyTerms: boolean; folded?: Folded },
 ): Promise<TermsRow[]> {
+  const wantedByFolded = new Map<string, SpelledIdentifier[]>();
+  for (const [digest, fold] of folded)
+    wantedByFolded.set(fold, [...(wantedByFolded.get(fold) ?? []), ...(wanted.get(digest) ?? [])]);
+  const selects = [
+    ...selectsBy(db, 'key_digest', wanted, { ...read, tellsFolded: folded.size > 0 }),
+    ...selectsBy(db, 'folded_digest', wantedByFolded, { ...read, tellsFolded: true }),
+  ];
+  const { text, bindings } = joinSql(selects, ' UNION ALL ');
+  const isOfOneKind = [...wanted.values()].every((spelled) => spelled.length <= 1);
+  return rawRows(db, text, bindings, { prepared: wanted.size === 1 && isOfOneKind });
+}
+
+type DigestColumn = 'key_digest' | 'folded_digest';
+
+interface Reading {
+  details: boolean;
+  keyTerms: boolean;
+  /** whether the rows tell by which digest they were found */
+  tellsFolded: boolean;
+}
+
+function selectsBy(db: Db, column: DigestColumn, wanted: Wanted, reading: Reading): Sql[] {
   const all = [...wanted];
   const withOneAtMost = all.filter(([, spelled]) => spelled.length <= 1);
   const selects = all
     .filter(([, spelled]) => spelled.length > 1)
-    .map(([digest, spelled]) => selectTerms(db, [digest], isAnySpelling(spelled), columns));
+    .map(([digest, spelled]) => selectTerms(db, column, [digest], isAnySpelling(spelled), reading));
   if (withOneAtMost.length > 0) {
     const digests = withOneAtMost.map(([digest]) => digest);
-    selects.unshift(selectTerms(db, digests, isIdentifierOf(withOneAtMost), columns));
+    selects.unshift(selectTerms(db, column, digests, isIdentifierOf(column, withOneAtMost), reading));
   }
-  const { text, bindings } = joinSql(selects, ' UNION ALL ');
-  return rawRows(db, text, bindings, { prepared: all.length === 1 && withOneAtMost.length === 1 });
+  return selects;
 }
 
 /** The join order is fixed, because the server's statistics may date from when the tables were empty. */
 function selectTerms(
   db: Db,
+  column: DigestColumn,
   digests: string[],
   isWanted: Sql,
-  { details, keyTerms }: { details: boolean; keyTerms: boolean },
+  { details, keyTerms, tellsFolded }: Reading,
 ): Sql {
+  const index = column === 'key_digest' ? [] : [column];
+  const found = column === 'key_digest' ? 'NULL AS folded_digest' : 'k.folded_digest';
   const activations = table(db, 'activations');
   const keyColumns = keyTerms
     ? `l.main_key_id, COALESCE(k.replaced_by, k.id) AS key_id, k.id AS sent_key_id, k.ends_at AS key_ends_at,
@@ -138,17 +196,17 @@ function selectTerms(
               WHERE u.key_id = COALESCE(k.replaced_by, k.id) AND u.free = 0) AS key_used`
     : 'CASE WHEN k.id = l.main_key_id THEN k.id END AS main_key_id';
   return {
-    text: `SELECT k.key_digest, ${keyColumns},
+    text: `SELECT k.key_digest, ${tellsFolded ? `${found}, ` : ''}${keyColumns},
             l.id, l.status, l.activation_limit, l.activations_used, l.expires_at,
             l.plan_id, p.name AS plan_name, p.activation_type, p.after_expiry, p.free_staging, p.product_id, r.name AS product_name,
             a.identifier${details ? ', a.name AS activation_name, a.key_id AS activation_key_id, a.free, a.site, a.held_until' : ''}
-       FROM ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys')}
+       FROM ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys', ...index)}
        ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = k.license_id
        ${orderedJoin(db)} ${table(db, 'plans')} p${forceIndex(db, 'plans')} ON p.id = l.plan_id
        ${orderedJoin(db)} ${table(db, 'products')} r${forceIndex(db, 'products')} ON r.id = p.product_id
        LEFT JOIN ${activations} a${forceIndex(db, 'activations', ...licenseIndex('activations'))}
               ON a.license_id = l.id AND a.identifier ${isWanted.text}
-      WHERE k.key_digest ${isOneOf(digests.length)}`,
+      WHERE k.${column} ${isOneOf(digests.length)}`,
     bindings: [...isWanted.bindings, ...digests],
   };
 }
@@ -161,7 +219,7 @@ function isAnySpelling(spelled: SpelledIdentifier[]): Sql {
 }
 
 /** Picks the wanted identifier by digest and plan type. A single digest or spelling needs no CASE. */
-function isIdentifierOf(wanted: [digest: string, spelled: SpelledIdentifier[]][]): Sql {
+function isIdentifierOf(column: DigestColumn, wanted: [digest: string, spelled: SpelledIdentifier[]][]): Sql {
   if (wanted.length === 1) {
     const { text, bindings } = byPlanType(wanted[0]?.[1][0] ?? {});
     return { text: `= ${text}`, bindings };
@@ -173,7 +231,7 @@ function isIdentifierOf(wanted: [digest: string, spelled: SpelledIdentifier[]][]
     cases += ` WHEN ? THEN ${choice.text}`;
     bindings.push(digest, ...choice.bindings);
   }
-  return { text: `= CASE k.key_digest${cases} END`, bindings };
+  return { text: `= CASE k.${column}${cases} END`, bindings };
 }
 
 function byPlanType(spelled: SpelledIdentifier): Sql {

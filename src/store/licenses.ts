@@ -3,7 +3,7 @@ import type { Plan } from './catalogue';
 import { customerDigest } from './customer-digest';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
 import { listLicensePositions, type LicenseFilter } from './license-lists';
-import { insertMainKeys, type StoredKey } from './license-keys';
+import { findMeantKey, insertMainKeys, type StoredKey, type WrittenKey } from './license-keys';
 import {
   forceIndex,
   insertCounted,
@@ -102,13 +102,6 @@ export async function findUsedReferences(db: Db, references: string[]): Promise<
 }
 
 /** Licences by the digests of any of their keys; unknown digests are missing from the map. */
-async function findLicensesByDigest(db: Db, digests: string[]): Promise<Map<string, License>> {
-  const owners = await findOwners(db, digests);
-  const licenses = await findLicensesByIds(db, [...new Set(owners.values())]);
-  const byId = new Map(licenses.map((license) => [license.id, license]));
-  return new Map([...owners].map(([digest, id]) => [digest, byId.get(id) as License]));
-}
-
 /** Rows or values in one statement. */
 const CHUNK = 500;
 
@@ -125,8 +118,10 @@ export async function findOwners(db: Db, digests: string[]): Promise<Map<string,
   return owners;
 }
 
-export async function findLicenseByDigest(db: Db, digest: string): Promise<License | undefined> {
-  return (await findLicensesByDigest(db, [digest])).get(digest);
+/** The licence of the key that is meant (license-keys.ts). */
+export async function findLicenseByKey(db: Db, written: WrittenKey): Promise<License | undefined> {
+  const key = await findMeantKey(db, written);
+  return key && (await findLicensesByIds(db, [key.licenseId]))[0];
 }
 
 export async function findLicensesByIds(db: Db, ids: number[]): Promise<License[]> {
@@ -213,9 +208,9 @@ export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): 
   const ids: number[] = [];
   for (let i = 0; i < licenses.length; i += CHUNK) {
     const chunk = licenses.slice(i, i + CHUNK);
-    const rows = chunk.map(({ keyDigest, keyHint, keyStart, keySealed, ...row }) => ({
+    const rows = chunk.map(({ keyDigest, keyHint, keyStart, keySealed, foldedDigest, ...row }) => ({
       row: toColumns({ ...row, customerDigest: customerDigest(row.customer), revision: FIRST_REVISION }),
-      key: { keyDigest, keyHint, keyStart, keySealed, createdAt: row.createdAt },
+      key: { keyDigest, keyHint, keyStart, keySealed, foldedDigest, createdAt: row.createdAt },
     }));
     const added = await insertCounted(
       trx,

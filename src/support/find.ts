@@ -2,7 +2,7 @@ import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { storedCustomer } from '../licensing/customer-email';
 import { spellings } from '../licensing/core/identifiers';
 import { canonicalAddress } from '../licensing/ip-addresses';
-import { asHint, asStart, canonicalKey, hasAboutOwnShape, keyDigest } from '../licensing/core/keys';
+import { asHint, asStart, canonicalKey, hasAboutOwnShape, writtenKey } from '../licensing/core/keys';
 import { isOpen } from '../licensing/license-keys';
 import { isMarked, requireLicenseNamed } from '../licensing/licenses';
 import { listLicensePage } from '../licensing/lists';
@@ -10,7 +10,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { findActivationsOf } from '../store/activations';
 import { findAddressesByName } from '../store/customer-profiles';
 import type { Db } from '../store/database';
-import { findKeyByDigest, findLicenseIdsByKeyStart, findLicenseIdsByLabel } from '../store/license-keys';
+import { findMeantKey, findLicenseIdsByKeyStart, findLicenseIdsByLabel } from '../store/license-keys';
 import { findLicensesByIds, findLicensesOfCustomers, type License } from '../store/licenses';
 import { findOrderIdsByName, findOrdersNumbered, listOrderLicenses } from '../store/orders';
 import { inSnapshot } from '../store/transaction';
@@ -68,7 +68,7 @@ export async function find(db: Db, about: string, options: FindOptions): Promise
 }
 
 async function findByKey(db: Db, canonical: string, now: Date): Promise<FindResult | undefined> {
-  const key = await findKeyByDigest(db, keyDigest(canonical));
+  const key = await findMeantKey(db, writtenKey(canonical));
   if (key === undefined) return undefined;
   const [license] = await findLicensesByIds(db, [key.licenseId]);
   if (license === undefined) return undefined;

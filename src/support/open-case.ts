@@ -1,10 +1,10 @@
 import { canonicalAddress } from '../licensing/ip-addresses';
-import { asHint, canonicalKey, keyDigest } from '../licensing/core/keys';
+import { asHint, canonicalKey, writtenKey } from '../licensing/core/keys';
 import { isMarked, requireLicenseNamed } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
-import { findKeys } from '../store/license-keys';
-import { findLicense, findLicenseByDigest, findLicenseByReference, type License } from '../store/licenses';
+import { findKeys, findMeantKey } from '../store/license-keys';
+import { findLicense, findLicenseByReference, type License } from '../store/licenses';
 import { findOrdersNumbered } from '../store/orders';
 import { inSnapshot } from '../store/transaction';
 import { explainReference } from './explain-license';
@@ -49,8 +49,9 @@ async function openMeaning(db: Db, written: string, options: CaseOptions): Promi
   const isNumber = /^\d{1,15}$/.test(written);
   const numbered = isNumber ? await findLicense(db, Number(written)) : undefined;
   if (numbered) return openNumberCase(db, numbered, written, options);
-  const license = await findLicenseByDigest(db, keyDigest(key));
-  if (license) return openLicenseCase(db, license, options, { asked: { by: 'key', text: keyDigest(key) } });
+  const meant = await findMeantKey(db, writtenKey(key));
+  const license = meant && (await findLicense(db, meant.licenseId));
+  if (license) return openLicenseCase(db, license, options, { asked: { by: 'key', text: meant.keyDigest } });
   const named = await findLicensesNamed(db, written, options.now);
   const [only, ...others] = named;
   if (only && others.length > 0) return openListCase(named);

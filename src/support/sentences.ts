@@ -1,4 +1,4 @@
-import { asWritten } from '../licensing/core/identifiers';
+import { asWritten, inBothForms } from '../licensing/core/identifiers';
 import type { JoomlaMessageCode } from '../texts/operators/joomla-says';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { SupportTexts } from '../texts/operators/support';
@@ -53,12 +53,26 @@ type Sentences<Result> = Record<
 /** The facts of a finding, or of the present, as a page writes them: `12 Nov 2026`, and `münchen.de` for `xn--mnchen-3ya.de`. */
 export function asOnPages<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   const written = OPERATORS[language].language;
-  const write = (name: string, value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map((one) => write(name, one));
-    if (typeof value === 'object' && value !== null) return asOnPages(value, language);
-    if (typeof value !== 'string') return value;
+  return rewritten(facts, (name, value) => {
     if (SITES.has(name)) return asWritten(value);
     return DAYS.has(name) ? written.day(new Date(value)) : value;
+  });
+}
+
+/** The same for a terminal and for programs: sites in both forms, and times as they are. */
+export function withBothForms<Facts extends object>(facts: Facts): Facts {
+  return rewritten(facts, (name, value) => (SITES.has(name) ? inBothForms(value) : value));
+}
+
+/** Facts with each text written anew, also in lists and in facts among them. */
+function rewritten<Facts extends object>(
+  facts: Facts,
+  writeText: (name: string, text: string) => string,
+): Facts {
+  const write = (name: string, value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((one) => write(name, one));
+    if (typeof value === 'object' && value !== null) return rewritten(value, writeText);
+    return typeof value === 'string' ? writeText(name, value) : value;
   };
   return Object.fromEntries(
     Object.entries(facts).map(([name, value]) => [name, write(name, value)]),

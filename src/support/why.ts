@@ -17,7 +17,14 @@ import type { Name } from '../texts/operators/findings';
 import { openCase } from './open-case';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { NowFacts, NowRefusal, SupportTexts } from '../texts/operators/support';
-import { adviceOf, sentenceOf, untracedSentences, asOnPages, type UntracedCode } from './sentences';
+import {
+  adviceOf,
+  sentenceOf,
+  untracedSentences,
+  asOnPages,
+  withBothForms,
+  type UntracedCode,
+} from './sentences';
 import type { CaseOptions, SupportCase } from './support-case';
 
 /** What `licensing why` says, as data (docs/operator-api.md). */
@@ -66,7 +73,8 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
   if (canonicalKey(about) === '')
     throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
   const { now, language, packagesDir, pageDays = false } = options;
-  const dated = <Facts extends object>(facts: Facts) => (pageDays ? asOnPages(facts, language) : facts);
+  const dated = <Facts extends object>(facts: Facts) =>
+    pageDays ? asOnPages(facts, language) : withBothForms(facts);
   return inSnapshot(db, async (trx) => {
     const {
       license,
@@ -114,7 +122,7 @@ type Dated = <Facts extends object>(facts: Facts) => Facts;
 export function explained(
   { code, facts, since, count, action }: Finding,
   language: OperatorLanguage,
-  dated: Dated = (facts) => facts,
+  dated: Dated = withBothForms,
 ): ExplainedFinding {
   const { support } = OPERATORS[language];
   const sayable = { code, facts: dated(facts) };

@@ -2,7 +2,7 @@ import { quantity } from '../quantity';
 import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { EMAIL_EXPECTED, findEmail } from '../licensing/customer-email';
 import { requireKey } from '../licensing/issue';
-import { keyDigest, LEAST_KEY } from '../licensing/core/keys';
+import { foldedDigest, keyDigest, LEAST_KEY } from '../licensing/core/keys';
 import {
   MAX_METADATA_NAMES,
   MAX_METADATA_TEXT,
@@ -60,6 +60,8 @@ export interface CsvTable {
   plans: Plan[];
   /** the lines of values that must be unique */
   digests: Map<string, number>;
+  /** the first lines of keys, without regard to case and kinds of hyphens */
+  folded: Map<string, number>;
   references: Map<string, number>;
 }
 
@@ -70,6 +72,10 @@ export interface Candidate {
   line: number;
   key: string;
   digest: string;
+  /** undefined: the key has our own shape */
+  folded: string | undefined;
+  /** the line of the first key that differs in case or hyphens alone */
+  twinLine: number | undefined;
   plan: Plan;
   status: StoredStatus | 'expired' | undefined;
   limit: number | undefined;
@@ -111,6 +117,7 @@ export function readHeading(
     products,
     plans,
     digests: new Map(),
+    folded: new Map(),
     references: new Map(),
   };
 }
@@ -205,6 +212,8 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
     const twin = noteLine(table.digests, digest, line);
     if (twin !== undefined) fault(`the key is the same as in line ${twin}`, 'key');
   }
+  const folded = key === undefined ? undefined : foldedDigest(key);
+  const twinLine = folded === undefined ? undefined : noteLine(table.folded, folded, line);
   if (reference) {
     const twin = noteLine(table.references, reference, line);
     if (twin !== undefined) fault(`the reference is the same as in line ${twin}`, 'reference');
@@ -215,6 +224,8 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
     line,
     key,
     digest,
+    folded,
+    twinLine,
     plan,
     status,
     limit,

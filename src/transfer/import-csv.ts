@@ -15,6 +15,7 @@ import { isDuplicate } from '../store/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { withKeys } from '../store/export';
 import { findRows, insertInChunks } from '../store/import';
+import { findKeysByFoldedDigests } from '../store/license-keys';
 import { findOwners, insertLicenses } from '../store/licenses';
 import { toColumns } from '../store/row-fields';
 import { readCsv } from './csv';
@@ -46,6 +47,8 @@ interface CsvImportOptions extends CsvTableOptions {
   maxRows?: number;
   /** called for each thing that is wrong with a row */
   onFault?: (line: number, fault: RowFault) => void;
+  /** called for each key that differs from another in case or hyphens alone */
+  onTwin?: (line: number, message: string) => void;
 }
 
 export interface CsvImportReport {
@@ -58,11 +61,14 @@ export interface CsvImportReport {
   overLimit: number;
   /** rows whose key Joomla's updater cannot send */
   notSentWhole: number;
+  /** rows whose key differs from another in case or hyphens alone: each works only as it is written */
+  twins: number;
   /** names of columns neither mapped nor ignored */
   unmappedColumns: string[];
   /** the first remarks of each kind */
   badRows: Remark[];
   overLimitRows: Remark[];
+  twinRows: Remark[];
   notSentWholeLines: number[];
 }
 
@@ -160,9 +166,11 @@ async function startCsvJob(trx: Transaction, options: CsvImportOptions): Promise
       bad: 0,
       overLimit: 0,
       notSentWhole: 0,
+      twins: 0,
       unmappedColumns: [],
       badRows: [],
       overLimitRows: [],
+      twinRows: [],
       notSentWholeLines: [],
     },
     products,
@@ -244,10 +252,29 @@ async function importBatch(job: CsvJob, batch: Candidate[]): Promise<void> {
         );
     }
   }
+  await remarkTwins(job, added);
   const placed = added.map(place);
   for (const one of placed) remarkOverLimit(job, one);
   job.report.new += added.length;
   if (job.writes && added.length > 0) await insertCandidates(job, placed);
+}
+
+/** Before these rows are inserted, so that the keys here are others. */
+async function remarkTwins({ trx, options, report }: CsvJob, added: Candidate[]): Promise<void> {
+  const stored = await findKeysByFoldedDigests(
+    trx,
+    added.flatMap(({ folded }) => folded ?? []),
+  );
+  const licenses = new Map(stored.map(({ foldedDigest, licenseId }) => [foldedDigest, licenseId]));
+  for (const { line, folded = '', twinLine } of added) {
+    const license = licenses.get(folded);
+    if (twinLine === undefined && license === undefined) continue;
+    const other = twinLine === undefined ? `a key of licence ${license} here` : `that of line ${twinLine}`;
+    const message = `the key differs from ${other} in case or hyphens alone`;
+    report.twins++;
+    keepRemark(report.twinRows, line, message);
+    options.onTwin?.(line, message);
+  }
 }
 
 type LicenseRecord = RecordOf<'license'>;

@@ -69,6 +69,7 @@ export function mergeKeys(here: LicenseRecord | undefined, there: LicenseRecord,
     }
     match.label = key.label;
     match.key_sealed ??= key.key_sealed;
+    match.folded_digest ??= key.folded_digest;
     const hasEnded = match.ends_at !== null && match.ends_at <= now;
     const isMain = key.key_digest === mainDigest || key.key_digest === mainThere;
     if (isMain || hasEnded || (match.replacedByDigest !== null && replacedByDigest === null)) continue;
@@ -83,6 +84,7 @@ export function mergeKeys(here: LicenseRecord | undefined, there: LicenseRecord,
     const isSame =
       TERMS.every((name) => key[name] === target[name]) &&
       key.key_sealed === target.key_sealed &&
+      key.folded_digest === target.folded_digest &&
       replacedBefore === target.replacedByDigest;
     return isSame ? [] : [{ here: key, target }];
   });
@@ -150,8 +152,8 @@ export async function writeKeys(job: Job, all: MergedKeys[]): Promise<void> {
     }
     for (const { here: before, target } of merge.changed) {
       const replaced_by = target.replacedByDigest === null ? null : idOf(target.replacedByDigest);
-      const { label, activation_limit, ends_at, key_sealed } = toRow('key', target);
-      const changes = { label, activation_limit, ends_at, key_sealed, replaced_by } as Row;
+      const { label, activation_limit, ends_at, key_sealed, folded_digest } = toRow('key', target);
+      const changes = { label, activation_limit, ends_at, key_sealed, folded_digest, replaced_by } as Row;
       keyChanges.push([before.id, changes]);
       if (before.replaced_by === null && replaced_by !== null)
         await moveActivations(trx, before.id, target.replacedByDigest === mainDigest ? null : replaced_by);

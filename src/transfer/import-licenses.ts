@@ -1,6 +1,6 @@
 import { findEmail } from '../licensing/customer-email';
 import { metadataDifference, storedMetadata } from '../licensing/metadata';
-import { isSealedWith } from '../licensing/sealing';
+import { foldedDigestOfSealed, isSealedWith } from '../licensing/sealing';
 import { isFinal } from '../licensing/core/states';
 import { formatTimestamp } from '../licensing/timestamps';
 import {
@@ -105,6 +105,10 @@ function checkLicense(job: Job, { line, value }: Numbered<'license'>): void {
       'the key of this licence is sealed with another LICENSING_KEY_SECRET than the one set here',
       { reason: 'sealed-elsewhere' },
     );
+  if (secret !== undefined)
+    for (const key of value.keys)
+      if (key.key_sealed !== null && key.key_start === null)
+        key.folded_digest ??= foldedDigestOfSealed(key.key_sealed, key.key_digest, secret);
 }
 
 function once(lines: Map<string, number>, key: string, line: number, what: string): void {

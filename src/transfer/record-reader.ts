@@ -1,5 +1,6 @@
 import { OperatorError, type RefusalFacts } from '../licensing/operator-error';
 import {
+  completeFormer,
   FORMAT,
   FORMAT_VERSION,
   RECORD_TYPES,
@@ -32,6 +33,7 @@ const GROUPS: Partial<Record<RecordType, string[]>> = { event: ['license_id', 'a
 /** Reads a complete export in batches. @throws OperatorError with the line and the fault, but no value of the file */
 export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerator<AnyBatch> {
   const counts = Object.fromEntries(RECORD_TYPES.map((type) => [type, 0])) as Record<RecordType, number>;
+  let version = FORMAT_VERSION;
   let state: 'header' | 'records' | 'footer' = 'header';
   let batch: { type: RecordType; records: Numbered<RecordType>[]; bytes: number } | undefined;
   let last = 0;
@@ -40,7 +42,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
     const value = parseLine(line, text, state);
     if (state === 'footer') throw atLine(line, 'there is more after the footer');
     if (state === 'header') {
-      checkHeader(line, value);
+      version = checkHeader(line, value);
       state = 'records';
       continue;
     }
@@ -50,6 +52,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
       continue;
     }
     const type = readType(line, value, batch?.type);
+    if (version < FORMAT_VERSION) completeFormer(type, value);
     const fault = recordFault(type, value);
     if (fault !== undefined) throw atLine(line, fault);
     const record = { line, value: value as unknown as RecordOf<RecordType> };
@@ -93,7 +96,8 @@ function parseLine(line: number, text: string, state: string): Record<string, un
     : atLine(line, 'this is not one whole JSON object: the file is damaged or cut off here');
 }
 
-function checkHeader(line: number, { type, format, version }: Record<string, unknown>): void {
+/** @returns the file's version */
+function checkHeader(line: number, { type, format, version }: Record<string, unknown>): number {
   if (type !== 'header' || format !== FORMAT)
     throw atLine(line, 'this is not the header of a file that an export wrote');
   if (typeof version !== 'number') throw atLine(line, '"version" must be a number');
@@ -101,9 +105,10 @@ function checkHeader(line: number, { type, format, version }: Record<string, unk
   if (version > FORMAT_VERSION)
     throw atLine(line, `${said}. Install a version of it as new as the one that wrote the file`);
   if (version < OLDEST_VERSION) throw atLine(line, `${said}. Export again with a version that writes that`);
+  return version;
 }
 
-/** A file of the version before is read too: it has no customers. */
+/** A file of the version before is read too (completeFormer). */
 const OLDEST_VERSION = FORMAT_VERSION - 1;
 
 function checkFooter(
@@ -113,7 +118,7 @@ function checkFooter(
 ): void {
   const said = (typeof records === 'object' && records !== null ? records : {}) as Record<string, unknown>;
   for (const type of RECORD_TYPES)
-    if ((said[type] ?? (type === 'customer' ? 0 : undefined)) !== counts[type])
+    if (said[type] !== counts[type])
       throw atLine(
         line,
         `the footer does not agree with the file, which has ${counts[type]} ${type} records: lines are missing or were added`,

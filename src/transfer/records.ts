@@ -21,7 +21,7 @@ import { RELEASE_STATES } from '../store/releases';
 
 export const FORMAT = 'licensing-gateway export';
 /** A change of the fields is a new version. */
-export const FORMAT_VERSION = 8;
+export const FORMAT_VERSION = 9;
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -55,6 +55,7 @@ const KEY = record('license_keys', ['id'], {
   key_digest: hex(64),
   key_hint: nullable(text(16)),
   key_start: nullable(matching(/^[0-9A-F]{6}$/, '6 hexadecimal digits')),
+  folded_digest: nullable(hex(64)),
   key_sealed: nullable(matching(/^[A-Za-z0-9+/=]{1,512}$/, 'base64 of at most 512 characters')),
   label: nullable(text(MAX_LABEL_LENGTH)),
   activation_limit: nullable(integer(1, MAX_UINT32)),
@@ -359,6 +360,18 @@ export function fromRow<T extends RowType>(type: T, row: WholeRow): RecordOf<T> 
   return Object.fromEntries(
     columnsOf(type).map(([name, column, field]) => [name, field.fromSql(row[column] as SqlValue)]),
   ) as RecordOf<T>;
+}
+
+/** The fields that a file of the version before lacks, with their values there. */
+const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = { key: { folded_digest: null } };
+
+/** Gives a record of a file of the version before what it lacks, also in its lists. */
+export function completeFormer(type: RowType, value: Record<string, unknown>): void {
+  for (const [name, one] of Object.entries(NEW_FIELDS[type] ?? {})) value[name] ??= one;
+  const listed: unknown = type === 'license' ? value.keys : undefined;
+  if (Array.isArray(listed))
+    for (const one of listed as unknown[])
+      if (typeof one === 'object' && one !== null) completeFormer('key', one as Record<string, unknown>);
 }
 
 /** The fault that keeps a line from being a record of this type, without repeating values; undefined: none */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findManifest, isManifest } from '../../src/joomla/manifest';
-import { findContentFaults } from '../../src/joomla/package-contents';
+import { findContentFaults, findUnnamedChildren } from '../../src/joomla/package-contents';
 import { expectRefusal, startManaged, type Managed } from '../support/manage';
 import { makePackage, zipOf } from '../support/packages';
 import { operator, type Operator } from '../support/operator';
@@ -48,6 +48,28 @@ const PACKAGE = manifest(
   '<files folder="packages"><file type="component" id="com_acme">com_acme.zip</file></files>',
 );
 const INSTALL_ERROR = 'Package Update: There was an error installing an extension: com_acme.zip';
+
+describe('the extensions in a package', () => {
+  const childOf = async (text: string) =>
+    findUnnamedChildren(
+      await zipOf({ 'pkg.xml': PACKAGE, 'packages/com_acme.zip': await zipOf({ 'acme.xml': text }) }),
+    );
+  const unnamed = manifest('component', '').replace('<packagename>acme</packagename>', '');
+
+  it('are named where their manifests do not name the package', async () => {
+    expect(await childOf(manifest('component', ''))).toEqual([]);
+    expect(await childOf(unnamed)).toEqual(['packages/com_acme.zip']);
+    expect(await childOf(unnamed.replace('<name>', '<packagename> </packagename><name>'))).toEqual([
+      'packages/com_acme.zip',
+    ]);
+    // What is no package has none, and what cannot be read is a fault of its own.
+    expect(await findUnnamedChildren(await zipOf({ 'acme.xml': unnamed }))).toEqual([]);
+    expect(await childOf('<extension')).toEqual([]);
+    expect(
+      await findUnnamedChildren(await zipOf({ 'pkg.xml': PACKAGE, 'packages/com_acme.zip': 'no zip' })),
+    ).toEqual([]);
+  });
+});
 
 describe('the files that a manifest names', () => {
   it('are all there', async () => {

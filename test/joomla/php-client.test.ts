@@ -465,16 +465,48 @@ describe('of a service', () => {
     });
     const away = 'http://localhost:1';
 
-    it('is kept without the key and the site, and counts for a day without another question', async () => {
+    it('is kept without the key and the site, and counts for a day and a little without another question', async () => {
       reset();
       expect(readdirSync(store)).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.txt$/)]);
       expect(readFileSync(stored, 'utf8')).not.toContain(key);
 
       expect(await entitled({ store, now: SECONDS + DAY - 1 })).toBe(true);
       expect(requests).toEqual([]);
-      service.clock.now = new Date((SECONDS + DAY) * 1000);
-      expect(await entitled({ store, now: SECONDS + DAY })).toBe(true);
+      service.clock.now = new Date((SECONDS + DAY + DAY / 4) * 1000);
+      expect(await entitled({ store, now: SECONDS + DAY + DAY / 4 })).toBe(true);
       expect(requests).toHaveLength(1);
+      service.clock.now = NOW;
+    });
+
+    it('is asked for by many sites of one address at different times, and kept through a 429', async () => {
+      const sites = Array.from({ length: 12 }, (_, i) => `site-${i}.example`);
+      const plan = await givePlan(service.db, { limit: 1 });
+      const bought: string[] = [];
+      for (const _site of sites) bought.push((await giveLicense(service.db, plan)).key);
+      const asked = (verb: string) => sites.map((site, i): Call => [verb, bought[i]!, site]);
+      await call(asked('activate'), { store });
+      /** How many of the sites are entitled then, and how many ask. */
+      const at = async (seconds: number) => {
+        reset();
+        service.clock.now = new Date((SECONDS + seconds) * 1000);
+        behave = (_request, response) =>
+          response.writeHead(429).end(JSON.stringify({ error: { code: 'RATE_LIMITED', message: 'x' } }));
+        const results = await call<boolean>(asked('entitled'), { store, now: SECONDS + seconds });
+        return [results.filter(({ result }) => result).length, requests.length];
+      };
+      expect(await at(DAY - 1)).toEqual([12, 0]);
+      const [entitled, early = 0] = await at(DAY + DAY / 8);
+      expect(entitled).toBe(12);
+      expect(early).toBeGreaterThan(0);
+      expect(early).toBeLessThan(12);
+      const [, soon] = await at(DAY + DAY / 8 + 299);
+      expect(soon).toBeLessThan(2);
+      // All have asked once, and are asked to wait at different times.
+      expect(await at(DAY + DAY / 4)).toEqual([12, 12]);
+      expect(await at(DAY + DAY / 4 + 299)).toEqual([12, 0]);
+      const [, half = 0] = await at(DAY + DAY / 4 + 450);
+      expect(half).toBeGreaterThan(0);
+      expect(half).toBeLessThan(12);
       service.clock.now = NOW;
     });
 
@@ -571,7 +603,7 @@ describe('of a service', () => {
       reset();
       const refuse = { error: { code: 'LICENSE_NOT_FOUND', message: 'License not found' } };
       behave = (_request, response) => response.writeHead(403).end(JSON.stringify(refuse));
-      expect(await entitled({ store, now: SECONDS + DAY })).toBe(false);
+      expect(await entitled({ store, now: SECONDS + DAY + DAY / 4 })).toBe(false);
       expect(readdirSync(store)).toEqual([]);
 
       reset();

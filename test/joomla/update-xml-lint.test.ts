@@ -9,7 +9,7 @@ import { accidentalMatches } from '../../src/joomla/target-platform';
 import { parseXml } from '../../src/joomla/xml';
 import { withdrawRelease } from '../../src/packages/releases';
 import { operator, type Operator } from '../support/operator';
-import { giveRelease } from '../support/packages';
+import { giveRelease, makePackage, zipOf } from '../support/packages';
 import { php } from '../support/php-xml';
 import { temporaryFolder } from '../support/processes';
 import {
@@ -585,6 +585,24 @@ describe('"update-xml lint" beside the database', () => {
     expect((await findings('--key', key)).join()).toMatch(
       /^package: The package cannot be fetched: Failed to connect/,
     );
+  });
+
+  it('names the extensions of a package that do not name it, here and as they are sent', async () => {
+    const { key } = await giveLicense(service.db, await givePlan(service.db));
+    const child = '<extension type="component"><name>Example</name><version>2.0.0</version></extension>';
+    const { path: file } = await makePackage({
+      'pkg_example.xml':
+        '<extension type="package"><packagename>example</packagename><version>2.0.0</version><files><file type="component" id="com_example">com_example.zip</file></files></extension>',
+      'com_example.zip': await zipOf({ 'example.xml': child }),
+    });
+    await giveRelease(service, { version: '2.0.0', file });
+    await write();
+    const expected = [
+      expect.stringMatching(/^package_children: .* lack <packagename>: "com_example\.zip"\. /),
+    ];
+    expect(await findings()).toEqual(expected);
+    expect(await findings('--key', key)).toEqual(expected);
+    await withdrawRelease(service.db, 42, '2.0.0', new Date());
   });
 
   it('says in words what is wrong, where, and what to do; without a database it judges the rest', async () => {

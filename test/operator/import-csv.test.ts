@@ -34,6 +34,8 @@ interface Report {
   over_limit: number;
   unmapped_columns: string[];
   bad_rows: { line: number; message: string; count: number; lines: number[] }[];
+  twins: number;
+  twin_rows: { line: number; lines: number[]; message: string }[];
   over_limit_rows: { line: number; message: string }[];
 }
 
@@ -254,6 +256,33 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     expect(stderr).toContain("4 keys cannot be used in Joomla's Download Key field (line 3, 4, 5, 6).");
     expect(stderr).not.toContain('cut#key');
     expect(await json(content)).toMatchObject({ same: 5, not_sent_whole: 4 });
+  });
+
+  it('is told by line of keys that differ in case or hyphens alone, which stay exact', async () => {
+    const content = table(
+      'TWIN-Key-000001,42,Single,active,1,,,,',
+      'twin-key-000001,42,Single,active,1,,,,',
+      'another-000001,42,Single,active,1,,,,',
+      'twin\u2011key-000001,42,Single,active,1,,,,',
+    );
+    const expected = [
+      { line: 3, lines: [3, 5], message: 'the key differs from that of line 2 in case or hyphens alone' },
+    ];
+    const dry = await json(content, '--dry-run');
+    expect(dry).toMatchObject({ new: 4, bad: 0, twins: 2, twin_rows: expected });
+    const { code, stderr } = await run(content);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining('lines 3, 5: the key differs from that of line 2'),
+    });
+    expect(stderr).not.toMatch(/twin-key/i);
+    // Of a later file too
+    const later = table('TWIN-KEY-000001,42,Single,active,1,,,,');
+    const report = await json(later);
+    expect(report).toMatchObject({ new: 1, twins: 1, twin_rows: [{ line: 2 }] });
+    expect(report.twin_rows[0]!.message).toMatch(
+      /^the key differs from a key of licence \d+ here in case or hyphens alone$/,
+    );
   });
 
   it('changes nothing the second time, whatever was activated since', async () => {

@@ -451,14 +451,28 @@ async function insert(
           issuedBy: null,
           activationLimit: 3,
         },
-        ...{ createdAt: NOW, keyDigest: digest(`a${i}`), keyHint: hint, keyStart: null, keySealed: null },
+        ...{
+          createdAt: NOW,
+          keyDigest: digest(`a${i}`),
+          keyHint: hint,
+          keyStart: null,
+          keySealed: null,
+          foldedDigest: null,
+        },
       })),
     );
     for (const [i, { otherHint, sites, refusedAt }] of known.entries()) {
       const licenseId = added[i]!;
       if (otherHint !== null)
         await insertKey(trx, {
-          ...{ licenseId, keyDigest: digest(`b${i}`), keyHint: otherHint, keyStart: null, keySealed: null },
+          ...{
+            licenseId,
+            keyDigest: digest(`b${i}`),
+            keyHint: otherHint,
+            keyStart: null,
+            keySealed: null,
+            foldedDigest: null,
+          },
           ...{ label: null, activationLimit: null, endsAt: null, createdAt: NOW },
         });
       if (sites.length > 0) await insertActivationsOf(trx, licenseId, sites);

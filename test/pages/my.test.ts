@@ -90,7 +90,10 @@ describe('the customer’s pages', () => {
     licensing = createLicensing(db, now, () => undefined);
     const app = createApp({
       ...{ licensing, downloads, log: pino({ level: 'silent' }) },
-      limiter: (...counted) => limits.limiter(...counted),
+      limiter: Object.assign((...counted: Parameters<Limiter>) => limits.limiter(...counted), {
+        downloads: limits.limiter.downloads,
+        downloadLimit: limits.limiter.downloadLimit,
+      }),
       clientAddress: createClientAddressReader([]),
       operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
       pages: {

@@ -54,6 +54,8 @@ describe('an umlaut domain is written as people write it, and stored as DNS has 
     expect(entry!.identifier).toBe('xn--kln-sna.net');
 
     await expectWritten(operator, license.path);
+    // Its stored form beside it, for a search or a copy
+    expect((await operator.get(license.path)).html).toContain(`<span title="${STORED}">${WRITTEN}</span>`);
     await expectWritten(operator, license.path, 'Adding köln.net refused');
     await expectWritten(operator, license.path, 'Last refused: köln.net');
     await expectWritten(operator, `${license.path}/history`);

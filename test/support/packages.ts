@@ -20,7 +20,10 @@ export interface TestPackage {
  * @param entries names and contents of its files
  * @param size further bytes, incompressible
  */
-export async function makePackage(entries: Record<string, string> = {}, size = 1_000): Promise<TestPackage> {
+export async function makePackage(
+  entries: Record<string, string | Buffer> = {},
+  size = 1_000,
+): Promise<TestPackage> {
   const path = join(temporaryFolder('licensing-package'), 'package.zip');
   const zip = new ZipFile();
   for (const [name, content] of Object.entries(entries)) zip.addBuffer(Buffer.from(content), name);

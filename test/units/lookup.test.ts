@@ -6,7 +6,7 @@ import {
   wantedBy,
   type LicenseQuery,
 } from '../../src/licensing/core/lookup';
-import type { Terms } from '../../src/store/license-lookup';
+import { meantDigests, type Terms } from '../../src/store/license-lookup';
 
 /** What is asked of the database for a batch of queries, and what its rows mean for each. */
 
@@ -152,4 +152,46 @@ test.each<[string, [digest: string, productId?: number][], own: number[], asked:
       found,
     ),
   ).toEqual({ own, asked });
+});
+
+/** The keys that are stored, by the digest of their folded form; `exact` was found as it is written. */
+test.each<
+  [string, exact: string[], folded: [stored: string, fold: string][], expected: Record<string, string>]
+>([
+  ['none', [], [], {}],
+  ['one in other case', [], [['stored', 'fold']], { written: 'stored' }],
+  [
+    'the same one twice, with two sites',
+    [],
+    [
+      ['stored', 'fold'],
+      ['stored', 'fold'],
+    ],
+    { written: 'stored' },
+  ],
+  [
+    'twins',
+    [],
+    [
+      ['stored', 'fold'],
+      ['twin', 'fold'],
+    ],
+    {},
+  ],
+  [
+    'the one that is written so',
+    ['written'],
+    [
+      ['written', 'fold'],
+      ['twin', 'fold'],
+    ],
+    {},
+  ],
+  ['of another fold', [], [['stored', 'other']], {}],
+])('the key that is meant: %s', (_, exact, folded, expected) => {
+  const rows = [
+    ...exact.map((digest) => ({ key_digest: digest, folded_digest: null })),
+    ...folded.map(([digest, fold]) => ({ key_digest: digest, folded_digest: fold })),
+  ];
+  expect(Object.fromEntries(meantDigests(new Map([['written', 'fold']]), rows))).toEqual(expected);
 });

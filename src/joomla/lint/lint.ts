@@ -2,6 +2,7 @@ import { isCoded } from '../../errors';
 import { API_PATH } from '../../api';
 import { fetchAsJoomla, XML_TIMEOUT, type Answer } from '../updater/fetch';
 import { lintDelivery } from './delivery';
+import { findUnnamedChildren } from '../package-contents';
 import { lintAgainstRelease, lintLeftOut, type FindRelease } from './published';
 import { createReport, WRITE_AGAIN, type LintFinding, type Report } from './report';
 import { CURRENT_JOOMLA, lintUpdate } from './update';
@@ -15,6 +16,8 @@ export interface LintOptions {
   findRelease?: FindRelease | undefined;
   /** a product's published versions, the highest first */
   listPublished?: ((productId: number) => Promise<string[]>) | undefined;
+  /** the file of a published package; undefined: it is not looked into */
+  packageOf?: ((sha256: string) => string) | undefined;
   /** downloads the packages too */
   key?: string | undefined;
   /** authorities for certificates; undefined: Node's own */
@@ -55,7 +58,7 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
 /** @param url where it is hosted, if known */
 export async function lintUpdateXml(
   bytes: Buffer,
-  { findRelease, listPublished, key, ca }: LintOptions = {},
+  { findRelease, listPublished, packageOf, key, ca }: LintOptions = {},
   url?: URL,
 ): Promise<LintFinding[]> {
   const { findings, report } = createReport();
@@ -78,9 +81,14 @@ export async function lintUpdateXml(
         ...(offered.get(asked.productId) ?? []),
         update.text('version')?.trim() ?? '',
       ]);
-    if (findRelease && asked) await lintAgainstRelease(update, asked, findRelease, report);
+    const release =
+      findRelease && asked ? await lintAgainstRelease(update, asked, findRelease, report) : undefined;
+    if (release && packageOf && key === undefined)
+      await lintChildren(packageOf(release.sha256), update, report);
     if (key !== undefined && update.text('downloadurl') !== undefined) {
-      const wrong = await checkPackage(update, key, { joomla: ASSUMED_JOOMLA, ca });
+      const wrong = await checkPackage(update, key, { joomla: ASSUMED_JOOMLA, ca }, (file) =>
+        lintChildren(file, update, report),
+      );
       if (wrong) report('error', 'package', wrong.problem, wrong.remedy, update);
     }
   }
@@ -88,6 +96,20 @@ export async function lintUpdateXml(
     for (const [productId, versions] of offered)
       lintLeftOut(await listPublished(productId), versions, report);
   return findings;
+}
+
+/** Reports extensions in a package that do not name it. A package that cannot be read is reported elsewhere. */
+async function lintChildren(file: string, update: XmlUpdate, report: Report): Promise<void> {
+  const unnamed = await findUnnamedChildren(file).catch(() => []);
+  if (unnamed.length === 0) return;
+  const named = unnamed.map((path) => `"${path}"`).join(', ');
+  report(
+    'warning',
+    'package_children',
+    `The package has extensions whose manifests lack <packagename>: ${named}. Tools that manage many sites may list them apart from the package, without an update site.`,
+    'Write the <packagename> of the package into the manifest of each, and publish the next version.',
+    update,
+  );
 }
 
 function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {

@@ -35,13 +35,13 @@ export function lintLeftOut(published: string[], offered: string[], report: Repo
       );
 }
 
-/** Compares an update with the release that its address downloads. */
+/** Compares an update with the release that its address downloads. @returns that release, if it is published */
 export async function lintAgainstRelease(
   update: XmlUpdate,
   { productId, version }: AskedDownload,
   findRelease: FindRelease,
   report: Report,
-): Promise<void> {
+): Promise<Release | undefined> {
   const asked = version ?? update.text('version')?.trim() ?? '';
   const release = await findRelease(productId, asked);
   if (release === 'no-product')
@@ -62,4 +62,5 @@ export async function lintAgainstRelease(
       if (text !== undefined && text.trim() !== '' && text.trim().toLowerCase() !== release[name])
         report('error', 'hash', `<${name}> is not the published package's.`, WRITE_AGAIN, update);
     }
+  return release !== 'no-product' && release?.state === 'published' ? release : undefined;
 }

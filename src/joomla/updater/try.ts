@@ -390,11 +390,16 @@ function redact(verdict: UpdateVerdict, typedKey: string): UpdateVerdict {
   };
 }
 
-/** Downloads a package as Joomla would and checks its hashes. @returns the fault, without the key, if any */
+/**
+ * Downloads a package as Joomla would and checks its hashes.
+ * @param examine looks into the package that is sent, where that is the right one
+ * @returns the fault, without the key, if any
+ */
 export async function checkPackage(
   update: XmlUpdate,
   typedKey: string,
   site: Pick<Site, 'joomla' | 'ca'>,
+  examine: (file: string) => Promise<void>,
 ): Promise<{ problem: string; remedy: string } | undefined> {
   const downloadUrl = update.text('downloadurl') ?? '';
   const key = storedKey(typedKey);
@@ -414,13 +419,14 @@ export async function checkPackage(
           remedy: remedyForStatus(answer, downloadUrl, key),
         };
       const { wrong } = await checkHashes(file, update);
-      return (
-        wrong && {
+      if (wrong)
+        return {
           problem: `The package that is sent has another ${wrong.name} (${wrong.actual}): Joomla refuses it.`,
           remedy:
             'Write the update XML again; if that is of no use, something changes the package on the way.',
-        }
-      );
+        };
+      await examine(file);
+      return undefined;
     });
   } catch (error) {
     if (isCoded(error, 'TOO_LARGE'))

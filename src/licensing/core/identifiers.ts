@@ -52,6 +52,12 @@ export function asWritten(identifier: string): string {
   return isPlain && domainToASCII(written) === identifier ? written : identifier;
 }
 
+/** As people write it, with the stored form behind where that is another: `münchen.de (xn--mnchen-3ya.de)`. */
+export function inBothForms(identifier: string): string {
+  const written = asWritten(identifier);
+  return written === identifier ? identifier : `${written} (${identifier})`;
+}
+
 const normalizers: Record<ActivationType, (trimmed: string) => string | undefined> = {
   domain: normalizeDomain,
   seat: (text) => text.toLowerCase(),
@@ -76,11 +82,13 @@ function normalizeDomain(text: string): string | undefined {
   return ipv6Literal(host) ?? hostName(host.replace(/:[0-9]{1,5}$/, ''));
 }
 
-/** An IPv6 address as in RFC 5952, with or without brackets; a port needs brackets. */
+/** An IPv6 address as in RFC 5952, with or without brackets; a port needs brackets. One that holds an IPv4 address is that. */
 function ipv6Literal(authority: string): string | undefined {
   const literal = /^\[(.*)\](?::[0-9]{1,5})?$/s.exec(authority)?.[1] ?? authority;
   // A zone (fe80::1%eth0) names an interface of one machine and cannot identify a site.
-  return isIPv6(literal) && !literal.includes('%') ? ipaddr.IPv6.parse(literal).toRFC5952String() : undefined;
+  if (!isIPv6(literal) || literal.includes('%')) return undefined;
+  const address = ipaddr.IPv6.parse(literal);
+  return address.isIPv4MappedAddress() ? address.toIPv4Address().toString() : address.toRFC5952String();
 }
 
 /** What a host name may contain before its conversion to IDN: no ASCII characters except those in HOST. */

@@ -2,12 +2,15 @@ import type { Db } from '../../store/database';
 import type { LicenseTerms } from '../../store/licenses';
 import { findIncluded } from '../../store/bundles';
 import { findTerms, type ActivationTerms, type KeyTerms, type Terms } from '../../store/license-lookup';
-import { isKey } from './keys';
+import { foldedDigest, isKey } from './keys';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
 
 export interface LicenseQuery {
   keyDigest: string;
-  /** the canonical key, where the caller has it; a key pasted as the identifier is refused */
+  /**
+   * the canonical key, where the caller has it: a key of another system is then found in other case too, and a key pasted
+   * as the identifier is refused
+   */
   key?: string | undefined;
   /** as the client wrote it */
   identifier?: string | undefined;
@@ -55,7 +58,7 @@ export async function lookUp(
   { details = queries.some(({ name }) => name !== undefined) } = {},
 ): Promise<(LicenseMatch | undefined)[]> {
   const spelled = queries.map(spellingsOf);
-  const terms = await findTerms(db, wantedBy(queries, spelled), { details });
+  const terms = await findTerms(db, wantedBy(queries, spelled), { details, folded: foldedOf(queries) });
   const { own, asked } = productsToCompare(queries, terms);
   const included = own.length === 0 ? undefined : await findIncluded(db, own, asked);
   return queries.map((query, i) => matchOf(query, spelled[i], terms.get(query.keyDigest), included));
@@ -80,6 +83,16 @@ export function wantedBy(
     if (spelled[i] !== undefined) ofKey.set(identifier as string, spelled[i]);
   });
   return new Map([...wanted].map(([digest, ofKey]) => [digest, [...ofKey.values()]]));
+}
+
+/** The folded digests of keys of other systems, by digest. */
+function foldedOf(queries: LicenseQuery[]): Map<string, string> {
+  const folded = new Map<string, string>();
+  for (const { key, keyDigest } of queries) {
+    const digest = key === undefined ? undefined : foldedDigest(key);
+    if (digest !== undefined) folded.set(keyDigest, digest);
+  }
+  return folded;
 }
 
 /** The products of licences, and those asked for that are other products: only a bundle covers these. */

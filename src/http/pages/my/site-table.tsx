@@ -2,6 +2,7 @@ import { asWritten } from '../../../licensing/core/identifiers';
 import type { Child } from 'hono/jsx';
 import type { MySite } from '../../../selfservice/by-mail';
 import { Table, type Column } from '../kit/table';
+import { SiteName } from '../kit/site-name';
 import { useView } from '../view';
 
 /** Sites of the customer, wherever they are listed. */
@@ -34,7 +35,7 @@ export function SiteTable<Site extends MySite>({
       rows={sites}
       empty={empty}
       columns={[
-        { title: texts.site, kind: 'name', cell: ({ identifier }) => asWritten(identifier) },
+        { title: texts.site, kind: 'name', cell: ({ identifier }) => <SiteName of={identifier} /> },
         ...more,
         {
           title: texts.label,

@@ -1,4 +1,3 @@
-import { asWritten } from '../../../licensing/core/identifiers';
 import { listProducts } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
 import { countErasure } from '../../../privacy/erase-customer';
@@ -18,6 +17,7 @@ import type { CustomerLanguage } from '../../../texts/customers/languages';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
+import { SiteName } from '../kit/site-name';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { LicenseTable } from './licenses';
@@ -112,7 +112,7 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
                   {
                     title: texts.seatColumns.identifier,
                     kind: 'name',
-                    cell: ({ identifier }) => asWritten(identifier),
+                    cell: ({ identifier }) => <SiteName of={identifier} />,
                   },
                   { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
                   {

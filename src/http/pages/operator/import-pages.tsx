@@ -169,7 +169,9 @@ function Result({ preview: { report, rejected } }: { preview: Preview }) {
   const { t, format } = useView();
   const texts = t.system.imports;
   const { number } = format;
-  const { new: added, same, bad, overLimit, notSentWhole, unmappedColumns } = report;
+  const { new: added, same, bad, overLimit, notSentWhole, twins, twinRows, unmappedColumns } = report;
+  const linesOf = useLines();
+  const twinLines = twinRows.flatMap(({ lines }) => lines).sort((a, b) => a - b);
   const about = (term: string, count: number, text = number(count)) =>
     count === 0 ? undefined : ([term, text] as const);
   return (
@@ -182,6 +184,7 @@ function Result({ preview: { report, rejected } }: { preview: Preview }) {
             about(texts.facts.bad, bad),
             about(texts.facts.overLimit, overLimit, texts.overLimit(number(overLimit))),
             about(texts.facts.notSent, notSentWhole, texts.notSent(number(notSentWhole))),
+            about(texts.facts.twins, twins, texts.twins(linesOf(twinLines, twins))),
             about(texts.facts.leftOut, unmappedColumns.length, unmappedColumns.join(', ')),
           ]}
         />
@@ -200,6 +203,20 @@ function Result({ preview: { report, rejected } }: { preview: Preview }) {
       <RejectedTable rejected={rejected} />
     </Panel>
   );
+}
+
+/** The first lines of so many in words. */
+function useLines() {
+  const { t, format } = useView();
+  return (lines: number[], count = lines.length) => {
+    const shown = lines.slice(0, MAX_LINES);
+    const more = count - shown.length;
+    return t.system.imports.lines(
+      count,
+      shown.map(format.number).join(', '),
+      more > 0 ? format.number(more) : '',
+    );
+  };
 }
 
 interface Fault {
@@ -224,12 +241,7 @@ function RejectedTable({ rejected }: { rejected: Rejected[] }) {
   const { t, format } = useView();
   const texts = t.system.imports;
   const { columns } = texts;
-  const linesOf = (lines: number[]) =>
-    texts.lines(
-      lines.length,
-      lines.slice(0, MAX_LINES).map(format.number).join(', '),
-      lines.length > MAX_LINES ? format.number(lines.length - MAX_LINES) : '',
-    );
+  const linesOf = useLines();
   if (rejected.length === 0) return null;
   const faults = faultsOf(rejected);
   return (

@@ -17,6 +17,7 @@ import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
 import { Table, type TableProps } from '../kit/table';
+import { SiteName } from '../kit/site-name';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
 import { slotsInWords } from './catalogue';
@@ -194,7 +195,11 @@ function siteTable(view: View, license: License, sites: Site[], empty: string): 
     rows: sites,
     empty,
     columns: [
-      { title: thingsOf(view, license).one, kind: 'name', cell: ({ identifier }) => asWritten(identifier) },
+      {
+        title: thingsOf(view, license).one,
+        kind: 'name',
+        cell: ({ identifier }) => <SiteName of={identifier} />,
+      },
       {
         title: texts.label,
         cell: ({ name, free, heldUntil }) =>

@@ -224,10 +224,13 @@ export const system: Translated<typeof en> = {
       bad: 'Passen nicht',
       overLimit: 'Über dem Limit',
       notSent: 'Besondere Zeichen im Schlüssel',
+      twins: 'Fast derselbe Schlüssel',
       leftOut: 'Ausgelassen',
     },
     overLimit: (count) => `${count} mit mehr Websites als Plätzen; alle Websites bleiben`,
     notSent: (count) => `${count}, deren Schlüssel der Joomla-Updater nicht ganz senden kann`,
+    twins: (lines) =>
+      `${lines}. Er unterscheidet sich von einem anderen nur in Groß- und Kleinschreibung oder Strichen und gilt nur, wie er geschrieben ist`,
     nothing: 'Es gibt nichts Neues zu importieren.',
     submit: (count, text) => (count === 1 ? '1 Lizenz importieren' : `${text} Lizenzen importieren`),
     submitOthers: (count, text, bad, badText) =>

@@ -208,10 +208,13 @@ export const system = {
       bad: 'Do not fit',
       overLimit: 'Over the limit',
       notSent: 'Key with odd characters',
+      twins: 'Nearly the same key',
       leftOut: 'Left out',
     },
     overLimit: (count: string) => `${count} with more sites than slots; all sites are kept`,
     notSent: (count: string) => `${count} whose key Joomla’s updater cannot send whole`,
+    twins: (lines: string) =>
+      `${lines}. It differs from another in case or hyphens alone, and works only as it is written`,
     nothing: 'There is nothing new to import.',
     submit: (count: number, text: string) => (count === 1 ? 'Import 1 licence' : `Import ${text} licences`),
     submitOthers: (count: number, text: string, bad: number, badText: string) =>

@@ -1,0 +1,183 @@
+import type { batchScripts } from './batched-scripts';
+import type { Counted, createMemoryCounters } from './memory-counters';
+
+/**
+ * The counts of downloads and of the checks before them (docs/api-errors.md, "Limits"): unknown keys by address, refusals
+ * and granted requests by key and address. A request is in doubt from its first step until it is decided, so that
+ * guesses that arrive together are as few as those that come one by one.
+ */
+
+export interface Asked {
+  /** an address, as limits count it */
+  client: string;
+  /** the digest of the key; undefined: there is none */
+  key: string | undefined;
+  isCheck: boolean;
+}
+
+export interface Taken {
+  /** the count that leaves no room; `doubt`: those in doubt do, and one may be decided soon; undefined: the request goes on */
+  full: 'unknown' | 'refused' | 'granted' | 'doubt' | undefined;
+  /** ms until the window ends */
+  endsIn: number;
+  /** the first request that this count refuses in the window */
+  first: boolean;
+}
+
+/** `unit`: the product and the version. `open`: neither counts, because nobody was answered. */
+export type Outcome = { is: 'unknown' | 'refused' | 'open' } | { is: 'granted'; unit: string };
+
+export interface DownloadCounts {
+  /** In one step, before anything is looked up. */
+  take(asked: Asked): Promise<Taken>;
+  /** A download of what was checked before counts no more. */
+  settle(asked: Asked, outcome: Outcome): Promise<void>;
+}
+
+interface DownloadLimits {
+  /** unknown keys of an address, and refusals of a key there, in a window */
+  limit: number;
+  /** seconds */
+  window: number;
+}
+
+/** Granted requests of a key at an address, as a multiple of the limit. */
+const GRANTED = 10;
+/** Seconds until a request in doubt is forgotten, because its process was killed: more than a request's deadline. */
+const DOUBT = 10;
+
+/** @param unknown counts unknown keys, and what the pages count with them */
+export function countInMemory(
+  { limit }: DownloadLimits,
+  unknown: (client: string, points: 0 | 1) => Counted,
+  counters: ReturnType<typeof createMemoryCounters>,
+): DownloadCounts {
+  const inDoubt = new Map<string, number>();
+  const doubt = (client: string, points: -1 | 1) => {
+    const count = (inDoubt.get(client) ?? 0) + points;
+    if (count > 0) inDoubt.set(client, count);
+    else inDoubt.delete(client);
+  };
+  const of = (name: string, { key = '', client }: Asked, points: -1 | 0 | 1 = 0) =>
+    counters(`${name}:${key}:${client}`, points);
+
+  function take(asked: Asked): Taken {
+    const { client, isCheck } = asked;
+    const isFull = (full: Taken['full'], most: number, count: (points: 0 | 1) => Counted) => {
+      if (count(0).count < most) return undefined;
+      const { count: refused, endsIn } = count(1);
+      return { full, endsIn, first: refused === most + 1 };
+    };
+    const isOpen = !isCheck && of('checked', asked).count > 0;
+    const full =
+      isFull('unknown', limit, (points) => unknown(client, points)) ??
+      isFull('refused', limit, (points) => of('refused', asked, points)) ??
+      (isOpen ? undefined : isFull('granted', GRANTED * limit, (points) => of('granted', asked, points)));
+    if (full) return full;
+    const { count, endsIn } = unknown(client, 0);
+    if (count + (inDoubt.get(client) ?? 0) >= limit) return { full: 'doubt', endsIn, first: false };
+    doubt(client, 1);
+    return { full: undefined, endsIn, first: false };
+  }
+
+  function settle(asked: Asked, outcome: Outcome): void {
+    doubt(asked.client, -1);
+    if (outcome.is === 'unknown') unknown(asked.client, 1);
+    if (outcome.is === 'refused') of('refused', asked, 1);
+    if (outcome.is !== 'granted') return;
+    const checked = `checked ${outcome.unit}`;
+    if (asked.isCheck) for (const name of ['granted', 'checked', checked]) of(name, asked, 1);
+    else if (of(checked, asked).count > 0) for (const name of ['checked', checked]) of(name, asked, -1);
+    // It was let in by the check of another version.
+    else if (of('granted', asked).count >= GRANTED * limit) of('checked', asked, -1);
+    else of('granted', asked, 1);
+  }
+
+  return {
+    take: (asked) => Promise.resolve(take(asked)),
+    settle: (asked, outcome) => Promise.resolve(settle(asked, outcome)),
+  };
+}
+
+/** KEYS: unknown keys of an address, requests of it in doubt, and a hash of the key's counts there. */
+const TAKE = `
+local limit, granted = tonumber(ARGV[1]), tonumber(ARGV[2])
+local function refuse(name, key, count, most)
+  return { name, redis.call('pttl', key), count == most + 1 and 1 or 0 }
+end
+local unknown = tonumber(redis.call('get', KEYS[1]) or '0')
+if unknown >= limit then return refuse('unknown', KEYS[1], redis.call('incr', KEYS[1]), limit) end
+local of = redis.call('hmget', KEYS[3], 'refused', 'granted', 'checked')
+local function count(i) return tonumber(of[i] or '0') end
+if count(1) >= limit then
+  return refuse('refused', KEYS[3], redis.call('hincrby', KEYS[3], 'refused', 1), limit)
+end
+if count(2) >= granted and (ARGV[3] == 'check' or count(3) <= 0) then
+  return refuse('granted', KEYS[3], redis.call('hincrby', KEYS[3], 'granted', 1), granted)
+end
+if unknown + tonumber(redis.call('get', KEYS[2]) or '0') >= limit then return { 'doubt', 0, 0 } end
+redis.call('incr', KEYS[2])
+redis.call('expire', KEYS[2], ${DOUBT})
+return { '', 0, 0 }`;
+
+const SETTLE = `
+local granted, outcome, checked, window = tonumber(ARGV[2]), ARGV[3], 'checked ' .. ARGV[4], tonumber(ARGV[5])
+if tonumber(redis.call('get', KEYS[2]) or '0') > 0 then redis.call('decr', KEYS[2]) end
+local function add(name, by)
+  redis.call('hincrby', KEYS[3], name, by)
+  if redis.call('ttl', KEYS[3]) < 0 then redis.call('expire', KEYS[3], window) end
+end
+if outcome == 'unknown' then
+  redis.call('set', KEYS[1], 0, 'EX', window, 'NX')
+  redis.call('incr', KEYS[1])
+elseif outcome == 'refused' then
+  add('refused', 1)
+elseif outcome == 'check' then
+  add('granted', 1)
+  add('checked', 1)
+  add(checked, 1)
+elseif outcome == 'download' then
+  if tonumber(redis.call('hget', KEYS[3], checked) or '0') > 0 then
+    add('checked', -1)
+    add(checked, -1)
+  elseif tonumber(redis.call('hget', KEYS[3], 'granted') or '0') >= granted then
+    add('checked', -1)
+  else
+    add('granted', 1)
+  end
+end
+return 1`;
+
+/**
+ * One round trip for each step. The braces keep an address's keys on one node of a cluster.
+ * @param nameOf the key that counts unknown keys
+ */
+export function countInRedis(
+  { limit, window }: DownloadLimits,
+  client: ReturnType<typeof batchScripts>,
+  nameOf: (client: string) => string,
+): DownloadCounts {
+  client.defineCommand('takeDownload', { lua: TAKE, keys: 3 });
+  client.defineCommand('settleDownload', { lua: SETTLE, keys: 3 });
+  const run = client as unknown as Record<
+    'takeDownload' | 'settleDownload',
+    (call: string[]) => Promise<unknown>
+  >;
+  const keysOf = ({ client: address, key = '' }: Asked) => {
+    const name = nameOf(address);
+    return [name, `${name}:doubt`, `${name}:${key}`];
+  };
+  const limits = [String(limit), String(GRANTED * limit)];
+  return {
+    async take(asked) {
+      const call = [...keysOf(asked), ...limits, asked.isCheck ? 'check' : 'download'];
+      const [full, endsIn, first] = (await run.takeDownload(call)) as [Taken['full'] | '', number, 0 | 1];
+      return { full: full || undefined, endsIn, first: first === 1 };
+    },
+    async settle(asked, outcome) {
+      const kind = asked.isCheck ? 'check' : 'download';
+      const [is, unit] = outcome.is === 'granted' ? [kind, outcome.unit] : [outcome.is, ''];
+      await run.settleDownload([...keysOf(asked), ...limits, is, unit, String(window)]);
+    },
+  };
+}

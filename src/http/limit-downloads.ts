@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { foldedDigest, keyDigest } from '../licensing/core/keys';
+import { InvalidRequestError } from '../errors';
+import type { Context } from './context';
+import type { Asked, DownloadCounts, Outcome, Taken } from './download-counts';
+import { inTime } from './faults';
+import type { Allowance, Limiter } from './rate-limit';
+import { readDownloadKey, readQuery } from './requests';
+import { createTurns } from './turns';
+
+/** Of an address, how many of its limit may be in doubt in a process at once: several processes have room beside. */
+const SHARE_IN_DOUBT = 4;
+/** Requests of an address that wait for a turn. */
+const MOST_WAITING = 1_000;
+/** While the requests in doubt are as many as there is room for: between two questions, and until it is given up. */
+const ASK_AGAIN_MS = 10;
+const DOUBT_PATIENCE_MS = 2_000;
+
+/** The codes that count as guesses, by address. */
+const GUESSES: ReadonlySet<string> = new Set(['LICENSE_NOT_FOUND', 'INVALID_REQUEST', 'METHOD_NOT_ALLOWED']);
+/** Faults of the service, which tell nothing. */
+const FAULTS: ReadonlySet<string> = new Set(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']);
+
+type Refuse = (ctx: Context, allowance: Allowance) => void;
+
+/**
+ * Counts downloads and checks by their outcomes: guesses by address, the others by key and address
+ * (docs/api-errors.md, "Limits").
+ */
+export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Refuse) {
+  const takeTurn = createTurns(MOST_WAITING, Math.max(1, Math.floor(downloadLimit / SHARE_IN_DOUBT)));
+  return async (ctx: Context, work: () => Promise<void>): Promise<void> => {
+    const { limitKey: client } = ctx.state.client;
+    const endTurn = await turnOf(takeTurn(client));
+    if (endTurn === undefined) return refuse(ctx, { allowed: false, retryAfter: 1, first: false });
+    let settling: Promise<unknown> | undefined;
+    try {
+      const asked: Asked = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
+      const taken = await takeWithPatience(downloads, asked);
+      if (taken.full !== undefined)
+        return refuse(ctx, {
+          allowed: false,
+          retryAfter: Math.max(1, Math.ceil(taken.endsIn / 1000)),
+          first: taken.first,
+        });
+      let outcome: Outcome = { is: 'open' };
+      try {
+        await work();
+        outcome = outcomeOf(ctx);
+      } catch (error) {
+        if (error instanceof InvalidRequestError) outcome = { is: 'unknown' };
+        throw error;
+      } finally {
+        settling = downloads.settle(asked, outcome);
+      }
+    } finally {
+      // The answer does not wait for it: the next request of this address does.
+      if (settling === undefined) endTurn();
+      else void settling.then(endTurn, endTurn);
+    }
+  };
+}
+
+/** @returns ends the turn; undefined: too many wait, or it came too late */
+async function turnOf(taking: Promise<(() => void) | undefined>): Promise<(() => void) | undefined> {
+  try {
+    return await inTime(taking);
+  } catch {
+    void taking.then((endTurn) => endTurn?.());
+    return undefined;
+  }
+}
+
+/** Other processes' requests in doubt are decided within ms, unless the database hangs. */
+async function takeWithPatience(counts: DownloadCounts, asked: Asked): Promise<Taken> {
+  const end = performance.now() + DOUBT_PATIENCE_MS;
+  for (;;) {
+    const taken = await counts.take(asked);
+    if (taken.full !== 'doubt' || performance.now() > end) return taken;
+    await sleep(ASK_AGAIN_MS);
+  }
+}
+
+/** One name for all spellings of a key. */
+function keyOf(ctx: Context): string | undefined {
+  const key = readDownloadKey(readQuery(ctx.querystring));
+  return key === undefined ? undefined : (foldedDigest(key) ?? keyDigest(key));
+}
+
+function outcomeOf({ state: { code, granted, keyIsKnown = false } }: Context): Outcome {
+  if (code !== undefined) {
+    if (FAULTS.has(code)) return { is: 'open' };
+    return { is: GUESSES.has(code) && !keyIsKnown ? 'unknown' : 'refused' };
+  }
+  return granted === undefined ? { is: 'open' } : { is: 'granted', unit: granted };
+}

@@ -1,5 +1,6 @@
 import type { ComposeFailure } from '../../mail/compose';
 import type { MailFailureCode } from '../../mail/failures';
+import type { AskFailure } from '../../orders/catch-up/ask';
 import type { NoMailReason } from '../../orders/key-mails';
 import type { PostFailure } from '../../webhooks/post';
 
@@ -8,6 +9,8 @@ export interface FailureTexts {
   /** `NOBODYS`: a link that was asked for with an address that no customer has */
   mail: Record<MailFailureCode | ComposeFailure | 'NOBODYS', string>;
   webhook: Record<PostFailure, string>;
+  /** why a shop's own list could not be read */
+  catchUp: Record<AskFailure, string>;
   /** why a line of an order waits. @param what the article, or the order that it renews; missing: not to be named */
   waits: Record<WaitsFor, (what?: string) => string>;
   /** why an order's keys were not mailed */

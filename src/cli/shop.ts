@@ -60,8 +60,8 @@ const MAX_PAGE = 1_000;
 const MAIL_HELP =
   'key: customers are mailed the keys of their orders; none: the shop hands them out itself. The default goes by the kind';
 const API_KEY_HELP =
-  "a file with an API key that may only read, to catch up (stripe, paddle, woocommerce); - reads standard input, none removes it";
-const SITE_HELP = "of a woocommerce shop: its site, such as https://shop.example; none removes it";
+  'a file with an API key that may only read, to catch up (stripe, paddle, woocommerce); - reads standard input, none removes it';
+const SITE_HELP = 'of a woocommerce shop: its site, such as https://shop.example; none removes it';
 const SECRET_HELP = 'a file with the secret that its messages are signed with; - reads standard input';
 
 function addAdd(shop: Command): void {

@@ -30,8 +30,7 @@ export const checkCatchUp: Check = async ({ db, now }): Promise<Finding[]> => {
   for (const { state, name, caughtUpAt, catchUpFailure, catchUpTriedAt } of shops) {
     if (state !== 'ready') continue;
     const last = caughtUpAt === null ? undefined : formatTimestamp(caughtUpAt);
-    const isLate =
-      catchUpTriedAt !== null && (caughtUpAt?.getTime() ?? 0) < now().getTime() - LATE_MS;
+    const isLate = catchUpTriedAt !== null && (caughtUpAt?.getTime() ?? 0) < now().getTime() - LATE_MS;
     if (catchUpFailure === null && !isLate) {
       fine.push(`${name} (${last ?? 'not yet'})`);
       continue;
@@ -62,12 +61,14 @@ export const checkCatchUp: Check = async ({ db, now }): Promise<Finding[]> => {
       ),
     );
   const others = shops.flatMap(({ name, state }) => (state === 'ready' ? [] : { name, state }));
+  const mendable = others.find(({ state }) => state !== 'cannot')?.name;
+  const help = mendable && `licensing shop edit ${mendable} --api-key-file FILE (docs/shop-catch-up.md)`;
   if (others.length > 0)
     findings.push(
       ok(
         'CATCH_UP_NOT',
-        `What these told while this service did not hear cannot be caught up: ${others.map(({ name, state }) => `${name} (${WHY_NOT[state]})`).join(', ')}. A key would: licensing shop edit NAME --api-key-file FILE (docs/shop-catch-up.md).`,
-        `Was diese meldeten, als dieser Dienst nicht hörte, lässt sich nicht nachholen: ${others.map(({ name, state }) => `${name} (${WHY_NOT_GERMAN[state]})`).join(', ')}. Ein Schlüssel hilft: licensing shop edit NAME --api-key-file FILE (docs/shop-catch-up.md).`,
+        `What these told while this service did not hear cannot be caught up: ${others.map(({ name, state }) => `${name} (${WHY_NOT[state]})`).join(', ')}.${help === undefined ? '' : ` To change that: ${help}.`}`,
+        `Was diese meldeten, als dieser Dienst nicht hörte, lässt sich nicht nachholen: ${others.map(({ name, state }) => `${name} (${WHY_NOT_GERMAN[state]})`).join(', ')}.${help === undefined ? '' : ` So geht es: ${help}.`}`,
       ),
     );
   return findings;

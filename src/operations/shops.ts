@@ -108,7 +108,9 @@ const settings = {
     ),
   ),
   site_url: Type.Optional(
-    orNull(Type.String({ description: "A `woocommerce` shop's own site (https), to catch up. null removes it." })),
+    orNull(
+      Type.String({ description: "A `woocommerce` shop's own site (https), to catch up. null removes it." }),
+    ),
   ),
   test_plan_id: Type.Optional(
     orNull(Type.Integer({ ...IdGiven, description: 'What test orders issue; null: nothing.' })),
@@ -166,7 +168,12 @@ interface SettingsGiven {
   site_url?: string | null;
 }
 
-function readSettings({ test_plan_id: testPlanId, api_key: apiKey, site_url: siteUrl, ...others }: SettingsGiven) {
+function readSettings({
+  test_plan_id: testPlanId,
+  api_key: apiKey,
+  site_url: siteUrl,
+  ...others
+}: SettingsGiven) {
   return { ...others, testPlanId, apiKey, siteUrl };
 }
 
@@ -342,7 +349,8 @@ export const shopOperations = {
       body: exactly({
         since: Type.Optional(
           Type.String({
-            description: 'How far back, such as `3d`. By default since the last run; at first since the shop was added.',
+            description:
+              'How far back, such as `3d`. By default since the last run; at first since the shop was added.',
           }),
         ),
       }),
@@ -359,7 +367,9 @@ export const shopOperations = {
           refused: Type.Integer({ minimum: 0, description: 'Those that cannot be stored.' }),
           done: Type.Boolean(),
           failure: orNull(
-            Type.String({ description: 'Why the run ended early, such as `KEY_REFUSED 401`. What was taken stays.' }),
+            Type.String({
+              description: 'Why the run ended early, such as `KEY_REFUSED 401`. What was taken stays.',
+            }),
           ),
           message: orNull(Type.String({ description: 'The same in words.' })),
         },

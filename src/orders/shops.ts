@@ -127,7 +127,16 @@ export async function editShop(
 async function requireSettings(
   db: Db,
   shop: Omit<Shop, 'id' | 'createdBy' | 'createdAt'>,
-  { kind = shop.kind as ShopKind, secret, test, testPlanId, token, rules = {}, mail, ...access }: ShopSettings,
+  {
+    kind = shop.kind as ShopKind,
+    secret,
+    test,
+    testPlanId,
+    token,
+    rules = {},
+    mail,
+    ...access
+  }: ShopSettings,
   { keySecret }: ShopContext,
 ): Promise<
   Pick<Shop, 'kind' | 'secretSealed' | 'isTest' | 'testPlanId' | 'rulesJson' | 'owner' | 'mail'> &
@@ -228,10 +237,10 @@ export function apiKeyLook(kind: string, copied: string): keyof typeof KEY_LOOKS
   return /^pk_|^(?:live|test)_[0-9a-f]{27}$/.test(text) ? 'public_key' : 'other';
 }
 
-/** Without a path's slash at the end, or what is not part of the site. @throws OperatorError */
+/** @throws OperatorError */
 function requireSite(text: string): string {
   const url = new URL(requireHttpsUrl(text, 'site_url'));
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+  return `${url.origin}${url.pathname}`;
 }
 
 function noKeySecret(): OperatorError {

@@ -23,7 +23,7 @@ export interface Shop {
   mail: string | null;
   /** reads the sender's list of what it told, sealed; null: it has none */
   apiKeySealed: string | null;
-  /** where a shop is that runs on a site of its own, without a slash at the end */
+  /** where a shop is that runs on a site of its own; null: unknown */
   siteUrl: string | null;
   /** all that was told until then was taken; null: unknown */
   caughtUpUntil: Date | null;

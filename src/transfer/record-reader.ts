@@ -35,12 +35,13 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
   let state: 'header' | 'records' | 'footer' = 'header';
   let batch: { type: RecordType; records: Numbered<RecordType>[]; bytes: number } | undefined;
   let last = 0;
+  let version = FORMAT_VERSION;
   for await (const { line, text } of readLines(source)) {
     last = line;
     const value = parseLine(line, text, state);
     if (state === 'footer') throw atLine(line, 'there is more after the footer');
     if (state === 'header') {
-      checkHeader(line, value);
+      version = checkHeader(line, value);
       state = 'records';
       continue;
     }
@@ -50,6 +51,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
       continue;
     }
     const type = readType(line, value, batch?.type);
+    if (version < CATCH_UP_SINCE) withoutCatchUp(type, value);
     const fault = recordFault(type, value);
     if (fault !== undefined) throw atLine(line, fault);
     const record = { line, value: value as unknown as RecordOf<RecordType> };
@@ -93,18 +95,27 @@ function parseLine(line: number, text: string, state: string): Record<string, un
     : atLine(line, 'this is not one whole JSON object: the file is damaged or cut off here');
 }
 
-function checkHeader(line: number, { type, format, version }: Record<string, unknown>): void {
+/** @returns the version of the format */
+function checkHeader(line: number, { type, format, version }: Record<string, unknown>): number {
   if (type !== 'header' || format !== FORMAT)
     throw atLine(line, 'this is not the header of a file that an export wrote');
   if (typeof version !== 'number') throw atLine(line, '"version" must be a number');
-  const said = `the file has format version ${version}, and this program reads ${OLDEST_VERSION} and ${FORMAT_VERSION}`;
+  const said = `the file has format version ${version}, and this program reads ${OLDEST_VERSION} to ${FORMAT_VERSION}`;
   if (version > FORMAT_VERSION)
     throw atLine(line, `${said}. Install a version of it as new as the one that wrote the file`);
   if (version < OLDEST_VERSION) throw atLine(line, `${said}. Export again with a version that writes that`);
+  return version;
 }
 
-/** A file of the version before is read too: it has no customers. */
-const OLDEST_VERSION = FORMAT_VERSION - 1;
+/** Files of the versions before are read too: the oldest has no customers. */
+const OLDEST_VERSION = FORMAT_VERSION - 2;
+const CATCH_UP_SINCE = 9;
+
+/** Adds to a record of an older version what it could not say: no shop was caught up. */
+function withoutCatchUp(type: RecordType, value: Record<string, unknown>): void {
+  if (type !== 'shop') return;
+  Object.assign(value, { api_key_sealed: null, site_url: null, caught_up_until: null, caught_up_at: null });
+}
 
 function checkFooter(
   line: number,

@@ -21,7 +21,7 @@ import { RELEASE_STATES } from '../store/releases';
 
 export const FORMAT = 'licensing-gateway export';
 /** A change of the fields is a new version. */
-export const FORMAT_VERSION = 8;
+export const FORMAT_VERSION = 9;
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -195,6 +195,10 @@ export const RECORDS = {
       rules: nullable(object()),
       owner: nullable(tokenName()),
       mail: nullable(oneOf(['key', 'none'])),
+      api_key_sealed: nullable(matching(/^[A-Za-z0-9+/=]{1,2048}$/, 'base64 of at most 2048 characters')),
+      site_url: nullable(webAddress()),
+      caught_up_until: nullable(time()),
+      caught_up_at: nullable(time()),
       created_by: nullable(text(MAX_LABEL_LENGTH)),
       created_at: time(),
     },

@@ -258,7 +258,8 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       .split('\n')
       .filter((line) => !line.startsWith('{"type":"customer"'))
       .join('\n')
-      .replace('"version":8', '"version":7')
+      .replace('"version":9', '"version":7')
+      .replaceAll(/"(?:api_key_sealed|site_url|caught_up_until|caught_up_at)":null,/g, '')
       .replace(/"customer":\d+,/, '');
     const old = join(temporaryFolder(), 'old.jsonl');
     writeFileSync(old, before);
@@ -280,6 +281,8 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       // The sums are made again from what is imported.
       access_log: ['unsummed'],
       events: ['unsummed'],
+      // What the last run met there.
+      shops: ['catch_up_tried_at', 'catch_up_failure', 'catch_up_json'],
       orders: ['customer_digest'],
       ...{ order_lines: ['order_id'], order_events: ['order_id'], order_licenses: ['order_id'] },
     };

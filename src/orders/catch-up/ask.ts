@@ -138,7 +138,10 @@ export async function askPatiently(
 ): Promise<ShopAnswer> {
   for (let tries = 0; ; tries++) {
     const left = by - performance.now();
-    const failed = await askOnce(ask, url, headers, { ms: Math.max(1, Math.min(ANSWER_LIMIT_MS, left)), cut });
+    const failed = await askOnce(ask, url, headers, {
+      ms: Math.max(1, Math.min(ANSWER_LIMIT_MS, left)),
+      cut,
+    });
     if (!('error' in failed)) return failed;
     const wait = failed.waitMs ?? WAITS_MS[tries];
     const isLate = wait === undefined || wait > MAX_WAIT_MS || performance.now() + wait >= by;

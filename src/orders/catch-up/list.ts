@@ -17,7 +17,7 @@ export interface ShopList {
   isOnSite?: true;
   /** how far back it goes, in days; undefined: to the beginning */
   days?: number;
-  /** where its API is, without a slash at the end */
+  /** where its API is */
   origin(key: string, siteUrl: string | null): string;
   headers(key: string): Record<string, string>;
   /** The path of a page, with its query. @param cursor undefined: of the first one */

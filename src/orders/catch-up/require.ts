@@ -12,8 +12,7 @@ import { catchUpState, type CatchUpState } from './standing';
 export async function requireCatchable(db: Db, name: string): Promise<Shop> {
   const shop = await requireShop(db, name);
   const state = catchUpState(shop);
-  if (state !== 'ready')
-    throw new OperatorError(WHY_NOT[state ?? 'posts'](shop), { code: 'CONFLICT' });
+  if (state !== 'ready') throw new OperatorError(WHY_NOT[state ?? 'posts'](shop), { code: 'CONFLICT' });
   return shop;
 }
 

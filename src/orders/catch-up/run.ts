@@ -107,7 +107,9 @@ export async function catchUp(
       }
       context.onPage?.(done.pages, done.caughtUp);
       cursor = page.next;
-      await setShop(db, shop.id, { catchUpJson: cursor === undefined ? null : placeOf(window, cursor, joins) });
+      await setShop(db, shop.id, {
+        catchUpJson: cursor === undefined ? null : placeOf(window, cursor, joins),
+      });
       if (cursor !== undefined) continue;
       if (joins) await setShop(db, shop.id, { caughtUpUntil: window.until });
       // A run that went on where another had ended has still to read what was told since.
@@ -144,16 +146,18 @@ function beginning(
   const later = (one: Date, other: Date) => (one > other ? one : other);
   const known = shop.caughtUpUntil;
   const expected =
-    known === null
-      ? later(shop.createdAt, ago(FIRST_DAYS * DAY_MS))
-      : new Date(known.getTime() - OVERLAP_MS);
+    known === null ? later(shop.createdAt, ago(FIRST_DAYS * DAY_MS)) : new Date(known.getTime() - OVERLAP_MS);
   const place = JSON.parse(shop.catchUpJson ?? 'null') as Place | null;
   if (asked === undefined && place !== null && new Date(place.until) > ago(MAX_PLACE_AGE_MS)) {
     const window = { since: new Date(place.since), until: new Date(place.until) };
     return { window, cursor: place.cursor, joins: place.joins };
   }
   const since = asked ?? (days === undefined ? expected : later(expected, ago(days * DAY_MS)));
-  return { window: { since, until: now }, cursor: undefined, joins: asked === undefined || asked <= expected };
+  return {
+    window: { since, until: now },
+    cursor: undefined,
+    joins: asked === undefined || asked <= expected,
+  };
 }
 
 function placeOf({ since, until }: Window, cursor: string, joins: boolean): string {
@@ -162,13 +166,11 @@ function placeOf({ since, until }: Window, cursor: string, joins: boolean): stri
 }
 
 /** @throws SealError; the shop can be caught up (`catchUpState`) */
-function open(
-  shop: Shop,
-  { secret, apiUrl }: Pick<CatchUpContext, 'secret' | 'apiUrl'>,
-): OpenShop {
+function open(shop: Shop, { secret, apiUrl }: Pick<CatchUpContext, 'secret' | 'apiUrl'>): OpenShop {
   const list = listOf(shop.kind);
   const key = openApiKey(shop, secret);
-  if (list === undefined || key === undefined) throw new SealError('The API key of the shop cannot be opened.');
+  if (list === undefined || key === undefined)
+    throw new SealError('The API key of the shop cannot be opened.');
   return { shop, list, key, origin: (apiUrl ?? list.origin(key, shop.siteUrl)).replace(/\/+$/, '') };
 }
 

@@ -39,7 +39,10 @@ export const stripe: Receiver = {
     const id = encodeURIComponent(requireText(invoice, 'id'));
     const data: unknown[] = [];
     for (let page = 0, last: string | undefined; page < MAX_LINE_PAGES; page++) {
-      const query = new URLSearchParams({ limit: '100', ...(last !== undefined && { starting_after: last }) });
+      const query = new URLSearchParams({
+        limit: '100',
+        ...(last !== undefined && { starting_after: last }),
+      });
       const answer = await get(`/v1/invoices/${id}/lines?${query.toString()}`);
       data.push(...listAt(answer, 'data'));
       last = textAt(data.at(-1), 'id');

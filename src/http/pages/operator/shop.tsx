@@ -215,7 +215,8 @@ async function run(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
 async function catchUp(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const name = shopOf(call);
   const ran = await act(call, sent, shopOperations.catchUpShop, { path: { name } });
-  const outcome = ran.failure === null ? (ran.done ? 'shopCaughtUp' : 'shopCatchUpGoesOn') : 'shopCatchUpFailed';
+  const outcome =
+    ran.failure === null ? (ran.done ? 'shopCaughtUp' : 'shopCatchUpGoesOn') : 'shopCatchUpFailed';
   return done(`/shops/${name}`, outcome, String(ran.caught_up));
 }
 

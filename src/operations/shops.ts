@@ -184,10 +184,14 @@ function run(call: Call) {
   return runWaiting(db, shopName(call), { ...context, secret: of.keySecret, mailing: of.mailing });
 }
 
+async function requireAsked({ db, path, body, now }: Call<unknown, { since?: string }>) {
+  const shop = await requireCatchable(db, shopName({ path }));
+  return { shop, since: body.since === undefined ? undefined : requireSince(shop, body.since, now) };
+}
+
 async function caughtUp(call: Call<unknown, { since?: string }>) {
-  const { db, body, settings: of, gone, onProgress } = call;
-  const shop = await requireCatchable(db, shopName(call));
-  const since = body.since === undefined ? undefined : requireSince(shop, body.since, call.now);
+  const { db, settings: of, gone, onProgress } = call;
+  const { shop, since } = await requireAsked(call);
   const done = await catchUp(db, shop, since, {
     ...{ now: () => call.now, secret: of.keySecret, mailing: of.mailing },
     ...{ readOrder: readOrderBody, faultOf: faultOfMessage },
@@ -376,6 +380,9 @@ export const shopOperations = {
         perform: (call) => caughtUp(call as Call<unknown, { since?: string }>),
       },
     },
-    async (call) => ({ data: { shop: (await requireCatchable(call.db, shopName(call))).name } }),
+    async (call) => {
+      const { shop } = await requireAsked(call);
+      return { data: { shop: shop.name } };
+    },
   ),
 };

@@ -30,7 +30,9 @@ export const checkCatchUp: Check = async ({ db, now }): Promise<Finding[]> => {
   for (const { state, name, caughtUpAt, catchUpFailure, catchUpTriedAt } of shops) {
     if (state !== 'ready') continue;
     const last = caughtUpAt === null ? undefined : formatTimestamp(caughtUpAt);
-    const isLate = catchUpTriedAt !== null && (caughtUpAt?.getTime() ?? 0) < now().getTime() - LATE_MS;
+    // The first run may still be under way.
+    const latest = caughtUpAt ?? catchUpTriedAt;
+    const isLate = latest !== null && latest.getTime() < now().getTime() - LATE_MS;
     if (catchUpFailure === null && !isLate) {
       fine.push(`${name} (${last ?? 'not yet'})`);
       continue;

@@ -150,7 +150,11 @@ export async function askPatiently(
   }
 }
 
-type Failed = { error: AskError; mayPass: boolean; waitMs?: number | undefined };
+interface Failed {
+  error: AskError;
+  mayPass: boolean;
+  waitMs?: number | undefined;
+}
 
 async function askOnce(
   ask: Ask,

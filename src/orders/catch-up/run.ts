@@ -96,7 +96,9 @@ export async function catchUp(
   try {
     const from = open(shop, context);
     const ask = createAsk(context.networks, context.apiUrl !== undefined);
-    let { window, cursor, joins } = beginning(shop, from.list, since, started);
+    const begun = beginning(shop, from.list, since, started);
+    const { joins } = begun;
+    let { window, cursor } = begun;
     done.since = window.since;
     while (done.pages < maxPages && performance.now() < by) {
       const page = await readPage(ask, from, window, cursor, asking);
@@ -235,13 +237,13 @@ export async function completed(
     cut,
   }: { kind: string; key: string | undefined; ask: Ask } & Pick<CatchUpContext, 'apiUrl' | 'cut'>,
 ): Promise<Delivery> {
-  const { complete } = RECEIVERS[kind as keyof typeof RECEIVERS];
+  const receiver = RECEIVERS[kind as keyof typeof RECEIVERS];
   const list = listOf(kind);
-  if (complete === undefined || list === undefined || key === undefined) return delivery;
+  if (receiver.complete === undefined || list === undefined || key === undefined) return delivery;
   const by = performance.now() + COMPLETE_LIMIT_MS;
   const origin = apiUrl ?? list.origin(key, null);
   try {
-    return await complete(delivery, async (path) => {
+    return await receiver.complete(delivery, async (path) => {
       const answer = await askPatiently(ask, `${origin}${path}`, list.headers(key), { by, cut });
       if (answer.status === 404) throw new AskError('NOT_FOUND', 404);
       return JSON.parse(answer.body.toString('utf8')) as object;

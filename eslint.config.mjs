@@ -44,7 +44,7 @@ const LAYERS = {
   transfer: ['licensing', 'packages', 'store'],
   privacy: ['licensing', 'mail', 'orders', 'packages', 'store', 'transfer'],
   selfservice: ['licensing', 'packages', 'store'],
-  orders: ['licensing', 'mail', 'store'],
+  orders: ['licensing', 'mail', 'store', 'webhooks'],
   support: ['joomla', 'licensing', 'orders', 'packages', 'store'],
   doctor: [
     'access',

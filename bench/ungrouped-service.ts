@@ -99,6 +99,7 @@ async function main(): Promise<void> {
     redisIsAway: () => redis.isAway(),
     accessLogDropped: () => 0,
     tableSizes: () => Promise.resolve([]),
+    catchUps: () => Promise.resolve([]),
     webhooks: undefined,
   });
   const app = createApp({

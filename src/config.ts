@@ -66,6 +66,8 @@ export interface Config {
   offlineDays: number;
   /** networks that webhooks may reach besides public ones, as given */
   webhookNetworks: string[];
+  /** set by no variable: see ManageSettings */
+  shopApiUrl?: string;
   rateLimit: number;
   /** seconds */
   rateWindow: number;

@@ -21,6 +21,10 @@ import { queueReminders } from './mail/reminders';
 import type { MailSettings } from './mail/settings';
 import { startMailSender } from './mail/sender';
 import { createMailTransport } from './mail/transport';
+import { faultOfMessage } from './operations/failures';
+import { readOrderBody } from './operations/orders';
+import { catchUpAll } from './orders/catch-up/nightly';
+import { readCatchUps } from './orders/catch-up/standing';
 import { runReady } from './orders/record';
 import { toMailFailure } from './mail/failures';
 import { failures } from './texts/operators/en/failures';
@@ -108,6 +112,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       redisIsAway: redis && (() => redis.isAway()),
       accessLogDropped: () => licensing.accessLog.dropped(),
       tableSizes: () => readTableSizes(db),
+      catchUps: () => readCatchUps(db),
       webhooks: webhooks && { counts: webhooks.counts, backlog: () => readWebhookBacklog(db, now()) },
     });
     const admin = createMonitoringListener({
@@ -205,6 +210,21 @@ function jobsOf({ keySecret, ...config }: Config, db: Db, now: Clock): Job[] {
       inBackground: true,
       run: ({ goesOn }) => runReady(db, { actor: 'orders', now: now(), secret: keySecret, mailing }, goesOn),
       failure: 'orders that waited could not be run; it is tried again in a minute',
+    },
+    {
+      name: 'catch up',
+      everyMs: 10 * MINUTE_MS,
+      inBackground: true,
+      run: (turn) =>
+        catchUpAll(
+          db,
+          {
+            ...{ now, secret: keySecret, mailing, readOrder: readOrderBody, faultOf: faultOfMessage },
+            ...{ networks: config.webhookNetworks, apiUrl: config.shopApiUrl },
+          },
+          turn,
+        ),
+      failure: 'shops could not be caught up; it is tried again in ten minutes',
     },
   ];
 }

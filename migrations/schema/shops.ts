@@ -19,6 +19,17 @@ export const shops: Tables = (t) => ({
       owner: `${t.text(190)} NULL`,
       // Whether customers are mailed their keys; null: as the shop's kind does.
       mail: `${t.ascii(8)} NULL`,
+      // Reads the sender's list of what it told, to catch up.
+      api_key_sealed: `${t.longText} NULL`,
+      site_url: `${t.text(500)} NULL`,
+      // All that was told until then was taken, as a run found that ended then.
+      caught_up_until: `${t.time} NULL`,
+      caught_up_at: `${t.time} NULL`,
+      catch_up_tried_at: `${t.time} NULL`,
+      // Why the last run ended early.
+      catch_up_failure: `${t.ascii(64)} NULL`,
+      // The place in the list where the next run goes on.
+      catch_up_json: `${t.longText} NULL`,
     },
     unique: [['name']],
   },

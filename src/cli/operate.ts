@@ -23,6 +23,8 @@ interface Wanted<Query, Body> {
   body?: { [Name in keyof Body]?: Body[Name] | typeof NOTHING | undefined };
   onProgress?: Call['onProgress'];
   followXml?: Call['followXml'];
+  /** see ManageSettings */
+  shopApiUrl?: string | undefined;
 }
 
 /** Performs an operation as the operator at the shell. @returns `data` of its answer @throws CommanderError, OperatorError */
@@ -78,7 +80,7 @@ export async function operatePage<Query, Item>(
 async function request(
   session: Session,
   operation: Operation<never, never>,
-  { path = {}, query = {}, body = {}, onProgress, followXml }: Wanted<unknown, unknown>,
+  { path = {}, query = {}, body = {}, onProgress, followXml, shopApiUrl }: Wanted<unknown, unknown>,
 ) {
   const { db, config, now, name, actor } = session;
   const given: Given = { query: {}, body: {} };
@@ -97,7 +99,7 @@ async function request(
     onProgress,
     followXml,
   };
-  const settings = settingsOf(config, db, now);
+  const settings = { ...settingsOf(config, db, now), ...(shopApiUrl !== undefined && { shopApiUrl }) };
   try {
     return await perform(operation, asked, given, { db, now: () => now, settings });
   } catch (error) {

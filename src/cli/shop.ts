@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import { API_PATH } from '../api';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { quantity } from '../quantity';
+import { isTestApi } from '../orders/catch-up/ask';
 import type { Effect } from '../orders/fold';
 import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';
 import { SHOP_KINDS, SKU_QUANTITIES, type ShopKind, type SkuQuantity } from '../orders/shops';
@@ -13,7 +14,18 @@ import { planOperations } from '../operations/plans';
 import { shopOperations } from '../operations/shops';
 import { explainReadFault } from '../packages/file-faults';
 import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
-import { fileName, label, NOTHING, oneOf, requireChange, unlessNone, upTo, usage } from './arguments';
+import {
+  duration,
+  fileName,
+  label,
+  NOTHING,
+  oneOf,
+  requireChange,
+  unlessNone,
+  upTo,
+  usage,
+  webAddress,
+} from './arguments';
 import { withSession, type Session } from './command';
 import { operate, operateAll, type DataOf } from './operate';
 import { addPlugin } from './shop-plugin';
@@ -36,6 +48,7 @@ export function addShopCommands(program: Command): void {
   addRules(shop);
   addRun(shop);
   addMessages(shop);
+  addCatchUp(shop);
   addPlugin(shop);
   addRemove(shop);
 }
@@ -46,6 +59,9 @@ const TEST_PLAN_HELP = 'what test orders issue: a plan by its id or name; withou
 const MAX_PAGE = 1_000;
 const MAIL_HELP =
   'key: customers are mailed the keys of their orders; none: the shop hands them out itself. The default goes by the kind';
+const API_KEY_HELP =
+  'a file with an API key that may only read, to catch up (stripe, paddle, woocommerce); - reads standard input, none removes it';
+const SITE_HELP = 'of a woocommerce shop: its site, such as https://shop.example; none removes it';
 const SECRET_HELP = 'a file with the secret that its messages are signed with; - reads standard input';
 
 function addAdd(shop: Command): void {
@@ -63,6 +79,8 @@ function addAdd(shop: Command): void {
     )
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
     .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
+    .option('--api-key-file <file>', API_KEY_HELP, unlessNone(fileOrInput))
+    .option('--site-url <url>', SITE_HELP, unlessNone(webAddress))
     .option('--test', 'everything it sends is for testing')
     .option('--test-plan <plan>', TEST_PLAN_HELP, label)
     .addHelpText(
@@ -79,8 +97,12 @@ function addAdd(shop: Command): void {
             `Its messages go to ${config.publicUrl ?? 'https://YOUR.SITE'}${API_PATH}/hooks/${name}`,
           );
         const secret = await readSecret(given.secretFile);
+        const access = await apiAccessOf(given);
         const added = await operate(session, shopOperations.addShop, {
-          body: { name, kind, secret, test, test_plan_id: await planIdOf(session, given.testPlan), mail },
+          body: {
+            ...{ name, kind, secret, test, test_plan_id: await planIdOf(session, given.testPlan), mail },
+            ...access,
+          },
         });
         output.print(added, `Shop ${name} is added.`);
         if (added.mail === 'key' && mailingOf(config) === undefined)
@@ -102,6 +124,8 @@ interface AddOptions {
   test?: boolean;
   testPlan?: string;
   mail?: ShopMail;
+  apiKeyFile?: string | typeof NOTHING;
+  siteUrl?: string | typeof NOTHING;
 }
 
 function fileOrInput(text: string): string {
@@ -114,6 +138,16 @@ async function readSecret(file: string | undefined): Promise<string | undefined>
   return readFile(file, 'utf8').catch((error: unknown) => {
     throw new OperatorError(`The secret's file ${file} cannot be read: ${explainReadFault(error)}.`);
   });
+}
+
+async function apiAccessOf({
+  apiKeyFile: file,
+  siteUrl,
+}: Pick<AddOptions, 'apiKeyFile' | 'siteUrl'>): Promise<{
+  api_key?: string | typeof NOTHING | undefined;
+  site_url?: string | typeof NOTHING | undefined;
+}> {
+  return { api_key: file === NOTHING ? NOTHING : await readSecret(file), site_url: siteUrl };
 }
 
 async function planIdOf(
@@ -133,6 +167,8 @@ function addEdit(shop: Command): void {
     .argument('<name>', 'the shop')
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
     .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
+    .option('--api-key-file <file>', API_KEY_HELP, unlessNone(fileOrInput))
+    .option('--site-url <url>', SITE_HELP, unlessNone(webAddress))
     .option('--test <on|off>', 'on: everything it sends is for testing', oneOf(['on', 'off']))
     .option('--test-plan <plan>', 'what test orders issue: a plan, or none', unlessNone(label))
     .option('--token <name>', 'give the shop and its orders to the issue tokens of this name', label)
@@ -143,7 +179,8 @@ function addEdit(shop: Command): void {
     .action((name: string, given: EditOptions, command: Command) =>
       withSession(command, async (session) => {
         const { test, testPlan, secretFile, token, mail } = given;
-        requireChange(command, test, testPlan, secretFile, token, mail);
+        const { apiKeyFile, siteUrl } = given;
+        requireChange(command, test, testPlan, secretFile, token, mail, apiKeyFile, siteUrl);
         const edited = await operate(session, shopOperations.updateShop, {
           path: { name },
           body: {
@@ -152,6 +189,7 @@ function addEdit(shop: Command): void {
             test_plan_id: await planIdOf(session, testPlan),
             token,
             mail,
+            ...(await apiAccessOf(given)),
           },
         });
         session.output.print(edited, `Shop ${name} is changed.`);
@@ -165,6 +203,8 @@ interface EditOptions {
   testPlan?: string | typeof NOTHING;
   token?: string;
   mail?: ShopMail;
+  apiKeyFile?: string | typeof NOTHING;
+  siteUrl?: string | typeof NOTHING;
 }
 
 function addList(shop: Command): void {
@@ -356,6 +396,69 @@ function addMessages(shop: Command): void {
         );
       }),
     );
+}
+
+/** Of forty seconds each. */
+const MAX_RUNS = 100;
+
+function addCatchUp(shop: Command): void {
+  shop
+    .command('catch-up')
+    .description(
+      "Reads a shop's own list of what it told, and takes what has not come. It runs once a night by itself.",
+    )
+    .argument('<shop>', 'the shop')
+    .option(
+      '--since <duration>',
+      'how far back, such as 3d; by default since the last run (stripe lists 30 days, paddle 90)',
+      duration,
+    )
+    .option('--api-url <url>', 'asks a test server on this machine instead of the shop', testApi)
+    .addHelpText(
+      'after',
+      '\nIt needs an API key that may only read: licensing shop edit SHOP --api-key-file FILE (docs/shop-catch-up.md). What came before changes nothing.\n\nExamples:\n  licensing shop catch-up stripe\n  licensing shop catch-up stripe --since 3d',
+    )
+    .action((name: string, { since, apiUrl }: { since?: string; apiUrl?: string }, command: Command) =>
+      withSession(command, async (session) => {
+        const { output } = session;
+        const total = { pages: 0, messages: 0, caught_up: 0, refused: 0 };
+        let ran: DataOf<typeof shopOperations.catchUpShop>;
+        let runs = 0;
+        do {
+          ran = await operate(session, shopOperations.catchUpShop, {
+            path: { name },
+            // The next runs go on where the first one ended.
+            body: { since: runs === 0 ? since : undefined },
+            onProgress: (pages, caughtUp) =>
+              output.progress(caughtUpText(total.pages + pages, total.caught_up + (caughtUp ?? 0))),
+            shopApiUrl: apiUrl,
+          });
+          for (const field of ['pages', 'messages', 'caught_up', 'refused'] as const)
+            total[field] += ran[field];
+          if (!ran.done) output.note(`${caughtUpText(total.pages, total.caught_up)} so far.`);
+        } while (!ran.done && ran.failure === null && ++runs < MAX_RUNS);
+        if (ran.failure !== null)
+          throw new OperatorError(
+            `The list of ${name} could not be read to its end: ${ran.message ?? ''}. What was taken stays, and the next run goes on there.`,
+          );
+        output.print({ ...ran, ...total }, () => `${caughtUpText(total.pages, total.caught_up)}.`);
+        if (total.refused > 0)
+          output.note(
+            `${quantity(total.refused, 'message', 'messages')} cannot be stored: licensing shop messages ${name} --result refused`,
+          );
+      }),
+    );
+}
+
+function caughtUpText(pages: number, messages: number): string {
+  const had = quantity(messages, 'message that had not come', 'messages that had not come');
+  return `${quantity(pages, 'page', 'pages')} read, ${had}`;
+}
+
+function testApi(text: string): string {
+  if (!isTestApi(text))
+    throw new InvalidArgumentError('It must be on this machine, such as http://127.0.0.1:8080.');
+  return text;
 }
 
 function addRemove(shop: Command): void {

@@ -18,6 +18,7 @@ import {
 import { checkKeys } from './keys';
 import { checkMail, checkOutbox } from './mail';
 import { checkNodes } from './nodes';
+import { checkCatchUp } from './catch-up';
 import { checkOrders, checkReceivers } from './orders';
 import { checkFolder, checkPackages } from './packages';
 import { checkPages, checkPublicUrl } from './pages';
@@ -60,6 +61,7 @@ const CHECKS: Entry[] = [
   { name: 'WEBHOOKS', check: checkWebhooks, needsDatabase: true },
   { name: 'ORDERS', check: checkOrders, needsDatabase: true },
   { name: 'RECEIVERS', check: checkReceivers, needsDatabase: true },
+  { name: 'CATCH_UP', check: checkCatchUp, needsDatabase: true },
   { name: 'COUNTERS', check: checkCounters, within: null, needsDatabase: true },
   { name: 'SITE', check: checkSite, within: checkSiteFromWithin, needsDatabase: false },
   { name: 'PAGES', check: checkPages, within: checkPublicUrl, needsDatabase: false },

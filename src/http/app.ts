@@ -140,8 +140,7 @@ export function createApp({
     const { db, now } = licensing;
     const { isTrusted } = clientAddress;
     mountManage(operatorRouter, { db, now, limiter, ...operator });
-    const { keySecret, mailing } = operator.settings;
-    mountHooks(operatorRouter, { db, now, limiter, keySecret, mailing });
+    mountHooks(operatorRouter, { ...operator.settings, db, now, limiter });
     if (pages)
       mountPages(operatorRouter, {
         db: shareOf(db),

@@ -1,17 +1,20 @@
 import type Router from '@koa/router';
 import { isCoded } from '../errors';
 import { SealError } from '../licensing/sealing';
-import { keepUnreadable, receive, type Received } from '../orders/receive';
+import { createAsk } from '../orders/catch-up/ask';
+import { completed } from '../orders/catch-up/run';
+import type { Received } from '../orders/receive';
 import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
 import type { Delivery, SignatureVerdict } from '../orders/receivers/receiver';
+import { keepingUnread, takeMessage } from '../orders/take-message';
 import type { Mailing } from '../mail/queue';
 import type { Db } from '../store/database';
 import { sendJson, sendText } from './answers';
 import type { Context, State } from './context';
 import { inTime } from './faults';
 import { drain, unsupported } from './api/body';
-import { ManageError, toFailure } from '../operations/failures';
+import { faultOfMessage, ManageError, toFailure } from '../operations/failures';
 import { sendFailure } from './api/endpoint';
 import { readOrderBody } from '../operations/orders';
 import type { Allowance, Limiter } from './rate-limit';
@@ -27,6 +30,10 @@ interface HookDependencies {
   /** LICENSING_KEY_SECRET; without it there are no receivers */
   keySecret: Buffer | undefined;
   mailing: Mailing | undefined;
+  /** networks that may be reached besides public addresses */
+  webhookNetworks: readonly string[];
+  /** asked instead of senders' own addresses, for a test on this machine */
+  shopApiUrl?: string | undefined;
 }
 
 /** A message that was taken and means nothing. */
@@ -38,9 +45,10 @@ const MOST_WAITING = 100;
 
 export function mountHooks(
   router: Router<State>,
-  { db, now, limiter, keySecret, mailing }: HookDependencies,
+  { db, now, limiter, keySecret, mailing, webhookNetworks, shopApiUrl }: HookDependencies,
 ): void {
   const receiverOf = createReceiverList(db, keySecret);
+  const ask = createAsk(webhookNetworks, shopApiUrl !== undefined);
   const takeTurn = createTurns(MOST_WAITING);
   const countRefused = createRefusedCounter(db);
 
@@ -62,7 +70,10 @@ export function mountHooks(
     }
     const { allowed, retryAfter } = await limiter('hooks', name);
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many messages.', { retryAfter });
-    const parts = await keeping(delivery, name, () => receiver.split?.(delivery) ?? [delivery]);
+    const context = { now: now(), faultOf: faultOfMessage };
+    const parts = await inTime(
+      keepingUnread(db, { shop: name, delivery }, context, () => receiver.split?.(delivery) ?? [delivery]),
+    );
     let received: Received | undefined;
     for (const part of parts) {
       const taken = await takeOne(part, known, name, parts.length > 1);
@@ -81,16 +92,16 @@ export function mountHooks(
     isOfMany: boolean,
   ): Promise<Received> {
     try {
-      const { receiver } = known;
-      const context = { shop: name, now: now(), readOrder: readOrderBody };
-      const told = await keeping(delivery, name, () => receiver.read(delivery, context));
-      return await inTime(receive(db, name, told, { now: now(), secret: keySecret, mailing }));
+      const { receiver, kind, apiKey: key } = known;
+      const whole = await completed(delivery, { kind, key, ask, apiUrl: shopApiUrl });
+      const context = { now: now(), secret: keySecret, mailing, readOrder: readOrderBody };
+      const about = { shop: name, receiver, delivery: whole };
+      return await inTime(takeMessage(db, about, { ...context, faultOf: faultOfMessage }));
     } catch (error) {
-      const failure = toFailure(error, {});
+      const reason = faultOfMessage(error);
       // What may go right later is told again by the sender, with all that the list has.
-      if (!isOfMany || failure === undefined || failure.status >= 500 || error instanceof SealError)
-        throw error;
-      return { result: 'refused', reason: failure.error.message, recorded: undefined };
+      if (!isOfMany || reason === undefined) throw error;
+      return { result: 'refused', reason, recorded: undefined };
     }
   }
 
@@ -140,18 +151,6 @@ export function mountHooks(
     { receiver }: Pick<KnownReceiver, 'receiver'>,
   ): Promise<void> {
     if (receiver.verifiesSlowly) await refuseOver(limiter('hook_failures', ctx.state.client.limitKey, 0));
-  }
-
-  /** A message that cannot be read is kept too: its sender's log is not the operator's. */
-  async function keeping<T>(delivery: Delivery, shop: string, read: () => T): Promise<T> {
-    try {
-      return read();
-    } catch (error) {
-      const failure = toFailure(error, {});
-      if (failure === undefined) throw error;
-      await inTime(keepUnreadable(db, shop, delivery.body, failure.error.message, now()));
-      throw error;
-    }
   }
 
   router.all('/hooks/:name', async (ctx) => {

@@ -14,6 +14,10 @@ interface MetricSources {
   accessLogDropped: () => number;
   /** bytes on the disk */
   tableSizes: () => Promise<{ name: string; bytes: number }[]>;
+  /** of every shop whose messages are received */
+  catchUps: () => Promise<
+    { name: string; state: string; caughtUpAt: Date | null; catchUpFailure: string | null }[]
+  >;
   /** undefined: there can be none */
   webhooks:
     | {
@@ -131,6 +135,7 @@ export function createMetrics(sources: MetricSources): Metrics {
         .finally(() => (reading = undefined));
     },
   });
+  addCatchUpMetrics(sources.catchUps, registry);
   const { webhooks } = sources;
   if (webhooks) addWebhookMetrics(webhooks, registry);
   new Gauge({
@@ -189,6 +194,45 @@ function addNodeMetrics(standing: () => NodesStanding, registry: Registry): void
       this.inc(standing().switches);
     },
   });
+}
+
+function addCatchUpMetrics(catchUps: MetricSources['catchUps'], registry: Registry): void {
+  const registers = [registry];
+  let read: Awaited<ReturnType<typeof catchUps>> = [];
+  let reading: Promise<void> | undefined;
+  for (const [name, help, valueOf] of [
+    [
+      'licensing_shop_caught_up_timestamp_seconds',
+      'When a shop was last caught up, 0 for never, as read at the scrape before',
+      ({ caughtUpAt }) => (caughtUpAt?.getTime() ?? 0) / 1000,
+    ],
+    [
+      'licensing_shop_catch_up_failed',
+      '1 while the last run to catch a shop up failed, as read at the scrape before',
+      ({ catchUpFailure }) => (catchUpFailure === null ? 0 : 1),
+    ],
+    [
+      'licensing_shop_catch_up_possible',
+      '0 for a shop that cannot be caught up, such as without an API key, as read at the scrape before',
+      ({ state }) => (state === 'ready' ? 1 : 0),
+    ],
+  ] as [string, string, (shop: (typeof read)[number]) => number][])
+    new Gauge({
+      name,
+      help,
+      labelNames: ['shop'] as const,
+      aggregator: 'max',
+      registers,
+      collect() {
+        this.reset();
+        for (const shop of read) this.set({ shop: shop.name }, valueOf(shop));
+        // Not awaited: a database that does not answer must not block the metrics.
+        reading ??= catchUps()
+          .then((now) => void (read = now))
+          .catch(() => undefined)
+          .finally(() => (reading = undefined));
+      },
+    });
 }
 
 function addWebhookMetrics(

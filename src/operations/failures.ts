@@ -79,6 +79,12 @@ export function toFailure(error: unknown, given: object): Failure | undefined {
   };
 }
 
+/** What is wrong with a shop's message that cannot be taken; undefined: it is not the message's fault, and may go right later. */
+export function faultOfMessage(error: unknown): string | undefined {
+  const failure = error instanceof SealError ? undefined : toFailure(error, {});
+  return failure === undefined || failure.status >= 500 ? undefined : failure.error.message;
+}
+
 /** In seconds: somebody has to mend something first. */
 const RETRY_AFTER_MENDED = 60;
 

@@ -18,6 +18,8 @@ export interface ManageSettings {
   keySecret: Buffer | undefined;
   /** networks that webhooks may reach besides public ones */
   webhookNetworks: readonly string[];
+  /** shops' APIs are asked there instead of at their own addresses, for a test on this machine */
+  shopApiUrl?: string | undefined;
   /** bytes of a package */
   uploadLimit: number;
   /** undefined: mail is not set up */

@@ -1,5 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { readCursor, isCursorId, toPage } from '../licensing/cursors';
+import { formatTimestamp } from '../licensing/timestamps';
+import { requireCatchable, requireSince } from '../orders/catch-up/require';
+import { catchUp } from '../orders/catch-up/run';
+import { CATCH_UP_STATES } from '../orders/catch-up/standing';
 import { MESSAGE_RESULTS } from '../orders/receive';
 import { runWaiting } from '../orders/record';
 import { effectsOf, RULES } from '../orders/rules';
@@ -20,7 +24,11 @@ import {
 } from '../orders/shops';
 import { SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
 import { countWaiting, listMessages, messageJson } from '../orders/views';
+import { failures } from '../texts/operators/en/failures';
+import { describeStored } from '../texts/operators/failures';
+import { faultOfMessage } from './failures';
 import { get, list, patch, post, remove, type Call } from './operation';
+import { readOrderBody } from './orders';
 import { pageOf } from './reading';
 import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, wordOf } from './schemas';
 
@@ -44,6 +52,24 @@ const shopFields = {
   ),
   rules: Rules,
   mail: wordOf(SHOP_MAILS),
+  has_api_key: Type.Boolean({ description: "Whether it has a key that reads its sender's list." }),
+  site_url: TextOrNull,
+  catch_up: orNull(
+    exactly(
+      {
+        state: wordOf(CATCH_UP_STATES),
+        at: orNull(Time),
+        until: orNull(Time),
+        tried_at: orNull(Time),
+        failure: TextOrNull,
+      },
+      {
+        title: 'CatchUp',
+        description:
+          'When it was last caught up (`at`), up to when all was taken (`until`), and why the last run ended early. `cannot`: its sender keeps no list. null: it posts its orders itself.',
+      },
+    ),
+  ),
   created_at: Time,
 };
 
@@ -73,6 +99,19 @@ const settings = {
     }),
   ),
   test: Type.Optional(Type.Boolean({ description: 'What it sends is for testing.' })),
+  api_key: Type.Optional(
+    orNull(
+      Type.String({
+        description:
+          "Reads the sender's list of what it told, to catch up: of `stripe`, `paddle` and `woocommerce`, where it is `ck_...:cs_...`. It may only read. It is kept sealed and never shown. null removes it.",
+      }),
+    ),
+  ),
+  site_url: Type.Optional(
+    orNull(
+      Type.String({ description: "A `woocommerce` shop's own site (https), to catch up. null removes it." }),
+    ),
+  ),
   test_plan_id: Type.Optional(
     orNull(Type.Integer({ ...IdGiven, description: 'What test orders issue; null: nothing.' })),
   ),
@@ -106,6 +145,8 @@ const Message = exactly(
   { title: 'ShopMessage' },
 );
 
+const Count = Type.Integer({ minimum: 0 });
+
 const ran = {
   done: Type.Integer({ minimum: 0, description: 'Orders that waited and wait no more.' }),
   waiting: Type.Integer({ minimum: 0 }),
@@ -123,10 +164,17 @@ interface SettingsGiven {
   token?: string;
   rules?: Record<string, string>;
   mail?: ShopMail;
+  api_key?: string | null;
+  site_url?: string | null;
 }
 
-function readSettings({ test_plan_id: testPlanId, ...others }: SettingsGiven) {
-  return { ...others, testPlanId };
+function readSettings({
+  test_plan_id: testPlanId,
+  api_key: apiKey,
+  site_url: siteUrl,
+  ...others
+}: SettingsGiven) {
+  return { ...others, testPlanId, apiKey, siteUrl };
 }
 
 const contextOf = ({ context, settings: { keySecret } }: Call) => ({ ...context, keySecret });
@@ -134,6 +182,28 @@ const contextOf = ({ context, settings: { keySecret } }: Call) => ({ ...context,
 function run(call: Call) {
   const { db, context, settings: of } = call;
   return runWaiting(db, shopName(call), { ...context, secret: of.keySecret, mailing: of.mailing });
+}
+
+async function requireAsked({ db, path, body, now }: Call<unknown, { since?: string }>) {
+  const shop = await requireCatchable(db, shopName({ path }));
+  return { shop, since: body.since === undefined ? undefined : requireSince(shop, body.since, now) };
+}
+
+async function caughtUp(call: Call<unknown, { since?: string }>) {
+  const { db, settings: of, gone, onProgress } = call;
+  const { shop, since } = await requireAsked(call);
+  const done = await catchUp(db, shop, since, {
+    ...{ now: () => call.now, secret: of.keySecret, mailing: of.mailing },
+    ...{ readOrder: readOrderBody, faultOf: faultOfMessage },
+    ...{ networks: of.webhookNetworks, apiUrl: of.shopApiUrl, cut: gone, onPage: onProgress },
+  });
+  return {
+    ...{ since: formatTimestamp(done.since), until: formatTimestamp(done.until) },
+    ...{ pages: done.pages, messages: done.messages, caught_up: done.caughtUp, refused: done.refused },
+    done: done.isDone,
+    failure: done.failure,
+    message: done.failure && describeStored(failures.catchUp, done.failure),
+  };
 }
 
 export const shopOperations = {
@@ -271,6 +341,48 @@ export const shopOperations = {
     async (call) => {
       await requireShop(call.db, shopName(call));
       return { data: await run(call) };
+    },
+  ),
+  catchUpShop: post(
+    '/shops/{name}/catch-up',
+    {
+      goesOn: true,
+      summary: 'Take what a shop told while it was not heard',
+      description:
+        "Reads the sender's own list, and takes each entry as if it had come as a message. What was taken before changes nothing. A run ends after 100 pages or 40 seconds; with `done` false the next call goes on there. It also runs once a night.",
+      body: exactly({
+        since: Type.Optional(
+          Type.String({
+            description:
+              'How far back, such as `3d`. By default since the last run; at first since the shop was added.',
+          }),
+        ),
+      }),
+      data: exactly({ shop: Text }),
+      hasDeadline: false,
+      afterCommit: {
+        title: 'CaughtUp',
+        adds: {
+          since: Time,
+          until: Time,
+          pages: Count,
+          messages: Type.Integer({ minimum: 0, description: 'Messages that were listed.' }),
+          caught_up: Type.Integer({ minimum: 0, description: 'Those that had not come.' }),
+          refused: Type.Integer({ minimum: 0, description: 'Those that cannot be stored.' }),
+          done: Type.Boolean(),
+          failure: orNull(
+            Type.String({
+              description: 'Why the run ended early, such as `KEY_REFUSED 401`. What was taken stays.',
+            }),
+          ),
+          message: orNull(Type.String({ description: 'The same in words.' })),
+        },
+        perform: (call) => caughtUp(call as Call<unknown, { since?: string }>),
+      },
+    },
+    async (call) => {
+      const { shop } = await requireAsked(call);
+      return { data: { shop: shop.name } };
     },
   ),
 };

@@ -1,13 +1,19 @@
+import { SealError } from '../licensing/sealing';
 import type { Db } from '../store/database';
 import { listReceiverShops } from '../store/shops';
+import { openApiKey } from './catch-up/api-key';
 import { RECEIVERS } from './receivers';
 import type { Receiver } from './receivers/receiver';
 import { openShopSecret, opensSecret, type Shop } from './shops';
 
 export interface KnownReceiver {
+  /** a ShopKind (orders/shops.ts) */
+  kind: string;
   receiver: Receiver;
   /** null: it has none yet; undefined: it cannot be opened, because LICENSING_KEY_SECRET is another one now or is not set */
   secret: string | null | undefined;
+  /** for its sender's API; undefined: it has none that can be opened */
+  apiKey: string | undefined;
 }
 
 /** A new receiver works in every instance within two seconds. */
@@ -16,6 +22,15 @@ const KEPT_MS = 1_000;
 function secretOf(shop: Shop, keySecret: Buffer | undefined): KnownReceiver['secret'] {
   if (shop.secretSealed === null) return null;
   return keySecret && opensSecret(shop, keySecret) ? openShopSecret(shop, keySecret) : undefined;
+}
+
+function apiKeyOf(shop: Shop, keySecret: Buffer | undefined): string | undefined {
+  try {
+    return openApiKey(shop, keySecret);
+  } catch (error) {
+    if (error instanceof SealError) return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -34,7 +49,8 @@ export function createReceiverList(
     return new Map(
       shops.map((shop) => {
         const receiver = RECEIVERS[shop.kind as keyof typeof RECEIVERS];
-        return [shop.name, { receiver, secret: secretOf(shop, keySecret) }];
+        const secrets = { secret: secretOf(shop, keySecret), apiKey: apiKeyOf(shop, keySecret) };
+        return [shop.name, { kind: shop.kind, receiver, ...secrets }];
       }),
     );
   }

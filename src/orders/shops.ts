@@ -1,4 +1,4 @@
-import { requireLabel } from '../licensing/fields';
+import { requireHttpsUrl, requireLabel } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { openSealedKey, SealError, sealKey } from '../licensing/sealing';
@@ -24,10 +24,13 @@ import {
 import { giveOrders } from '../store/orders';
 import { deleteRefusedDays } from '../store/shop-refusals';
 import { inTransaction } from '../store/transaction';
+import { sealedAsKeyOf } from './catch-up/api-key';
+import { listOf } from './catch-up/list';
+import { catchUpJson } from './catch-up/standing';
 import { requireShopName } from './message';
 import { skuDigest } from './names';
 import { RECEIVERS } from './receivers';
-import type { SecretLook } from './receivers/secrets';
+import { cleanCopied, type SecretLook } from './receivers/secrets';
 import { readRules, requireRule, storedRules } from './rules';
 import { isPosting, mailOf, PLUGIN_KINDS, type ShopMail } from './shop-kinds';
 
@@ -69,6 +72,10 @@ interface ShopSettings {
   rules?: Record<string, string> | undefined;
   /** whether an order's keys are mailed to the customer; undefined: as before, at first as the kind does */
   mail?: ShopMail | undefined;
+  /** for the sender's list of what it told; null: it loses its key */
+  apiKey?: string | null | undefined;
+  /** where a shop is that runs on a site of its own; null: unknown */
+  siteUrl?: string | null | undefined;
 }
 
 interface ShopContext {
@@ -120,15 +127,28 @@ export async function editShop(
 async function requireSettings(
   db: Db,
   shop: Omit<Shop, 'id' | 'createdBy' | 'createdAt'>,
-  { kind = shop.kind as ShopKind, secret, test, testPlanId, token, rules = {}, mail }: ShopSettings,
+  {
+    kind = shop.kind as ShopKind,
+    secret,
+    test,
+    testPlanId,
+    token,
+    rules = {},
+    mail,
+    ...access
+  }: ShopSettings,
   { keySecret }: ShopContext,
-): Promise<Pick<Shop, 'kind' | 'secretSealed' | 'isTest' | 'testPlanId' | 'rulesJson' | 'owner' | 'mail'>> {
+): Promise<
+  Pick<Shop, 'kind' | 'secretSealed' | 'isTest' | 'testPlanId' | 'rulesJson' | 'owner' | 'mail'> &
+    Pick<Shop, 'apiKeySealed' | 'siteUrl'>
+> {
   if (typeof testPlanId === 'number') await requirePlan(db, testPlanId);
   const secretSealed = requireSecret(shop, kind, secret, keySecret);
   const changed = Object.entries(rules).map(([event, effect]) => requireRule(event, effect, 'rules'));
   return {
     kind,
     secretSealed,
+    ...requireApiAccess(shop, kind, access, keySecret),
     mail: mail ?? shop.mail,
     isTest: test ?? shop.isTest,
     testPlanId: testPlanId === undefined ? shop.testPlanId : testPlanId,
@@ -160,10 +180,7 @@ function requireSecret(
       throw refused(`A shop of the kind "${kind}" posts with a token, and has no secret.`);
     return null;
   }
-  if (keySecret === undefined)
-    throw new OperatorError(
-      'LICENSING_KEY_SECRET is not set: without it a secret cannot be kept. "licensing init" makes one.',
-    );
+  if (keySecret === undefined) throw noKeySecret();
   if (secret === undefined) {
     // Another sender has another, and what is a good one there may be none here.
     if (shop.secretSealed !== null && kind !== shop.kind)
@@ -176,6 +193,60 @@ function requireSecret(
   const fault = RECEIVERS[kind].secretFault?.(text);
   if (fault !== undefined) throw refused(fault);
   return sealKey(text, sealedFor(shop), keySecret);
+}
+
+/** What reads the sender's list of what it told: a key, and the shop's site where it runs on one. @throws OperatorError */
+function requireApiAccess(
+  shop: Pick<Shop, 'name' | 'kind' | 'apiKeySealed' | 'siteUrl'>,
+  kind: ShopKind,
+  { apiKey, siteUrl }: Pick<ShopSettings, 'apiKey' | 'siteUrl'>,
+  keySecret: Buffer | undefined,
+): Pick<Shop, 'apiKeySealed' | 'siteUrl'> {
+  const list = listOf(kind);
+  const refused = (field: string, message: string) =>
+    new OperatorError(message, { code: 'INVALID_REQUEST', field });
+  if (typeof apiKey === 'string' && list === undefined)
+    throw refused('api_key', `A shop of the kind "${kind}" keeps no list that an API key would read.`);
+  if (typeof siteUrl === 'string' && list?.isOnSite !== true)
+    throw refused('site_url', `A shop of the kind "${kind}" has no site to ask.`);
+  // Another sender has another key.
+  const before = kind === shop.kind ? shop : { apiKeySealed: null, siteUrl: null };
+  const site = siteUrl === undefined ? before.siteUrl : siteUrl && requireSite(siteUrl);
+  if (list === undefined || typeof apiKey !== 'string')
+    return { apiKeySealed: apiKey === undefined ? before.apiKeySealed : null, siteUrl: site };
+  const text = cleanCopied(apiKey);
+  if (!list.key.test(text)) {
+    const look = apiKeyLook(kind, apiKey) ?? 'other';
+    throw refused('api_key', `${KEY_LOOKS[look]} ${list.keyNeeds}`.trim());
+  }
+  if (keySecret === undefined) throw noKeySecret();
+  return { apiKeySealed: sealKey(text, sealedAsKeyOf(shop), keySecret), siteUrl: site };
+}
+
+const KEY_LOOKS = {
+  secret: 'It looks like a secret that messages are signed with.',
+  public_key: 'It looks like a public key.',
+  other: '',
+};
+
+/** What a text looks like that cannot be an API key of this kind; undefined: it can. */
+export function apiKeyLook(kind: string, copied: string): keyof typeof KEY_LOOKS | undefined {
+  const text = cleanCopied(copied);
+  if (listOf(kind)?.key.test(text) === true) return undefined;
+  if (/^(?:whsec|pdl_ntfset)_/.test(text)) return 'secret';
+  return /^pk_|^(?:live|test)_[0-9a-f]{27}$/.test(text) ? 'public_key' : 'other';
+}
+
+/** @throws OperatorError */
+function requireSite(text: string): string {
+  const url = new URL(requireHttpsUrl(text, 'site_url'));
+  return `${url.origin}${url.pathname}`;
+}
+
+function noKeySecret(): OperatorError {
+  return new OperatorError(
+    'LICENSING_KEY_SECRET is not set: without it a secret cannot be kept. "licensing init" makes one.',
+  );
 }
 
 type ReceiverKind = keyof typeof RECEIVERS;
@@ -286,6 +357,9 @@ export function shopJson(shop: Shop) {
     token: shop.owner,
     rules: readRules(shop),
     mail: mailOf(shop),
+    has_api_key: shop.apiKeySealed !== null,
+    site_url: shop.siteUrl,
+    catch_up: catchUpJson(shop),
     created_at: formatTimestamp(shop.createdAt),
   };
 }

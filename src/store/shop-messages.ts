@@ -37,6 +37,10 @@ export async function keepMessage(db: Db, message: Omit<ShopMessage, 'id'>): Pro
   return toFields((await find()) as RowOf<ShopMessage>);
 }
 
+export async function hasMessage(db: Db, digest: string): Promise<boolean> {
+  return (await db(table(db, 'shop_messages')).where({ digest }).first('id')) !== undefined;
+}
+
 export async function findMessage(db: Db, id: number): Promise<ShopMessage | undefined> {
   const row = await db(table(db, 'shop_messages')).where({ id }).first();
   return row && toFields(row);

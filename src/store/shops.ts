@@ -1,6 +1,7 @@
 import { table, type Db, type Transaction } from './database';
 import { toColumns, toFields } from './row-fields';
 import { tableBy } from './statements';
+import { toSqlTime } from './time';
 
 /** A shop whose orders issue licences. */
 export interface Shop {
@@ -20,6 +21,19 @@ export interface Shop {
   owner: string | null;
   /** a ShopMail (orders/shop-kinds.ts); null: as its kind does */
   mail: string | null;
+  /** reads the sender's list of what it told, sealed; null: it has none */
+  apiKeySealed: string | null;
+  /** where a shop is that runs on a site of its own; null: unknown */
+  siteUrl: string | null;
+  /** all that was told until then was taken; null: unknown */
+  caughtUpUntil: Date | null;
+  /** when the run that found so ended */
+  caughtUpAt: Date | null;
+  catchUpTriedAt: Date | null;
+  /** an AskFailure (orders/catch-up/ask.ts), with a status where there is one; null: the last run did not fail */
+  catchUpFailure: string | null;
+  /** JSON: the place in the list where the next run goes on (orders/catch-up/run.ts); null: at the beginning */
+  catchUpJson: string | null;
   /** null: the row came with the first order */
   createdBy: string | null;
   createdAt: Date;
@@ -34,6 +48,13 @@ export const PLAIN_SHOP = {
   rulesJson: null,
   owner: null,
   mail: null,
+  apiKeySealed: null,
+  siteUrl: null,
+  caughtUpUntil: null,
+  caughtUpAt: null,
+  catchUpTriedAt: null,
+  catchUpFailure: null,
+  catchUpJson: null,
 } as const;
 
 /** @throws a duplicate (`isDuplicate`) when there is a shop of this name */
@@ -79,6 +100,33 @@ export async function claimShop(trx: Transaction, id: number, owner: string): Pr
 /** undefined keeps a value, null clears it */
 export async function setShop(db: Db, id: number, changes: ShopChanges): Promise<void> {
   await db(table(db, 'shops')).where({ id }).update(toColumns(changes));
+}
+
+/**
+ * Marks that a shop is being caught up, so that one of several instances does it.
+ * @param due.before the last run began before then, or @param due.interruptedBefore it was not done and began before then
+ */
+export async function claimCatchUp(
+  db: Db,
+  id: number,
+  now: Date,
+  due: { before: Date; interruptedBefore: Date },
+): Promise<boolean> {
+  const claimed = await db(table(db, 'shops'))
+    .where({ id })
+    .where((or) =>
+      or
+        .whereNull('catch_up_tried_at')
+        .orWhere('catch_up_tried_at', '<', toSqlTime(due.before))
+        .orWhere((interrupted) =>
+          interrupted
+            .whereNotNull('catch_up_json')
+            .whereNull('catch_up_failure')
+            .where('catch_up_tried_at', '<', toSqlTime(due.interruptedBefore)),
+        ),
+    )
+    .update({ catch_up_tried_at: toSqlTime(now) });
+  return claimed > 0;
 }
 
 /** Deletes a shop with its map; orders stay. */

@@ -23,8 +23,9 @@ export async function importShops(job: Job, records: Numbered<'shop'>[]): Promis
   const added: Numbered<'shop'>[] = [];
   for (const record of records) {
     const { line, value } = record;
-    if (withoutSealedKeys) value.secret_sealed = null;
-    if (value.secret_sealed !== null && secret !== undefined && !isSealedWith(value.secret_sealed, secret))
+    if (withoutSealedKeys) Object.assign(value, { secret_sealed: null, api_key_sealed: null });
+    const sealed = [value.secret_sealed, value.api_key_sealed].filter((one) => one !== null);
+    if (secret !== undefined && !sealed.every((one) => isSealedWith(one, secret)))
       throw atLine(
         line,
         'the secret of this shop is sealed with another LICENSING_KEY_SECRET than the one set here',
@@ -37,7 +38,14 @@ export async function importShops(job: Job, records: Numbered<'shop'>[]): Promis
       continue;
     }
     const match = fromRow('shop', row);
-    const there = toRow('shop', { ...value, secret_sealed: value.secret_sealed ?? match.secret_sealed });
+    const there = toRow('shop', {
+      ...value,
+      secret_sealed: value.secret_sealed ?? match.secret_sealed,
+      api_key_sealed: value.api_key_sealed ?? match.api_key_sealed,
+      // What is known here is of this installation.
+      caught_up_until: match.caught_up_until,
+      caught_up_at: match.caught_up_at,
+    });
     const changes = differing(toRow('shop', match), there);
     if (hasChanges(changes)) await changeRow(job, 'shop', match.id, changes);
     else tally(job, 'shop', 'same');

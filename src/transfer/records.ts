@@ -196,6 +196,10 @@ export const RECORDS = {
       rules: nullable(object()),
       owner: nullable(tokenName()),
       mail: nullable(oneOf(['key', 'none'])),
+      api_key_sealed: nullable(matching(/^[A-Za-z0-9+/=]{1,2048}$/, 'base64 of at most 2048 characters')),
+      site_url: nullable(webAddress()),
+      caught_up_until: nullable(time()),
+      caught_up_at: nullable(time()),
       created_by: nullable(text(MAX_LABEL_LENGTH)),
       created_at: time(),
     },
@@ -363,7 +367,10 @@ export function fromRow<T extends RowType>(type: T, row: WholeRow): RecordOf<T> 
 }
 
 /** The fields that a file of the version before lacks, with their values there. */
-const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = { key: { folded_digest: null } };
+const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = {
+  key: { folded_digest: null },
+  shop: { api_key_sealed: null, site_url: null, caught_up_until: null, caught_up_at: null },
+};
 
 /** Gives a record of a file of the version before what it lacks, also in its lists. */
 export function completeFormer(type: RowType, value: Record<string, unknown>): void {

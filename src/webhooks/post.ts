@@ -126,14 +126,15 @@ function readable(text: string): string {
   return redactKeys(text.toWellFormed().replace(/[^\P{Cc}\n\t]/gu, ' ')).trim();
 }
 
-/** In seconds, or as a date (RFC 9110, 10.2.3). */
-function readRetryAfter(text: string | undefined): number | undefined {
+/** In seconds, or as a date (RFC 9110, 10.2.3). @returns milliseconds */
+export function readRetryAfter(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const ms = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - Date.now();
   return Number.isFinite(ms) && ms > 0 ? ms : undefined;
 }
 
-function failureOf(error: unknown): PostFailure {
+/** Why a request got no answer. */
+export function failureOf(error: unknown): PostFailure {
   if (isCoded(error, 'ADDRESS_REFUSED')) return 'ADDRESS_REFUSED';
   const { code = '' } = error as NodeJS.ErrnoException;
   if (['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'ENODATA', 'EAI_NODATA'].includes(code)) return 'NOT_RESOLVED';

@@ -124,8 +124,8 @@ const LINES: [string, (made: Made) => string][] = [
   ['removePlan', ({ addPlan }) => `plan remove ${addPlan}`],
 ];
 
-/** They wait for an answer of the receiver: tried in test/webhooks. */
-const ELSEWHERE = ['testWebhook', 'replayWebhookDelivery'];
+/** They wait for an answer of the receiver: tried in test/webhooks; of a shop: in test/hooks. */
+const ELSEWHERE = ['testWebhook', 'replayWebhookDelivery', 'catchUpShop'];
 
 /** Ids of the latest thing that each operation made, and of an order. */
 type Made = Record<string, number>;

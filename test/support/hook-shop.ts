@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Settings } from '../../src/config';
 import { startManaged, type Managed, type Thing } from './manage';
+import type { OwnSettings } from './service';
 import { sendHook, type Signed } from './shop-senders';
 
 /** A receiver of a kind, with one plan of a month that its articles are mapped to. */
@@ -20,8 +21,9 @@ export async function startHookShop(
   secret: string,
   skus: string[],
   now: Date,
+  own: OwnSettings = {},
 ): Promise<HookShop> {
-  const service = await startManaged(settings, now);
+  const service = await startManaged(settings, now, own);
   const { write } = service;
   const product = await write.ok('POST /products', { name: 'Gallery Pro' }, 201);
   const terms = { activation_type: 'domain', activation_limit: 3, duration: '1m' };

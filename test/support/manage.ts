@@ -4,7 +4,7 @@ import type { Scope } from '../../src/access/caller';
 import { addToken } from '../../src/access/tokens';
 import type { Settings } from '../../src/config';
 import type { Db } from '../../src/store/database';
-import { PREFIX, startTestService, type TestService } from './service';
+import { PREFIX, startTestService, type OwnSettings, type TestService } from './service';
 
 /** The operator's API over HTTP, as a shop or a script calls it. */
 
@@ -160,7 +160,11 @@ export interface Managed extends TestService {
 }
 
 /** A service with a token of each scope (`reader`, `shop`, `admin`); the clock stands at NOW. */
-export async function startManaged(settings: Settings = {}, now = NOW): Promise<Managed> {
+export async function startManaged(
+  settings: Settings = {},
+  now = NOW,
+  own: OwnSettings = {},
+): Promise<Managed> {
   const service = await startTestService(
     {
       LICENSING_MANAGE_RATE_LIMIT: '100000',
@@ -168,6 +172,7 @@ export async function startManaged(settings: Settings = {}, now = NOW): Promise<
       ...settings,
     },
     now,
+    own,
   );
   const heard: string[] = [];
   const as = (token: string) =>

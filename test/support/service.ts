@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { createConnection } from 'mysql2/promise';
 import { pino } from 'pino';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Config, type Settings } from '../../src/config';
 import { addProduct } from '../../src/licensing/catalogue';
 import { insertPlan, PLAN_DEFAULTS, type PlanOptions } from '../../src/store/catalogue';
 import { issueLicenses, type IssueRequest } from '../../src/licensing/issue';
@@ -85,8 +85,15 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
+/** What no variable sets. */
+export type OwnSettings = Pick<Config, 'shopApiUrl'>;
+
 /** Runs the service in this process, on its own migrated database and a settable clock. */
-export async function startTestService(settings: Settings = {}, now = new Date()): Promise<TestService> {
+export async function startTestService(
+  settings: Settings = {},
+  now = new Date(),
+  own: OwnSettings = {},
+): Promise<TestService> {
   const folder = temporaryFolder();
   const config = readConfig(
     { LICENSING_ENV_FILE: '/dev/null' },
@@ -105,7 +112,7 @@ export async function startTestService(settings: Settings = {}, now = new Date()
   const logLines: string[] = [];
   const log = pino({ level: config.logLevel }, { write: (line: string) => void logLines.push(line) });
   const clock = { now };
-  const service = await startService(config, log, () => clock.now);
+  const service = await startService({ ...config, ...own }, log, () => clock.now);
   return {
     url: service.address,
     admin: service.adminAddress,

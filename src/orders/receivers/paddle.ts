@@ -46,6 +46,9 @@ const READERS = new Map<string, (data: unknown, at: Date) => OneContent>([
   ['customer.updated', readCustomer],
 ]);
 
+/** The types of events that mean something here. */
+export const PADDLE_EVENTS: ReadonlySet<string> = new Set(READERS.keys());
+
 function readTransaction(data: unknown, at: Date): OneContent {
   const transaction = requireText(data, 'id');
   const origin = textAt(data, 'origin') ?? '';

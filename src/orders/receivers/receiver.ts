@@ -19,6 +19,11 @@ export interface Receiver {
   verify(delivery: Delivery, secret: string, now: Date): SignatureVerdict;
   /** The messages of a body that has several. @throws InvalidRequestError when it has none */
   split?(delivery: Delivery): Delivery[];
+  /**
+   * A verified message whose sender left a part out, with that part from its API; as it came when nothing is left out.
+   * @param get the JSON at a path of the API @throws what `get` throws
+   */
+  complete?(delivery: Delivery, get: (path: string) => Promise<object>): Promise<Delivery>;
   /** Called with a verified body. @throws InvalidRequestError when it is not what this sender sends */
   read(delivery: Delivery, context: ReadContext): MessageContent;
   /** The secret in what was copied from the sender's settings. */
@@ -40,7 +45,7 @@ export interface Delivery {
 /** `old`: the signature is right, but made too long ago, or ahead of this machine's clock. */
 export type SignatureVerdict = 'right' | 'wrong' | 'old';
 
-interface ReadContext {
+export interface ReadContext {
   /** the receiver's name, which is the shop's */
   shop: string;
   now: Date;

@@ -25,10 +25,15 @@ const IN_WORDS: Record<SecretLook, string> = {
 
 const QUOTED = /^(?:"(.*)"|'(.*)'|`(.*)`|“(.*)”|„(.*)[“”])$/;
 
-/** Some settings show it with the version of the signature, and files of settings with quotes. */
+/** Files of settings show a text with quotes. */
+export function cleanCopied(copied: string): string {
+  const text = copied.trim();
+  return (QUOTED.exec(text)?.slice(1).find(Boolean) ?? text).trim();
+}
+
+/** Some settings show it with the version of the signature. */
 function clean(copied: string): string {
-  const quoted = QUOTED.exec(copied)?.slice(1).find(Boolean);
-  return (quoted ?? copied).trim().replace(/^v1,/, '');
+  return cleanCopied(copied).replace(/^v1,/, '');
 }
 
 type Secrets = Required<Pick<Receiver, 'cleanSecret' | 'secretLook' | 'secretFault'>>;

@@ -31,6 +31,29 @@ export const stripe: Receiver = {
     return isFresh(seconds, now) ? 'right' : 'old';
   },
 
+  async complete(delivery, get) {
+    const message = parseObject(delivery.body);
+    const invoice = valueAt(message, 'data', 'object');
+    const lines = valueAt(invoice, 'lines');
+    if (textAt(message, 'type') !== 'invoice.paid' || valueAt(lines, 'has_more') !== true) return delivery;
+    const id = encodeURIComponent(requireText(invoice, 'id'));
+    const data: unknown[] = [];
+    for (let page = 0, last: string | undefined; page < MAX_LINE_PAGES; page++) {
+      const query = new URLSearchParams({
+        limit: '100',
+        ...(last !== undefined && { starting_after: last }),
+      });
+      const answer = await get(`/v1/invoices/${id}/lines?${query.toString()}`);
+      data.push(...listAt(answer, 'data'));
+      last = textAt(data.at(-1), 'id');
+      if (valueAt(answer, 'has_more') !== true || last === undefined) {
+        Object.assign(lines as object, { data, has_more: false });
+        return { ...delivery, body: Buffer.from(JSON.stringify(message)) };
+      }
+    }
+    return delivery;
+  },
+
   read({ body }) {
     const message = parseObject(body);
     const id = requireText(message, 'id');
@@ -47,6 +70,9 @@ export const stripe: Receiver = {
     };
   },
 };
+
+/** Of a hundred lines each. What has more is read as it came. */
+const MAX_LINE_PAGES = 5;
 
 interface About {
   /** what the message is about */
@@ -73,6 +99,9 @@ const READERS = new Map<string, (about: About) => OneContent>([
   ['charge.dispute.closed', readDispute],
   ['customer.subscription.deleted', readEnd],
 ]);
+
+/** The types of events that mean something here. */
+export const STRIPE_EVENTS: readonly string[] = [...READERS.keys()];
 
 /** The article of a session that names none, so that its order is seen and can be mapped. */
 const UNNAMED = 'checkout';

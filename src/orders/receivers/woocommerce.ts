@@ -49,7 +49,7 @@ function idOf(object: unknown): string {
 }
 
 /** Times are UTC without saying so. */
-function timeAtUtc(object: unknown, name: string): Date | undefined {
+export function timeAtUtc(object: unknown, name: string): Date | undefined {
   const text = textAt(object, name);
   return text === undefined
     ? undefined

@@ -68,3 +68,6 @@ export interface StaleXml {
   xml: string | null;
   reason: string | null;
 }
+
+/** What keeps a shop from being caught up. */
+export type CatchUpLack = 'no_key' | 'no_site' | 'cannot';

@@ -3,6 +3,8 @@ export interface FailureTexts {
   /** `NOBODYS`: a link that was asked for with an address that no customer has */
   mail: Record<MailFailureCode | ComposeFailure | 'NOBODYS', string>;
   webhook: Record<PostFailure, string>;
+  /** why a shop's own list could not be read */
+  catchUp: Record<AskFailure, string>;
   /** why a line of an order waits. @param what the article, or the order that it renews; missing: not to be named */
   waits: Record<WaitsFor, (what?: string) => string>;
   /** why an order's keys were not mailed */
@@ -45,6 +47,16 @@ export type PostFailure =
   | 'UNKNOWN';
 
 export type NoMailReason = 'test' | 'nothing_issued' | 'off' | 'no_address' | 'mail_off' | 'not_sent';
+
+/** Why a list could not be read, as it is stored; with a status, `STATUS 500`. */
+export type AskFailure =
+  | PostFailure
+  /** 401 or 403 */
+  | 'KEY_REFUSED'
+  | 'NOT_FOUND'
+  | 'MOVED'
+  | 'RATE_LIMITED'
+  | 'TOO_LARGE';
 
 export type WaitsFor = 'not_mapped' | 'unknown_order' | 'too_many' | 'reference_in_use' | 'no_plan' | 'other';
 

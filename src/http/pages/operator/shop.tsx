@@ -21,6 +21,7 @@ import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions, shopOf } from './shop-map';
+import { ApiAccessFields, CatchUpPanel } from './shop-catch-up';
 import { MailField, refusedText, TestFields, Tests, testsOf } from './shops';
 import { shopOperations } from '../../../operations/shops';
 
@@ -37,6 +38,7 @@ export const shopRoutes: Route<OperatorCall>[] = [
     explain,
   }),
   { path: '/shops/:name/run', goesOn: true, post: run, hasDeadline: false },
+  { path: '/shops/:name/catch-up', goesOn: true, post: catchUp, hasDeadline: false },
   formRoute('/shops/:name/remove', {
     isSecret: true,
     find: findShop,
@@ -130,6 +132,7 @@ async function showForm(call: OperatorCall, form: FormState, shop: Shop): Promis
             />
           </>
         )}
+        <ApiAccessFields form={form} shop={shop} />
         <MailField form={form} value={mailOf(shop)} />
         <TestFields form={form} plans={await planOptions(call)} shop={shop} />
       </FormPage>
@@ -143,7 +146,12 @@ async function edit(call: OperatorCall, sent: URLSearchParams, { name }: Shop): 
   ) as Record<string, Effect>;
   await act(call, sent, shopOperations.updateShop, {
     path: { name },
-    body: { ...filled(sent, 'secret', 'mail'), ...testsOf(sent), rules },
+    body: {
+      ...filled(sent, 'secret', 'mail', 'api_key'),
+      ...(sent.has('site_url') && { site_url: sent.get('site_url')?.trim() || null }),
+      ...testsOf(sent),
+      rules,
+    },
   });
   return done(`/shops/${name}`, 'saved');
 }
@@ -202,6 +210,14 @@ async function run(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const name = shopOf(call);
   const ran = await act(call, sent, shopOperations.runShop, { path: { name } });
   return done(`/shops/${name}`, 'ordersRan', String(ran.done), String(ran.waiting));
+}
+
+async function catchUp(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const name = shopOf(call);
+  const ran = await act(call, sent, shopOperations.catchUpShop, { path: { name } });
+  const outcome =
+    ran.failure === null ? (ran.done ? 'shopCaughtUp' : 'shopCatchUpGoesOn') : 'shopCatchUpFailed';
+  return done(`/shops/${name}`, outcome, String(ran.caught_up));
 }
 
 function askRemove({ view }: OperatorCall, form: FormState, { name }: Shop): Answer {
@@ -332,6 +348,7 @@ function ShopPage({
             </Panel>
           ) : null}
         </aside>
+        <CatchUpPanel shop={shop} />
         {receives ? <MessagesPanel messages={receives.messages} /> : null}
         <RulesPanel shop={shop} />
       </div>

@@ -1,6 +1,6 @@
 import { plansOf } from '../../../licensing/catalogue';
 import { isPosting, SHOP_MAILS } from '../../../orders/shop-kinds';
-import { listShops, secretLook, SHOP_KINDS, type Shop } from '../../../orders/shops';
+import { apiKeyLook, listShops, secretLook, SHOP_KINDS, type Shop } from '../../../orders/shops';
 import { countWaiting } from '../../../orders/views';
 import type { Failure } from '../../../operations/failures';
 import { act, filled } from '../act';
@@ -34,6 +34,11 @@ export function refusedText(
   sent: URLSearchParams,
 ): string | undefined {
   const { refused, secretLooks, secretNeeds } = view.t.orders.shops;
+  if (field === 'api_key') {
+    const { keyLooks, keyNeeds } = view.t.orders.shops.catchUp;
+    const keyLook = apiKeyLook(kind, sent.get('api_key') ?? '') ?? 'other';
+    return `${keyLooks[keyLook]} ${keyNeeds[kind] ?? ''}`.trim();
+  }
   const look = field === 'secret' ? secretLook(kind, sent.get('secret') ?? '') : undefined;
   if (look === undefined) return refused[field ?? ''];
   return `${secretLooks[look]} ${secretNeeds[kind] ?? ''}`.trim();

@@ -1,6 +1,6 @@
 import { quantity } from '../../../quantity';
 import { describeStored, mailRemedy } from '../failures';
-import type { Connections, SeenNode } from '../doctor';
+import type { CatchUpLack, Connections, SeenNode } from '../doctor';
 import type { OperatorTexts } from '../texts';
 import { failures } from './failures';
 
@@ -357,6 +357,15 @@ export const doctor: OperatorTexts['doctor'] = {
     why: 'Eine Verlängerung, ein Wechsel oder eine Erstattung kann zu einer Bestellung gehören, die älter ist als der Shop hier: Ihre Lizenz bleibt, wie sie ist.',
     remedy: `„licensing unmatched list --shop ${shop}“ zeigt sie. Dann für jedes: licensing unmatched assign ID --license ID, oder issue, oder leave (docs/shop.md).`,
   }),
+  catchUpFailed: (shop, why, last) => ({
+    what: `${shop} ließ sich nicht nachholen${why === undefined ? '' : `: ${describeStored(failures.catchUp, why)}`}. Zuletzt: ${last ?? 'nie'}.`,
+    why: 'Was er meldete, als dieser Dienst ihn nicht hörte, ist bei keiner Lizenz geschehen.',
+    remedy: `Versuchen Sie es: licensing shop catch-up ${shop} (docs/shop-catch-up.md)`,
+  }),
+  caughtUp: (shops) =>
+    `Zuletzt nachgeholt: ${shops.map(({ name, last }) => `${name} (${last ?? 'noch nicht'})`).join(', ')}.`,
+  catchUpNot: (shops, help) =>
+    `Was diese meldeten, als dieser Dienst nicht hörte, lässt sich nicht nachholen: ${shops.map(({ name, state }) => `${name} (${CATCH_UP_LACKS[state]})`).join(', ')}.${help === undefined ? '' : ` So geht es: ${help}.`}`,
   messagesRefused: (shop, count) => ({
     what: `${quantity(count, 'Nachricht', 'Nachrichten')} von ${shop} aus der letzten Woche ${count === 1 ? 'konnte' : 'konnten'} nicht gespeichert werden.`,
     why: 'Was sie melden, ist bei keiner Lizenz geschehen.',
@@ -540,4 +549,10 @@ export const doctor: OperatorTexts['doctor'] = {
     remedy: `„licensing webhook deliveries ${id} --waiting“ zeigt die Antworten; dann: licensing webhook enable ${id}`,
   }),
   webhooks: (count) => `Webhooks gehen an ${count} Empfänger.`,
+};
+
+const CATCH_UP_LACKS: Record<CatchUpLack, string> = {
+  no_key: 'ohne API-Schlüssel',
+  no_site: 'ohne Adresse seiner Website',
+  cannot: 'sein Absender führt keine Liste',
 };

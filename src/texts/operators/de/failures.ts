@@ -30,6 +30,24 @@ export const failures: FailureTexts = {
     SECRET: 'Das Geheimnis des Empfängers lässt sich nicht öffnen: LICENSING_KEY_SECRET ist ein anderes',
     UNKNOWN: 'unbekannter Fehler',
   },
+  catchUp: {
+    KEY_REFUSED:
+      'der Shop lehnt den API-Schlüssel ab: Es gilt inzwischen ein anderer, oder er darf das nicht lesen',
+    NOT_FOUND: 'unter dieser Adresse gibt es keine solche Liste',
+    MOVED: 'der Shop hat eine andere Adresse, und der Schlüssel geht nur an die angegebene',
+    RATE_LIMITED: 'der Shop bittet, länger zu warten, als ein Lauf dauert',
+    TOO_LARGE: 'die Antwort ist größer als 16 MiB',
+    STATUS: 'der Shop hat mit einem Fehler geantwortet',
+    TIMEOUT: 'der Shop hat nicht rechtzeitig geantwortet',
+    ADDRESS_REFUSED:
+      'seine Adresse ist nicht öffentlich, und LICENSING_WEBHOOK_NETWORKS nennt ihr Netz nicht',
+    NOT_RESOLVED: 'sein Name lässt sich nicht auflösen',
+    TLS: 'die Verbindung ließ sich nicht verschlüsseln, oder das Zertifikat des Shops gilt nicht für seinen Namen',
+    NOT_CONNECTED: 'der Shop ist nicht erreichbar oder hat die Verbindung ohne Antwort beendet',
+    INVALID_ANSWER: 'die Antwort ist keine solche Liste',
+    SECRET: 'sein API-Schlüssel lässt sich nicht öffnen: LICENSING_KEY_SECRET ist ein anderes',
+    UNKNOWN: 'aus unbekanntem Grund',
+  },
   waits: {
     not_mapped: (sku) =>
       `${sku === undefined ? 'der Artikel' : `Artikel „${sku}“`} ist keinem Tarif zugeordnet`,

@@ -314,9 +314,43 @@ export const orders: Translated<typeof english> = {
       'Seine Zuordnung, seine Regeln und sein Geheimnis gehen. Bestellungen, die einen Artikel nennen, warten dann.',
     removeBack: 'Behalten',
     removeSubmit: 'Shop löschen',
+    catchUp: {
+      title: 'Was er meldete, als niemand hörte',
+      at: 'Zuletzt nachgeholt',
+      never: 'nie',
+      until: 'Alles ist übernommen bis',
+      failed: 'Der letzte Lauf ist gescheitert',
+      nightly:
+        'Einmal in der Nacht wird seine eigene Liste gelesen. Was nicht ankam, wird übernommen, als wäre es angekommen. Was schon da ist, ändert nichts.',
+      submit: 'Jetzt nachholen',
+      busy: 'Liest seine Liste...',
+      would:
+        'Mit einem API-Schlüssel würde einmal in der Nacht die eigene Liste des Absenders gelesen. Zahlungen, Verlängerungen und Erstattungen, die hier nicht ankamen, würden übernommen. Ohne ihn bleibt unbekannt, was nicht ankam.',
+      cannot:
+        'Dieser Absender führt keine Liste, die sich lesen lässt. Was er meldete, als dieser Dienst nicht lief, kommt durch seine eigenen Wiederholungen oder gar nicht.',
+      giveKey: 'API-Schlüssel eingeben…',
+      giveSite: 'Adresse eingeben…',
+      key: 'API-Schlüssel zum Nachholen',
+      keyLooks: {
+        secret: 'Das sieht aus wie ein Geheimnis, mit dem Nachrichten unterschrieben werden.',
+        public_key: 'Das sieht aus wie ein öffentlicher Schlüssel.',
+        other: 'Das sieht nicht aus wie ein API-Schlüssel dieses Absenders.',
+      },
+      keyNeeds: {
+        stripe:
+          'Ein eingeschränkter Schlüssel („rk_...“) aus „Developers > API keys“ bei Stripe, der nur „Events“ und „Invoices“ lesen darf.',
+        paddle:
+          'Ein Schlüssel („pdl_live_apikey_...“) aus „Developer tools > Authentication“ bei Paddle, der nur „notifications“ lesen darf.',
+        woocommerce:
+          'Consumer-Key und -Secret mit einem Doppelpunkt dazwischen („ck_...:cs_...“) aus „WooCommerce > Einstellungen > Erweitert > REST-API“, mit der Berechtigung „Lesen“.',
+      },
+      site: 'Adresse seiner Website',
+      siteHint: 'Zum Beispiel https://shop.example. Bleibt das Feld leer, wird nichts nachgeholt.',
+    },
     refused: {
       name: 'Bitte geben Sie 1 bis 40 aus a-z, 0-9, _ und - ein, die kein anderer Shop hat.',
       secret: 'Bitte geben Sie das Geheimnis ein, wie es in den Einstellungen des Absenders steht.',
+      site_url: 'Bitte geben Sie die Adresse der Website ein, zum Beispiel https://shop.example.',
       sku: 'Bitte geben Sie den Artikel ein, wie ihn der Shop nennt, in einer Zeile.',
     },
   },

@@ -59,6 +59,14 @@ export const said: Translated<typeof en> = {
   signingKeyRetired: (kid) => `Der Signaturschlüssel ${kid} ist ausgemustert.`,
   shopAdded: (shop) =>
     `Der Shop ${shop} ist da. Ordnen Sie seine Artikel zu, und lassen Sie ihn eine Bestellung melden.`,
+  shopCaughtUp: (messages) =>
+    messages === '0'
+      ? 'Seine Liste hat nichts, was nicht angekommen war.'
+      : `Nachgeholt. Nachrichten, die nicht angekommen waren: ${messages}.`,
+  shopCatchUpGoesOn: (messages) =>
+    `Nachrichten, die nicht angekommen waren, bisher: ${messages}. Seine Liste ist lang: Der nächste Lauf macht dort weiter.`,
+  shopCatchUpFailed: () =>
+    'Seine Liste ließ sich nicht bis zum Ende lesen. Der Grund steht daneben. Was übernommen ist, bleibt.',
   shopRemoved: (shop) => `Der Shop ${shop} ist gelöscht. Seine Bestellungen und Lizenzen bleiben.`,
   skuUnmapped: (sku) => `„${sku}“ hat keine Bedeutung mehr. Bestellungen, die ihn nennen, warten.`,
   webhookDisabled: () => 'Er ist ausgeschaltet. Was jetzt geschieht, wartet auf ihn.',

@@ -1,6 +1,7 @@
 import { quantity } from '../../../quantity';
 import { describeStored, mailRemedy } from '../failures';
 import type {
+  CatchUpLack,
   Connections,
   DoctorWords,
   MailIsOff,
@@ -342,6 +343,16 @@ export const doctor = {
     why: 'A renewal, a change or a refund may be of an order from before the shop was set up: its licence stays as it is.',
     remedy: `"licensing unmatched list --shop ${shop}" lists them. Then, for each: licensing unmatched assign ID --license ID, or issue, or leave (docs/shop.md).`,
   }),
+  catchUpFailed: (shop: string, why: string | undefined, last: string | undefined): DoctorWords => ({
+    what: `${shop} could not be caught up${why === undefined ? '' : `: ${describeStored(failures.catchUp, why)}`}. It last was: ${last ?? 'never'}.`,
+    why: 'What it told while this service did not hear it has not happened to any licence.',
+    remedy: `Try it: licensing shop catch-up ${shop} (docs/shop-catch-up.md)`,
+  }),
+  caughtUp: (shops: { name: string; last: string | undefined }[]) =>
+    `Last caught up: ${shops.map(({ name, last }) => `${name} (${last ?? 'not yet'})`).join(', ')}.`,
+  /** @param help a command */
+  catchUpNot: (shops: { name: string; state: CatchUpLack }[], help: string | undefined) =>
+    `What these told while this service did not hear cannot be caught up: ${shops.map(({ name, state }) => `${name} (${CATCH_UP_LACKS[state]})`).join(', ')}.${help === undefined ? '' : ` To change that: ${help}.`}`,
   messagesRefused: (shop: string, count: number): DoctorWords => ({
     what: `${quantity(count, 'message', 'messages')} of ${shop} in the last week could not be stored.`,
     why: 'What they tell has not happened to any licence.',
@@ -534,4 +545,10 @@ export const doctor = {
     remedy: `"licensing webhook deliveries ${id} --waiting" shows the answers; then: licensing webhook enable ${id}`,
   }),
   webhooks: (count: number) => `Webhooks go to ${count} receivers.`,
+};
+
+const CATCH_UP_LACKS: Record<CatchUpLack, string> = {
+  no_key: 'has no API key',
+  no_site: 'has no address of its site',
+  cannot: 'its sender keeps no list',
 };

@@ -30,6 +30,22 @@ export const failures: FailureTexts = {
     SECRET: "the receiver's secret cannot be opened: LICENSING_KEY_SECRET is another one",
     UNKNOWN: 'of an unknown fault',
   },
+  catchUp: {
+    KEY_REFUSED: 'the shop refuses the API key: it is another one by now, or may not read this',
+    NOT_FOUND: 'there is no such list at this address',
+    MOVED: 'the shop is at another address, and the key goes to none but the one that was given',
+    RATE_LIMITED: 'the shop asks to wait longer than a run takes',
+    TOO_LARGE: 'the answer is larger than 16 MiB',
+    STATUS: 'the shop answered with an error',
+    TIMEOUT: 'the shop did not answer in time',
+    ADDRESS_REFUSED: 'its address is not public, and LICENSING_WEBHOOK_NETWORKS does not name its network',
+    NOT_RESOLVED: 'its name cannot be resolved',
+    TLS: "the connection could not be encrypted, or the shop's certificate is not valid for its name",
+    NOT_CONNECTED: 'the shop cannot be reached, or closed the connection without an answer',
+    INVALID_ANSWER: 'the answer is not such a list',
+    SECRET: 'its API key cannot be opened: LICENSING_KEY_SECRET is another one',
+    UNKNOWN: 'of an unknown fault',
+  },
   waits: {
     not_mapped: (sku) => `${sku === undefined ? 'the article' : `article “${sku}”`} is not mapped to a plan`,
     unknown_order: (renews) =>

@@ -306,9 +306,43 @@ export const orders = {
     removeGoes: 'Its map, its rules and its secret go. Orders that name an article wait then.',
     removeBack: 'Keep it',
     removeSubmit: 'Remove the shop',
+    catchUp: {
+      title: 'What it told while nobody heard',
+      at: 'Last caught up',
+      never: 'never',
+      until: 'All was taken until',
+      failed: 'The last run failed',
+      nightly:
+        'Once a night its own list is read, and what has not come is taken as if it had. What came before changes nothing.',
+      submit: 'Catch up now',
+      busy: 'Reading its list...',
+      would:
+        'With an API key the sender’s own list would be read once a night, and payments, renewals and refunds that did not come here would be taken. Without one, what did not come stays unknown.',
+      cannot:
+        'This sender keeps no list that can be read. What it told while this service was away comes by its own tries again, or not at all.',
+      giveKey: 'Give an API key…',
+      giveSite: 'Give its site…',
+      key: 'API key to catch up',
+      keyLooks: {
+        secret: 'It looks like a secret that messages are signed with.',
+        public_key: 'It looks like a public key.',
+        other: 'It does not look like an API key of this sender.',
+      },
+      keyNeeds: {
+        stripe:
+          'A restricted key (“rk_...”) from Developers > API keys at Stripe, which may read Events and Invoices, and nothing else.',
+        paddle:
+          'A key (“pdl_live_apikey_...”) from Developer tools > Authentication at Paddle, which may read notifications, and nothing else.',
+        woocommerce:
+          'Consumer key and secret with a colon between (“ck_...:cs_...”) from WooCommerce > Settings > Advanced > REST API, with the permission “Read”.',
+      } as Record<string, string>,
+      site: 'Address of its site',
+      siteHint: 'Such as https://shop.example. Left empty, nothing is caught up.',
+    },
     refused: {
       name: 'Please type 1 to 40 of a-z, 0-9, _ and - that no other shop has.',
       secret: 'Please type the secret as the sender’s settings show it.',
+      site_url: 'Please type the address of the site, such as https://shop.example.',
       sku: 'Please type the article as the shop names it, on one line.',
     } as Record<string, string>,
   },

@@ -53,6 +53,14 @@ export const said = {
   signingKeyAdded: (kid: string) => `Signing key ${kid} is there. Build it into your software.`,
   signingKeyRetired: (kid: string) => `Signing key ${kid} is retired.`,
   shopAdded: (shop) => `Shop ${shop} is there. Map its articles, then let it post an order.`,
+  shopCaughtUp: (messages) =>
+    messages === '0'
+      ? 'Its list has nothing that had not come.'
+      : `Caught up. Messages that had not come: ${messages}.`,
+  shopCatchUpGoesOn: (messages) =>
+    `Messages that had not come, so far: ${messages}. Its list is long: the next run goes on there.`,
+  shopCatchUpFailed: () =>
+    'Its list could not be read to its end. The reason stands beside. What was taken stays.',
   shopRemoved: (shop) => `Shop ${shop} is removed. Its orders and licences stay.`,
   skuUnmapped: (sku) => `“${sku}” means nothing any more. Orders that name it wait.`,
   webhookDisabled: () => 'It is switched off. What happens now waits for it.',

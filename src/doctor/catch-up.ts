@@ -1,0 +1,32 @@
+import { readCatchUps } from '../orders/catch-up/standing';
+import { formatTimestamp } from '../licensing/timestamps';
+import { ok, warning, type Check, type Finding } from './finding';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** A run each night, and one that was missed. */
+const LATE_MS = 2 * DAY_MS;
+
+/** Tells when what shops told was last caught up, and of which shops it cannot be. */
+export const checkCatchUp: Check = async ({ db, now }): Promise<Finding[]> => {
+  const shops = await readCatchUps(db);
+  const findings: Finding[] = [];
+  const fine: { name: string; last: string | undefined }[] = [];
+  for (const { state, name, caughtUpAt, catchUpFailure, catchUpTriedAt } of shops) {
+    if (state !== 'ready') continue;
+    const last = caughtUpAt === null ? undefined : formatTimestamp(caughtUpAt);
+    // The first run may still be under way.
+    const latest = caughtUpAt ?? catchUpTriedAt;
+    const isLate = latest !== null && latest.getTime() < now().getTime() - LATE_MS;
+    if (catchUpFailure === null && !isLate) {
+      fine.push({ name, last });
+      continue;
+    }
+    findings.push(warning('CATCH_UP_FAILED', (t) => t.catchUpFailed(name, catchUpFailure ?? undefined, last)));
+  }
+  if (fine.length > 0) findings.push(ok('CATCH_UP', (t) => t.caughtUp(fine)));
+  const others = shops.flatMap(({ name, state }) => (state === 'ready' ? [] : { name, state }));
+  const mendable = others.find(({ state }) => state !== 'cannot')?.name;
+  const help = mendable && `licensing shop edit ${mendable} --api-key-file FILE (docs/shop-catch-up.md)`;
+  if (others.length > 0) findings.push(ok('CATCH_UP_NOT', (t) => t.catchUpNot(others, help)));
+  return findings;
+};

@@ -1,0 +1,85 @@
+import { listOf } from '../../../orders/catch-up/list';
+import { catchUpState } from '../../../orders/catch-up/standing';
+import type { Shop } from '../../../orders/shops';
+import { describeStored } from '../../../texts/operators/failures';
+import { formState, type FormState } from '../form-state';
+import { Form, Submit, TextField } from '../kit/fields';
+import { Facts, Inside, Panel } from '../kit/panel';
+import { useView } from '../view';
+
+/** What a shop told while it was not heard: whether it is caught up, and what that needs. */
+
+/** What reads the sender's list; nothing for a kind that keeps none. */
+export function ApiAccessFields({ form, shop }: { form: FormState; shop: Shop }) {
+  const { catchUp: texts, secretStays } = useView().t.orders.shops;
+  const list = listOf(shop.kind);
+  if (list === undefined) return null;
+  return (
+    <>
+      <TextField
+        form={form}
+        name="api_key"
+        type="password"
+        label={texts.key}
+        hint={shop.apiKeySealed === null ? texts.keyNeeds[shop.kind] : secretStays}
+        autocomplete="new-password"
+      />
+      {list.isOnSite ? (
+        <TextField
+          form={form}
+          name="site_url"
+          type="url"
+          label={texts.site}
+          hint={texts.siteHint}
+          value={shop.siteUrl ?? ''}
+        />
+      ) : null}
+    </>
+  );
+}
+
+/** Nothing for a shop that posts its orders itself. */
+export function CatchUpPanel({ shop }: { shop: Shop }) {
+  const { t, to, format } = useView();
+  const { catchUp: texts } = t.orders.shops;
+  const state = catchUpState(shop);
+  if (state === null) return null;
+  const { caughtUpAt, caughtUpUntil, catchUpFailure } = shop;
+  return (
+    <Panel id="catch-up" title={texts.title}>
+      <Inside>
+        {state === 'ready' ? (
+          <>
+            <Facts
+              facts={[
+                [texts.at, caughtUpAt === null ? texts.never : format.moment(caughtUpAt)],
+                caughtUpUntil === null ? undefined : [texts.until, format.moment(caughtUpUntil)],
+                catchUpFailure === null
+                  ? undefined
+                  : [texts.failed, describeStored(t.failures.catchUp, catchUpFailure)],
+              ]}
+            />
+            <p class="sub">{texts.nightly}</p>
+            <Form path={`/shops/${shop.name}/catch-up`} form={formState()}>
+              <Submit kind="quiet" small busy={texts.busy}>
+                {texts.submit}
+              </Submit>
+            </Form>
+          </>
+        ) : state === 'cannot' ? (
+          <p class="mb-0">{texts.cannot}</p>
+        ) : (
+          <>
+            <p>{texts.would}</p>
+            <p class="sub">{texts.keyNeeds[shop.kind]}</p>
+            <p class="acts mb-0">
+              <a class="btn btn-quiet btn-sm" href={to(`/shops/${shop.name}/edit`)}>
+                {state === 'no_key' ? texts.giveKey : texts.giveSite}
+              </a>
+            </p>
+          </>
+        )}
+      </Inside>
+    </Panel>
+  );
+}

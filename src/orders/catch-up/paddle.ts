@@ -1,0 +1,39 @@
+import { listAt, parseObject, requireText, requireTime, textAt, valueAt } from '../receivers/json';
+import { PADDLE_EVENTS } from '../receivers/paddle';
+import type { ShopList } from './list';
+
+/**
+ * Paddle's events (https://developer.paddle.com/api-reference/events/list-events): of the last 90 days, by their ids, which
+ * ascend with time. They are not told apart by time or type there.
+ */
+export const paddleList: ShopList = {
+  key: /^pdl_(?:live_|sdbx_)?apikey_\w{10,}$/,
+  keyNeeds:
+    'A Paddle API key begins with "pdl_live_apikey_" or "pdl_sdbx_apikey_". Make one that may read notifications, and nothing else.',
+  days: 90,
+  origin: (key) =>
+    key.startsWith('pdl_sdbx_') ? 'https://sandbox-api.paddle.com' : 'https://api.paddle.com',
+  headers: (key) => ({ authorization: `Bearer ${key}`, 'paddle-version': '1' }),
+
+  path(_window, cursor) {
+    const after = cursor === undefined ? {} : { after: cursor };
+    return `/events?${new URLSearchParams({ per_page: '100', order_by: 'id[DESC]', ...after }).toString()}`;
+  },
+
+  read({ body }, { since }) {
+    const answer = parseObject(body);
+    const events = listAt(answer, 'data');
+    const last = events.at(-1);
+    const hasMore =
+      valueAt(answer, 'meta', 'pagination', 'has_more') === true &&
+      last !== undefined &&
+      requireTime(last, 'occurred_at') >= since;
+    return {
+      deliveries: events
+        .filter((event) => PADDLE_EVENTS.has(textAt(event, 'event_type') ?? ''))
+        .filter((event) => requireTime(event, 'occurred_at') >= since)
+        .map((event) => ({ body: Buffer.from(JSON.stringify(event)), header: () => undefined })),
+      next: hasMore ? requireText(last, 'event_id') : undefined,
+    };
+  },
+};

@@ -1,0 +1,255 @@
+import { InvalidRequestError } from '../../errors';
+import { SealError } from '../../licensing/sealing';
+import { formatTimestamp } from '../../licensing/timestamps';
+import type { Db } from '../../store/database';
+import { hasMessage } from '../../store/shop-messages';
+import { setShop, type Shop } from '../../store/shops';
+import { messageDigest } from '../names';
+import { receive } from '../receive';
+import { RECEIVERS } from '../receivers';
+import type { Delivery } from '../receivers/receiver';
+import { readMessage, type TakeContext } from '../take-message';
+import { openApiKey } from './api-key';
+import { AskError, askPatiently, createAsk, type Ask } from './ask';
+import { listOf, type ShopList, type Window } from './list';
+
+/**
+ * Reads a sender's list of what it told, and takes each entry as the message that it was. Each message is taken once, so a
+ * list may be read again from any place: a run keeps its place after each page, and the next one goes on there.
+ */
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** An event may be listed after a newer one, and this machine's clock may be ahead. */
+const OVERLAP_MS = HOUR_MS;
+/** Without an earlier run: Stripe lists no more. */
+const FIRST_DAYS = 30;
+/** A place in a list that is older than this may be gone. */
+const MAX_PLACE_AGE_MS = 2 * DAY_MS;
+/** Pages of a run. */
+const MAX_PAGES = 100;
+/** A request's client waits for it, and proxies give up after a minute. */
+const MAX_RUN_MS = 40_000;
+
+export interface CatchUpContext extends Omit<TakeContext, 'now'> {
+  now: () => Date;
+  /** networks that may be reached besides public addresses */
+  networks: readonly string[];
+  /** asked instead of the sender's own address, for a test on this machine */
+  apiUrl?: string | undefined;
+  /** nobody waits any more, or the process stops */
+  cut?: AbortSignal | undefined;
+  maxPages?: number;
+  /** told after each page how many were read, and how many messages that had not come */
+  onPage?: ((pages: number, caughtUp: number) => void) | undefined;
+}
+
+export interface CaughtUp {
+  since: Date;
+  until: Date;
+  pages: number;
+  /** messages that were listed */
+  messages: number;
+  /** those of them that had not come */
+  caughtUp: number;
+  /** those of these that cannot be stored */
+  refused: number;
+  /** false: the next run goes on where this one ended */
+  isDone: boolean;
+  /** why it ended early, as it is stored; null: it did not fail */
+  failure: string | null;
+}
+
+/** Where a run ended. */
+interface Place {
+  since: string;
+  until: string;
+  cursor: string;
+  /** whether nothing is left out before `since` */
+  joins: boolean;
+}
+
+interface OpenShop {
+  shop: Shop;
+  list: ShopList;
+  key: string;
+  origin: string;
+}
+
+/** @param since undefined: since the last run, from its place where it was not done */
+export async function catchUp(
+  db: Db,
+  shop: Shop,
+  since: Date | undefined,
+  context: CatchUpContext,
+): Promise<CaughtUp> {
+  const started = context.now();
+  const by = performance.now() + MAX_RUN_MS;
+  await setShop(db, shop.id, { catchUpTriedAt: started });
+  const done: CaughtUp = {
+    ...{ since: since ?? started, until: started, pages: 0, messages: 0, caughtUp: 0, refused: 0 },
+    ...{ isDone: false, failure: null },
+  };
+  const asking = { by, cut: context.cut };
+  const maxPages = context.maxPages ?? MAX_PAGES;
+  try {
+    const from = open(shop, context);
+    const ask = createAsk(context.networks, context.apiUrl !== undefined);
+    const begun = beginning(shop, from.list, since, started);
+    const { joins } = begun;
+    let { window, cursor } = begun;
+    done.since = window.since;
+    while (done.pages < maxPages && performance.now() < by) {
+      const page = await readPage(ask, from, window, cursor, asking);
+      done.pages++;
+      for (const delivery of page.deliveries) {
+        context.cut?.throwIfAborted();
+        await takeOne(db, ask, from, delivery, { ...context, now: context.now() }, done);
+      }
+      context.onPage?.(done.pages, done.caughtUp);
+      cursor = page.next;
+      await setShop(db, shop.id, {
+        catchUpJson: cursor === undefined ? null : placeOf(window, cursor, joins),
+      });
+      if (cursor !== undefined) continue;
+      if (joins) await setShop(db, shop.id, { caughtUpUntil: window.until });
+      // A run that went on where another had ended has still to read what was told since.
+      done.isDone = window.until >= started;
+      if (done.isDone) break;
+      window = { since: new Date(window.until.getTime() - OVERLAP_MS), until: started };
+    }
+    await setShop(db, shop.id, {
+      catchUpFailure: null,
+      ...(done.isDone && { caughtUpAt: context.now() }),
+    });
+    return done;
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure === undefined) throw error;
+    await setShop(db, shop.id, { catchUpFailure: failure });
+    return { ...done, failure };
+  }
+}
+
+function failureOf(error: unknown): string | undefined {
+  if (error instanceof AskError) return error.stored;
+  return error instanceof SealError ? 'SECRET' : undefined;
+}
+
+/** Where the last run ended, else since what it had found. */
+function beginning(
+  shop: Shop,
+  { days }: ShopList,
+  asked: Date | undefined,
+  now: Date,
+): { window: Window; cursor: string | undefined; joins: boolean } {
+  const ago = (ms: number) => new Date(now.getTime() - ms);
+  const later = (one: Date, other: Date) => (one > other ? one : other);
+  const known = shop.caughtUpUntil;
+  const expected =
+    known === null ? later(shop.createdAt, ago(FIRST_DAYS * DAY_MS)) : new Date(known.getTime() - OVERLAP_MS);
+  const place = JSON.parse(shop.catchUpJson ?? 'null') as Place | null;
+  if (asked === undefined && place !== null && new Date(place.until) > ago(MAX_PLACE_AGE_MS)) {
+    const window = { since: new Date(place.since), until: new Date(place.until) };
+    return { window, cursor: place.cursor, joins: place.joins };
+  }
+  const since = asked ?? (days === undefined ? expected : later(expected, ago(days * DAY_MS)));
+  return {
+    window: { since, until: now },
+    cursor: undefined,
+    joins: asked === undefined || asked <= expected,
+  };
+}
+
+function placeOf({ since, until }: Window, cursor: string, joins: boolean): string {
+  const place: Place = { since: formatTimestamp(since), until: formatTimestamp(until), cursor, joins };
+  return JSON.stringify(place);
+}
+
+/** @throws SealError; the shop can be caught up (`catchUpState`) */
+function open(shop: Shop, { secret, apiUrl }: Pick<CatchUpContext, 'secret' | 'apiUrl'>): OpenShop {
+  const list = listOf(shop.kind);
+  const key = openApiKey(shop, secret);
+  if (list === undefined || key === undefined)
+    throw new SealError('The API key of the shop cannot be opened.');
+  return { shop, list, key, origin: (apiUrl ?? list.origin(key, shop.siteUrl)).replace(/\/+$/, '') };
+}
+
+/** @throws AskError */
+async function readPage(
+  ask: Ask,
+  { list, key, origin }: OpenShop,
+  window: Window,
+  cursor: string | undefined,
+  asking: { by: number; cut?: AbortSignal | undefined },
+) {
+  const url = `${origin}${list.path(window, cursor)}`;
+  const answer = await askPatiently(ask, url, list.headers(key), asking);
+  if (answer.status === 404) {
+    const missing = list.missing?.(cursor);
+    if (missing === undefined) throw new AskError('NOT_FOUND', 404);
+    return { ...missing, deliveries: [] };
+  }
+  try {
+    return list.read(answer, window, cursor);
+  } catch (error) {
+    throw error instanceof InvalidRequestError ? new AskError('INVALID_ANSWER') : error;
+  }
+}
+
+async function takeOne(
+  db: Db,
+  ask: Ask,
+  { shop, key }: OpenShop,
+  delivery: Delivery,
+  context: CatchUpContextNow,
+  done: CaughtUp,
+): Promise<void> {
+  const receiver = RECEIVERS[shop.kind as keyof typeof RECEIVERS];
+  done.messages++;
+  try {
+    const whole = await completed(delivery, { kind: shop.kind, key, ask, ...context });
+    const told = await readMessage(db, { shop: shop.name, receiver, delivery: whole }, context);
+    const isKnown = await hasMessage(db, messageDigest(shop.name, told.id));
+    if (!isKnown) done.caughtUp++;
+    // What was kept may not have been done: its instance was killed.
+    await receive(db, shop.name, told, context);
+  } catch (error) {
+    if (context.faultOf(error) === undefined) throw error;
+    done.refused++;
+  }
+}
+
+type CatchUpContextNow = Omit<CatchUpContext, 'now'> & { now: Date };
+
+/** For what a message leaves out, so that a sender that waits for the answer does not give up. */
+const COMPLETE_LIMIT_MS = 3_000;
+
+/** The message with what its sender left out, when that can be had in time; else as it came. */
+export async function completed(
+  delivery: Delivery,
+  {
+    kind,
+    key,
+    ask,
+    apiUrl,
+    cut,
+  }: { kind: string; key: string | undefined; ask: Ask } & Pick<CatchUpContext, 'apiUrl' | 'cut'>,
+): Promise<Delivery> {
+  const receiver = RECEIVERS[kind as keyof typeof RECEIVERS];
+  const list = listOf(kind);
+  if (receiver.complete === undefined || list === undefined || key === undefined) return delivery;
+  const by = performance.now() + COMPLETE_LIMIT_MS;
+  const origin = apiUrl ?? list.origin(key, null);
+  try {
+    return await receiver.complete(delivery, async (path) => {
+      const answer = await askPatiently(ask, `${origin}${path}`, list.headers(key), { by, cut });
+      if (answer.status === 404) throw new AskError('NOT_FOUND', 404);
+      return JSON.parse(answer.body.toString('utf8')) as object;
+    });
+  } catch {
+    cut?.throwIfAborted();
+    return delivery;
+  }
+}

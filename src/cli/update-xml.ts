@@ -254,9 +254,10 @@ async function noteWritten({ output }: Session, productId: number, written: Writ
     );
 }
 
-export function writtenJson({ out, updates, heldBack }: WrittenXml) {
+export function writtenJson({ out, updates, heldBack, rollouts }: WrittenXml) {
   return {
     out,
+    rollouts,
     held_back: heldBack?.versions ?? [],
     updates: updates.map(({ version, tag, targetPlatform, phpMinimum, supportedDatabases }) => ({
       version,
@@ -268,9 +269,10 @@ export function writtenJson({ out, updates, heldBack }: WrittenXml) {
   };
 }
 
-export function describeWritten({ out, url, updates }: WrittenXml): string {
+export function describeWritten({ out, url, updates, rollouts }: WrittenXml): string {
   const offers = updates.map(({ version, tag }) => `${version} (${tag})`).join(', ') || 'nothing';
-  return `${out} offers ${offers}.${url === null ? '' : ` Its address: ${url}`}`;
+  const staged = rollouts.map(({ version, percent }) => `, and ${version} to ${percent} % of the addresses`);
+  return `${out} offers ${offers}${staged.join('')}.${url === null ? '' : ` Its address: ${url}`}`;
 }
 
 function lint(source: string, options: LintOptions): Promise<LintFinding[]> {

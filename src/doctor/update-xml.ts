@@ -174,7 +174,7 @@ async function checkFolder(folder: string): Promise<Finding[]> {
 }
 
 async function checkServed(
-  { url, xml }: ReadUpdateXml,
+  { url, served }: ReadUpdateXml,
   { ca }: { ca: string[] | undefined },
 ): Promise<Finding> {
   const address = url ?? '';
@@ -197,7 +197,7 @@ async function checkServed(
     const chunks: Buffer[] = [];
     const { status } = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
     if (status !== 200) return failed(`answers ${status}`, `antwortet mit ${status}`);
-    return Buffer.concat(chunks).toString('utf8') === xml
+    return served.includes(Buffer.concat(chunks).toString('utf8'))
       ? ok(
           'UPDATE_XML_SERVED',
           `${address} is the file that was written.`,

@@ -15,13 +15,18 @@ import {
 import { AFTER_EXPIRY } from '../store/catalogue';
 import type { TableName } from '../store/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
-import { RELEASE_STATES } from '../store/releases';
+import { RELEASE_STATES, WHOLE_ROLLOUT } from '../store/releases';
 
 /** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
 export const FORMAT = 'licensing-gateway export';
 /** A change of the fields is a new version. */
-export const FORMAT_VERSION = 8;
+export const FORMAT_VERSION = 9;
+
+/** What a record of the version before means, in the fields that it lacks. */
+export const FIELDS_SINCE: Partial<Record<RecordType, Record<string, unknown>>> = {
+  release: { rollout: WHOLE_ROLLOUT },
+};
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -152,6 +157,7 @@ export const RECORDS = {
     version: ascii(64),
     state: oneOf(RELEASE_STATES),
     changelog: text(4_000_000),
+    rollout: integer(1, WHOLE_ROLLOUT),
     published_at: nullable(time()),
     // The name is sent in a header unescaped, and Joomla unpacks by its extension.
     file_name: matching(

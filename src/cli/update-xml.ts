@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
 import { readConfig } from '../config';
 import { requireWebAddress } from '../joomla/addresses';
+import { changelogBeside } from '../joomla/changelog';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';
 import type { LintFinding } from '../joomla/lint/report';
 import type { Site } from '../joomla/updater/offer';
@@ -280,8 +281,10 @@ function lint(source: string, options: LintOptions): Promise<LintFinding[]> {
     requireWebAddress(source, 'The address of the update XML');
     return lintUpdateXmlAt(source, options);
   }
+  // Beside the file lies what will be at the address that it names.
+  const readChangelog = () => readFile(changelogBeside(source)).catch(() => undefined);
   return readFile(source).then(
-    (bytes) => lintUpdateXml(bytes, options),
+    (bytes) => lintUpdateXml(bytes, { ...options, readChangelog }),
     (error: unknown) => {
       throw new OperatorError(`The update XML ${source} cannot be read: ${explainReadFault(error)}.`);
     },
@@ -308,8 +311,9 @@ function findingJson({ level, code, line, version, problem, remedy }: LintFindin
   return { level, code, line: line ?? null, version: version ?? null, problem, remedy };
 }
 
-function describeFinding({ level, line, version, problem, remedy }: LintFinding): string {
-  const place = line === undefined ? '' : ` line ${line}${version === undefined ? '' : ` (${version})`}:`;
+function describeFinding({ level, code, line, version, problem, remedy }: LintFinding): string {
+  // The line of a changelog stands in its problem, with the file.
+  const place = line === undefined || code === 'changelog' ? '' : ` line ${line}${version === undefined ? '' : ` (${version})`}:`;
   return printable(`${level}:${place} ${problem} ${remedy}`);
 }
 

@@ -2,6 +2,8 @@ import { constants, type Stats } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readUpdateXmlState, type ReadUpdateXml } from '../joomla/follow-xml';
+import { changelogBeside } from '../joomla/changelog';
+import { lintChangelog } from '../joomla/lint/changelog';
 import { XML_PATH } from '../joomla/update-xml/place';
 import { listProducts, type Product } from '../store/catalogue';
 import type { Db } from '../store/database';
@@ -29,7 +31,10 @@ export const checkUpdateXml: Check = async (patient) => {
     ...describeStates(xmls),
     ...(served === undefined || !isSite
       ? []
-      : await attempt('UPDATE_XML_SERVED', async () => [await checkServed(served.xml, patient)])),
+      : await attempt('UPDATE_XML_SERVED', async () => [
+          await checkServed(served.xml, patient),
+          ...(await checkChangelog(served.xml, patient)),
+        ])),
   ];
 };
 
@@ -206,5 +211,55 @@ async function checkServed(
       : failed('is another file than the one that was written', 'ist nicht die geschriebene Datei');
   } catch (error) {
     return failed(`cannot be reached: ${reasonOf(error)}`, 'ist nicht erreichbar', reasonOf(error));
+  }
+}
+
+/** The changelog that Joomla shows in its own window, read as Joomla reads it. */
+async function checkChangelog(
+  { url }: ReadUpdateXml,
+  { ca }: { ca: string[] | undefined },
+): Promise<Finding[]> {
+  const address = changelogBeside(url ?? '');
+  const why = 'Joomla shows it in its own window, before and after an update.';
+  const whyInGerman = 'Joomla zeigt es im eigenen Fenster, vor und nach einer Aktualisierung.';
+  const remedy = `Let the web server serve LICENSING_XML_DIR at ${XML_PATH}; then: licensing update-xml lint ${url ?? ''}`;
+  const remedyInGerman = `Lassen Sie den Webserver LICENSING_XML_DIR unter ${XML_PATH} ausliefern; dann: licensing update-xml lint ${url ?? ''}`;
+  const failed = (what: string, german: string, said?: string) =>
+    warning(
+      'UPDATE_XML_CHANGELOG',
+      `The changelog ${address} ${what}.`,
+      { why, remedy },
+      { what: `Das Changelog ${address} ${german}.`, said, why: whyInGerman, remedy: remedyInGerman },
+    );
+  try {
+    const chunks: Buffer[] = [];
+    const { status } = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
+    if (status !== 200) return [failed(`answers ${status}`, `antwortet mit ${status}`)];
+    const [first] = lintChangelog(Buffer.concat(chunks), address);
+    if (first !== undefined)
+      return [
+        warning(
+          'UPDATE_XML_CHANGELOG',
+          first.problem,
+          { why, remedy: first.remedy },
+          {
+            what: `Joomla zeigt das Changelog ${address} nicht richtig${first.line === undefined ? '' : `, Zeile ${first.line}`}.`,
+            said: first.problem,
+            why: whyInGerman,
+            remedy: remedyInGerman,
+          },
+        ),
+      ];
+    return [
+      ok(
+        'UPDATE_XML_CHANGELOG',
+        `Joomla can show the changelog ${address}.`,
+        `Joomla kann das Changelog ${address} zeigen.`,
+      ),
+    ];
+  } catch (error) {
+    return [
+      failed(`cannot be reached: ${reasonOf(error)}`, 'ist nicht erreichbar', reasonOf(error)),
+    ];
   }
 }

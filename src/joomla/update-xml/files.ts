@@ -75,7 +75,6 @@ export async function writeFiles(files: XmlFiles, own: OwnFile[]): Promise<void>
 
   await remove(false);
   await removeAll([...there.upTo.keys()].filter((version) => !upTo.has(version)).map((one) => upToPath(out, one)));
-  if (there.changelog !== changelog) await replaceFile(log, mode, (sink) => sink(changelog));
   await writeBuckets(files, there.buckets, mode);
   for (const [version, text] of upTo)
     if (there.upTo.get(version) !== text) {
@@ -83,6 +82,7 @@ export async function writeFiles(files: XmlFiles, own: OwnFile[]): Promise<void>
       await replaceFile(await lookAt(upToPath(out, version)), mode, (sink) => sink(text));
     }
   await replaceFile(place, mode, (sink) => sink(xml));
+  if (there.changelog !== changelog) await replaceFile(log, mode, (sink) => sink(changelog));
   await remove(true);
   if (buckets.size === 0) await removeEmpty(bucketFolder(out));
   if (upTo.size === 0) await removeEmpty(upToFolder(out));

@@ -42,7 +42,7 @@ export async function requireStaging(
       throw refused(
         'rollout-silent',
         url,
-        `${url} does not answer (${error.message}), so it is not known whether nginx can offer the version to a share of the sites. Nothing was changed.`,
+        `${url} does not answer (${error.message}), so it is not known whether nginx serves it, which can offer a version to a share of the sites, or Apache, which cannot. Nothing was changed.`,
       );
     },
   );

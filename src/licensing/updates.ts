@@ -29,6 +29,13 @@ export function rolloutGroup(network: string, productId: number): number {
   return digest.readUInt32BE() % WHOLE_ROLLOUT;
 }
 
+/** What every address is offered, whatever is rolled out; or else what some are offered. */
+export async function latestForAll(db: Db, productId: number): Promise<string | undefined> {
+  const published = await listPublished(db, productId);
+  const forAll = offeredTo(published, WHOLE_ROLLOUT - 1);
+  return latestOf(forAll.length > 0 ? forAll : published, ({ version }) => version)?.version;
+}
+
 /** Those of some published versions that a group of addresses is offered. */
 export function offeredTo<T extends PublishedVersion>(published: T[], group: number): T[] {
   return published.filter(({ rollout }) => group < rollout);

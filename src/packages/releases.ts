@@ -63,7 +63,7 @@ export async function publishRelease(
 ): Promise<Release> {
   const { productId, version, file, draft } = request;
   const rollout = requireRollout(request.rollout ?? WHOLE_ROLLOUT);
-  if (draft && request.rollout !== undefined) throw draftOffered();
+  if (draft && rollout < WHOLE_ROLLOUT) throw draftOffered();
   const product = await requireProduct(db, productId);
   const changelog = request.changelog === undefined ? undefined : requireChangelog(request.changelog);
   if (!isVersion(version))

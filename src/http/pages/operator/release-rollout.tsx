@@ -38,7 +38,7 @@ async function requirePublished(call: OperatorCall): Promise<Release> {
 async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
   const changed = await act(call, sent, releaseOperations.updateRelease, {
     path: { id: release.id },
-    body: { rollout: sent.get('rollout') ?? '' },
+    body: { rollout: sent.get('rollout') ?? release.rollout },
   });
   const { version, rollout, update_xml } = changed;
   return done(`/releases?product_id=${release.productId}`, 'releaseRolledOut', version, String(rollout), update_xml.state);

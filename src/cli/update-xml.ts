@@ -311,9 +311,9 @@ function findingJson({ level, code, line, version, problem, remedy }: LintFindin
   return { level, code, line: line ?? null, version: version ?? null, problem, remedy };
 }
 
-function describeFinding({ level, code, line, version, problem, remedy }: LintFinding): string {
+function describeFinding({ level, line, version, problem, remedy }: LintFinding): string {
   // The line of a changelog stands in its problem, with the file.
-  const place = line === undefined || code === 'changelog' ? '' : ` line ${line}${version === undefined ? '' : ` (${version})`}:`;
+  const place = line === undefined || problem.startsWith('The changelog ') ? '' : ` line ${line}${version === undefined ? '' : ` (${version})`}:`;
   return printable(`${level}:${place} ${problem} ${remedy}`);
 }
 

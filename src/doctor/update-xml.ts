@@ -4,13 +4,14 @@ import { dirname } from 'node:path';
 import { readUpdateXmlState, type ReadUpdateXml } from '../joomla/follow-xml';
 import { changelogBeside } from '../joomla/changelog';
 import { lintChangelog } from '../joomla/lint/changelog';
+import { BUCKET_HEADER } from '../joomla/update-xml/staged';
 import { XML_PATH } from '../joomla/update-xml/place';
 import { listProducts, type Product } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { listPublishedVersions } from '../store/releases';
 import { octal, serviceUser } from './file-readers';
 import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
-import { httpGet } from './http-get';
+import { header, httpGet } from './http-get';
 import { mayUse, readNginxUser } from './nginx-user';
 
 interface ProductXml {
@@ -24,7 +25,8 @@ export const checkUpdateXml: Check = async (patient) => {
   const xmls = await readAll(db, config);
   const { publicUrl, xmlDir } = config;
   const home = xmls.filter(({ xml }) => xml.out !== null && dirname(xml.out) === xmlDir);
-  const served = home.find(({ xml }) => xml.state === 'written');
+  const written = home.filter(({ xml }) => xml.state === 'written');
+  const served = written.find(({ xml }) => xml.rollouts.length > 0) ?? written[0];
   const isSite = url !== undefined && publicUrl !== undefined && new URL(publicUrl).host === url.host;
   return [
     ...(home.length === 0 ? [] : await attempt('UPDATE_XML_FOLDER', () => checkFolder(xmlDir))),
@@ -179,7 +181,7 @@ async function checkFolder(folder: string): Promise<Finding[]> {
 }
 
 async function checkServed(
-  { url, served }: ReadUpdateXml,
+  { url, served, rollouts }: ReadUpdateXml,
   { ca }: { ca: string[] | undefined },
 ): Promise<Finding> {
   const address = url ?? '';
@@ -200,8 +202,14 @@ async function checkServed(
     );
   try {
     const chunks: Buffer[] = [];
-    const { status } = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
-    if (status !== 200) return failed(`answers ${status}`, `antwortet mit ${status}`);
+    const answer = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
+    if (answer.status !== 200)
+      return failed(`answers ${answer.status}`, `antwortet mit ${answer.status}`);
+    if (rollouts.length > 0 && header(answer, BUCKET_HEADER) === '')
+      return failed(
+        'answers without X-Licensing-Bucket, so no share of the sites gets the version that is rolled out',
+        'antwortet ohne X-Licensing-Bucket, deshalb bekommt kein Teil der Websites die Version, die ausgerollt wird',
+      );
     return served.includes(Buffer.concat(chunks).toString('utf8'))
       ? ok(
           'UPDATE_XML_SERVED',

@@ -80,8 +80,7 @@ export async function publish(
         // It says what the remark would, with the lines.
         if (lacksLines !== undefined) manifestRemark = undefined;
         refuse(lacksLines, unchecked);
-        if (!manifest.hasChangelog && (await isFirst(db, productId)))
-          firstWithoutChangelog = `the manifest in the package (${manifest.path}) has no <changelogurl>: Joomla 4.4 keeps the one of a package's first installation, so its sites never show a changelog.`;
+        firstWithoutChangelog = await remarkOnChangelog(db, home, product, manifest);
       }
       const fault = await findServerFault(db, packagesDir, productId, manifest);
       if (!(fault instanceof OperatorError)) found.push(fault);
@@ -199,6 +198,19 @@ async function findMissingLines(
     `The manifest in the package (${manifest.path}) ${misses.join('. It ')}. Add these lines to it and pack it again:\n${manifestSnippets(product, url).xml}`,
     { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'first-without-lines' } },
   );
+}
+
+/** Joomla 4.4 never learns of a package's changelog later (PackageAdapter). */
+async function remarkOnChangelog(
+  db: Db,
+  home: XmlHome,
+  product: Product,
+  { hasChangelog, path }: PackageManifest,
+): Promise<string | undefined> {
+  if (hasChangelog || !(await isFirst(db, product.id))) return undefined;
+  const url = (await findXmlPlace(db, product, home))?.url ?? null;
+  if (url === null) return undefined;
+  return `the manifest in the package (${path}) has no <changelogurl>. Joomla 4.4 keeps the one of a package's first installation, so its sites never show the changelog. "licensing manifest" prints the line.`;
 }
 
 /** Whether no version of the product was ever published. */

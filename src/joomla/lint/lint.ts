@@ -107,7 +107,8 @@ export async function lintUpdateXml(
     if (findRelease && asked) await lintAgainstRelease(update, asked, findRelease, report);
     if (key !== undefined && update.text('downloadurl') !== undefined) {
       const wrong = await checkPackage(update, key, { joomla: ASSUMED_JOOMLA, ca });
-      if (wrong) report('error', 'package', wrong.problem, wrong.remedy, update);
+      if (wrong?.lacksChangelog) report('warning', 'changelog', wrong.problem, wrong.remedy, update);
+      else if (wrong) report('error', 'package', wrong.problem, wrong.remedy, update);
     }
   }
   for (const [address, versions] of readChangelog ? changelogsOf(updates) : []) {

@@ -10,7 +10,7 @@ import { findXmlPlace, type XmlHome } from './place';
 /** Whether a version can be offered to a share of the addresses, which the web server tells apart. */
 
 /** nginx names the address's bucket in it (nginx/licensing.conf). */
-const BUCKET_HEADER = 'x-licensing-bucket';
+export const BUCKET_HEADER = 'x-licensing-bucket';
 const ANSWER_MS = 3_000;
 
 /**

@@ -1,8 +1,14 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { changelogBeside, changesOf, renderChangelog } from '../../src/joomla/changelog';
 import { lintChangelog } from '../../src/joomla/lint/changelog';
+import { lintUpdateXmlAt } from '../../src/joomla/lint/lint';
 import { parseXml } from '../../src/joomla/xml';
+import { operator } from '../support/operator';
 import { php } from '../support/php-xml';
+import { temporaryFolder } from '../support/processes';
+import { startStaticSite } from '../support/static-site';
 
 /** The changelog for Joomla's own window: what is written, and what Joomla makes of it. */
 
@@ -125,6 +131,40 @@ describe('the lint of a changelog', () => {
         ? []
         : [['changelog', 5, expect.stringMatching(new RegExp(`^The changelog c.xml line 5: .* as ${entries} entries`))]],
     );
+  });
+
+  it('of an address reads what it names, and that of a file what lies beside it', async () => {
+    const updateXml = (url: string) =>
+      `<updates><update><name>E</name><element>pkg_example</element><type>package</type><version>2.0.0</version><client>site</client>
+        <changelogurl>${url}/c.xml</changelogurl><downloads><downloadurl type="full" format="zip">https://shop.example/x.zip</downloadurl></downloads>
+        <targetplatform name="joomla" version="5\\.[0-9]+"/></update></updates>`;
+    const answers = new Map<string, [status: number, body: string]>();
+    const site = await startStaticSite(({ url = '' }, response) => {
+      const [status, body] = answers.get(url) ?? [404, ''];
+      response.writeHead(status).end(body);
+    });
+    const found = async () =>
+      (await lintUpdateXmlAt(`${site.url}/u.xml`))
+        .filter(({ code }) => code === 'changelog')
+        .map(({ line, problem }) => [line ?? null, problem]);
+    try {
+      answers.set('/u.xml', [200, updateXml(site.url)]);
+      expect(await found()).toEqual([[null, `The changelog ${site.url}/c.xml is answered with 404.`]]);
+      answers.set('/c.xml', [200, wrap('<fix><item>a &amp; b</item></fix>')]);
+      expect(await found()).toEqual([[4, expect.stringContaining(`The changelog ${site.url}/c.xml line 4: `)]]);
+      answers.set('/c.xml', [200, render('x')]);
+      expect(await found()).toEqual([]);
+    } finally {
+      await site.stop();
+    }
+
+    const file = join(temporaryFolder(), 'pkg_example.xml');
+    writeFileSync(file, updateXml('https://shop.example'));
+    writeFileSync(changelogBeside(file), wrap('<fixed/>'));
+    const { stdout } = await operator({}).run(['update-xml', 'lint', file]);
+    expect(stdout).toMatch(/^warning: The changelog https:\/\/shop\.example\/c\.xml line 4: Joomla knows no list <fixed>/m);
+    const itself = await operator({}).run(['update-xml', 'lint', changelogBeside(file)]);
+    expect(itself.stdout).toMatch(/^warning: The changelog line 4: /m);
   });
 
   it.each<[string, string, number | null]>([

@@ -76,8 +76,15 @@ export function lintChangelog(bytes: Buffer, where: string, versions: string[] =
     remedy: string,
     version?: string,
   ) => {
-    const place = line === undefined ? '' : ` line ${line}`;
-    findings.push({ level, code: 'changelog', line, version, problem: `The changelog ${where}${place}: ${problem}`, remedy });
+    const place = [where, line === undefined ? '' : `line ${line}`].filter((one) => one !== '').join(' ');
+    findings.push({
+      level,
+      code: 'changelog',
+      line,
+      version,
+      problem: `The changelog${place === '' ? '' : ` ${place}`}: ${problem}`,
+      remedy,
+    });
   };
   try {
     parseXml(bytes);

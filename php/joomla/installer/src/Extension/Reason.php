@@ -196,7 +196,8 @@ final class Reason extends CMSPlugin implements SubscriberInterface
     /** Tells the vendor which site updates from which version. The plugin's option switches it off. */
     private function tellSite(EventInterface $event, bool $isTyped): void
     {
-        if (!$this->params->get('tell_site', 1)) {
+        // Without options if Joomla made the plugin without its constructor.
+        if ($this->params !== null && !$this->params->get('tell_site', 1)) {
             return;
         }
 

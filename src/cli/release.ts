@@ -176,7 +176,11 @@ function addRollout(release: Command): void {
     .argument('<percent>', '1 to 100', percent)
     .addHelpText('after', '\nExample:\n  licensing release rollout --product 42 --version 2.1.0 25')
     .action(
-      (rollout: number, { product, version }: Pick<PublishOptions, 'product' | 'version'>, command: Command) =>
+      (
+        rollout: number,
+        { product, version }: Pick<PublishOptions, 'product' | 'version'>,
+        command: Command,
+      ) =>
         withSession(command, async (session) => {
           const { id } = await requireRelease(session.db, product, version.trim());
           const seen: { xml?: FollowedXml } = {};

@@ -313,7 +313,10 @@ function findingJson({ level, code, line, version, problem, remedy }: LintFindin
 
 function describeFinding({ level, line, version, problem, remedy }: LintFinding): string {
   // The line of a changelog stands in its problem, with the file.
-  const place = line === undefined || /^The changelog\b/.test(problem) ? '' : ` line ${line}${version === undefined ? '' : ` (${version})`}:`;
+  const place =
+    line === undefined || /^The changelog\b/.test(problem)
+      ? ''
+      : ` line ${line}${version === undefined ? '' : ` (${version})`}:`;
   return printable(`${level}:${place} ${problem} ${remedy}`);
 }
 

@@ -203,8 +203,7 @@ async function checkServed(
   try {
     const chunks: Buffer[] = [];
     const answer = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
-    if (answer.status !== 200)
-      return failed(`answers ${answer.status}`, `antwortet mit ${answer.status}`);
+    if (answer.status !== 200) return failed(`answers ${answer.status}`, `antwortet mit ${answer.status}`);
     if (rollouts.length > 0 && header(answer, BUCKET_HEADER) === '')
       return failed(
         'answers without X-Licensing-Bucket, so no share of the sites gets the version that is rolled out',
@@ -266,8 +265,6 @@ async function checkChangelog(
       ),
     ];
   } catch (error) {
-    return [
-      failed(`cannot be reached: ${reasonOf(error)}`, 'ist nicht erreichbar', reasonOf(error)),
-    ];
+    return [failed(`cannot be reached: ${reasonOf(error)}`, 'ist nicht erreichbar', reasonOf(error))];
   }
 }

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { findProduct, type Product } from '../store/catalogue';
 import type { Db } from '../store/database';
-import { findRelease, listPublished, WHOLE_ROLLOUT, type PublishedVersion, type Release } from '../store/releases';
+import {
+  findRelease,
+  listPublished,
+  WHOLE_ROLLOUT,
+  type PublishedVersion,
+  type Release,
+} from '../store/releases';
 import { isPrerelease } from './versions';
 
 /**
@@ -106,7 +112,9 @@ export function rememberBriefly<Answer>(
 async function findStages(db: Db, productId: number): Promise<StagedUpdate[]> {
   const [product, published] = await Promise.all([findProduct(db, productId), listPublished(db, productId)]);
   if (product === undefined) return [{ below: WHOLE_ROLLOUT, update: undefined }];
-  const shares = [...new Set([...published.map(({ rollout }) => rollout), WHOLE_ROLLOUT])].sort((a, b) => a - b);
+  const shares = [...new Set([...published.map(({ rollout }) => rollout), WHOLE_ROLLOUT])].sort(
+    (a, b) => a - b,
+  );
   const stages: StagedUpdate[] = [];
   for (const below of shares) {
     const version = latestOf(offeredTo(published, below - 1), (one) => one.version)?.version;

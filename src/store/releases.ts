@@ -107,7 +107,10 @@ export async function listPackages(db: Db): Promise<Release[]> {
 }
 
 /** @throws a duplicate (`isDuplicate`) when the version exists already */
-export async function insertRelease(db: Db, release: Omit<Release, 'id' | 'rollout'> & Partial<Pick<Release, 'rollout'>>): Promise<void> {
+export async function insertRelease(
+  db: Db,
+  release: Omit<Release, 'id' | 'rollout'> & Partial<Pick<Release, 'rollout'>>,
+): Promise<void> {
   await db(table(db, 'releases')).insert(toColumns(release));
 }
 

@@ -129,7 +129,13 @@ describe('the lint of a changelog', () => {
     expect(found.map(({ code, line, problem }) => [code, line, problem])).toEqual(
       entries === 1
         ? []
-        : [['changelog', 5, expect.stringMatching(new RegExp(`^The changelog c.xml line 5: .* as ${entries} entries`))]],
+        : [
+            [
+              'changelog',
+              5,
+              expect.stringMatching(new RegExp(`^The changelog c.xml line 5: .* as ${entries} entries`)),
+            ],
+          ],
     );
   });
 
@@ -151,7 +157,9 @@ describe('the lint of a changelog', () => {
       answers.set('/u.xml', [200, updateXml(site.url)]);
       expect(await found()).toEqual([[null, `The changelog ${site.url}/c.xml is answered with 404.`]]);
       answers.set('/c.xml', [200, wrap('<fix><item>a &amp; b</item></fix>')]);
-      expect(await found()).toEqual([[4, expect.stringContaining(`The changelog ${site.url}/c.xml line 4: `)]]);
+      expect(await found()).toEqual([
+        [4, expect.stringContaining(`The changelog ${site.url}/c.xml line 4: `)],
+      ]);
       answers.set('/c.xml', [200, render('x')]);
       expect(await found()).toEqual([]);
     } finally {
@@ -162,7 +170,9 @@ describe('the lint of a changelog', () => {
     writeFileSync(file, updateXml('https://shop.example'));
     writeFileSync(changelogBeside(file), wrap('<fixed/>'));
     const { stdout } = await operator({}).run(['update-xml', 'lint', file]);
-    expect(stdout).toMatch(/^warning: The changelog https:\/\/shop\.example\/c\.xml line 4: Joomla knows no list <fixed>/m);
+    expect(stdout).toMatch(
+      /^warning: The changelog https:\/\/shop\.example\/c\.xml line 4: Joomla knows no list <fixed>/m,
+    );
     const itself = await operator({}).run(['update-xml', 'lint', changelogBeside(file)]);
     expect(itself.stdout).toMatch(/^warning: The changelog line 4: /m);
   });

@@ -123,7 +123,8 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     await release(id, '2.0.0');
     const folder = join(home.xmlDir, `rollout/pkg_${id}`);
     const buckets = () => (existsSync(folder) ? readdirSync(folder).sort() : []);
-    const named = (count: number) => Array.from({ length: count }, (_, i) => `${String(i).padStart(2, '0')}.xml`);
+    const named = (count: number) =>
+      Array.from({ length: count }, (_, i) => `${String(i).padStart(2, '0')}.xml`);
     const to = async (version: string, percent: number) => {
       await setRollout(service.db, id, version, percent);
       expect(await state(id)).toMatchObject({ state: 'stale' });
@@ -132,7 +133,11 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     };
 
     await to('2.0.0', 3);
-    expect([buckets(), versions(file(id)), versions(join(folder, '02.xml'))]).toEqual([named(3), ['1.0.0'], ['2.0.0']]);
+    expect([buckets(), versions(file(id)), versions(join(folder, '02.xml'))]).toEqual([
+      named(3),
+      ['1.0.0'],
+      ['2.0.0'],
+    ]);
     const before = statSync(join(folder, '00.xml')).mtimeMs;
     await to('2.0.0', 25);
     expect(buckets()).toEqual(named(25));
@@ -143,7 +148,10 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     // A fix goes first to some of those who have the bad one.
     await release(id, '2.1.0');
     await to('2.1.0', 5);
-    expect([versions(join(folder, '04.xml')), versions(join(folder, '05.xml'))]).toEqual([['2.1.0'], ['2.0.0']]);
+    expect([versions(join(folder, '04.xml')), versions(join(folder, '05.xml'))]).toEqual([
+      ['2.1.0'],
+      ['2.0.0'],
+    ]);
     await to('2.1.0', 100);
     expect([buckets(), versions(file(id))]).toEqual([[], ['2.1.0']]);
     expect(await listOfferedVersions(service.db, id)).toEqual(['2.1.0', '1.0.0']);
@@ -163,7 +171,10 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     await follow(id);
     expect(readFileSync(changelog, 'utf8')).toContain('<addition>');
     writeFileSync(changelog, 'my own notes');
-    expect(await follow(id)).toMatchObject({ state: 'stale', reason: expect.stringContaining('-changelog.xml') });
+    expect(await follow(id)).toMatchObject({
+      state: 'stale',
+      reason: expect.stringContaining('-changelog.xml'),
+    });
     expect(readFileSync(changelog, 'utf8')).toBe('my own notes');
     // Sites get their updates without it.
     rmSync(changelog);

@@ -560,8 +560,15 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
         UPDATE #__update_sites SET location = '${xml}', extra_query = 'dlid=${keys.get(key) ?? key}'`,
     });
     const visit = async (installed: string, key: string) => {
-      const [, found, clicked] = await ended.run<unknown>([set(installed, key), { search: xml }, { click: true }]);
-      const [{ url, version: offered }, { version: fetched, download: from }] = [found as Searched, clicked as Clicked];
+      const [, found, clicked] = await ended.run<unknown>([
+        set(installed, key),
+        { search: xml },
+        { click: true },
+      ]);
+      const [{ url, version: offered }, { version: fetched, download: from }] = [
+        found as Searched,
+        clicked as Clicked,
+      ];
       return { url, offered, fetched, from: from.replace(/^.*version=/, '') };
     };
     const all = { url: xml, offered: '2.0.0', fetched: '2.0.0', from: '2.0.0' };

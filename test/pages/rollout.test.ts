@@ -50,8 +50,16 @@ async function newVersion(version: string): Promise<Buffer> {
 
 it('begins with the share of the form, and is raised by the buttons of its panel', async () => {
   const form = new FormData();
-  form.append('file', new File([new Uint8Array(await newVersion('1.1.0'))], 'a.zip', { type: 'application/zip' }));
-  for (const [name, value] of [['version', ''], ['changelog', 'fix: it'], ['draft', '0'], ['rollout', '10']] as const)
+  form.append(
+    'file',
+    new File([new Uint8Array(await newVersion('1.1.0'))], 'a.zip', { type: 'application/zip' }),
+  );
+  for (const [name, value] of [
+    ['version', ''],
+    ['changelog', 'fix: it'],
+    ['draft', '0'],
+    ['rollout', '10'],
+  ] as const)
     form.append(name, value);
   expect((await pages.get('/products/42/releases/new')).html).toContain('name="rollout"');
   const published = await pages.send('/products/42/releases/new', form);
@@ -72,12 +80,23 @@ it('begins with the share of the form, and is raised by the buttons of its panel
 
 it('has the downloads and refusals since then beside those of the version before', async () => {
   const good = await giveLicense(service.db, await givePlan(service.db));
-  const ended = await giveLicense(service.db, await givePlan(service.db), { expiresAt: new Date('2020-01-01') });
-  for (const [key, version] of [[good, '1.1.0'], [good, '1.0.0'], [good, '1.0.0'], [ended, '1.1.0']] as const)
-    await fetch(`${service.url}${PREFIX}/downloads/42?dlid=${key.key}&version=${version}`).then((one) => one.arrayBuffer());
+  const ended = await giveLicense(service.db, await givePlan(service.db), {
+    expiresAt: new Date('2020-01-01'),
+  });
+  for (const [key, version] of [
+    [good, '1.1.0'],
+    [good, '1.0.0'],
+    [good, '1.0.0'],
+    [ended, '1.1.0'],
+  ] as const)
+    await fetch(`${service.url}${PREFIX}/downloads/42?dlid=${key.key}&version=${version}`).then((one) =>
+      one.arrayBuffer(),
+    );
   await eventually(async () => {
     const { html } = await pages.get(LIST);
-    const figures = [...html.matchAll(/<th scope="row">([\d.]+)<\/th><td[^>]*>(\d+)<\/td><td[^>]*>(\d+)<\/td>/g)];
+    const figures = [
+      ...html.matchAll(/<th scope="row">([\d.]+)<\/th><td[^>]*>(\d+)<\/td><td[^>]*>(\d+)<\/td>/g),
+    ];
     expect(figures.map((row) => row.slice(1))).toEqual([
       ['1.1.0', '1', '1'],
       ['1.0.0', '2', '0'],
@@ -109,7 +128,9 @@ it.each([
 });
 
 it.each([0, 101, 2.5, '10', null])('of %j is no share', async (rollout) => {
-  const { status, body } = await service.write.send(`PATCH /releases/${await idOf('1.1.0')}`, { body: { rollout } });
+  const { status, body } = await service.write.send(`PATCH /releases/${await idOf('1.1.0')}`, {
+    body: { rollout },
+  });
   expect([status, body]).toMatchObject([400, { error: { field: 'rollout' } }]);
 });
 

@@ -52,7 +52,8 @@ describe('behind nginx', () => {
   }, 120_000);
   afterAll(() => shops.close(), 60_000);
 
-  const from = (address: string, path = PATH) => get(server, path, { headers: { 'X-Forwarded-For': address } });
+  const from = (address: string, path = PATH) =>
+    get(server, path, { headers: { 'X-Forwarded-For': address } });
   const versionFor = async (address: string) =>
     /<version>(.*?)</.exec((await from(address)).body.toString())?.[1];
   /** The addresses that are offered a version. */
@@ -68,7 +69,17 @@ describe('behind nginx', () => {
       'pkg_example.xml': `<extension type="package"><packagename>example</packagename><version>${version}</version><dlid prefix="dlid="/>
         <updateservers><server>${server.url + PATH}</server></updateservers></extension>`,
     });
-    return command.json(['release', 'publish', '--product', '42', '--version', version, '--file', path, ...options]);
+    return command.json([
+      'release',
+      'publish',
+      '--product',
+      '42',
+      '--version',
+      version,
+      '--file',
+      path,
+      ...options,
+    ]);
   }
 
   it('reaches its share, and a raised share takes it from nobody', async () => {
@@ -125,7 +136,14 @@ describe('behind nginx', () => {
 
   it('shows nothing of the folders, and a file that is not there without an error page of the site', async () => {
     await publish('2.4.0', '--rollout', '1');
-    for (const path of ['rollout/pkg_example/00.xml', 'rollout/', 'rollout', 'pkg_example/', 'none.xml', 'pkg_example/up-to-1.0.xml'])
+    for (const path of [
+      'rollout/pkg_example/00.xml',
+      'rollout/',
+      'rollout',
+      'pkg_example/',
+      'none.xml',
+      'pkg_example/up-to-1.0.xml',
+    ])
       expect([path, (await get(server, `/licensing-updates/${path}`)).status]).toEqual([path, 404]);
     expect(readdirSync(join(shop.xmlDir, 'rollout/pkg_example'))).toEqual(['00.xml']);
     const file = readFileSync(join(shop.xmlDir, 'pkg_example-changelog.xml'), 'utf8');
@@ -140,7 +158,9 @@ describe('behind nginx', () => {
     const addresses = ADDRESSES.slice(0, 60);
     for (const address of addresses) {
       const expected =
-        rolloutGroup(address.includes(':') ? `${address.replace('::1', '')}::/64` : address, 42) < 50 ? '2.4.0' : '2.2.0';
+        rolloutGroup(address.includes(':') ? `${address.replace('::1', '')}::/64` : address, 42) < 50
+          ? '2.4.0'
+          : '2.2.0';
       const { data } = (await ask('updates/42', address)).json() as { data: { version: string } };
       expect([address, data.version]).toEqual([address, expected]);
       const check = (await ask(`downloads/42?dlid=${shop.key}&check=1`, address)).json();
@@ -188,7 +208,15 @@ describe.each([
       await addProduct(service.db, { id: 42, name: 'Example', element: 'pkg_example' }, new Date());
       await giveRelease(service, { version: '2.1.0' });
       await command.json(['update-xml', 'write', '--product', '42']);
-      const set = (percent: string) => ['release', 'rollout', '--product', '42', '--version', '2.1.0', percent];
+      const set = (percent: string) => [
+        'release',
+        'rollout',
+        '--product',
+        '42',
+        '--version',
+        '2.1.0',
+        percent,
+      ];
 
       const { code, stderr } = await command.run(set('10'));
       expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);

@@ -114,12 +114,19 @@ export function lintChangelog(bytes: Buffer, where: string, versions: string[] =
           `Use one of ${LISTS.join(', ')}.`,
           version,
         );
-      for (const item of list.items) reportItem(item, (problem, remedy) => report('warning', item.line, problem, remedy, version));
+      for (const item of list.items)
+        reportItem(item, (problem, remedy) => report('warning', item.line, problem, remedy, version));
     }
   }
   for (const version of versions)
     if (all.length > 0 && !all.some((one) => one.version === version))
-      report('warning', undefined, `version ${version} is not in it: Joomla shows an empty window.`, WRITE_AGAIN, version);
+      report(
+        'warning',
+        undefined,
+        `version ${version} is not in it: Joomla shows an empty window.`,
+        WRITE_AGAIN,
+        version,
+      );
   return findings;
 }
 

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { lookAt, makeFolder, replaceFile, requireReplaceable, type OwnFile } from '../../packages/replace-file';
+import {
+  lookAt,
+  makeFolder,
+  replaceFile,
+  requireReplaceable,
+  type OwnFile,
+} from '../../packages/replace-file';
 import { compareVersions } from '../../licensing/versions';
 import { CHANGELOG_XML, changelogBeside } from '../changelog';
 import { descendants, ownText, parseXml } from '../xml';
@@ -65,7 +71,9 @@ export async function writeFiles(files: XmlFiles, own: OwnFile[]): Promise<void>
   };
   const remove = (isLast: boolean) =>
     removeAll(
-      leaving.filter(([, there]) => isStillOffered(there) === isLast).map(([bucket]) => bucketPath(out, bucket)),
+      leaving
+        .filter(([, there]) => isStillOffered(there) === isLast)
+        .map(([bucket]) => bucketPath(out, bucket)),
     );
   const place = await requirePlace(out, own);
   const log = await lookAt(changelogBeside(out));
@@ -74,7 +82,9 @@ export async function writeFiles(files: XmlFiles, own: OwnFile[]): Promise<void>
   const mode = (place.there?.mode ?? 0) & 0o775 || 0o644;
 
   await remove(false);
-  await removeAll([...there.upTo.keys()].filter((version) => !upTo.has(version)).map((one) => upToPath(out, one)));
+  await removeAll(
+    [...there.upTo.keys()].filter((version) => !upTo.has(version)).map((one) => upToPath(out, one)),
+  );
   await writeBuckets(files, there.buckets, mode);
   for (const [version, text] of upTo)
     if (there.upTo.get(version) !== text) {
@@ -141,7 +151,8 @@ export async function readFiles(out: string): Promise<{
 }> {
   const [xml, changelog] = await Promise.all([out, changelogBeside(out)].map(readIfThere));
   const buckets = new Map<number, string>();
-  for (const [, bucket = '', text] of await readFolder(bucketFolder(out), BUCKET_FILE)) buckets.set(Number(bucket), text);
+  for (const [, bucket = '', text] of await readFolder(bucketFolder(out), BUCKET_FILE))
+    buckets.set(Number(bucket), text);
   const upTo = new Map<string, string>();
   for (const [, version = '', text] of await readFolder(upToFolder(out), UP_TO_FILE)) upTo.set(version, text);
   return { xml, changelog, buckets, upTo };

@@ -140,7 +140,9 @@ export async function planUpdateXml(
       ),
       upTo: new Map(
         needsUpTo
-          ? published.slice(1).map((release) => [release.version, render([alone(release, settings, remembered)])])
+          ? published
+              .slice(1)
+              .map((release) => [release.version, render([alone(release, settings, remembered)])])
           : [],
       ),
     },
@@ -175,7 +177,10 @@ function bucketsOf(shares: { share: number; xml: string }[], whole: string): Map
 
 /** A version as it was offered when it was the newest. */
 function alone(release: Release, settings: Settings, { versions = {} }: Remembered): PlannedUpdate {
-  const { targetPlatform, phpMinimum, supportedDatabases, tag } = { ...settings, ...versions[release.version] };
+  const { targetPlatform, phpMinimum, supportedDatabases, tag } = {
+    ...settings,
+    ...versions[release.version],
+  };
   return {
     release,
     targetPlatform,

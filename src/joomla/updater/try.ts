@@ -430,7 +430,7 @@ export async function checkPackage(
             problem:
               'The manifest in the package has no <changelogurl>: Joomla shows the changelog neither among the installed extensions nor, up to 5.2.3, before an update.',
             remedy:
-              "Add the line that \"licensing manifest\" prints, best in the first version: Joomla 4.4 keeps a package's from its first installation.",
+              'Add the line that "licensing manifest" prints, best in the first version: Joomla 4.4 keeps a package\'s from its first installation.',
           };
     });
   } catch (error) {

@@ -41,7 +41,13 @@ async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Relea
     body: { rollout: sent.get('rollout') ?? release.rollout },
   });
   const { version, rollout, update_xml } = changed;
-  return done(`/releases?product_id=${release.productId}`, 'releaseRolledOut', version, String(rollout), update_xml.state);
+  return done(
+    `/releases?product_id=${release.productId}`,
+    'releaseRolledOut',
+    version,
+    String(rollout),
+    update_xml.state,
+  );
 }
 
 /** Why the web server cannot do it. */
@@ -101,7 +107,9 @@ async function readRolloutOf(call: OperatorCall, release: Release): Promise<Roll
   );
   const before = latestOf(others, (one) => one.version)?.version;
   const versions = before === undefined ? [version] : [version, before];
-  const counts = await within(call.db, (db) => countRollout(db, productId, versions, publishedAt ?? createdAt));
+  const counts = await within(call.db, (db) =>
+    countRollout(db, productId, versions, publishedAt ?? createdAt),
+  );
   return { release, before, counts };
 }
 

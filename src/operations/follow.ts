@@ -1,6 +1,6 @@
 import { followUpdateXml } from '../joomla/follow-xml';
 import { includedIn, readCatalogue } from '../licensing/bundles';
-import type { AfterCommit } from './operation';
+import type { AfterCommit, Call } from './operation';
 import { UpdateXmlState } from './things';
 
 /**
@@ -33,11 +33,11 @@ export function follow(
  * the product includes. The answer says nothing of them.
  * @param title of the answer
  */
-export function followPlan(title: string): AfterCommit<Record<never, never>> {
+export function followPlan(title: string) {
   return {
     title,
     adds: {},
-    async perform({ db, settings: { updateXml, ownFiles: own }, body }, data) {
+    async perform({ db, settings: { updateXml, ownFiles: own }, body }: Call, data: object) {
       if ((body as { after_expiry?: string }).after_expiry === undefined) return {};
       const { product_id: id } = data as { product_id: number };
       const included = includedIn(await readCatalogue(db), id);

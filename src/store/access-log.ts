@@ -283,13 +283,13 @@ export async function countDownloadsOf(
   versions: string[],
   since: Date,
 ): Promise<{ version: string; outcome: string; times: number }[]> {
-  const rows = (await db(table(db, 'access_log'))
+  const rows = await db(table(db, 'access_log'))
     .where({ product_id: productId, endpoint: 'download' })
     .where('at', '>=', toSqlTime(since))
     .whereIn('version', versions)
     .groupBy('version', 'outcome')
     .select('version', 'outcome')
-    .sum({ n: 'times' })) as { version: string; outcome: string; n: number | string }[];
+    .sum<{ version: string; outcome: string; n: number | string }[]>({ n: 'times' });
   // MySQL's SUM is a decimal, which the driver returns as text.
   return rows.map(({ version, outcome, n }) => ({ version, outcome, times: Number(n) }));
 }

@@ -560,11 +560,7 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
         UPDATE #__update_sites SET location = '${xml}', extra_query = 'dlid=${keys.get(key) ?? key}'`,
     });
     const visit = async (installed: string, key: string) => {
-      const [, found, clicked] = await ended.run<unknown>([
-        set(installed, key),
-        { search: xml },
-        { click: true },
-      ]);
+      const [, found, clicked] = await ended.run([set(installed, key), { search: xml }, { click: true }]);
       const [{ url, version: offered }, { version: fetched, download: from }] = [
         found as Searched,
         clicked as Clicked,

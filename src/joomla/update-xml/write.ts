@@ -108,7 +108,7 @@ export async function planUpdateXml(
   const { product, settings, remembered, file } = known;
   const releases = await listReleases(db, productId);
   const published = releases.filter(({ state }) => state === 'published');
-  const isHome = home !== undefined && dirname(settings.out) === home.xmlDir;
+  const isHome = home?.xmlDir === dirname(settings.out);
   // Elsewhere no web server is known to look for the files of buckets.
   const shares = isHome ? sharesOf(published) : [];
   const plans = [...shares, WHOLE_ROLLOUT].map((share) => ({

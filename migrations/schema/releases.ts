@@ -9,6 +9,8 @@ export const releases: Tables = (t) => ({
       version_order: `${t.ascii(255)} NOT NULL`,
       state: `${t.ascii(16)} NOT NULL`,
       changelog: `${t.longText} NOT NULL`,
+      // Percent of the addresses that are offered it.
+      rollout: `${t.count} NOT NULL DEFAULT 100`,
       published_at: `${t.time} NULL`,
       file_name: `${t.ascii(255)} NOT NULL`,
       file_size: `${t.bigCount} NOT NULL`,

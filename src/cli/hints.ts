@@ -60,6 +60,13 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'no-manifest': ({ product }) => `\nPack it again with the manifest at its top; ${notForJoomla(product)}`,
   'package-lacks': () =>
     'Pack it again with these files; or, if Joomla may do without them, publish it with --unchecked.',
+  'rollout-number': () => '',
+  'rollout-draft': () => 'licensing release publish with --rollout does both.',
+  'rollout-withdrawn': () => '',
+  'rollout-no-address': () => '',
+  'rollout-silent': () => '',
+  'rollout-apache': () => '',
+  'rollout-nginx': () => '',
   'first-without-lines': () => 'To publish it all the same: --unchecked.',
   'malformed-manifest': () => 'Correct it there and pack it again.',
   'manifest-version': ({ version }) =>

@@ -116,7 +116,7 @@ async function fillIn(
   const values = new Map([
     [EXAMPLE_SERVERS, servers],
     ['/var/lib/licensing/packages/', `${quotable(packagesDir)}/`],
-    ['/var/lib/licensing/xml/', `${quotable(xmlDir)}/`],
+    ['root /var/lib/licensing/xml;', `root ${quotable(xmlDir)};`],
     ['/_licensing_packages/', accelLocation ?? '/_licensing_packages/'],
     ['client_max_body_size 257m;', `client_max_body_size ${uploadLimit / MEGABYTE + 1}m;`],
     ['/joomla', FOLDER_NAME.test(folderOfSite) ? `/${folderOfSite}` : '/joomla'],

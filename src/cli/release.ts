@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { requireUpdateXmlSettings } from '../joomla/update-xml/write';
 import { readUpdateXmlState, type FollowedXml, type UpdateXmlState } from '../joomla/follow-xml';
 import { publish } from '../joomla/publish';
@@ -40,6 +40,7 @@ interface PublishOptions {
   allowDowngrade?: true;
   newUpdateServer?: true;
   unchecked?: true;
+  rollout?: number;
 }
 
 const WRITE_XML =
@@ -56,6 +57,7 @@ export function addReleaseCommands(program: Command): void {
   addPublish(release);
   addEdit(release);
   addList(release);
+  addRollout(release);
   addWithdraw(release);
 }
 
@@ -75,6 +77,11 @@ function addPublish(release: Command): void {
     .addOption(new Option('--write-xml [file]', WRITE_XML).conflicts('draft'))
     .option('--new-update-server', NEW_UPDATE_SERVER)
     .option('--unchecked', UNCHECKED)
+    .addOption(
+      new Option('--rollout <percent>', 'offer it to this share of the addresses first')
+        .argParser(percent)
+        .conflicts('draft'),
+    )
     .addHelpText(
       'after',
       '\nExample:\n  licensing release publish --product 42 --version 2.1.0 --file pkg_example.zip --changelog "Faster"',
@@ -100,6 +107,7 @@ function addPublish(release: Command): void {
             date: options.date,
             newUpdateServer: options.newUpdateServer ?? false,
             unchecked: options.unchecked ?? false,
+            rollout: options.rollout,
           },
           now,
           (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
@@ -162,6 +170,48 @@ function addEdit(release: Command): void {
     );
 }
 
+function addRollout(release: Command): void {
+  release
+    .command('rollout')
+    .description(
+      'Offers a published version to a share of the addresses, and to all with 100. Raising the share never takes the version away; to stop, withdraw it. nginx keeps as it is.',
+    )
+    .requiredOption('--product <id>', 'product id', positiveInteger)
+    .requiredOption('--version <version>', 'the version')
+    .argument('<percent>', '1 to 100', percent)
+    .addHelpText('after', '\nExample:\n  licensing release rollout --product 42 --version 2.1.0 25')
+    .action(
+      (
+        rollout: number,
+        { product, version }: Pick<PublishOptions, 'product' | 'version'>,
+        command: Command,
+      ) =>
+        withSession(command, async (session) => {
+          const { id } = await requireRelease(session.db, product, version.trim());
+          const seen: { xml?: FollowedXml } = {};
+          const changed = await operate(session, releaseOperations.updateRelease, {
+            path: { id },
+            body: { rollout },
+            followXml: async () => (seen.xml = await follow(session, product)),
+          });
+          const what = `Version ${changed.version} is for ${describeShare(changed.rollout)}`;
+          const line = seen.xml ? await noteFollowed(session, product, what, seen.xml) : [];
+          session.output.print(changed, [`${what}.`, ...line].join('\n'));
+        }),
+    );
+}
+
+function describeShare(percent: number): string {
+  return percent === 100 ? 'everybody' : `${percent} % of the addresses`;
+}
+
+function percent(text: string): number {
+  const value = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > 100)
+    throw new InvalidArgumentError('It must be a whole number of percent, 1 to 100.');
+  return value;
+}
+
 function addList(release: Command): void {
   release
     .command('list')
@@ -174,8 +224,15 @@ function addList(release: Command): void {
         const releases = await operateAll(session, releaseOperations.listProductReleases, { path });
         session.output.print(releases, () =>
           formatTable(
-            ['VERSION', 'STATE', 'PUBLISHED', 'BYTES', 'FILE'],
-            releases.map((one) => [one.version, one.state, one.published_at, one.file_size, one.file_name]),
+            ['VERSION', 'STATE', 'ROLLOUT', 'PUBLISHED', 'BYTES', 'FILE'],
+            releases.map((one) => [
+              one.version,
+              one.state,
+              `${one.rollout} %`,
+              one.published_at,
+              one.file_size,
+              one.file_name,
+            ]),
             'No versions.',
           ),
         );

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
 import { readConfig } from '../config';
 import { requireWebAddress } from '../joomla/addresses';
+import { changelogBeside } from '../joomla/changelog';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';
 import type { LintFinding } from '../joomla/lint/report';
 import type { Site } from '../joomla/updater/offer';
@@ -259,9 +260,10 @@ async function noteWritten({ output }: Session, productId: number, written: Writ
     );
 }
 
-export function writtenJson({ out, updates, heldBack }: WrittenXml) {
+export function writtenJson({ out, updates, heldBack, rollouts }: WrittenXml) {
   return {
     out,
+    rollouts,
     held_back: heldBack?.versions ?? [],
     updates: updates.map(({ version, tag, targetPlatform, phpMinimum, supportedDatabases }) => ({
       version,
@@ -273,9 +275,10 @@ export function writtenJson({ out, updates, heldBack }: WrittenXml) {
   };
 }
 
-export function describeWritten({ out, url, updates }: WrittenXml): string {
+export function describeWritten({ out, url, updates, rollouts }: WrittenXml): string {
   const offers = updates.map(({ version, tag }) => `${version} (${tag})`).join(', ') || 'nothing';
-  return `${out} offers ${offers}.${url === null ? '' : ` Its address: ${url}`}`;
+  const staged = rollouts.map(({ version, percent }) => `, and ${version} to ${percent} % of the addresses`);
+  return `${out} offers ${offers}${staged.join('')}.${url === null ? '' : ` Its address: ${url}`}`;
 }
 
 function lint(source: string, options: LintOptions): Promise<LintFinding[]> {
@@ -283,8 +286,10 @@ function lint(source: string, options: LintOptions): Promise<LintFinding[]> {
     requireWebAddress(source, 'The address of the update XML');
     return lintUpdateXmlAt(source, options);
   }
+  // Beside the file lies what will be at the address that it names.
+  const readChangelog = () => readFile(changelogBeside(source)).catch(() => undefined);
   return readFile(source).then(
-    (bytes) => lintUpdateXml(bytes, options),
+    (bytes) => lintUpdateXml(bytes, { ...options, readChangelog }),
     (error: unknown) => {
       throw new OperatorError(`The update XML ${source} cannot be read: ${explainReadFault(error)}.`);
     },
@@ -314,7 +319,11 @@ function findingJson({ level, code, line, version, problem, remedy }: LintFindin
 }
 
 function describeFinding({ level, line, version, problem, remedy }: LintFinding): string {
-  const place = line === undefined ? '' : ` line ${line}${version === undefined ? '' : ` (${version})`}:`;
+  // The line of a changelog stands in its problem, with the file.
+  const place =
+    line === undefined || /^The changelog\b/.test(problem)
+      ? ''
+      : ` line ${line}${version === undefined ? '' : ` (${version})`}:`;
   return printable(`${level}:${place} ${problem} ${remedy}`);
 }
 

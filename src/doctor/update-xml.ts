@@ -2,13 +2,16 @@ import { constants, type Stats } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readUpdateXmlState, type ReadUpdateXml } from '../joomla/follow-xml';
+import { changelogBeside } from '../joomla/changelog';
+import { lintChangelog } from '../joomla/lint/changelog';
+import { BUCKET_HEADER } from '../joomla/update-xml/staged';
 import { XML_PATH } from '../joomla/update-xml/place';
 import { listProducts, type Product } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { listPublishedVersions } from '../store/releases';
 import { octal, serviceUser } from './file-readers';
 import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
-import { httpGet } from './http-get';
+import { header, httpGet } from './http-get';
 import { mayUse, readNginxUser } from './nginx-user';
 
 interface ProductXml {
@@ -22,14 +25,18 @@ export const checkUpdateXml: Check = async (patient) => {
   const xmls = await readAll(db, config);
   const { publicUrl, xmlDir } = config;
   const home = xmls.filter(({ xml }) => xml.out !== null && dirname(xml.out) === xmlDir);
-  const served = home.find(({ xml }) => xml.state === 'written');
+  const written = home.filter(({ xml }) => xml.state === 'written');
+  const served = written.find(({ xml }) => xml.rollouts.length > 0) ?? written[0];
   const isSite = url !== undefined && publicUrl !== undefined && new URL(publicUrl).host === url.host;
   return [
     ...(home.length === 0 ? [] : await attempt('UPDATE_XML_FOLDER', () => checkFolder(xmlDir))),
     ...describeStates(xmls),
     ...(served === undefined || !isSite
       ? []
-      : await attempt('UPDATE_XML_SERVED', async () => [await checkServed(served.xml, patient)])),
+      : await attempt('UPDATE_XML_SERVED', async () => [
+          await checkServed(served.xml, patient),
+          ...(await checkChangelog(served.xml, patient)),
+        ])),
   ];
 };
 
@@ -81,19 +88,45 @@ async function checkFolder(folder: string): Promise<Finding[]> {
 }
 
 async function checkServed(
-  { url, xml }: ReadUpdateXml,
+  { url, served, rollouts }: ReadUpdateXml,
   { ca }: { ca: string[] | undefined },
 ): Promise<Finding> {
   const address = url ?? '';
   const code = 'UPDATE_XML_SERVED';
   try {
     const chunks: Buffer[] = [];
-    const { status } = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
-    if (status !== 200) return problem(code, (t) => t.xmlRefused(address, XML_PATH, status));
-    return Buffer.concat(chunks).toString('utf8') === xml
+    const answer = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
+    if (answer.status !== 200) return problem(code, (t) => t.xmlRefused(address, XML_PATH, answer.status));
+    if (rollouts.length > 0 && header(answer, BUCKET_HEADER) === '')
+      return problem(code, (t) => t.xmlWithoutBucket(address, XML_PATH));
+    return served.includes(Buffer.concat(chunks).toString('utf8'))
       ? ok(code, (t) => t.xmlServed(address))
       : problem(code, (t) => t.xmlOther(address, XML_PATH));
   } catch (error) {
     return problem(code, (t) => t.xmlUnreachable(address, XML_PATH, reasonOf(error)));
+  }
+}
+
+/** The changelog that Joomla shows in its own window, read as Joomla reads it. */
+async function checkChangelog(
+  { url }: ReadUpdateXml,
+  { ca }: { ca: string[] | undefined },
+): Promise<Finding[]> {
+  const address = changelogBeside(url ?? '');
+  const code = 'UPDATE_XML_CHANGELOG';
+  const failed = (status: number | undefined, said?: string) =>
+    warning(code, (t) => t.changelogFails(address, XML_PATH, url ?? '', status, said));
+  try {
+    const chunks: Buffer[] = [];
+    const { status } = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
+    if (status !== 200) return [failed(status)];
+    const [first] = lintChangelog(Buffer.concat(chunks), address);
+    return [
+      first === undefined
+        ? ok(code, (t) => t.changelogFits(address))
+        : warning(code, (t) => t.changelogWrong(address, first)),
+    ];
+  } catch (error) {
+    return [failed(undefined, reasonOf(error))];
   }
 }

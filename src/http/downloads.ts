@@ -5,6 +5,7 @@ import { decideDownload } from '../licensing/download';
 import { gatherFacts, type DownloadFacts } from '../licensing/download-check';
 import { keyDigest } from '../licensing/core/keys';
 import type { Licensing } from '../licensing/core/licensing';
+import { rolloutGroup } from '../licensing/updates';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Refusal, RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, packageFileName } from '../packages/package-files';
@@ -73,7 +74,8 @@ export function downloadHandler(
     if (productId === undefined) return refuse('INVALID_REQUEST', undefined, PRODUCT_ID_REQUIRED);
     const found = await lookUp({ key, keyDigest: keyDigest(key), identifier, productId });
     ctx.state.keyIsKnown = found !== undefined;
-    const request = { productId, identifierGiven: identifier !== undefined, version };
+    const group = version === undefined ? rolloutGroup(ctx.state.client.limitKey, productId) : undefined;
+    const request = { productId, identifierGiven: identifier !== undefined, version, group };
     const finders = { findRelease, findPackage };
     const { refusal, release, known } = await decideDownload(found, finders, request, at);
     if (refusal === undefined) ctx.state.granted = `${productId} ${release?.version ?? ''}`;
@@ -105,6 +107,7 @@ function sendVerdict(ctx: Context, refusal: Refusal | undefined, facts: Download
     entitled_version: facts.entitledVersion,
     renew_url: facts.renewUrl,
     support_url: facts.supportUrl,
+    latest: facts.latest,
   });
 }
 

@@ -21,7 +21,7 @@ export function updatesHandler({ latestUpdate }: Licensing): Handler {
       throw new InvalidRequestError(
         'The address must end in the product ID, an integer, as /updates/42 does.',
       );
-    const update = await latestUpdate(productId);
+    const update = await latestUpdate(productId, ctx.state.client.limitKey);
     if (update === undefined) sendData(ctx, { update_available: false });
     else sendWritten(ctx, bodyOf(update));
   };

@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import { requireProduct } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import type { OwnFile } from '../packages/replace-file';
 import type { Db } from '../store/database';
+import { isAsPlanned, readFiles, versionsIn } from './update-xml/files';
 import { readUpdateXmlOptions, type XmlOptions } from './update-xml/options';
 import { findXmlPlace, type XmlHome } from './update-xml/place';
 import { planUpdateXml, writeUpdateXml, type WrittenXml } from './update-xml/write';
-import { descendants, ownText, parseXml } from './xml';
 
 /** Whether Joomla is offered what is published, as answers say it in `update_xml`. */
 export interface UpdateXmlState {
@@ -82,37 +81,32 @@ export interface ReadUpdateXml extends UpdateXmlState {
   offered: string[] | null;
   /** what the file should have, for an operator who puts it there by hand; null: it cannot be made */
   xml: string | null;
+  /** what its address may answer: during a rollout, some addresses get another file */
+  served: string[];
+  /** versions that only a share of the addresses is offered, the highest first */
+  rollouts: WrittenXml['rollouts'];
   options: XmlOptions;
 }
+
+const NOTHING = { xml: null, served: [], rollouts: [] };
 
 /** Compares a product's update XML with what is published now. @throws OperatorError when there is no such product */
 export async function readUpdateXmlState(db: Db, home: XmlHome, productId: number): Promise<ReadUpdateXml> {
   const place = await findXmlPlace(db, await requireProduct(db, productId), home);
   const options = await readUpdateXmlOptions(db, productId);
   if (place === undefined)
-    return { ...NOT_SET, fault: undefined, out: null, offered: null, xml: null, options };
+    return { ...NOT_SET, ...NOTHING, fault: undefined, out: null, offered: null, options };
   const { out, url } = place;
-  const there = await readFile(out, 'utf8').catch(() => undefined);
-  const known = { url, out, offered: versionsIn(there), options, fault: undefined };
+  const there = await readFiles(out);
+  const known = { url, out, offered: versionsIn(there.xml), options, fault: undefined };
   try {
-    const { xml } = await planUpdateXml(db, productId, {}, home.xmlDir, home);
-    if (there === xml) return { ...known, state: 'written', reason: null, xml };
-    return { ...known, state: 'stale', reason: describeDifference(out, there), xml };
+    const { xml, files, rollouts } = await planUpdateXml(db, productId, {}, home.xmlDir, home);
+    const planned = { ...known, xml, rollouts, served: [xml, ...files.buckets.values()] };
+    if (isAsPlanned(there, files)) return { ...planned, state: 'written', reason: null };
+    return { ...planned, state: 'stale', reason: describeDifference(out, there.xml) };
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    return { ...known, state: 'stale', reason: error.message, fault: error, xml: null };
-  }
-}
-
-/** The versions of an update XML, in its order. */
-function versionsIn(xml: string | undefined): string[] | null {
-  if (xml === undefined) return null;
-  try {
-    return descendants(parseXml(Buffer.from(xml)))
-      .filter(({ tagName, parentNode }) => tagName === 'version' && parentNode?.nodeName === 'update')
-      .map((version) => ownText(version).trim());
-  } catch {
-    return null;
+    return { ...known, ...NOTHING, state: 'stale', reason: error.message, fault: error };
   }
 }
 

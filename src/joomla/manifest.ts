@@ -8,6 +8,7 @@ import { namedPaths, type NamedPath } from './manifest-files';
 import { attributes, descendants, escapeAttribute, escapeXml, ownText, parseXml } from './xml';
 import { API_PATH } from '../api';
 import { requireWebAddress } from './addresses';
+import { changelogBeside } from './changelog';
 import { prefixOfType } from './extension-types';
 
 /** The length of Joomla's columns `#__update_sites.name` and `#__updates.name`. */
@@ -27,7 +28,7 @@ interface ManifestSnippets {
   forCustomers: string;
 }
 
-/** The manifest lines that make Joomla ask for updates and show the Download Key field. @throws OperatorError */
+/** The manifest lines that make Joomla ask for updates, show the changelog and the Download Key field. @throws OperatorError */
 export function manifestSnippets({ name }: Pick<Product, 'name'>, updateXmlUrl: string): ManifestSnippets {
   const url = requireWebAddress(updateXmlUrl, 'The address of the update XML');
   if (updateXmlUrl.includes('#'))
@@ -44,6 +45,7 @@ export function manifestSnippets({ name }: Pick<Product, 'name'>, updateXmlUrl: 
       '<updateservers>',
       `    <server type="extension" name="${escapeAttribute(siteName)}">${escapeXml(updateXmlUrl.trim())}</server>`,
       '</updateservers>',
+      `<changelogurl>${escapeXml(changelogBeside(updateXmlUrl.trim()))}</changelogurl>`,
       '<dlid prefix="dlid=" suffix=""/>',
     ].join('\n'),
     forCustomers: [
@@ -70,6 +72,7 @@ export interface PackageManifest {
   /** of a package, or of the package that an extension belongs to; empty: there is none */
   packageName: string;
   hasDownloadKey: boolean;
+  hasChangelog: boolean;
   /** as written, blanks around them included */
   updateServers: string[];
   /** what it names of the package's files */
@@ -159,6 +162,7 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
     element: elementOf(root, type, child),
     packageName: child('packagename') ?? '',
     hasDownloadKey: Array.from(root.children).some(({ tagName }) => tagName === 'dlid'),
+    hasChangelog: (child('changelogurl') ?? '') !== '',
     updateServers: descendants(root)
       .filter(({ tagName }) => tagName === 'server')
       .map((server) => ownText(server)),

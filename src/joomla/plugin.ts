@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { API_PATH } from '../api';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
 import { fillIn, pack, readFolder, readVersion, type PackedFile, type Words } from './plugin-files';
 import { readInstalledProduct, type InstalledProduct } from './update-xml/installed-product';
-import type { XmlHome } from './update-xml/place';
+import { findXmlPlace, type XmlHome } from './update-xml/place';
 
 /** The plugins for customers' sites (docs/joomla-plugin.md), made for a product from the files in php/joomla. */
 
@@ -36,7 +36,7 @@ export interface MadePlugin {
 export async function makePlugin(
   db: Db,
   { productId, vendor, baseUrl }: PluginRequest,
-  home: Pick<XmlHome, 'publicUrl'>,
+  home: XmlHome,
   root: string,
 ): Promise<MadePlugin> {
   const name = requireVendor(vendor);
@@ -54,6 +54,7 @@ export async function makePlugin(
     DownloadHost: hostname,
     DownloadPort: port || '443',
     DownloadPath: path,
+    UpdateXmlAddress: await updatesAddress(db, product, home),
     ExtensionType: product.type,
     ExtensionElement: product.element,
     ExtensionFolder: product.folder,
@@ -77,6 +78,19 @@ export async function makePlugin(
     fileName: `pkg_${element}-${version}.zip`,
     zip: await pack(files),
   };
+}
+
+/**
+ * The address of the update XML, if the files for licences that ended lie beside it (docs/update-xml.md); otherwise
+ * empty.
+ */
+async function updatesAddress(
+  db: Db,
+  { id, element, baseUrl }: InstalledProduct,
+  home: XmlHome,
+): Promise<string> {
+  const place = await findXmlPlace(db, { id, element }, { ...home, publicUrl: baseUrl });
+  return place !== undefined && dirname(place.out) === home.xmlDir ? (place.url ?? '') : '';
 }
 
 /** Words of PHP that a part of a namespace may not be before PHP 8. */

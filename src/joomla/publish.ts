@@ -20,6 +20,7 @@ import {
 } from './manifest';
 import { describeFaults, findContentFaults } from './package-contents';
 import { findXmlPlace, type XmlHome } from './update-xml/place';
+import { requireStaging } from './update-xml/staged';
 
 export interface Published {
   release: Release;
@@ -53,9 +54,11 @@ export async function publish(
   now: Date,
   onProgress?: (bytes: number) => void,
 ): Promise<Published> {
-  const { productId, version, date, draft, file } = request;
+  const { productId, version, date, draft, file, rollout } = request;
   const product = await requireProduct(db, productId);
+  await requireStaging(db, home, productId, draft ? undefined : rollout);
   let manifestRemark: string | undefined;
+  let firstWithoutChangelog: string | undefined;
   const found: (string | undefined)[] = [];
   /** A draft may have faults: they are told, and refused when it is published. */
   const refuse = (fault: OperatorError | undefined, isAccepted: boolean) => {
@@ -77,6 +80,7 @@ export async function publish(
         // It says what the remark would, with the lines.
         if (lacksLines !== undefined) manifestRemark = undefined;
         refuse(lacksLines, unchecked);
+        firstWithoutChangelog = await remarkOnChangelog(db, home, product, manifest);
       }
       const fault = await findServerFault(db, packagesDir, productId, manifest);
       if (!(fault instanceof OperatorError)) found.push(fault);
@@ -89,6 +93,7 @@ export async function publish(
   const remarks = [
     remarkOnVersion(version),
     ...found,
+    firstWithoutChangelog,
     date !== undefined && date > now && !draft
       ? 'the date lies in the future; the version is offered from now on all the same.'
       : undefined,
@@ -185,7 +190,7 @@ async function findMissingLines(
 ): Promise<OperatorError | undefined> {
   const misses = describeMisses(manifest);
   if (misses.length === 0) return undefined;
-  if ((await listReleases(db, product.id)).some(({ state }) => state !== 'draft')) return undefined;
+  if (!(await isFirst(db, product.id))) return undefined;
   const url = (await findXmlPlace(db, product, home))?.url;
   // Without the update XML's address there are no lines to add yet; the doctor and the page ask for it.
   if (url === undefined || url === null) return undefined;
@@ -193,6 +198,24 @@ async function findMissingLines(
     `The manifest in the package (${manifest.path}) ${misses.join('. It ')}. Add these lines to it and pack it again:\n${manifestSnippets(product, url).xml}`,
     { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'first-without-lines' } },
   );
+}
+
+/** Joomla 4.4 never learns of a package's changelog later (PackageAdapter). */
+async function remarkOnChangelog(
+  db: Db,
+  home: XmlHome,
+  product: Product,
+  { hasChangelog, path }: PackageManifest,
+): Promise<string | undefined> {
+  if (hasChangelog || !(await isFirst(db, product.id))) return undefined;
+  const url = (await findXmlPlace(db, product, home))?.url ?? null;
+  if (url === null) return undefined;
+  return `the manifest in the package (${path}) has no <changelogurl>. Joomla 4.4 keeps the one of a package's first installation, so its sites never show the changelog. "licensing manifest" prints the line.`;
+}
+
+/** Whether no version of the product was ever published. */
+async function isFirst(db: Db, productId: number): Promise<boolean> {
+  return (await listReleases(db, productId)).every(({ state }) => state === 'draft');
 }
 
 /**

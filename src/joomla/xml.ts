@@ -30,16 +30,19 @@ const REFERENCES: Record<string, string> = {
   '\t': '&#9;',
 };
 
+/** Text without the characters that XML cannot contain. */
+export function printableInXml(text: string): string {
+  return text.replace(FORBIDDEN_OR_HALF, '');
+}
+
 /** Escapes text for an element. Characters that XML cannot contain are removed. */
 export function escapeXml(text: string): string {
-  return text.replace(FORBIDDEN_OR_HALF, '').replace(/[&<>\r]/g, (character) => REFERENCES[character] ?? '');
+  return printableInXml(text).replace(/[&<>\r]/g, (character) => REFERENCES[character] ?? '');
 }
 
 /** Escapes text for a quoted attribute, including line breaks and tabs, which a parser would turn into blanks. */
 export function escapeAttribute(text: string): string {
-  return text
-    .replace(FORBIDDEN_OR_HALF, '')
-    .replace(/[&<>"\r\n\t]/g, (character) => REFERENCES[character] ?? '');
+  return printableInXml(text).replace(/[&<>"\r\n\t]/g, (character) => REFERENCES[character] ?? '');
 }
 
 /** Parses a document and refuses what is not well-formed, as PHP's parser does. @throws MALFORMED_XML, TOO_MUCH_XML */

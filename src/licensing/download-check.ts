@@ -11,6 +11,8 @@ export interface DownloadFacts {
   version: string | null;
   /** the latest this licence may have */
   entitledVersion: string | null;
+  /** the product's latest, whoever asks */
+  latest: string | null;
   renewUrl: string | null;
   supportUrl: string | null;
 }
@@ -27,21 +29,23 @@ export interface Catalogue {
 export async function gatherFacts(
   found: LicenseMatch | undefined,
   { code, release }: { code: RefusalCode | null; release: Release | undefined },
-  { productId, version }: DownloadRequest,
+  { productId, version, group }: DownloadRequest,
   { findRelease, findProduct }: Catalogue,
   now: Date,
 ): Promise<DownloadFacts> {
   const known = code === 'LICENSE_NOT_FOUND' ? undefined : found;
-  const [own, asked, entitled] = await Promise.all([
+  const [own, asked, entitled, latest] = await Promise.all([
     known && findProduct(known.license.product.id),
     findProduct(productId),
     known && findEntitled(known, productId, findRelease, now),
+    findRelease({ productId, version: undefined }),
   ]);
   const given = version ?? release?.version;
   return {
     expiresAt: known?.license.expiresAt ?? null,
-    version: given ?? (await findRelease({ productId, version: undefined }))?.version ?? null,
+    version: given ?? (await findRelease({ productId, version: undefined, group }))?.version ?? null,
     entitledVersion: entitled?.version ?? null,
+    latest: latest?.version ?? null,
     renewUrl: own?.renewUrl ?? asked?.renewUrl ?? null,
     supportUrl: own?.supportUrl ?? asked?.supportUrl ?? null,
   };

@@ -1,8 +1,8 @@
 import type { Db } from '../store/database';
-import { findRelease, type Release } from '../store/releases';
+import { findRelease, listPublished, type Release } from '../store/releases';
 import { createBatches, eachOnce } from './core/batches';
 import type { LicenseMatch } from './core/lookup';
-import { latestRelease } from './updates';
+import { latestOf, offeredTo } from './updates';
 import { byKey, entitledUntil, isRefusal, judgeDownload, judgeRelease, type Refusal } from './core/verdict';
 import { isVersion } from './versions';
 
@@ -12,10 +12,12 @@ export interface DownloadRequest {
   identifierGiven: boolean;
   /** exactly this version; undefined: the latest */
   version: string | undefined;
+  /** of the client's address (`rolloutGroup`): the latest is one that it is offered; undefined: the latest of all */
+  group?: number | undefined;
 }
 
 export type FindRelease = (
-  wanted: Pick<DownloadRequest, 'productId' | 'version'> & {
+  wanted: Pick<DownloadRequest, 'productId' | 'version' | 'group'> & {
     /** judges the latest only among releases published no later than this, if there are any */
     until?: Date | undefined;
   },
@@ -23,16 +25,39 @@ export type FindRelease = (
 
 /** Calls made at the same time share a statement: after a publish, every customer asks for the same version. */
 export function createReleaseFinder(db: Db): FindRelease {
-  return createBatches(
+  const byVersion = createBatches(
     eachOnce(
-      ({ productId, version, until }) => `${productId} ${version ?? ''} ${until?.getTime() ?? ''}`,
-      async ({ productId, version, until }) => {
-        if (version !== undefined) return findRelease(db, productId, version);
-        const entitled = until && (await latestRelease(db, productId, until));
-        return entitled ?? latestRelease(db, productId);
-      },
+      ({ productId, version }: { productId: number; version: string }) => `${productId} ${version}`,
+      ({ productId, version }) => findRelease(db, productId, version),
     ),
   );
+  const published = createBatches(
+    eachOnce(
+      ({ productId, until }: { productId: number; until?: Date | undefined }) =>
+        `${productId} ${until?.getTime() ?? ''}`,
+      ({ productId, until }) => listPublished(db, productId, until),
+    ),
+  );
+  const latest = async (
+    productId: number,
+    group: number | undefined,
+    until?: Date,
+  ): Promise<Release | undefined> => {
+    for (;;) {
+      const all = await published({ productId, until });
+      const offered = group === undefined ? all : offeredTo(all, group);
+      const version = latestOf(offered, (one) => one.version)?.version;
+      if (version === undefined) return undefined;
+      const release = await byVersion({ productId, version });
+      // It was withdrawn between the two statements: look again.
+      if (release?.state === 'published') return release;
+    }
+  };
+  return async ({ productId, version, until, group }) => {
+    if (version !== undefined) return byVersion({ productId, version });
+    const entitled = until && (await latest(productId, group, until));
+    return entitled ?? latest(productId, group);
+  };
 }
 
 /** By SHA-256; undefined: it is missing or cannot be read. */

@@ -65,6 +65,12 @@ export type RefusalFacts =
       /** undefined: its update ends in success */ joomla: string | undefined;
     }
   | { reason: 'first-without-lines' }
+  | { reason: 'rollout-number' | 'rollout-draft' | 'rollout-withdrawn' }
+  | {
+      reason: 'rollout-no-address' | 'rollout-silent' | 'rollout-apache' | 'rollout-nginx';
+      /** of the update XML */
+      url: string;
+    }
   | { reason: 'manifest-version'; version: string | undefined }
   | { reason: 'other-element'; product: number; element: string; inPackage: string }
   | { reason: 'overlooked-columns'; columns: { field: string; name: string }[] }

@@ -1,3 +1,4 @@
+import { countDownloadsOf } from '../store/access-log';
 import { listPlans, listProducts } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { lockLease, type Lease } from '../store/leases';
@@ -69,6 +70,28 @@ export async function readStatistics(db: Db, request: StatisticsRequest, now: Da
     expiring: expiringOf(counts, now),
     days: dayStatistics(days, sums),
   };
+}
+
+/** Downloads of a version, and refused ones. */
+export interface VersionCounts {
+  downloads: number;
+  refused: number;
+}
+
+/** Of some versions of a product since a moment, from the access log. */
+export async function countRollout(
+  db: Db,
+  productId: number,
+  versions: string[],
+  since: Date,
+): Promise<Map<string, VersionCounts>> {
+  const counts = new Map<string, VersionCounts>();
+  for (const { version, outcome, times } of await countDownloadsOf(db, productId, versions, since)) {
+    const sums = counts.get(version) ?? { downloads: 0, refused: 0 };
+    sums[outcome === 'ok' ? 'downloads' : 'refused'] += times;
+    counts.set(version, sums);
+  }
+  return counts;
 }
 
 /** Licences of each product, by kept figures that are at most a minute old. */

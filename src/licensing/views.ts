@@ -86,6 +86,7 @@ export function releaseJson(release: Release) {
       'version',
       'state',
       'changelog',
+      'rollout',
       'publishedAt',
       'fileName',
       'fileSize',

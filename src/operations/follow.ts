@@ -1,5 +1,6 @@
 import { followUpdateXml } from '../joomla/follow-xml';
-import type { AfterCommit } from './operation';
+import { includedIn, readCatalogue } from '../licensing/bundles';
+import type { AfterCommit, Call } from './operation';
 import { UpdateXmlState } from './things';
 
 /**
@@ -22,6 +23,26 @@ export function follow(
       const { state, url } = await (followXml?.(id) ??
         followUpdateXml(db, updateXml, id, { allowDowngrade, own }));
       return { update_xml: { state, url } };
+    },
+  };
+}
+
+/**
+ * A plan that covers a version beyond a licence's end needs files beside the update XML, of its product and of those that
+ * the product includes. The answer says nothing of them.
+ * @param title of the answer
+ */
+export function followPlan(title: string) {
+  return {
+    title,
+    adds: {},
+    async perform({ db, settings: { updateXml, ownFiles: own }, body }: Call, data: object) {
+      if ((body as { after_expiry?: string }).after_expiry === undefined) return {};
+      const { product_id: id } = data as { product_id: number };
+      const included = includedIn(await readCatalogue(db), id);
+      for (const product of [id, ...included.map((one) => one.id)])
+        await followUpdateXml(db, updateXml, product, { own });
+      return {};
     },
   };
 }

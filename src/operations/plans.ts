@@ -6,6 +6,7 @@ import { requirePlan } from '../licensing/find-or-refuse';
 import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
 import { listPlanPage } from '../licensing/lists';
 import { planJson, readPlanOptions, type PlanOptionsJson } from '../licensing/views';
+import { followPlan } from './follow';
 import { get, list, patch, post, remove } from './operation';
 import { pageOf, readId } from './reading';
 import { DurationGiven, exactly, IdGiven, Limit, oneOf, orNull, Paging, planOptions, Text } from './schemas';
@@ -70,6 +71,7 @@ export const planOperations = {
       }),
       data: Plan,
       status: 201,
+      afterCommit: followPlan('Plan'),
     },
     async ({ db, body, now }) => {
       const plan = {
@@ -102,6 +104,7 @@ export const planOperations = {
       data: EditedPlan,
       // One transaction for each licence that follows.
       hasDeadline: false,
+      afterCommit: followPlan('EditedPlan'),
     },
     async (call) => {
       const { db, body, context, onProgress } = call;

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Type, type Static } from '@sinclair/typebox';
 import { publish, versionOf } from '../joomla/publish';
+import { requireStaging } from '../joomla/update-xml/staged';
 import { listReleasePage } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { releaseJson } from '../licensing/views';
@@ -12,7 +13,7 @@ import {
   statPackage,
   type StagedPackage,
 } from '../packages/package-files';
-import { editRelease, findReleaseById, withdrawRelease } from '../packages/releases';
+import { editRelease, findReleaseById, setRollout, withdrawRelease } from '../packages/releases';
 import { invalid, notFound } from './failures';
 import { follow } from './follow';
 import { file, get, list, patch, post, type Call } from './operation';
@@ -22,12 +23,19 @@ import { requireRecentSignIn } from './sign-in-again';
 import type { UploadRules } from './upload';
 import { Release } from './things';
 
+const Rollout = Type.Integer({
+  minimum: 1,
+  maximum: 100,
+  description: 'The share of addresses that are offered it, in percent; 100 is everybody.',
+});
+
 const UploadFields = exactly({
   version: Type.Optional(
     Type.String({ description: "Such as 2.1.0; else the package's own. Both must agree." }),
   ),
   changelog: Type.Optional(Type.String({ description: 'What is new.' })),
   draft: Type.Optional(Flag),
+  rollout: Type.Optional(Rollout),
   unchecked: Type.Optional(
     Type.Unsafe<Static<typeof Flag>>({
       ...Flag,
@@ -80,6 +88,7 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
       changelog: query.changelog,
       draft: isSet(query.draft),
       date: undefined,
+      rollout: query.rollout,
       newUpdateServer: isSet(query.new_update_server),
       unchecked: isSet(query.unchecked),
       signal,
@@ -165,15 +174,27 @@ export const releaseOperations = {
     '/releases/{id}',
     {
       goesOnWith: 'a draft',
-      summary: "Change a version's changelog; its package never changes",
-      body: exactly({ changelog: Text }),
+      summary: "Change a version's changelog, or the share of addresses that are offered it",
+      description:
+        'Its package never changes. Raising `rollout` never takes the version away from a site; to stop a rollout, withdraw the version.',
+      body: exactly({ changelog: Type.Optional(Text), rollout: Type.Optional(Rollout) }),
       data: Release,
+      // The address of the update XML is asked whether it can do it, and up to 100 files are written.
+      hasDeadline: false,
       afterCommit: FOLLOW,
     },
     async (call) => {
-      const { productId, version, state } = await requireRelease(call);
+      const { db, body, settings } = call;
+      let release = await requireRelease(call);
+      const { productId, version, state } = release;
       if (state !== 'draft') requireRecentSignIn(call);
-      return { data: releaseJson(await editRelease(call.db, productId, version, call.body)) };
+      if (body.rollout !== undefined) {
+        if (state === 'published') await requireStaging(db, settings.updateXml, productId, body.rollout);
+        release = await setRollout(db, productId, version, body.rollout);
+      }
+      if (body.changelog !== undefined)
+        release = await editRelease(db, productId, version, { changelog: body.changelog });
+      return { data: releaseJson(release) };
     },
   ),
   publishRelease: post(
@@ -183,6 +204,7 @@ export const releaseOperations = {
       body: exactly({
         new_update_server: Type.Optional(Type.Boolean()),
         unchecked: Type.Optional(Type.Boolean()),
+        rollout: Type.Optional(Rollout),
       }),
       data: Release,
       hasDeadline: false,
@@ -194,6 +216,7 @@ export const releaseOperations = {
         ...{ productId, version, file: undefined, changelog: undefined, draft: false, date: undefined },
         newUpdateServer: call.body.new_update_server ?? false,
         unchecked: call.body.unchecked ?? false,
+        rollout: call.body.rollout,
       };
       const { release } = await publish(call.db, placesOf(call.settings), request, call.now);
       return { data: releaseJson(release) };

@@ -188,6 +188,11 @@ export const Release = exactly(
     version: Text,
     state: wordOf(['draft', 'published', 'withdrawn']),
     changelog: Text,
+    rollout: Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      description: 'The share of addresses that are offered it, in percent.',
+    }),
     published_at: TimeOrNull,
     file_name: Text,
     file_size: Type.Integer({ minimum: 0, description: 'bytes' }),

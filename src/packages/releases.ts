@@ -16,6 +16,7 @@ import {
   insertRelease,
   listReleases,
   setRelease,
+  WHOLE_ROLLOUT,
   type Release,
   type ReleaseChanges,
 } from '../store/releases';
@@ -39,6 +40,8 @@ export interface PublishRequest {
   draft: boolean;
   /** publication date; undefined: now */
   date: Date | undefined;
+  /** the share of addresses that are offered it, in percent; undefined: all */
+  rollout?: number | undefined;
 }
 
 interface PublishHooks {
@@ -59,6 +62,8 @@ export async function publishRelease(
   hooks: PublishHooks = {},
 ): Promise<Release> {
   const { productId, version, file, draft } = request;
+  const rollout = requireRollout(request.rollout ?? WHOLE_ROLLOUT);
+  if (draft && rollout < WHOLE_ROLLOUT) throw draftOffered();
   const product = await requireProduct(db, productId);
   const changelog = request.changelog === undefined ? undefined : requireChangelog(request.changelog);
   if (!isVersion(version))
@@ -100,6 +105,7 @@ export async function publishRelease(
         ...fields,
         ...(changelog === undefined ? {} : { changelog }),
         state,
+        rollout,
         publishedAt,
       };
       if (!(await setRelease(trx, existing.id, 'draft', changes))) throw publishedMeanwhile(version);
@@ -113,6 +119,7 @@ export async function publishRelease(
         versionOrder: versionOrder(version),
         state,
         changelog: changelog ?? '',
+        rollout,
         publishedAt,
         createdAt: now,
       });
@@ -151,6 +158,41 @@ export function editRelease(
 ): Promise<Release> {
   const changes = { changelog: requireChangelog(changelog) };
   return changeRelease(db, productId, version, () => changes);
+}
+
+/**
+ * Offers a published version to another share of the addresses.
+ * @param percent 1 to 100
+ * @throws OperatorError when there is no such version, or nobody is offered it
+ */
+export function setRollout(db: Db, productId: number, version: string, percent: number): Promise<Release> {
+  const rollout = requireRollout(percent);
+  return changeRelease(db, productId, version, ({ state }) => {
+    if (state === 'draft') throw draftOffered();
+    if (state === 'withdrawn')
+      throw new OperatorError(`Version ${version} is withdrawn, and nobody is offered it.`, {
+        code: 'CONFLICT',
+        field: 'rollout',
+        facts: { reason: 'rollout-withdrawn' },
+      });
+    return { rollout };
+  });
+}
+
+function requireRollout(percent: number): number {
+  if (Number.isInteger(percent) && percent >= 1 && percent <= WHOLE_ROLLOUT) return percent;
+  throw new OperatorError(
+    `The share is a whole number of percent, 1 to ${WHOLE_ROLLOUT}. To stop a rollout, withdraw the version.`,
+    { code: 'INVALID_REQUEST', field: 'rollout', facts: { reason: 'rollout-number' } },
+  );
+}
+
+function draftOffered(): OperatorError {
+  return new OperatorError('Nobody is offered a draft. Give the share when you publish it.', {
+    code: 'CONFLICT',
+    field: 'rollout',
+    facts: { reason: 'rollout-draft' },
+  });
 }
 
 /** More than anybody reads, and less than the column holds. */

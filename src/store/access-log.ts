@@ -276,6 +276,24 @@ export async function countDownloads(
   return Number(counted.n);
 }
 
+/** Downloads of some versions of a product since a moment, by version and outcome. */
+export async function countDownloadsOf(
+  db: Db,
+  productId: number,
+  versions: string[],
+  since: Date,
+): Promise<{ version: string; outcome: string; times: number }[]> {
+  const rows = await db(table(db, 'access_log'))
+    .where({ product_id: productId, endpoint: 'download' })
+    .where('at', '>=', toSqlTime(since))
+    .whereIn('version', versions)
+    .groupBy('version', 'outcome')
+    .select('version', 'outcome')
+    .sum<{ version: string; outcome: string; n: number | string }[]>({ n: 'times' });
+  // MySQL's SUM is a decimal, which the driver returns as text.
+  return rows.map(({ version, outcome, n }) => ({ version, outcome, times: Number(n) }));
+}
+
 /** The newest id in the access log; 0 when it is empty. */
 export async function lastAccessId(db: Db): Promise<number> {
   const row = (await db(table(db, 'access_log')).max({ id: 'id' }).first()) as { id: number | null };

@@ -5,6 +5,9 @@ import { toSqlTime } from './time';
 export const RELEASE_STATES = ['draft', 'published', 'withdrawn'] as const;
 export type ReleaseState = (typeof RELEASE_STATES)[number];
 
+/** Percent: every address is offered the version. */
+export const WHOLE_ROLLOUT = 100;
+
 export interface Release {
   id: number;
   productId: number;
@@ -13,6 +16,8 @@ export interface Release {
   versionOrder: string;
   state: ReleaseState;
   changelog: string;
+  /** the share of addresses that are offered it, 1 to 100 percent */
+  rollout: number;
   publishedAt: Date | null;
   /** the file name of the download */
   fileName: string;
@@ -34,17 +39,25 @@ export async function findReleaseById(db: Db, id: number): Promise<Release | und
   return row && toFields(row);
 }
 
+/** A published version, and the share of addresses that are offered it. */
+export type PublishedVersion = Pick<Release, 'version' | 'rollout'>;
+
 /**
  * A product's published versions, highest first.
  *
  * @param by only those published no later than this
  */
-export async function listPublishedVersions(db: Db, productId: number, by?: Date): Promise<string[]> {
+export async function listPublished(db: Db, productId: number, by?: Date): Promise<PublishedVersion[]> {
   const query = db(table(db, 'releases'))
     .where({ product_id: productId, state: 'published' })
     .orderBy('version_order', 'desc');
   if (by !== undefined) query.where('published_at', '<=', toSqlTime(by));
-  return query.pluck('version');
+  return query.select('version', 'rollout');
+}
+
+/** As `listPublished`, the versions alone. */
+export async function listPublishedVersions(db: Db, productId: number): Promise<string[]> {
+  return (await listPublished(db, productId)).map(({ version }) => version);
 }
 
 /** A product's releases, highest version first; with `after`, only some of those behind that version. */
@@ -76,8 +89,8 @@ export async function listPublishedReleases(
 
 /** All but the changelog, which may be long. */
 const COLUMNS = [
-  ...['id', 'product_id', 'version', 'version_order', 'state', 'published_at', 'file_name', 'file_size'],
-  ...['sha256', 'sha384', 'sha512', 'created_at'],
+  ...['id', 'product_id', 'version', 'version_order', 'state', 'rollout', 'published_at', 'file_name'],
+  ...['file_size', 'sha256', 'sha384', 'sha512', 'created_at'],
 ];
 
 const STATES_WITH_PACKAGE: ReleaseState[] = ['published', 'draft'];
@@ -94,7 +107,10 @@ export async function listPackages(db: Db): Promise<Release[]> {
 }
 
 /** @throws a duplicate (`isDuplicate`) when the version exists already */
-export async function insertRelease(db: Db, release: Omit<Release, 'id'>): Promise<void> {
+export async function insertRelease(
+  db: Db,
+  release: Omit<Release, 'id' | 'rollout'> & Partial<Pick<Release, 'rollout'>>,
+): Promise<void> {
   await db(table(db, 'releases')).insert(toColumns(release));
 }
 

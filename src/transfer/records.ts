@@ -15,7 +15,7 @@ import {
 import { AFTER_EXPIRY } from '../store/catalogue';
 import type { TableName } from '../store/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
-import { RELEASE_STATES } from '../store/releases';
+import { RELEASE_STATES, WHOLE_ROLLOUT } from '../store/releases';
 
 /** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
@@ -153,6 +153,7 @@ export const RECORDS = {
     version: ascii(64),
     state: oneOf(RELEASE_STATES),
     changelog: text(4_000_000),
+    rollout: integer(1, WHOLE_ROLLOUT),
     published_at: nullable(time()),
     // The name is sent in a header unescaped, and Joomla unpacks by its extension.
     file_name: matching(
@@ -367,8 +368,9 @@ export function fromRow<T extends RowType>(type: T, row: WholeRow): RecordOf<T> 
 }
 
 /** The fields that a file of the version before lacks, with their values there. */
-const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = {
+export const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = {
   key: { folded_digest: null },
+  release: { rollout: WHOLE_ROLLOUT },
   shop: { api_key_sealed: null, site_url: null, caught_up_until: null, caught_up_at: null },
 };
 

@@ -68,6 +68,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
 
   const bare = {
     expires_at: null,
+    latest: '2.0.0',
     renew_url: 'https://shop.example/renew',
     support_url: 'https://shop.example/help',
   };
@@ -118,7 +119,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       '',
       43,
       'DOWNLOAD_NOT_FOUND',
-      { expires_at: null, version: null, entitled_version: null, renew_url: null, support_url: null },
+      { ...bare, version: null, entitled_version: null, latest: null, renew_url: null, support_url: null },
     ],
     // The club's own address, and that of the extension where the club has none.
     ['club', '', 42, null, { ...latest, renew_url: 'https://shop.example/club' }],
@@ -131,17 +132,18 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
         expires_at: null,
         version: null,
         entitled_version: null,
+        latest: null,
         renew_url: 'https://shop.example/club',
         support_url: null,
       },
     ],
-    ['good', '', 999, 'PRODUCT_MISMATCH', { ...bare, version: null, entitled_version: null }],
+    ['good', '', 999, 'PRODUCT_MISMATCH', { ...bare, version: null, entitled_version: null, latest: null }],
     [
       'unknown',
       '',
       0,
       'LICENSE_NOT_FOUND',
-      { expires_at: null, version: null, entitled_version: null, renew_url: null, support_url: null },
+      { ...bare, version: null, entitled_version: null, latest: null, renew_url: null, support_url: null },
     ],
   ])('%s%s for product %d: %s', async (name, query, productId, code, data) => {
     const path = `${productId}?license_key=${keyOf(name)}${query}`;

@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { followUpdateXml, readUpdateXmlState } from '../../src/joomla/follow-xml';
@@ -8,10 +17,11 @@ import type { XmlHome } from '../../src/joomla/update-xml/place';
 import { writeUpdateXml } from '../../src/joomla/update-xml/write';
 import { addProduct, editProduct } from '../../src/licensing/catalogue';
 import { OperatorError } from '../../src/licensing/operator-error';
-import { withdrawRelease } from '../../src/packages/releases';
+import { listOfferedVersions } from '../../src/joomla/update-xml/offered';
+import { editRelease, setRollout, withdrawRelease } from '../../src/packages/releases';
 import { giveRelease, makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
-import { ONE_BACKEND, startTestService, type TestService } from '../support/service';
+import { givePlan, ONE_BACKEND, startTestService, type TestService } from '../support/service';
 
 /** The update XML follows every change, and the guard of its address. */
 
@@ -72,6 +82,103 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       written: { heldBack: { versions: ['1.0.0'] } },
     });
     expect(versions(file(id))).toEqual([]);
+  });
+
+  it('has a file for each version that a licence which ended may cover, as long as it is published', async () => {
+    const id = await product();
+    for (const version of ['1.0.0', '1.1.0', '2.0.0']) await release(id, version);
+    const folder = join(home.xmlDir, `pkg_${id}`);
+    const upTo = () => (existsSync(folder) ? readdirSync(folder).sort() : []);
+    await follow(id);
+    expect(upTo()).toEqual([]);
+
+    await givePlan(service.db, { productId: id, afterExpiry: 'last_release' });
+    expect(await state(id)).toMatchObject({ state: 'stale' });
+    await follow(id);
+    expect(upTo()).toEqual(['up-to-1.0.0.xml', 'up-to-1.1.0.xml']);
+    expect(versions(join(folder, 'up-to-1.0.0.xml'))).toEqual(['1.0.0']);
+    expect(await state(id)).toMatchObject({ state: 'written' });
+
+    await withdrawRelease(service.db, id, '1.1.0', new Date());
+    await follow(id);
+    expect(upTo()).toEqual(['up-to-1.0.0.xml']);
+    await withdrawRelease(service.db, id, '1.0.0', new Date());
+    await follow(id);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it('has them for what a club includes', async () => {
+    const id = await product();
+    for (const version of ['1.0.0', '2.0.0']) await release(id, version);
+    const club = await product(null);
+    await editProduct(service.db, club, { includes: [id] });
+    await givePlan(service.db, { productId: club, afterExpiry: 'last_release' });
+    await follow(id);
+    expect(readdirSync(join(home.xmlDir, `pkg_${id}`))).toEqual(['up-to-1.0.0.xml']);
+  });
+
+  it('goes from share to share without taking a version away', async () => {
+    const id = await product();
+    await release(id, '1.0.0');
+    await release(id, '2.0.0');
+    const folder = join(home.xmlDir, `rollout/pkg_${id}`);
+    const buckets = () => (existsSync(folder) ? readdirSync(folder).sort() : []);
+    const named = (count: number) =>
+      Array.from({ length: count }, (_, i) => `${String(i).padStart(2, '0')}.xml`);
+    const to = async (version: string, percent: number) => {
+      await setRollout(service.db, id, version, percent);
+      expect(await state(id)).toMatchObject({ state: 'stale' });
+      expect(await follow(id)).toMatchObject({ state: 'written' });
+      expect(await state(id)).toMatchObject({ state: 'written' });
+    };
+
+    await to('2.0.0', 3);
+    expect([buckets(), versions(file(id)), versions(join(folder, '02.xml'))]).toEqual([
+      named(3),
+      ['1.0.0'],
+      ['2.0.0'],
+    ]);
+    const before = statSync(join(folder, '00.xml')).mtimeMs;
+    await to('2.0.0', 25);
+    expect(buckets()).toEqual(named(25));
+    // What is right already is not written again.
+    expect(statSync(join(folder, '00.xml')).mtimeMs).toBe(before);
+    await to('2.0.0', 10);
+    expect(buckets()).toEqual(named(10));
+    // A fix goes first to some of those who have the bad one.
+    await release(id, '2.1.0');
+    await to('2.1.0', 5);
+    expect([versions(join(folder, '04.xml')), versions(join(folder, '05.xml'))]).toEqual([
+      ['2.1.0'],
+      ['2.0.0'],
+    ]);
+    await to('2.1.0', 100);
+    expect([buckets(), versions(file(id))]).toEqual([[], ['2.1.0']]);
+    expect(await listOfferedVersions(service.db, id)).toEqual(['2.1.0', '1.0.0']);
+  });
+
+  it('keeps the changelog of every published version beside it', async () => {
+    const id = await product();
+    await giveRelease(service, { productId: id, version: '1.0.0', changelog: 'fix: a' });
+    await follow(id);
+    const changelog = join(home.xmlDir, `pkg_${id}-changelog.xml`);
+    expect(readFileSync(changelog, 'utf8')).toContain('<fix>\n            <item><![CDATA[a]]></item>');
+    expect(readFileSync(file(id), 'utf8')).toContain(
+      `<changelogurl>${addressOf(id).replace('.xml', '-changelog.xml')}</changelogurl>`,
+    );
+    await editRelease(service.db, id, '1.0.0', { changelog: 'add: b' });
+    expect(await state(id)).toMatchObject({ state: 'stale' });
+    await follow(id);
+    expect(readFileSync(changelog, 'utf8')).toContain('<addition>');
+    writeFileSync(changelog, 'my own notes');
+    expect(await follow(id)).toMatchObject({
+      state: 'stale',
+      reason: expect.stringContaining('-changelog.xml'),
+    });
+    expect(readFileSync(changelog, 'utf8')).toBe('my own notes');
+    // Sites get their updates without it.
+    rmSync(changelog);
+    expect(await state(id)).toMatchObject({ state: 'written' });
   });
 
   it('is not set without an element, and without an address', async () => {

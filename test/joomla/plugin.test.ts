@@ -6,6 +6,7 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
+import { writeUpdateXml } from '../../src/joomla/update-xml/write';
 import { editProduct } from '../../src/licensing/catalogue';
 import { table } from '../../src/store/database';
 import { pagesClient } from '../pages/support/session';
@@ -15,17 +16,19 @@ import {
   JOOMLA_VERSIONS,
   stopJoomlaSites,
   unpack,
+  type Clicked,
   type Downloaded,
   type HostOptions,
   type JoomlaSite,
   type JoomlaVersion,
+  type Searched,
   type Step,
 } from '../support/joomla-host';
 import { startNginx } from '../support/nginx';
 import { operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { php72Faults, phpFaults } from '../support/php-files';
-import { eventually, temporaryFolder } from '../support/processes';
+import { eventually, sharedFolder, temporaryFolder } from '../support/processes';
 import { giveLicense, givePlan, PREFIX, rows, startTestService, type TestService } from '../support/service';
 import { hostOf } from '../support/web-server';
 import type { TestWebServer } from '../support/web-server-process';
@@ -38,6 +41,7 @@ const ELEMENT = 'pkg_acmelicence42';
 let service: TestService;
 let nginx: TestWebServer;
 let cli: Operator;
+const xmlDir = sharedFolder();
 const certificates = temporaryFolder('licensing-tls');
 const keys = new Map<string, string>();
 
@@ -47,6 +51,7 @@ beforeAll(async () => {
   const settings = {
     LICENSING_DATABASE_URL: `sqlite:${join(folder, 'test.sqlite')}`,
     LICENSING_PACKAGES_DIR: join(folder, 'packages'),
+    LICENSING_XML_DIR: xmlDir,
     LICENSING_DOWNLOAD_RATE_LIMIT: '1000',
   };
   service = await startTestService(settings, NOW);
@@ -77,9 +82,11 @@ beforeAll(async () => {
   nginx = await startNginx({
     upstream: hostOf(service),
     packagesDir: service.packagesDir,
+    xmlDir,
     example: true,
     edit: (text) => text.replaceAll('/etc/letsencrypt/live/shop.example/', `${certificates}/`),
   });
+  await writeUpdateXml(db, 42, {}, xmlDir, [], { xmlDir, publicUrl: `https://shop.example:${nginx.port}` });
 }, 60_000);
 afterAll(async () => {
   await stopJoomlaSites();
@@ -542,6 +549,41 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
     const seen = expected.map(([why, steps]) => [why, results[(last += steps.length)]]);
 
     expect(seen).toEqual(expected.map(([why, , found]) => [why, found]));
+  });
+
+  it('offers the last version that an ended licence covers, and fetches what it offers', async () => {
+    const xml = `https://shop.example:${nginx.port}/licensing-updates/pkg_example.xml`;
+    const last = xml.replace('.xml', '/up-to-1.0.0.xml');
+    const ended = await siteWithPlugin(version, nginx.port, `dlid=${keys.get('faithful')!}`);
+    const set = (installed: string, key: string): Step => ({
+      sql: `UPDATE #__extensions SET manifest_cache = '{"version":"${installed}"}' WHERE extension_id = 1;
+        UPDATE #__update_sites SET location = '${xml}', extra_query = 'dlid=${keys.get(key) ?? key}'`,
+    });
+    const visit = async (installed: string, key: string) => {
+      const [, found, clicked] = await ended.run([set(installed, key), { search: xml }, { click: true }]);
+      const [{ url, version: offered }, { version: fetched, download: from }] = [
+        found as Searched,
+        clicked as Clicked,
+      ];
+      return { url, offered, fetched, from: from.replace(/^.*version=/, '') };
+    };
+    const all = { url: xml, offered: '2.0.0', fetched: '2.0.0', from: '2.0.0' };
+    const isSwapped = ['5.3', '6.1'].includes(version);
+    const swapped = { url: last, offered: '1.0.0', fetched: '1.0.0', from: '1.0.0' };
+
+    expect(await visit('0.9.0', 'faithful')).toEqual(isSwapped ? swapped : all);
+    // Never an older version than the installed one.
+    expect(await visit('1.0.0', 'faithful')).toEqual(all);
+    expect(await visit('1.5.0', 'faithful')).toEqual(all);
+    expect(await visit('0.9.0', 'faithful')).toEqual(isSwapped ? swapped : all);
+    // As after a renewal.
+    expect(await visit('0.9.0', 'good')).toEqual(all);
+    for (const key of ['expired', 'suspended', 'other', 'unknown', ''])
+      expect([key, await visit('0.9.0', key)]).toEqual([key, all]);
+    const [kept] = await ended.run<object[]>([
+      { sql: "SELECT custom_data FROM #__extensions WHERE folder = 'installer'" },
+    ]);
+    expect(kept).toEqual([{ custom_data: '' }]);
   });
 
   it('leaves nothing when it is uninstalled', async () => {

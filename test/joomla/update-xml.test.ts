@@ -517,7 +517,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       } finally {
         process.umask(umask);
       }
-      expect(readdirSync(folder)).toEqual([basename(out)]);
+      expect(readdirSync(folder).sort()).toEqual(['update-changelog.xml', basename(out)]);
     });
 
     (process.getuid?.() === 0 ? it : it.skip)('is refused to a user who may not write there', async () => {
@@ -574,7 +574,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       await write(productId);
       expect(readFileSync(target, 'utf8')).toContain('<update>');
       expect(statSync(target).ino).not.toBe(ino);
-      expect(readdirSync(folder).sort()).toEqual(['real.xml', 'update.xml']);
+      expect(readdirSync(folder).sort()).toEqual(['real.xml', 'update-changelog.xml', 'update.xml']);
     });
   });
 

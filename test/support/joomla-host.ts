@@ -14,6 +14,10 @@ const HOST = join(__dirname, '../joomla/host/joomla.php');
 
 export type Step =
   | { download: string }
+  /** for updates, at the address of the update site */
+  | { search: string }
+  /** on Update */
+  | { click: true }
   | { install: string }
   | { uninstall: string }
   /** in which application; by default as the options say */
@@ -31,6 +35,18 @@ export interface Downloaded {
   seconds: number;
   /** of the download that follows, or what went wrong */
   status: number | string;
+}
+
+/** Of a search: what was asked, and what is offered. */
+export interface Searched {
+  url: string;
+  version: string;
+}
+
+/** Of a click: what would be fetched. */
+export interface Clicked {
+  version: string;
+  download: string;
 }
 
 export interface SentMail {
@@ -109,6 +125,8 @@ const SCHEMA = `
     enabled INTEGER, extra_query TEXT DEFAULT '');
   CREATE TABLE IF NOT EXISTS jos_update_sites_extensions (update_site_id INTEGER, extension_id INTEGER,
     PRIMARY KEY (update_site_id, extension_id));
+  CREATE TABLE IF NOT EXISTS jos_updates (update_id INTEGER PRIMARY KEY AUTOINCREMENT, update_site_id INTEGER, type TEXT,
+    element TEXT, folder TEXT, client_id INTEGER, version TEXT, detailsurl TEXT);
 `;
 
 /** Unpacks a package, and each zip in it into a folder of its name. @returns the files' paths, relative to the folder */

@@ -12,7 +12,7 @@ const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx'].find((path) => exists
 /** The values an operator changes in the files of nginx/. */
 const PLACEHOLDERS = {
   packagesDir: '/var/lib/licensing/packages/',
-  xmlDir: '/var/lib/licensing/xml/',
+  xmlDir: '/var/lib/licensing/xml;',
   logs: '/var/log/nginx/',
   includes: '/etc/nginx/licensing/',
   certificates: '/etc/letsencrypt/live/shop.example/',
@@ -84,7 +84,7 @@ function writeConfiguration(folder: string, options: NginxOptions, httpPort: num
 
   const values: Record<keyof typeof PLACEHOLDERS, string> = {
     packagesDir: `${(packagesDir ?? join(folder, 'packages')).replace(/\/$/, '')}/`,
-    xmlDir: `${xmlDir ?? join(folder, 'xml')}/`,
+    xmlDir: `${xmlDir ?? join(folder, 'xml')};`,
     logs: `${folder}/logs/`,
     includes: `${folder}/`,
     certificates: `${folder}/tls/`,

@@ -158,6 +158,7 @@ const Check = dataOf('DownloadCheck', {
   entitled_version: orNull(Type.String({ description: 'The latest that this licence may have.' })),
   renew_url: TextOrNull,
   support_url: TextOrNull,
+  latest: orNull(Type.String({ description: "The product's latest version, whoever asks." })),
 });
 
 const TAG = "Customers' software";

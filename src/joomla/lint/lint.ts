@@ -1,6 +1,8 @@
 import { isCoded } from '../../errors';
 import { API_PATH } from '../../api';
 import { fetchAsJoomla, XML_TIMEOUT, type Answer } from '../updater/fetch';
+import { CHANGELOG_XML } from '../changelog';
+import { lintChangelog } from './changelog';
 import { lintDelivery } from './delivery';
 import { findUnnamedChildren } from '../package-contents';
 import { lintAgainstRelease, lintLeftOut, type FindRelease } from './published';
@@ -22,6 +24,8 @@ export interface LintOptions {
   key?: string | undefined;
   /** authorities for certificates; undefined: Node's own */
   ca?: string[] | undefined;
+  /** reads a changelog by its address; undefined, or its result: it is not looked at */
+  readChangelog?: ((url: string) => Promise<Buffer | undefined>) | undefined;
 }
 
 /** Further updates are ignored: each costs milliseconds, and 10 MB hold over a hundred thousand. */
@@ -51,16 +55,38 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
     return findings;
   }
   lintDelivery(answer, report);
-  if (answer.status === 200) findings.push(...(await lintUpdateXml(answer.body, options, new URL(url))));
+  if (answer.status !== 200) return findings;
+  const readChangelog = (address: string) => fetchChangelog(address, options.ca, report);
+  findings.push(...(await lintUpdateXml(answer.body, { ...options, readChangelog }, new URL(url))));
   return findings;
+}
+
+/** As Joomla fetches it when an administrator opens its window. */
+async function fetchChangelog(
+  url: string,
+  ca: string[] | undefined,
+  report: Report,
+): Promise<Buffer | undefined> {
+  const remedy =
+    'Put the changelog at that address, readable for everybody: "licensing update-xml write" writes it beside the update XML.';
+  try {
+    const answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, ca, timeout: XML_TIMEOUT });
+    if (answer.status === 200) return answer.body;
+    report('warning', 'changelog', `The changelog ${url} is answered with ${answer.status}.`, remedy);
+  } catch (error) {
+    if (!isCoded(error, 'NO_ANSWER')) throw error;
+    report('warning', 'changelog', `The changelog ${url} cannot be fetched: ${error.message}.`, remedy);
+  }
+  return undefined;
 }
 
 /** @param url where it is hosted, if known */
 export async function lintUpdateXml(
   bytes: Buffer,
-  { findRelease, listPublished, packageOf, key, ca }: LintOptions = {},
+  { findRelease, listPublished, packageOf, key, ca, readChangelog }: LintOptions = {},
   url?: URL,
 ): Promise<LintFinding[]> {
+  if (CHANGELOG_XML.isOne(bytes.toString('utf8', 0, 65_536))) return lintChangelog(bytes, url?.href ?? '');
   const { findings, report } = createReport();
   const all = readOrReport(bytes, report);
   if (all === undefined) return findings;
@@ -89,8 +115,13 @@ export async function lintUpdateXml(
       const wrong = await checkPackage(update, key, { joomla: ASSUMED_JOOMLA, ca }, (file) =>
         lintChildren(file, update, report),
       );
-      if (wrong) report('error', 'package', wrong.problem, wrong.remedy, update);
+      if (wrong?.lacksChangelog) report('warning', 'changelog', wrong.problem, wrong.remedy, update);
+      else if (wrong) report('error', 'package', wrong.problem, wrong.remedy, update);
     }
+  }
+  for (const [address, versions] of readChangelog ? changelogsOf(updates) : []) {
+    const changelog = await readChangelog?.(address);
+    if (changelog !== undefined) findings.push(...lintChangelog(changelog, address, versions));
   }
   if (listPublished)
     for (const [productId, versions] of offered)
@@ -110,6 +141,17 @@ async function lintChildren(file: string, update: XmlUpdate, report: Report): Pr
     'Write the <packagename> of the package into the manifest of each, and publish the next version.',
     update,
   );
+}
+
+/** The versions that Joomla looks for at each address of a changelog. */
+function changelogsOf(updates: XmlUpdate[]): Map<string, string[]> {
+  const addresses = new Map<string, string[]>();
+  for (const update of updates) {
+    const address = update.text('changelogurl') ?? '';
+    if (address !== '')
+      addresses.set(address, [...(addresses.get(address) ?? []), update.text('version')?.trim() ?? '']);
+  }
+  return addresses;
 }
 
 function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {

@@ -6,7 +6,7 @@ import {
   type Stability,
 } from '../../licensing/versions';
 import type { Db } from '../../store/database';
-import { listPublishedVersions, type Release } from '../../store/releases';
+import { listPublished, WHOLE_ROLLOUT, type Release } from '../../store/releases';
 import { coversPlatform, overlapsPlatform } from '../target-platform';
 import {
   DATABASES,
@@ -31,18 +31,23 @@ export interface HeldBack {
   withdrawn: string;
 }
 
-/** What an update XML offers, what is stored of each version that was considered, and what is held back. */
+/**
+ * What an update XML offers, what is stored of each version that was considered, and what is held back.
+ *
+ * @param share leaves out versions that are rolled out to fewer addresses, in percent
+ */
 export function planUpdates(
   releases: Release[],
   settings: Settings,
   remembered: Remembered,
   { tag, allowDowngrade }: Pick<GivenSettings, 'tag' | 'allowDowngrade'>,
+  share = WHOLE_ROLLOUT,
 ): { updates: PlannedUpdate[]; considered: PlannedUpdate[]; heldBack: HeldBack | undefined } {
   const published = releases.filter(({ state }) => state === 'published');
   const withdrawn = releases.filter(
     ({ state, version }) => state === 'withdrawn' && remembered.versions?.[version] !== undefined,
   );
-  const suitable = updatesThatMatter(published, withdrawn, settings, remembered, tag);
+  const suitable = updatesThatMatter(published, withdrawn, settings, remembered, { tag, share });
   const gone = withdrawn
     .map((release) => withdrawnUpdate(release, settings, remembered, allowDowngrade))
     // A site that lists the withdrawn version installs the higher one instead.
@@ -66,12 +71,13 @@ function updatesThatMatter(
   withdrawn: Release[],
   settings: Settings,
   { versions = {} }: Remembered,
-  tag: Stability | undefined,
+  { tag, share }: { tag: Stability | undefined; share: number },
 ): PlannedUpdate[] {
   const proper = [...releases, ...withdrawn].filter(({ version }) => !isPrerelease(version));
   const planned: PlannedUpdate[] = [];
   for (const [i, release] of releases.entries()) {
-    const { version } = release;
+    const { version, rollout } = release;
+    if (rollout < share) continue;
     const known = versions[version];
     // New settings apply to the newest version; older versions keep the settings they were written with.
     const current = proper.every((other) => compareVersions(version, other.version) >= 0);
@@ -157,9 +163,11 @@ function coversDatabases(newer: DatabaseMinimums, older: DatabaseMinimums): bool
   );
 }
 
-/** A product's published versions that are not held back, the highest first. */
+/** A product's published versions that every site may be offered, and that are not held back, the highest first. */
 export async function listOfferedVersions(db: Db, productId: number): Promise<string[]> {
-  const published = await listPublishedVersions(db, productId);
+  const published = (await listPublished(db, productId))
+    .filter(({ rollout }) => rollout === WHOLE_ROLLOUT)
+    .map(({ version }) => version);
   const { versions = {} } = await findRemembered(db, productId);
   const notOffered = Object.keys(versions).filter((version) => {
     const { notOffered: isOut, downgradeAllowed } = versions[version] ?? {};

@@ -5,11 +5,12 @@ import type { PlannedUpdate } from './offered';
 import type { Settings } from './remembered';
 import type { KnownProduct } from './settings';
 
-/** An `<updates>` document as Joomla reads it. */
+/** An `<updates>` document as Joomla reads it. @param changelogUrl undefined: not known */
 export function renderUpdateXml(
   { id, name, element }: KnownProduct,
   settings: Settings,
   updates: PlannedUpdate[],
+  changelogUrl: string | undefined,
 ): string {
   const { baseUrl, infoUrl, infoTitle, description, type, client, folder } = settings;
   const lines = updates.flatMap(({ release, tag, targetPlatform, phpMinimum, supportedDatabases }) => [
@@ -22,6 +23,9 @@ export function renderUpdateXml(
     `        <version>${escapeXml(release.version)}</version>`,
     `        <client>${client}</client>`,
     `        <infourl title="${escapeAttribute(infoTitle)}">${escapeXml(infoUrl)}</infourl>`,
+    ...(changelogUrl === undefined
+      ? []
+      : [`        <changelogurl>${escapeXml(changelogUrl)}</changelogurl>`]),
     '        <downloads>',
     `            <downloadurl type="full" format="zip">${escapeXml(downloadAddress(baseUrl, id, release.version))}</downloadurl>`,
     '        </downloads>',

@@ -1,13 +1,16 @@
 import { dirname, join } from 'node:path';
-import type { Stability } from '../../licensing/versions';
-import { makeFolder, replaceFile, type OwnFile } from '../../packages/replace-file';
-import { lockProduct, setProduct, setUpdateXmlSettings } from '../../store/catalogue';
+import { bundlesOf, readCatalogue } from '../../licensing/bundles';
+import { compareVersions, stabilityOf, type Stability } from '../../licensing/versions';
+import { makeFolder, type OwnFile } from '../../packages/replace-file';
+import { listPlans, lockProduct, setProduct, setUpdateXmlSettings } from '../../store/catalogue';
 import type { Db } from '../../store/database';
-import { listReleases } from '../../store/releases';
+import { listReleases, WHOLE_ROLLOUT, type Release } from '../../store/releases';
 import { inTransaction } from '../../store/transaction';
+import { renderChangelog, changelogBeside } from '../changelog';
+import { BUCKETS, writeFiles, type XmlFiles } from './files';
 import { planUpdates, type HeldBack, type PlannedUpdate } from './offered';
 import { addressOf, findLeftBehind, requirePlace, type XmlHome } from './place';
-import { withGiven, type Remembered, type Requirements } from './remembered';
+import { withGiven, type Remembered, type Requirements, type Settings } from './remembered';
 import { renderUpdateXml } from './render';
 import { readSettings, type GivenSettings, type KnownProduct } from './settings';
 
@@ -22,6 +25,8 @@ export interface WrittenXml {
   url: string | null;
   xml: string;
   updates: WrittenUpdate[];
+  /** versions that only a share of the addresses is offered, the highest first */
+  rollouts: { version: string; percent: number }[];
   heldBack: HeldBack | undefined;
   /** the file written before, if it differs and still exists */
   leftBehind: string | undefined;
@@ -51,8 +56,7 @@ export function writeUpdateXml(
     const { product, out, url, xml, remember, remembered } = planned;
     if (planned.file !== undefined) await makeFolder(dirname(out));
     const place = await requirePlace(out, own);
-    // The web server must be able to read it. The operator may restrict other readers, and nobody lets everybody write it.
-    await replaceFile(place, (place.there?.mode ?? 0) & 0o775 || 0o644, (sink) => sink(xml));
+    await writeFiles(planned.files, own);
     if (given.element !== undefined) await setProduct(trx, productId, { element: product.element });
     await setUpdateXmlSettings(trx, productId, JSON.stringify(remember));
     const before =
@@ -65,6 +69,7 @@ export function writeUpdateXml(
       assumedPackage: planned.assumedPackage,
       heldBack: planned.heldBack,
       updates: planned.updates,
+      rollouts: planned.rollouts,
     };
   });
 }
@@ -86,6 +91,7 @@ interface PlannedXml extends Omit<WrittenXml, 'leftBehind'> {
   product: KnownProduct;
   /** the name in LICENSING_XML_DIR; undefined: the file lies elsewhere */
   file: string | undefined;
+  files: XmlFiles;
   remembered: Remembered;
   remember: Remembered;
 }
@@ -101,20 +107,95 @@ export async function planUpdateXml(
   const known = await readSettings(db, productId, given, cwd, home);
   const { product, settings, remembered, file } = known;
   const releases = await listReleases(db, productId);
-  const { updates, considered, heldBack } = planUpdates(releases, settings, remembered, given);
+  const published = releases.filter(({ state }) => state === 'published');
+  const isHome = home?.xmlDir === dirname(settings.out);
+  // Elsewhere no web server is known to look for the files of buckets.
+  const shares = isHome ? sharesOf(published) : [];
+  const plans = [...shares, WHOLE_ROLLOUT].map((share) => ({
+    share,
+    ...planUpdates(releases, settings, remembered, given, share),
+  }));
+  const whole = plans.at(-1) as (typeof plans)[number];
+  const url = home === undefined ? null : addressOf(settings.out, settings.baseUrl, home);
+  const changelogUrl = url === null ? undefined : changelogBeside(url);
+  const render = (updates: PlannedUpdate[]) => renderUpdateXml(product, settings, updates, changelogUrl);
+  const xml = render(whole.updates);
+  const needsUpTo = isHome && (await isSoldWithLastRelease(db, productId));
   const place = file === undefined ? { out: settings.out } : { file };
+  const considered = plans.flatMap((plan) => plan.considered);
+  const offered = plans.flatMap((plan) => plan.updates);
   return {
     product,
     out: settings.out,
-    url: home === undefined ? null : addressOf(settings.out, settings.baseUrl, home),
+    url,
     file,
-    xml: renderUpdateXml(product, settings, updates),
+    xml,
+    files: {
+      out: settings.out,
+      xml,
+      changelog: renderChangelog({ element: product.element, type: settings.type }, published),
+      buckets: bucketsOf(
+        plans.slice(0, -1).map(({ share, updates }) => ({ share, xml: render(updates) })),
+        xml,
+      ),
+      upTo: new Map(
+        needsUpTo
+          ? published
+              .slice(1)
+              .map((release) => [release.version, render([alone(release, settings, remembered)])])
+          : [],
+      ),
+    },
     remembered,
-    remember: toRemember(remembered, given, place, considered, updates),
+    remember: toRemember(remembered, given, place, considered, offered),
     assumedPackage: known.isTypeAssumed ? product.element : undefined,
-    heldBack,
-    updates: updates.map(({ release, ...written }) => ({ version: release.version, ...written })),
+    heldBack: whole.heldBack,
+    updates: whole.updates.map(({ release, ...written }) => ({ version: release.version, ...written })),
+    rollouts: published
+      .filter(({ rollout }) => rollout < WHOLE_ROLLOUT)
+      .map(({ version, rollout }) => ({ version, percent: rollout })),
   };
+}
+
+/** The shares that get other versions than everybody, the smallest first. */
+function sharesOf(published: Release[]): number[] {
+  const shares = new Set(published.map(({ rollout }) => rollout).filter((share) => share < WHOLE_ROLLOUT));
+  return [...shares].sort((a, b) => a - b);
+}
+
+/** Each share has the lowest buckets; those below a smaller share are in all larger ones. */
+function bucketsOf(shares: { share: number; xml: string }[], whole: string): Map<number, string> {
+  const buckets = new Map<number, string>();
+  let from = 0;
+  for (const { share, xml } of shares) {
+    const to = Math.ceil((share * BUCKETS) / WHOLE_ROLLOUT);
+    for (let bucket = from; bucket < to; bucket++) if (xml !== whole) buckets.set(bucket, xml);
+    from = to;
+  }
+  return buckets;
+}
+
+/** A version as it was offered when it was the newest. */
+function alone(release: Release, settings: Settings, { versions = {} }: Remembered): PlannedUpdate {
+  const { targetPlatform, phpMinimum, supportedDatabases, tag } = {
+    ...settings,
+    ...versions[release.version],
+  };
+  return {
+    release,
+    targetPlatform,
+    phpMinimum,
+    supportedDatabases,
+    tag: tag ?? stabilityOf(release.version),
+  };
+}
+
+/** Whether a licence for the product, or for a club that includes it, covers a version beyond its end. */
+async function isSoldWithLastRelease(db: Db, productId: number): Promise<boolean> {
+  const selling = new Set([productId, ...bundlesOf(await readCatalogue(db), productId).map(({ id }) => id)]);
+  return (await listPlans(db)).some(
+    ({ productId: id, afterExpiry }) => afterExpiry === 'last_release' && selling.has(id),
+  );
 }
 
 function toRemember(
@@ -124,15 +205,20 @@ function toRemember(
   planned: PlannedUpdate[],
   offered: PlannedUpdate[],
 ): Remembered {
-  const versions = planned.map((update, i) => {
+  // The first plan has every version; a version stands in several when it is rolled out.
+  const once = [...new Map(planned.toReversed().map((update) => [update.release.version, update])).values()];
+  const inOrder = once.sort((a, b) => compareVersions(b.release.version, a.release.version));
+  const isOffered = ({ release }: PlannedUpdate) => offered.some((one) => one.release.id === release.id);
+  const versions = inOrder.map((update) => {
     const { release, tag, targetPlatform, phpMinimum, supportedDatabases, downgradeAllowed } = update;
-    const tagged = (i === 0 && givenTag !== undefined) || known[release.version]?.tag !== undefined;
+    const isHighest = release.id === planned[0]?.release.id;
+    const tagged = (isHighest && givenTag !== undefined) || known[release.version]?.tag !== undefined;
     const written = {
       targetPlatform,
       phpMinimum,
       supportedDatabases,
       ...(tagged ? { tag } : {}),
-      ...(offered.includes(update) ? {} : { notOffered: true as const }),
+      ...(isOffered(update) ? {} : { notOffered: true as const }),
       ...(downgradeAllowed ? { downgradeAllowed } : {}),
     };
     return [release.version, written] as const;

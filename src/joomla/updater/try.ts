@@ -10,6 +10,7 @@ import { checkHashes, FAULTS_OF_PACKAGE, fileName, remarksOnManifest, unpack } f
 import { fetchAsJoomla, XML_TIMEOUT, type Answer } from './fetch';
 import { chooseUpdate, compareWithInstalled, type Site } from './offer';
 import { REMEDY_FOR_TOO_LARGE, remedyForNoAnswer, remedyForStatus, remedyForXml } from './remedies';
+import { findManifest, isManifest } from '../manifest';
 import { describeFaults, findContentFaults } from '../package-contents';
 import { parseXml } from '../xml';
 import { readUpdates, type XmlUpdate } from './xml-updates';
@@ -400,7 +401,7 @@ export async function checkPackage(
   typedKey: string,
   site: Pick<Site, 'joomla' | 'ca'>,
   examine: (file: string) => Promise<void>,
-): Promise<{ problem: string; remedy: string } | undefined> {
+): Promise<{ problem: string; remedy: string; lacksChangelog?: true } | undefined> {
   const downloadUrl = update.text('downloadurl') ?? '';
   const key = storedKey(typedKey);
   const clean = keyRemover(typedKey);
@@ -426,7 +427,17 @@ export async function checkPackage(
             'Write the update XML again; if that is of no use, something changes the package on the way.',
         };
       await examine(file);
-      return undefined;
+      if (!update.text('changelogurl')) return undefined;
+      const manifest = await findManifest(file).catch(() => undefined);
+      return manifest === undefined || !isManifest(manifest) || manifest.hasChangelog
+        ? undefined
+        : {
+            lacksChangelog: true,
+            problem:
+              'The manifest in the package has no <changelogurl>: Joomla shows the changelog neither among the installed extensions nor, up to 5.2.3, before an update.',
+            remedy:
+              'Add the line that "licensing manifest" prints, best in the first version: Joomla 4.4 keeps a package\'s from its first installation.',
+          };
     });
   } catch (error) {
     if (isCoded(error, 'TOO_LARGE'))

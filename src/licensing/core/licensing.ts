@@ -22,7 +22,8 @@ export interface Licensing {
   /** answers and counts one validate call; simultaneous calls share their statements */
   validate: (request: ValidateRequest) => Promise<Validation | Refusal>;
   findRelease: FindRelease;
-  latestUpdate: (productId: number) => Promise<Update | undefined>;
+  /** @param network of the client, which decides about a version that is not rolled out to everybody */
+  latestUpdate: (productId: number, network: string) => Promise<Update | undefined>;
   /** from a short memory, as `latestUpdate` */
   findProduct: (productId: number) => Promise<Product | undefined>;
   accessLog: AccessLog;

@@ -682,6 +682,7 @@ namespace Joomla\CMS {
 
 namespace {
     use Joomla\CMS\Event\Installer\BeforePackageDownloadEvent;
+    use Joomla\CMS\Event\Installer\BeforeUpdateSiteDownloadEvent;
     use Joomla\CMS\Extension\PluginInterface;
     use Joomla\CMS\Installer\InstallerAdapter;
     use Joomla\CMS\Language\LanguageFactory;
@@ -764,6 +765,50 @@ namespace {
         }
 
         return ['messages' => Host::$app->messages] + compact('url', 'headers', 'seconds', 'status');
+    }
+
+    function fetch(string $url): string
+    {
+        $factory = Host::since('6.0') ? Joomla\Http\HttpFactory::class : Joomla\CMS\Http\HttpFactory::class;
+        $response = (new $factory())->getHttp()->get($url, [], 10);
+
+        return $response->getStatusCode() === 200 ? (string) $response->getBody() : '<updates/>';
+    }
+
+    /**
+     * As UpdateAdapter and, since 5.3.1, ExtensionAdapter: the address may be another one, and the row keeps the ordinary
+     * one.
+     */
+    function search(string $location): array
+    {
+        $dispatcher = boot();
+        $url = $location;
+
+        if (Host::since('5.3')) {
+            $name = 'onInstallerBeforeUpdateSiteDownload';
+            $event = new BeforeUpdateSiteDownloadEvent($name, ['url' => $url, 'headers' => []]);
+            $url = $dispatcher->dispatch($name, $event)->getArgument('url');
+        }
+
+        $version = (string) simplexml_load_string(fetch($url))->update->version;
+        list($location, $quoted) = [Host::$db->quote($location), Host::$db->quote($version)];
+        Host::$db->setQuery(
+            'DELETE FROM #__updates;'
+            . ' INSERT INTO #__updates (update_site_id, type, element, folder, client_id, version, detailsurl)'
+            . " VALUES (1, 'package', 'pkg_example', '', 0, $quoted, $location)"
+        )->execute();
+
+        return compact('url', 'version');
+    }
+
+    /** As UpdateModel::update, which reads the stored address: what the click would fetch. */
+    function click(): array
+    {
+        boot()->dispatch('onAfterInitialise', new Event('onAfterInitialise'));
+        $address = Host::$db->setQuery('SELECT detailsurl FROM #__updates')->loadResult();
+        $update = simplexml_load_string(fetch($address))->update;
+
+        return ['version' => (string) $update->version, 'download' => (string) $update->downloads->downloadurl];
     }
 
     /** As the adapters of Joomla's installer: @param files the package, unpacked with the zips in it */
@@ -890,6 +935,10 @@ namespace {
 
             if ($name === 'download') {
                 $results[] = download($value);
+            } elseif ($name === 'search') {
+                $results[] = search($value);
+            } elseif ($name === 'click') {
+                $results[] = click();
             } elseif ($name === 'install') {
                 $results[] = install($value);
             } elseif ($name === 'uninstall') {

@@ -13,6 +13,9 @@ final class Product
     const PORT = 'DownloadPort';
     const PATH = 'DownloadPath';
 
+    /** The update XML, which sites ask for; empty: it has no files for licences that ended. */
+    const UPDATES = 'UpdateXmlAddress';
+
     /** The extension as Joomla stores it in #__extensions. */
     const TYPE = 'ExtensionType';
     const ELEMENT = 'ExtensionElement';

@@ -10,6 +10,8 @@ import { ButtonLink, Checkbox, TextArea } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { offeredVersion } from './catalogue';
+import { ChangelogPreview } from './release-changelog';
+import { RolloutField } from './release-rollout';
 import { allowedIn, Allowances, explainPackage, published } from './release-new';
 import { releaseOperations } from '../../../operations/releases';
 
@@ -63,7 +65,7 @@ async function edit(call: OperatorCall, sent: URLSearchParams, release: Release)
 }
 
 async function publish(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
-  const body = allowedIn(sent);
+  const body = { ...allowedIn(sent), rollout: sent.get('rollout') ?? undefined };
   const data = await act(call, sent, releaseOperations.publishRelease, { path: { id: release.id }, body });
   return published(call, release.productId, data);
 }
@@ -95,6 +97,9 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, release: Relea
             {state === 'draft' ? (
               <ButtonLink path={`/releases/${id}/publish`}>{editPage.publish(version)}</ButtonLink>
             ) : null}
+            {state === 'published' ? (
+              <ButtonLink path={`/releases/${id}/rollout`}>{t.releases.rollout.link}</ButtonLink>
+            ) : null}
             {state === 'withdrawn' ? null : (
               <ButtonLink path={`/releases/${id}/withdraw`}>{editPage.withdraw(version)}</ButtonLink>
             )}
@@ -109,6 +114,7 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, release: Relea
           value={release.changelog}
           rows={8}
         />
+        <ChangelogPreview changelog={form.value('changelog') ?? release.changelog} />
         <p class="hint">{editPage.about}</p>
       </FormPage>
     ),
@@ -137,6 +143,7 @@ async function askPublish(call: OperatorCall, form: FormState, release: Release)
         busy={texts.busy}
         back={listOf(release)}
       >
+        <RolloutField form={form} />
         <Allowances form={form} value="true" />
       </FormPage>
     ),

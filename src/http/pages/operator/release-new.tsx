@@ -9,6 +9,7 @@ import { Checkbox, Choices, FileField, TextArea, TextField, UploadProgress } fro
 import { FormPage } from '../kit/form-page';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import { explainRollout, RolloutField } from './release-rollout';
 import { ManifestPanel, readOffer } from './update-xml';
 import { chosenProduct, offeredVersion } from './catalogue';
 import { releaseOperations } from '../../../operations/releases';
@@ -53,7 +54,8 @@ export async function uploadPackage(
   let isKept = false;
   const amend = (fields: Record<string, string>) => {
     isKept = fields.draft !== '1' && !isFresh(call.session, call.at);
-    return isKept ? { ...fields, draft: '1' } : fields;
+    // Nobody is offered a draft: the share is asked when it is published.
+    return isKept || fields.draft === '1' ? { ...fields, draft: '1', rollout: '100' } : fields;
   };
   const data = await act(call, sent, releaseOperations.uploadRelease, { path: { id }, amend });
   return { data, isKept };
@@ -77,12 +79,14 @@ export async function published(
 
 /** Why a package was refused, with both sides of what does not fit. */
 export function explainPackage(
-  { view: { t, format }, settings }: OperatorCall,
-  { status, error, facts }: Failure,
+  call: OperatorCall,
+  failure: Failure,
   sent: URLSearchParams,
 ): string | undefined {
+  const { t, format } = call.view;
+  const { status, error, facts } = failure;
   const texts = t.releases.refused;
-  if (status === 413) return texts.tooLarge(format.limit(settings.uploadLimit));
+  if (status === 413) return texts.tooLarge(format.limit(call.settings.uploadLimit));
   switch (facts?.reason) {
     case 'manifest-version': {
       const typed = sent.get('version') ?? '';
@@ -109,7 +113,7 @@ export function explainPackage(
     case 'equal-version':
       return texts.equal(facts.version);
     default:
-      return error.field === 'file' && facts === undefined ? texts.noFile : undefined;
+      return error.field === 'file' && facts === undefined ? texts.noFile : explainRollout(call, failure);
   }
 }
 
@@ -151,8 +155,8 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
             { value: '1', label: texts.draft },
           ]}
         />
+        <RolloutField form={form} />
         <Allowances form={form} />
-
         <UploadProgress />
       </FormPage>
     ),

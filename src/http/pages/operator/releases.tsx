@@ -14,6 +14,7 @@ import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
 import { chosenProduct } from './catalogue';
+import { readRollout, RolloutPanel } from './release-rollout';
 import { OfferPanel, readOffer } from './update-xml';
 
 /** What sites get, and the versions of a product. */
@@ -36,6 +37,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
   const after = query.get('after') ?? undefined;
   const { items, next } = await listReleasePage(db, id, { limit: LIMIT, after });
   const offer = await readOffer(call, product);
+  const rollout = await readRollout(call, id);
   const downloads = await readDownloads(call, id);
   const add = (
     <ButtonLink kind="primary" path={`/products/${id}/releases/new`}>
@@ -58,7 +60,12 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
             </ButtonLink>
           </>
         }
-        above={<OfferPanel offer={offer} />}
+        above={
+          <>
+            <OfferPanel offer={offer} />
+            {rollout === undefined ? null : <RolloutPanel rollout={rollout} />}
+          </>
+        }
         list={texts.list}
         caption={texts.caption(format.number(items.length))}
         rows={items}
@@ -69,7 +76,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
           </>
         }
         columns={[
-          { title: columns.state, cell: ({ state }) => <ReleaseState state={state} /> },
+          { title: columns.state, cell: (release) => <ReleaseState release={release} /> },
           {
             title: columns.version,
             kind: 'name',
@@ -173,12 +180,13 @@ function firstLine(changelog: string): string {
 
 const ICONS: Record<string, IconName> = { draft: 'draft', published: 'yes', withdrawn: 'slash' };
 
-function ReleaseState({ state }: { state: string }) {
-  const { states } = useView().t.releases;
+function ReleaseState({ release: { state, rollout } }: { release: Release }) {
+  const { states, rollout: texts } = useView().t.releases;
   return (
     <span class={`st st-${state === 'published' ? 'active' : state}`}>
       <Icon name={ICONS[state] ?? 'info'} />
       {states[state] ?? state}
+      {state === 'published' && rollout < 100 ? ` ${texts.badge(String(rollout))}` : null}
     </span>
   );
 }

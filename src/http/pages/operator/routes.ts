@@ -21,6 +21,7 @@ import { productFormRoutes } from './product-form';
 import { productListRoutes } from './products';
 import { releaseActionRoutes } from './release-actions';
 import { releaseNewRoutes } from './release-new';
+import { releaseRolloutRoutes } from './release-rollout';
 import { releaseListRoutes } from './releases';
 import { requestRoutes } from './requests';
 import { signingKeyRoutes } from './signing-keys';
@@ -59,6 +60,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...releaseListRoutes,
   ...releaseNewRoutes,
   ...releaseActionRoutes,
+  ...releaseRolloutRoutes,
   ...productListRoutes,
   ...productFormRoutes,
   ...productRoutes,

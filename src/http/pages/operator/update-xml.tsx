@@ -2,7 +2,7 @@ import { manifestSnippets } from '../../../joomla/manifest';
 import { readUpdateXmlState, type ReadUpdateXml, type XmlReach } from '../../../joomla/follow-xml';
 import { includedIn, readCatalogue } from '../../../licensing/bundles';
 import type { Product } from '../../../licensing/catalogue';
-import { latestRelease } from '../../../licensing/updates';
+import { latestForAll, latestRelease } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-refuse';
 import { ManageError } from '../../../operations/failures';
 import { readId } from '../../../operations/reading';
@@ -63,7 +63,7 @@ const MOST_INCLUDED = 20;
 
 export async function readOffer({ db, settings }: OperatorCall, product: Product): Promise<Offer> {
   const xml = await readUpdateXmlState(db, settings.updateXml, product.id);
-  const latest = (await latestRelease(db, product.id))?.version;
+  const latest = await latestForAll(db, product.id);
   const url = xml.state === 'written' && latest !== undefined ? xml.url : null;
   const offer = { product, latest, xml, reach: url === null ? undefined : await settings.askForXml(url) };
   if (latest !== undefined || product.element !== null) return { ...offer, club: undefined };

@@ -154,6 +154,7 @@ export const common: Translated<typeof en> = {
       activation_type: 'Bitte wählen Sie, was der Tarif zählt.',
       after_expiry: 'Bitte wählen Sie, was nach dem Ende gilt.',
       free_staging: 'Testseiten können nur frei sein, wenn der Tarif Websites zählt.',
+      rollout: 'Bitte wählen Sie einen Anteil von 1 bis 100 Prozent.',
       self_service_moves: 'Bitte geben Sie eine ganze Zahl ein; 0 heißt keiner.',
       licenses: 'Bitte sagen Sie, was aus den Lizenzen mit der jetzigen Zahl von Plätzen wird.',
       count: 'Bitte geben Sie eine ganze Zahl von 1 bis 10.000 ein.',

@@ -531,6 +531,24 @@ export const doctor: OperatorTexts['doctor'] = {
   }),
   xmlServed: (address) => `${address} ist die geschriebene Datei.`,
   xmlRefused: (address, place, status) => unserved(`${address} antwortet mit ${status}.`, place),
+  xmlWithoutBucket: (address, place) =>
+    unserved(
+      `${address} antwortet ohne X-Licensing-Bucket, deshalb bekommt kein Teil der Websites die Version, die ausgerollt wird.`,
+      place,
+    ),
+  changelogFails: (address, path, xml, status, said) => ({
+    what: `Das Changelog ${address} ${status === undefined ? 'ist nicht erreichbar' : `antwortet mit ${status}`}.`,
+    said,
+    why: 'Joomla zeigt es im eigenen Fenster, vor und nach einer Aktualisierung.',
+    remedy: `Lassen Sie den Webserver LICENSING_XML_DIR unter ${path} ausliefern; dann: licensing update-xml lint ${xml}`,
+  }),
+  changelogFits: (address) => `Joomla kann das Changelog ${address} zeigen.`,
+  changelogWrong: (address, { problem, line }) => ({
+    what: `Joomla zeigt das Changelog ${address} nicht richtig${line === undefined ? '' : `, Zeile ${line}`}.`,
+    said: problem,
+    why: 'Joomla zeigt es im eigenen Fenster, vor und nach einer Aktualisierung.',
+    remedy: `licensing update-xml lint ${address}`,
+  }),
   xmlOther: (address, place) => unserved(`${address} ist nicht die geschriebene Datei.`, place),
   xmlUnreachable: (address, place, said) => unserved(`${address} ist nicht erreichbar.`, place, said),
   webhooksShut: {

@@ -72,7 +72,8 @@ export const releases: Translated<typeof en> = {
     version: 'Version',
     versionHint: 'Leer: wie das Manifest des Pakets sagt.',
     changelog: 'Was ist neu',
-    changelogHint: 'Das lesen Kunden. Eine Änderung je Zeile.',
+    changelogHint:
+      'Das lesen Kunden, und Joomla zeigt es. Eine Änderung je Zeile; fix:, add: oder security: am Anfang ordnet sie ein.',
     then: 'Danach',
     now: 'Veröffentlichen: Kunden bekommen sie sofort',
     draft: 'Als Entwurf behalten: Kunden sehen sie nicht',
@@ -116,6 +117,48 @@ export const releases: Translated<typeof en> = {
     never: 'Ihr Paket kann nie mehr geändert werden.',
     submit: (version) => `${version} veröffentlichen`,
     busy: 'Wird veröffentlicht...',
+  },
+  rollout: {
+    title: (version) => `${version} ausrollen`,
+    panel: (version) => `Ausrollen von ${version}`,
+    link: 'Ausrollen...',
+    badge: (percent) => `an ${percent} %`,
+    since: (day) => `veröffentlicht ${day}`,
+    all: (version) => `${version} wird allen angeboten.`,
+    share: (version, percent) => `${version} wird ${percent} % der Adressen angeboten.`,
+    others: (version) => `Den anderen wird ${version} angeboten.`,
+    caption: 'Downloads seit der Veröffentlichung',
+    downloads: 'Downloads seither',
+    refusals: 'Seither abgelehnt',
+    to: (percent) => `${percent} %`,
+    stop: 'Anhalten...',
+    hint: 'Ein größerer Anteil nimmt niemandem die Version. Zum Anhalten wird die Version zurückgezogen.',
+    field: 'Anbieten für',
+    option: (percent) => (percent === '100' ? 'alle' : `${percent} % der Adressen`),
+    fieldHint: 'Der Anteil lässt sich später erhöhen. Dazu braucht es nginx.',
+    refused: {
+      noAddress:
+        'Die Adresse des Update-XML ist nicht bekannt, deshalb kann die Version keinem Teil der Websites angeboten werden. Setzen Sie LICENSING_PUBLIC_URL, und lassen Sie nginx die Update-XMLs ausliefern.',
+      silent: (url) =>
+        `${url} antwortet nicht, deshalb ist nicht bekannt, ob nginx oder Apache es ausliefert. Nur nginx kann eine Version einem Teil der Websites anbieten.`,
+      apache: (url) =>
+        `${url} liefert Apache aus, der eine Version nicht einem Teil der Websites anbieten kann. Bieten Sie sie allen an, oder lassen Sie nginx das Update-XML ausliefern.`,
+      nginx: (url) =>
+        `${url} gäbe jeder Website dasselbe: nginx braucht die jetzigen Dateien. „licensing nginx“ gibt sie aus. Weder Apache noch die statischen Dateien eines Panels können es.`,
+    },
+  },
+  preview: {
+    title: 'So wird Joomla es zeigen',
+    hint: 'Eine Zeile, die mit security:, fix:, add:, change:, remove:, language: oder note: beginnt, kommt in die Liste dieses Namens.',
+    lists: {
+      security: 'Sicherheitskorrekturen',
+      fix: 'Fehlerkorrekturen',
+      addition: 'Neue Funktionen',
+      change: 'Änderungen',
+      remove: 'Entfernte Funktionen',
+      language: 'Sprache',
+      note: 'Hinweise',
+    },
   },
   editPage: {
     title: (version) => `${version} bearbeiten`,

@@ -48,6 +48,12 @@ export const said: Translated<typeof en> = {
       ? `${version} ist veröffentlicht. Joomla bietet ab jetzt ${version} an.`
       : `${version} ist veröffentlicht. Joomla bietet weiter ${offered || 'nichts'} an.`;
   },
+  releaseRolledOut: (version, percent, xml) => {
+    const to = percent === '100' ? 'alle' : `${percent} % der Adressen`;
+    if (xml === 'stale')
+      return `${version} ist für ${to}, aber das Update-XML ließ sich nicht schreiben: siehe diese Seite.`;
+    return `${version} wird jetzt für ${to} angeboten.`;
+  },
   releaseWithdrawn: (version, xml, offered) => {
     if (xml === 'stale')
       return `${version} ist zurückgezogen, aber Joomla bietet noch dasselbe an: Legen Sie das Update-XML an seinen Ort, wie diese Seite sagt.`;

@@ -155,6 +155,7 @@ export const common = {
       activation_type: 'Please choose what the plan counts.',
       after_expiry: 'Please choose what holds after the end.',
       free_staging: 'Staging sites can be free only when the plan counts sites.',
+      rollout: 'Please choose a share from 1 to 100 percent.',
       self_service_moves: 'Please type a whole number; 0 means none.',
       licenses: 'Please say what becomes of the licences with the present number of slots.',
       count: 'Please type a whole number from 1 to 10,000.',

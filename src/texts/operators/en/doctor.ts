@@ -518,6 +518,31 @@ export const doctor = {
   xmlServed: (address: string) => `${address} is the file that was written.`,
   xmlRefused: (address: string, place: string, status: number) =>
     unserved(`${address} answers ${status}.`, place),
+  xmlWithoutBucket: (address: string, place: string) =>
+    unserved(
+      `${address} answers without X-Licensing-Bucket, so no share of the sites gets the version that is rolled out.`,
+      place,
+    ),
+  changelogFails: (
+    address: string,
+    path: string,
+    xml: string,
+    status: number | undefined,
+    said: string | undefined,
+  ): DoctorWords => ({
+    what: `The changelog ${address} ${status === undefined ? `cannot be reached: ${said}` : `answers ${status}`}.`,
+    why: 'Joomla shows it in its own window, before and after an update.',
+    remedy: `Let the web server serve LICENSING_XML_DIR at ${path}; then: licensing update-xml lint ${xml}`,
+  }),
+  changelogFits: (address: string) => `Joomla can show the changelog ${address}.`,
+  changelogWrong: (
+    _address: string,
+    { problem, remedy }: { problem: string; remedy?: string | undefined; line?: number | undefined },
+  ): DoctorWords => ({
+    what: problem,
+    why: 'Joomla shows it in its own window, before and after an update.',
+    remedy,
+  }),
   xmlOther: (address: string, place: string) =>
     unserved(`${address} is another file than the one that was written.`, place),
   xmlUnreachable: (address: string, place: string, said: string) =>

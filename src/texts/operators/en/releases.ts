@@ -68,7 +68,8 @@ export const releases = {
     version: 'Version',
     versionHint: 'Empty: as the package’s manifest says.',
     changelog: 'What is new',
-    changelogHint: 'Customers read this. One change a line.',
+    changelogHint:
+      'Customers read this, and Joomla shows it. One change a line; fix:, add: or security: at its beginning sorts it.',
     then: 'Then',
     now: 'Publish it: customers get it at once',
     draft: 'Keep it as a draft: customers do not see it',
@@ -111,6 +112,49 @@ export const releases = {
     never: 'Its package can never be changed.',
     submit: (version: string) => `Publish ${version}`,
     busy: 'Publishing...',
+  },
+  rollout: {
+    title: (version: string) => `Roll out ${version}`,
+    panel: (version: string) => `Rollout of ${version}`,
+    link: 'Roll out...',
+    badge: (percent: string) => `to ${percent} %`,
+    since: (day: string) => `published ${day}`,
+    all: (version: string) => `${version} is offered to everybody.`,
+    share: (version: string, percent: string) => `${version} is offered to ${percent} % of the addresses.`,
+    others: (version: string) => `The others are offered ${version}.`,
+    caption: 'Downloads since the version was published',
+    downloads: 'Downloads since then',
+    refusals: 'Refused since then',
+    to: (percent: string) => `${percent} %`,
+    stop: 'Stop...',
+    hint: 'A larger share takes the version from nobody. To stop, the version is withdrawn.',
+    field: 'Offer it to',
+    option: (percent: string) => (percent === '100' ? 'everybody' : `${percent} % of the addresses`),
+    fieldHint: 'The share can be raised later. It needs nginx.',
+    refused: {
+      noAddress:
+        'The address of the update XML is not known, so no share of the sites can be offered the version. Set LICENSING_PUBLIC_URL, and let nginx serve the update XMLs.',
+      silent: (url: string) =>
+        `${url} does not answer, so it is not known whether nginx or Apache serves it. Only nginx can offer a version to a share of the sites.`,
+      apache: (url: string) =>
+        `${url} is served by Apache, which cannot offer a version to a share of the sites. Offer it to everybody, or let nginx serve the update XML.`,
+      nginx: (url: string) =>
+        `${url} would give every site the same: nginx has to have the present files. “licensing nginx” prints them. Neither Apache nor a panel’s static files can do it.`,
+    },
+  },
+  preview: {
+    title: 'As Joomla will show it',
+    hint: 'A line that begins with security:, fix:, add:, change:, remove:, language: or note: goes into the list of that name.',
+    /** Joomla's own words */
+    lists: {
+      security: 'Security Fixes',
+      fix: 'Bug Fixes',
+      addition: 'New Features',
+      change: 'Changes',
+      remove: 'Removed Features',
+      language: 'Language',
+      note: 'Notes',
+    },
   },
   editPage: {
     title: (version: string) => `Edit ${version}`,

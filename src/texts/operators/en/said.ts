@@ -43,6 +43,12 @@ export const said = {
       ? `${version} is published. Joomla offers ${version} from now on.`
       : `${version} is published. Joomla goes on offering ${offered || 'nothing'}.`;
   },
+  releaseRolledOut: (version, percent, xml) => {
+    const to = percent === '100' ? 'everybody' : `${percent} % of the addresses`;
+    if (xml === 'stale')
+      return `${version} is for ${to}, but the update XML could not be written: see this page.`;
+    return `${version} is offered to ${to} now.`;
+  },
   releaseWithdrawn: (version, xml, offered) => {
     if (xml === 'stale')
       return `${version} is withdrawn, but Joomla still offers what it did: put the update XML in its place, as this page says.`;

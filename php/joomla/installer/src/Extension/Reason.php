@@ -3,6 +3,7 @@
 namespace VendorName\Plugin\Installer\Licence0\Extension;
 
 use Joomla\CMS\Event\Installer\BeforePackageDownloadEvent;
+use Joomla\CMS\Event\Installer\BeforeUpdateSiteDownloadEvent;
 use Joomla\CMS\Http\HttpFactory;
 use Joomla\CMS\Plugin\CMSPlugin;
 use Joomla\CMS\Uri\Uri;
@@ -15,8 +16,9 @@ use VendorName\Plugin\Installer\Licence0\Product;
 
 /**
  * Says why a download of the product is refused, and what helps. Joomla itself shows only the status of the answer.
+ * To a site whose licence has ended it offers the last version that the licence covers, from Joomla 5.3 on.
  *
- * It never stops or changes a download. Without a clear answer of the vendor's server it says nothing.
+ * It never stops or changes a download. Without a clear answer of the vendor's server it says and changes nothing.
  */
 final class Reason extends CMSPlugin implements SubscriberInterface
 {
@@ -41,7 +43,98 @@ final class Reason extends CMSPlugin implements SubscriberInterface
 
     public static function getSubscribedEvents(): array
     {
-        return ['onInstallerBeforePackageDownload' => 'explain'];
+        return [
+            'onInstallerBeforePackageDownload' => 'explain',
+            'onInstallerBeforeUpdateSiteDownload' => 'offerLast',
+        ];
+    }
+
+    /**
+     * Lets Joomla read the update XML of the last covered version instead of the one that offers what is refused. The
+     * system plugin does the same for the click on Update, which reads the XML once more by the stored address.
+     */
+    public function offerLast(EventInterface $event): void
+    {
+        try {
+            $isOwn = $event instanceof BeforeUpdateSiteDownloadEvent
+                && Product::UPDATES !== '' && $event->getUrl() === Product::UPDATES;
+
+            if (!$isOwn) {
+                return;
+            }
+
+            $version = $this->lastCovered();
+            $address = $version === ''
+                ? ''
+                : preg_replace('/\.xml$/', '', Product::UPDATES) . '/up-to-' . rawurlencode($version) . '.xml';
+            $this->rememberLast($version, $address);
+
+            if ($address !== '') {
+                $event->updateUrl($address);
+            }
+        } catch (\Throwable $fault) {
+            // Joomla reads the update XML as always.
+        }
+    }
+
+    /** The version to offer to a licence that has ended; empty: what everybody is offered. */
+    private function lastCovered(): string
+    {
+        $key = $this->storedKey();
+        $port = (int) Product::PORT === 443 ? '' : ':' . Product::PORT;
+        $address = 'https://' . Product::HOST . $port . Product::PATH . '?' . $key;
+        $answer = $this->hasKey($address) ? $this->ask($address) : null;
+
+        if ($answer === null) {
+            return '';
+        }
+
+        $end = is_string($answer['expires_at'] ?? null) ? strtotime($answer['expires_at']) : false;
+        $last = $this->version($answer['entitled_version'] ?? null);
+        $latest = $this->version($answer['latest'] ?? null);
+        $installed = $this->installedVersion();
+        $isForIt = $end !== false && $end < time()
+            && $last !== '' && $latest !== '' && $installed !== ''
+            // Never back to an older version.
+            && version_compare($last, $installed, '>') && version_compare($last, $latest, '<');
+
+        return $isForIt ? $last : '';
+    }
+
+    /** What Joomla adds to the download address, such as `dlid=KEY`. */
+    private function storedKey(): string
+    {
+        $db = $this->getDatabase();
+
+        return (string) $db->setQuery(
+            'SELECT extra_query FROM #__update_sites WHERE location = ' . $db->quote(Product::UPDATES)
+            . ' AND extra_query <> ' . $db->quote('') . ' ORDER BY update_site_id DESC LIMIT 1'
+        )->loadResult();
+    }
+
+    /** In the plugin's own row of #__extensions, for the system plugin. */
+    private function rememberLast(string $version, string $address): void
+    {
+        $db = $this->getDatabase();
+        $own = ' WHERE type = ' . $db->quote('plugin') . ' AND folder = ' . $db->quote('installer')
+            . ' AND element = ' . $db->quote('vendorlicence0');
+        $before = (string) $db->setQuery('SELECT custom_data FROM #__extensions' . $own)->loadResult();
+        $data = $version === '' ? '' : json_encode(['version' => $version, 'address' => $address]);
+
+        if ($before === $data) {
+            return;
+        }
+
+        $db->setQuery('UPDATE #__extensions SET custom_data = ' . $db->quote($data) . $own)->execute();
+        $earlier = (string) (json_decode($before, true)['address'] ?? '');
+
+        if ($earlier !== '') {
+            // What Joomla finds from now on is at the ordinary address.
+            $db->setQuery(
+                'UPDATE #__updates SET detailsurl = ' . $db->quote(Product::UPDATES)
+                . ' WHERE detailsurl = ' . $db->quote($earlier)
+            )->execute();
+        }
     }
 
     public function explain(EventInterface $event): void
@@ -103,7 +196,8 @@ final class Reason extends CMSPlugin implements SubscriberInterface
     /** Tells the vendor which site updates from which version. The plugin's option switches it off. */
     private function tellSite(EventInterface $event, bool $isTyped): void
     {
-        if (!$this->params->get('tell_site', 1)) {
+        // Without options if Joomla made the plugin without its constructor.
+        if ($this->params !== null && !$this->params->get('tell_site', 1)) {
             return;
         }
 

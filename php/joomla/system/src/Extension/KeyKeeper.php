@@ -11,7 +11,8 @@ use VendorName\Plugin\System\Licence0\Product;
 
 /**
  * Remembers the Download Key of the product's update site, and puts it back when Joomla lost it: after Rebuild, or after
- * an update that changed the update server's address (Joomla 4.4 to 5.3.0).
+ * an update that changed the update server's address (Joomla 4.4 to 5.3.0). Lets an update of the last version that a
+ * licence covers be fetched from where it was found.
  *
  * A system plugin, because Joomla 4.4 loads the installer group neither for Rebuild nor for the search for updates. The
  * copy is in the plugin's own row of #__extensions, and goes with it.
@@ -31,12 +32,13 @@ final class KeyKeeper extends CMSPlugin implements SubscriberInterface
         ];
     }
 
-    /** Runs in the administrator and on the command line, where Joomla searches for updates and installs them. */
+    /** Runs in the administrator, the API and on the command line, where Joomla searches for updates and installs them. */
     public function keep(): void
     {
         $app = $this->getApplication();
 
-        if (!$app->isClient('administrator') && !$app->isClient('cli')) {
+        // Tools that manage many sites update through the API.
+        if (!$app->isClient('administrator') && !$app->isClient('cli') && !$app->isClient('api')) {
             return;
         }
 
@@ -55,6 +57,7 @@ final class KeyKeeper extends CMSPlugin implements SubscriberInterface
             return;
         }
 
+        $this->pointAtLast(json_decode((string) $rows[0]->covered, true));
         $stored = json_decode((string) $rows[0]->custom_data, true);
         $kept = (string) ($stored['extra_query'] ?? '');
         $sites = [];
@@ -90,8 +93,10 @@ final class KeyKeeper extends CMSPlugin implements SubscriberInterface
 
         return $db->setQuery(
             'SELECT own.extension_id AS own_id, own.custom_data, product.extension_id,'
-            . ' site.update_site_id, site.extra_query'
+            . ' site.update_site_id, site.extra_query, reason.custom_data AS covered'
             . ' FROM #__extensions AS own'
+            . ' LEFT JOIN #__extensions AS reason ON reason.type = ' . $db->quote('plugin')
+            . ' AND reason.folder = ' . $db->quote('installer') . ' AND reason.element = own.element'
             . ' LEFT JOIN #__extensions AS product ON product.type = ' . $db->quote(Product::TYPE)
             . ' AND product.element = ' . $db->quote(Product::ELEMENT)
             . ' AND product.folder = ' . $db->quote(Product::FOLDER)
@@ -102,6 +107,28 @@ final class KeyKeeper extends CMSPlugin implements SubscriberInterface
             . ' AND own.element = ' . $db->quote('vendorlicence0')
             . ' ORDER BY site.update_site_id'
         )->loadObjectList();
+    }
+
+    /**
+     * From 5.3.1 on, Joomla stores the ordinary address with an update that it found at another one. The click on Update
+     * reads the stored address, and would fetch a version that the licence does not cover.
+     */
+    private function pointAtLast($covered): void
+    {
+        $version = $covered['version'] ?? null;
+        $address = $covered['address'] ?? null;
+
+        if (!is_string($version) || !is_string($address)) {
+            return;
+        }
+
+        $db = $this->getDatabase();
+        $db->setQuery(
+            'UPDATE #__updates SET detailsurl = ' . $db->quote($address)
+            . ' WHERE type = ' . $db->quote(Product::TYPE) . ' AND element = ' . $db->quote(Product::ELEMENT)
+            . ' AND folder = ' . $db->quote(Product::FOLDER) . ' AND client_id = ' . (int) Product::CLIENT
+            . ' AND version = ' . $db->quote($version) . ' AND detailsurl <> ' . $db->quote($address)
+        )->execute();
     }
 
     private function remember(string $before, string $key, $ownId): void

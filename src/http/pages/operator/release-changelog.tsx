@@ -1,0 +1,33 @@
+import { CHANGE_LISTS, changesOf } from '../../../joomla/changelog';
+import { useView } from '../view';
+
+/** The lists of a changelog as Joomla's own window shows them: its order, and its names in English. */
+export function ChangelogPreview({ changelog }: { changelog: string }) {
+  const texts = useView().t.releases.preview;
+  const changes = changesOf(changelog);
+  if (Object.keys(changes).length === 0) return null;
+  return (
+    <section class="fld" aria-labelledby="h-preview">
+      <h2 class="h6" id="h-preview">
+        {texts.title}
+      </h2>
+      {CHANGE_LISTS.map((list) =>
+        changes[list] === undefined ? null : (
+          <>
+            <h3 class="h6 small">{texts.lists[list]}</h3>
+            <ul class="small">
+              {changes[list].slice(0, MOST_SHOWN).map((item) => (
+                <li>{item}</li>
+              ))}
+              {changes[list].length > MOST_SHOWN ? <li>...</li> : null}
+            </ul>
+          </>
+        ),
+      )}
+      <p class="hint mb-0">{texts.hint}</p>
+    </section>
+  );
+}
+
+/** A changelog may have a megabyte. */
+const MOST_SHOWN = 50;

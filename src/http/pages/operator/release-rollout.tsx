@@ -1,0 +1,194 @@
+import { latestOf } from '../../../licensing/updates';
+import { countRollout, type VersionCounts } from '../../../licensing/statistics';
+import { ManageError, type Failure } from '../../../operations/failures';
+import { readId } from '../../../operations/reading';
+import { releaseOperations } from '../../../operations/releases';
+import { findReleaseById, releasesOf, type Release } from '../../../packages/releases';
+import { act } from '../act';
+import { formRoute } from '../form-route';
+import { formState, type FormState } from '../form-state';
+import { Form, FormErrors, Select, Submit } from '../kit/fields';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Inside, Panel } from '../kit/panel';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import { within } from '../within';
+
+/** The share of the addresses that are offered a version: raised step by step, or stopped by withdrawing it. */
+
+/** In percent. */
+const SHARES = ['10', '25', '50', '100'];
+
+export const releaseRolloutRoutes: Route<OperatorCall>[] = [
+  formRoute('/releases/:id/rollout', {
+    hasDeadline: false,
+    find: requirePublished,
+    show: showRollout,
+    work: rollOut,
+    explain: explainRollout,
+  }),
+];
+
+async function requirePublished(call: OperatorCall): Promise<Release> {
+  const release = await findReleaseById(call.db, readId(call));
+  if (release?.state !== 'published') throw new ManageError('NOT_FOUND', '');
+  return release;
+}
+
+async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
+  const changed = await act(call, sent, releaseOperations.updateRelease, {
+    path: { id: release.id },
+    body: { rollout: sent.get('rollout') ?? release.rollout },
+  });
+  const { version, rollout, update_xml } = changed;
+  return done(
+    `/releases?product_id=${release.productId}`,
+    'releaseRolledOut',
+    version,
+    String(rollout),
+    update_xml.state,
+  );
+}
+
+/** Why the web server cannot do it. */
+export function explainRollout({ view: { t } }: OperatorCall, { facts }: Failure): string | undefined {
+  const texts = t.releases.rollout.refused;
+  switch (facts?.reason) {
+    case 'rollout-no-address':
+      return texts.noAddress;
+    case 'rollout-silent':
+      return texts.silent(facts.url);
+    case 'rollout-apache':
+      return texts.apache(facts.url);
+    case 'rollout-nginx':
+      return texts.nginx(facts.url);
+    default:
+      return undefined;
+  }
+}
+
+async function showRollout(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
+  const { t } = call.view;
+  const title = t.releases.rollout.title(release.version);
+  return {
+    page: (
+      <OperatorPage
+        title={title}
+        nav="releases"
+        crumbs={[[t.releases.title, `/releases?product_id=${release.productId}`]]}
+      >
+        <Head title={title} />
+        <RolloutPanel rollout={await readRolloutOf(call, release)} form={form} />
+      </OperatorPage>
+    ),
+  };
+}
+
+export interface Rollout {
+  release: Release;
+  /** what the others are offered; undefined: nothing */
+  before: string | undefined;
+  /** downloads since the version was published, by version; undefined: not known in time */
+  counts: Map<string, VersionCounts> | undefined;
+}
+
+/** The highest version that a share of the addresses is offered; undefined: there is none. */
+export async function readRollout(call: OperatorCall, productId: number): Promise<Rollout | undefined> {
+  const staged = (await releasesOf(call.db, productId)).find(
+    ({ state, rollout }) => state === 'published' && rollout < 100,
+  );
+  return staged && readRolloutOf(call, staged);
+}
+
+async function readRolloutOf(call: OperatorCall, release: Release): Promise<Rollout> {
+  const { id, productId, version, publishedAt, createdAt } = release;
+  const others = (await releasesOf(call.db, productId)).filter(
+    (one) => one.state === 'published' && one.rollout === 100 && one.id !== id,
+  );
+  const before = latestOf(others, (one) => one.version)?.version;
+  const versions = before === undefined ? [version] : [version, before];
+  const counts = await within(call.db, (db) =>
+    countRollout(db, productId, versions, publishedAt ?? createdAt),
+  );
+  return { release, before, counts };
+}
+
+export function RolloutPanel({ rollout, form = formState() }: { rollout: Rollout; form?: FormState }) {
+  const { t, to, format, mayWrite } = useView();
+  const texts = t.releases.rollout;
+  const { release, before, counts } = rollout;
+  const { id, version, rollout: share, publishedAt } = release;
+  return (
+    <Panel
+      id="rollout"
+      title={texts.panel(version)}
+      kind="mb-3"
+      aside={publishedAt === null ? undefined : texts.since(format.localDay(publishedAt))}
+    >
+      <Inside>
+        <FormErrors form={form} />
+        <p>
+          {share === 100 ? texts.all(version) : texts.share(version, format.number(share))}
+          {share === 100 || before === undefined ? null : ` ${texts.others(before)}`}
+        </p>
+        {counts === undefined ? null : (
+          <table class="table table-sm">
+            <caption class="visually-hidden">{texts.caption}</caption>
+            <thead>
+              <tr>
+                <th scope="col">{t.releases.columns.version}</th>
+                <th scope="col" class="text-end">
+                  {texts.downloads}
+                </th>
+                <th scope="col" class="text-end">
+                  {texts.refusals}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {[version, before].map((one) =>
+                one === undefined ? null : (
+                  <tr>
+                    <th scope="row">{one}</th>
+                    <td class="text-end">{format.number(counts.get(one)?.downloads ?? 0)}</td>
+                    <td class="text-end">{format.number(counts.get(one)?.refused ?? 0)}</td>
+                  </tr>
+                ),
+              )}
+            </tbody>
+          </table>
+        )}
+        {mayWrite ? (
+          <Form path={`/releases/${id}/rollout`} form={form} label={texts.panel(version)}>
+            <p class="acts mb-1">
+              {SHARES.map((one) => (
+                <Submit kind="quiet" small name="rollout" value={one}>
+                  {texts.to(one)}
+                </Submit>
+              ))}
+              <a class="btn btn-quiet btn-row" href={to(`/releases/${id}/withdraw`)}>
+                {texts.stop}
+              </a>
+            </p>
+            <p class="hint mb-0">{texts.hint}</p>
+          </Form>
+        ) : null}
+      </Inside>
+    </Panel>
+  );
+}
+
+/** Who is offered a version when it is published. */
+export function RolloutField({ form }: { form: FormState }) {
+  const texts = useView().t.releases.rollout;
+  return (
+    <Select
+      form={form}
+      name="rollout"
+      label={texts.field}
+      hint={texts.fieldHint}
+      value="100"
+      options={[...SHARES].reverse().map((value) => ({ value, label: texts.option(value) }))}
+    />
+  );
+}

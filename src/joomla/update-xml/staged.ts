@@ -1,0 +1,68 @@
+import { isCoded } from '../../errors';
+import { requireProduct } from '../../licensing/find-or-refuse';
+import { OperatorError } from '../../licensing/operator-error';
+import type { Db } from '../../store/database';
+import { WHOLE_ROLLOUT } from '../../store/releases';
+import { fetchAsJoomla } from '../updater/fetch';
+import { ASSUMED_JOOMLA } from '../updater/try';
+import { findXmlPlace, type XmlHome } from './place';
+
+/** Whether a version can be offered to a share of the addresses, which the web server tells apart. */
+
+/** nginx names the address's bucket in it (nginx/licensing.conf). */
+export const BUCKET_HEADER = 'x-licensing-bucket';
+const ANSWER_MS = 3_000;
+
+/**
+ * Refuses a share that the web server would not keep: sites would all get the version before, or the new one.
+ *
+ * @param percent undefined, or 100: nothing is asked of the web server
+ * @throws OperatorError that names what is missing
+ */
+export async function requireStaging(
+  db: Db,
+  home: XmlHome,
+  productId: number,
+  percent: number | undefined,
+): Promise<void> {
+  if (percent === undefined || percent === WHOLE_ROLLOUT) return;
+  const product = await requireProduct(db, productId);
+  // Only Joomla reads the file: the API's update check knows the share by itself.
+  if (product.element === null) return;
+  const url = (await findXmlPlace(db, product, home))?.url ?? null;
+  if (url === null)
+    throw refused(
+      'rollout-no-address',
+      '',
+      'The address of the update XML is not known, so no share of the sites can be offered the version. Set LICENSING_PUBLIC_URL, and let nginx serve LICENSING_XML_DIR: licensing nginx prints the lines.',
+    );
+  const answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, timeout: ANSWER_MS }).catch(
+    (error: unknown) => {
+      if (!isCoded(error, 'NO_ANSWER')) throw error;
+      throw refused(
+        'rollout-silent',
+        url,
+        `${url} does not answer (${error.message}), so it is not known whether nginx serves it, which can offer a version to a share of the sites, or Apache, which cannot. Nothing was changed.`,
+      );
+    },
+  );
+  if (answer.headers.has(BUCKET_HEADER)) return;
+  const isApache = /apache|litespeed/i.test(answer.headers.get('server') ?? '');
+  throw isApache
+    ? refused(
+        'rollout-apache',
+        url,
+        `${url} is served by Apache, which cannot offer a version to a share of the sites: it answers without X-Licensing-Bucket. Publish to all, or serve the update XML by nginx. Nothing was changed.`,
+      )
+    : refused(
+        'rollout-nginx',
+        url,
+        `${url} answers without X-Licensing-Bucket, so every site would get the same. Take over the present files of nginx (licensing nginx prints them) and reload it. Neither Apache nor a panel's static files can do it. Nothing was changed.`,
+      );
+}
+
+type Reason = 'rollout-no-address' | 'rollout-silent' | 'rollout-apache' | 'rollout-nginx';
+
+function refused(reason: Reason, url: string, message: string): OperatorError {
+  return new OperatorError(message, { code: 'CONFLICT', field: 'rollout', facts: { reason, url } });
+}

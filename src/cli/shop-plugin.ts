@@ -20,7 +20,7 @@ export function addPlugin(shop: Command): void {
     )
     .action((kind: ShopKind, { out }: { out: string }, command: Command) =>
       withSession(command, async ({ config, output }) => {
-        const made = await makeShopPlugin(kind, config.operatorUrl, packageRoot);
+        const made = await makeShopPlugin({ kind }, config.operatorUrl, packageRoot);
         const file = join(resolve(out), made.fileName);
         await makeFolder(resolve(out));
         const place = await lookAt(file);

@@ -32,11 +32,13 @@ interface MadeShopPlugin {
 const FIELDS = "<!-- The shop's own fields -->";
 
 /**
- * @param address where the operator's API is, as the plugin's settings have it at first; undefined: beside the shop
+ * Has no secret: its token is pasted into its settings.
+ * @param shop `name`: under which the service lists its orders, as the plugin's settings have it at first; by default the kind
+ * @param address where the operator's API is, as the settings have it at first; undefined: beside the shop
  * @param root the folder of this program
  */
 export async function makeShopPlugin(
-  kind: ShopKind,
+  { kind, name = kind }: { kind: ShopKind; name?: string | undefined },
   address: string | undefined,
   root: string,
 ): Promise<MadeShopPlugin> {
@@ -46,6 +48,7 @@ export async function makeShopPlugin(
   const words: Words = {
     ShopClass: title.replaceAll(' ', ''),
     ShopTitle: title,
+    ShopName: name,
     SHOPPLUGIN: element.toUpperCase(),
     shopplugin: element,
     shopkind: kind,

@@ -232,7 +232,7 @@ describe('licensing shop plugin', () => {
       expect([file, readFileSync(join(folder, file), 'utf8')]).not.toEqual([
         file,
         expect.stringMatching(
-          /shopplugin|KeyMark|SHOPPLUGIN|shopkind|ShopClass|ShopTitle|ServiceAddress|ApiPath/,
+          /shopplugin|KeyMark|ShopName|SHOPPLUGIN|shopkind|ShopClass|ShopTitle|ServiceAddress|ApiPath/,
         ),
       ]);
   });
@@ -963,18 +963,18 @@ describe.each(['4.4', '6.1'] as const)('J2Commerce on Joomla %s', (version) => {
     ]);
     await pay(number);
     const lines = async () => (await known('j2commerce', number))!.lines.map(({ licenses }) => licenses[0]!);
-    const [first, other] = (await lines()) as [{ expires_at: string }, { expires_at: string }];
+    const [first, other] = await lines();
     const renew = { subscription: { id: 3, product_id: 15, order_id: number }, sku: 'PRO-1Y' };
     const { result } = await shop.visit({ renew });
-    const [renewed, untouched] = (await lines()) as [{ expires_at: string }, { expires_at: string }];
+    const [renewed, untouched] = await lines();
     await shop.visit({ status: [`1732660000${result}`, 6, 'model'] });
     const [after] = await lines();
 
-    expect(years(renewed.expires_at, first.expires_at)).toBe(1);
-    expect(untouched.expires_at).toBe(other.expires_at);
+    expect(years(renewed!.expires_at, first!.expires_at)).toBe(1);
+    expect(untouched!.expires_at).toBe(other!.expires_at);
     // The renewal's order is none of its own.
     expect(await known('j2commerce', `1732660000${result}`)).toBeUndefined();
-    expect(after).toMatchObject({ status: 'active', expires_at: first.expires_at });
+    expect(after).toMatchObject({ status: 'active', expires_at: first!.expires_at });
     expect((await history('j2commerce', number))[1]).toEqual(['paid', 'renewed', 'refunded']);
     expect(await keyOf(number)).toMatch(KEY);
   });

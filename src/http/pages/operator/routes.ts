@@ -24,6 +24,7 @@ import { releaseListRoutes } from './releases';
 import { requestRoutes } from './requests';
 import { signingKeyRoutes } from './signing-keys';
 import { shopRoutes } from './shop';
+import { shopPluginRoutes } from './shop-plugin';
 import { shopListRoutes } from './shops';
 import { skuRoutes } from './shop-map';
 import { startRoutes } from './start';
@@ -53,6 +54,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...orderRoutes,
   ...shopListRoutes,
   ...shopRoutes,
+  ...shopPluginRoutes,
   ...releaseListRoutes,
   ...releaseNewRoutes,
   ...releaseActionRoutes,

@@ -21,6 +21,7 @@ import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions, shopOf } from './shop-map';
+import { ShopPluginPanel } from './shop-plugin';
 import { MailField, refusedText, TestFields, Tests, testsOf } from './shops';
 import { shopOperations } from '../../../operations/shops';
 
@@ -278,6 +279,8 @@ function ShopPage({
           <p class="mb-0">{texts.mailOff}</p>
         </div>
       ) : null}
+      {/* Its steps come first until it has posted. */}
+      {shop.owner === null ? <ShopPluginPanel shop={shop} /> : null}
       <div class="cols cols-side">
         <SkuPanel shop={name} skus={skus} plans={plans} />
         <aside class="stack">
@@ -333,6 +336,7 @@ function ShopPage({
           ) : null}
         </aside>
         {receives ? <MessagesPanel messages={receives.messages} /> : null}
+        {shop.owner === null ? null : <ShopPluginPanel shop={shop} />}
         <RulesPanel shop={shop} />
       </div>
     </OperatorPage>

@@ -152,7 +152,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         // The service takes events of one second in the order of their kinds, whichever came first.
         $at = max(time(), strtotime($before['at'] ?? '1970-01-01') + 1);
         $message += [
-            'shop' => $before['shop'] ?? (string) $this->params->get('shop', 'shopkind'),
+            'shop' => $before['shop'] ?? (string) $this->params->get('shop', 'ShopName'),
             // Its shop hands the keys out by itself, so that they are not mailed twice.
             'kind' => 'shopkind',
             'event' => $event,

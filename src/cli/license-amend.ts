@@ -53,16 +53,17 @@ function addChangePlan(license: Command): void {
         const found = await requireLicense(db, key);
         const plan = await requirePlanNamed(db, written, found.product.id);
         const changes = { plan_id: plan.id };
-        const license = await amend(session, found.id, { ...changes, other_product: yes }).catch(
-          async (error: unknown) => {
-            const asks = error instanceof OperatorError && error.facts?.reason === 'other-product';
-            if (!asks) throw error;
-            const answer = await askYesOrNo(`${error.message}\nMove it to the other product? [y/N] `);
-            if (answer === undefined) throw error;
-            if (!answer) throw new OperatorError('Nothing was changed.');
-            return amend(session, found.id, { ...changes, other_product: true });
-          },
-        );
+        const license = await amend(session, found.id, {
+          ...changes,
+          ...(yes && { other_product: yes }),
+        }).catch(async (error: unknown) => {
+          const asks = error instanceof OperatorError && error.facts?.reason === 'other-product';
+          if (!asks) throw error;
+          const answer = await askYesOrNo(`${error.message}\nMove it to the other product? [y/N] `);
+          if (answer === undefined) throw error;
+          if (!answer) throw new OperatorError('Nothing was changed.');
+          return amend(session, found.id, { ...changes, other_product: true });
+        });
         noteOtherDuration(session.output, license, plan);
       }),
     );

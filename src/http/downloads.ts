@@ -35,7 +35,7 @@ export function downloadEndpoint(ctx: Context): 'download' | 'check' {
  * same verdict as JSON, without the package: docs/contract.md, 8.6.
  */
 export function downloadHandler(
-  { lookUp, findRelease, findProduct, now, accessLog }: Licensing,
+  { lookUp, findRelease, findProduct, findPlan, now, accessLog }: Licensing,
   settings: DownloadSettings,
 ): Handler {
   const findPackage = createPackageFinder(settings.packagesDir);
@@ -77,7 +77,8 @@ export function downloadHandler(
     const { refusal, release, known } = await decideDownload(found, finders, request, at);
     if (ctx.state.endpoint === 'check') {
       const code = refusal?.refused ?? null;
-      const facts = await gatherFacts(found, { code, release }, request, { findRelease, findProduct }, at);
+      const catalogue = { findRelease, findProduct, findPlan };
+      const facts = await gatherFacts(found, { code, release }, request, catalogue, at);
       record(code ?? 'ok', known, release);
       return sendVerdict(ctx, refusal, facts);
     }
@@ -103,6 +104,7 @@ function sendVerdict(ctx: Context, refusal: Refusal | undefined, facts: Download
     entitled_version: facts.entitledVersion,
     renew_url: facts.renewUrl,
     support_url: facts.supportUrl,
+    ...(facts.upgradeUrl !== null && { upgrade_url: facts.upgradeUrl }),
   });
 }
 

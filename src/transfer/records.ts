@@ -21,7 +21,12 @@ import { RELEASE_STATES } from '../store/releases';
 
 export const FORMAT = 'licensing-gateway export';
 /** A change of the fields is a new version. */
-export const FORMAT_VERSION = 8;
+export const FORMAT_VERSION = 9;
+
+/** What a record of the version before means, in the fields that it lacks. */
+export const FIELDS_SINCE: Partial<Record<RecordType, Record<string, unknown>>> = {
+  plan: { upgrade_url: null },
+};
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -144,6 +149,7 @@ export const RECORDS = {
     after_expiry: oneOf(AFTER_EXPIRY),
     free_staging: flag(),
     self_service_moves: count,
+    upgrade_url: nullable(webAddress()),
     created_at: time(),
   }),
   release: record('releases', ['id'], {

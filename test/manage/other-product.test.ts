@@ -4,7 +4,7 @@ import { pagesClient, textOf } from '../pages/support/session';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
-import { newPlace, ONE_BACKEND, PREFIX } from '../support/service';
+import { ONE_BACKEND, PREFIX } from '../support/service';
 import { startReceiver, type WebhookReceiver } from '../support/webhook-receiver';
 
 /** A licence that moves to a plan of another product, such as from Gallery Pro to the club: by hand and by an order. */

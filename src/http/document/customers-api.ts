@@ -158,6 +158,12 @@ const Check = dataOf('DownloadCheck', {
   entitled_version: orNull(Type.String({ description: 'The latest that this licence may have.' })),
   renew_url: TextOrNull,
   support_url: TextOrNull,
+  upgrade_url: Type.Optional(
+    Type.String({
+      description:
+        'Where to get a larger licence: only where a product or a free slot is missing, and the plan has one.',
+    }),
+  ),
 });
 
 const TAG = "Customers' software";

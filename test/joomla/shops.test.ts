@@ -248,8 +248,11 @@ describe('licensing shop plugin', () => {
     );
   });
 
-  it('is set up as its page says', async () => {
-    const page = readFileSync(join(__dirname, '../../docs/joomla-shops.md'), 'utf8');
+  it.each([
+    ['joomla-shops.md', 10],
+    ['j2commerce.md', 5],
+  ])('is set up as its page says: %s', async (name, count) => {
+    const page = readFileSync(join(__dirname, '../../docs', name), 'utf8');
     const seller = operator({
       LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'data.sqlite')}`,
       LICENSING_PACKAGES_DIR: temporaryFolder(),
@@ -266,7 +269,7 @@ describe('licensing shop plugin', () => {
       codes.push([command, words.shift(), (await seller.run(words)).code]);
     }
 
-    expect(codes).toHaveLength(10);
+    expect(codes).toHaveLength(count);
     expect(codes).toEqual(commands.map((command) => [command, 'licensing', 0]));
   });
 

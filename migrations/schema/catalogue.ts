@@ -37,6 +37,8 @@ export const catalogue: Tables = (t) => ({
       free_staging: `${t.flag} NOT NULL DEFAULT 0`,
       // How many sites a customer may remove on the customer's page within 30 days.
       self_service_moves: `${t.count} NOT NULL DEFAULT 3`,
+      // Where a customer without a free slot, or whose licence lacks a product, gets a larger licence.
+      upgrade_url: `${t.text(500)} NULL`,
     },
     indexes: [['product_id']],
     references: { product_id: 'products' },

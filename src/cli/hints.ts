@@ -17,6 +17,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
     sku === null
       ? `Name another plan first: "licensing shop edit ${shop} --test-plan".`
       : `Take the article from the map first: "licensing shop unmap ${shop} SKU".`,
+  'other-product': () => 'To move it all the same: --yes.',
   'customer-exists': () => 'To make both one: --join.',
   'no-shop': () => '"licensing shop list" shows those there are.',
   'no-order': () => '"licensing order list" shows them, the newest first.',

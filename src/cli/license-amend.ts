@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import type { MetadataChanges } from '../licensing/metadata';
+import { OperatorError } from '../licensing/operator-error';
 import type { Plan } from '../licensing/catalogue';
 import { listEvents } from '../licensing/licenses';
 import { licenseKeyOperations } from '../operations/license-keys';
@@ -10,6 +11,7 @@ import { withSession, type Output, type Session } from './command';
 import { KEY_ARGUMENT, requireLicense, requireLicenseToShow } from './license-argument';
 import { operate, type BodyOf, type DataOf } from './operate';
 import { eventJson, licenseJson } from '../licensing/views';
+import { askYesOrNo } from './standard-input';
 import { formatFields } from './tables';
 
 /** The subcommands of `licensing license` that do not change a licence's state, and its history. */
@@ -40,16 +42,28 @@ function addSetLimit(license: Command): void {
 function addChangePlan(license: Command): void {
   license
     .command('change-plan')
-    .description('Moves a licence to another plan of its product. Its end and its activations stay.')
+    .description('Moves a licence to another plan. Its key, its end and its activations stay.')
     .argument('<key>', KEY_ARGUMENT)
     .argument('<plan>', "id, or name among the product's plans", label)
+    .option('--yes', 'do not ask when the plan is of another product')
     .addHelpText('after', '\nExample:\n  licensing license change-plan 12 8')
-    .action((key: string, written: string, _options: object, command: Command) =>
+    .action((key: string, written: string, { yes }: { yes?: boolean }, command: Command) =>
       withSession(command, async (session) => {
         const { db } = session;
         const found = await requireLicense(db, key);
         const plan = await requirePlanNamed(db, written, found.product.id);
-        const license = await amend(session, found.id, { plan_id: plan.id });
+        const changes = { plan_id: plan.id };
+        const license = await amend(session, found.id, {
+          ...changes,
+          ...(yes && { other_product: yes }),
+        }).catch(async (error: unknown) => {
+          const asks = error instanceof OperatorError && error.facts?.reason === 'other-product';
+          if (!asks) throw error;
+          const answer = await askYesOrNo(`${error.message}\nMove it to the other product? [y/N] `);
+          if (answer === undefined) throw error;
+          if (!answer) throw new OperatorError('Nothing was changed.');
+          return amend(session, found.id, { ...changes, other_product: true });
+        });
         noteOtherDuration(session.output, license, plan);
       }),
     );

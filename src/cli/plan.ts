@@ -13,6 +13,8 @@ import {
   oneOf,
   positiveInteger,
   requireChange,
+  unlessNone,
+  webAddress,
 } from './arguments';
 import { withSession } from './command';
 import { fieldsOf, operate, operateAll, valueOf, type DataOf } from './operate';
@@ -29,6 +31,9 @@ const FREE_STAGING_HELP =
   'on: local and staging sites take no slot (only for domains; docs/staging-sites.md says which those are)';
 
 const MOVES_HELP = "how many sites customers may remove on the customer's page within 30 days; 0 for none";
+
+const UPGRADE_HELP =
+  'https address where a customer gets a larger licence, shown when no slot is free or a product is missing; none removes it';
 
 function onOrOff(text: string): boolean {
   return oneOf(['on', 'off'])(text) === 'on';
@@ -53,7 +58,8 @@ function addOptions(command: Command, given: Partial<PlanOptions> = {}): Command
   return command
     .option('--after-expiry <what>', AFTER_EXPIRY_HELP, afterExpiry, given.afterExpiry)
     .option('--free-staging <on|off>', FREE_STAGING_HELP, onOrOff, given.freeStaging)
-    .option('--self-service-moves <n>', MOVES_HELP, nonNegativeInteger, given.selfServiceMoves);
+    .option('--self-service-moves <n>', MOVES_HELP, nonNegativeInteger, given.selfServiceMoves)
+    .option('--upgrade-url <url>', UPGRADE_HELP, unlessNone(webAddress));
 }
 
 function addAdd(plan: Command): void {
@@ -180,6 +186,7 @@ function optionsOf(plan: Plan): string | null {
   const options = [
     ...(plan.free_staging ? ['free staging'] : []),
     ...(plan.after_expiry === 'last_release' ? ['last release after the end'] : []),
+    ...(plan.upgrade_url === null ? [] : [`upgrade at ${plan.upgrade_url}`]),
     ...(moves === PLAN_DEFAULTS.selfServiceMoves ? [] : [`${moves} self-service moves`]),
   ];
   return options.length === 0 ? null : options.join(', ');

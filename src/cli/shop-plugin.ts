@@ -20,7 +20,7 @@ export function addPlugin(shop: Command): void {
     )
     .action((kind: ShopKind, { out }: { out: string }, command: Command) =>
       withSession(command, async ({ config, output }) => {
-        const made = await makeShopPlugin(kind, config.operatorUrl, packageRoot);
+        const made = await makeShopPlugin({ kind }, config.operatorUrl, packageRoot);
         const file = join(resolve(out), made.fileName);
         await makeFolder(resolve(out));
         const place = await lookAt(file);
@@ -42,6 +42,6 @@ function describe(kind: ShopKind, file: string): string {
     `1. Make a token for it:       licensing token add --name ${kind} --scope issue`,
     '2. On the site of the shop:   System > Install > Extensions > Upload Package File',
     `3. System > Manage > Plugins: open "System - Licences for ${SHOP_TITLES[kind]}", paste the token, set it to Enabled, save`,
-    `4. Map the shop's articles:   licensing shop add ${kind}, then licensing shop map ${kind} SKU --plan PLAN`,
+    `4. Map the shop's articles:   licensing shop add ${kind} --kind ${kind}, then licensing shop map ${kind} SKU --plan PLAN`,
   ].join('\n');
 }

@@ -36,7 +36,7 @@ export function downloadEndpoint(ctx: Context): 'download' | 'check' {
  * same verdict as JSON, without the package: docs/contract.md, 8.6.
  */
 export function downloadHandler(
-  { lookUp, findRelease, findProduct, now, accessLog }: Licensing,
+  { lookUp, findRelease, findProduct, findPlan, now, accessLog }: Licensing,
   settings: DownloadSettings,
 ): Handler {
   const findPackage = createPackageFinder(settings.packagesDir);
@@ -81,7 +81,8 @@ export function downloadHandler(
     if (refusal === undefined) ctx.state.granted = `${productId} ${release?.version ?? ''}`;
     if (ctx.state.endpoint === 'check') {
       const code = refusal?.refused ?? null;
-      const facts = await gatherFacts(found, { code, release }, request, { findRelease, findProduct }, at);
+      const catalogue = { findRelease, findProduct, findPlan };
+      const facts = await gatherFacts(found, { code, release }, request, catalogue, at);
       record(code ?? 'ok', known, release);
       return sendVerdict(ctx, refusal, facts);
     }
@@ -108,6 +109,7 @@ function sendVerdict(ctx: Context, refusal: Refusal | undefined, facts: Download
     renew_url: facts.renewUrl,
     support_url: facts.supportUrl,
     latest: facts.latest,
+    ...(facts.upgradeUrl !== null && { upgrade_url: facts.upgradeUrl }),
   });
 }
 

@@ -4,12 +4,20 @@ import { pack, readFolder, readVersion, type PackedFile, type Words } from './pl
 
 /** The plugins for Joomla shops, which post their orders (docs/joomla-shops.md): php/shops/shared with a shop's files. */
 
-export const SHOP_KINDS = ['hikashop', 'membershippro'] as const;
+export const SHOP_KINDS = ['hikashop', 'membershippro', 'j2commerce'] as const;
 export type ShopKind = (typeof SHOP_KINDS)[number];
 
 export const SHOP_TITLES: Record<ShopKind, string> = {
   hikashop: 'HikaShop',
   membershippro: 'Membership Pro',
+  j2commerce: 'J2Commerce',
+};
+
+/** Where a template of the shop's mails wants the keys. J2Commerce takes unknown words in square brackets out. */
+const KEY_MARKS: Record<ShopKind, string> = {
+  hikashop: '[LICENCE_KEY]',
+  membershippro: '[LICENCE_KEY]',
+  j2commerce: '{LICENCE_KEY}',
 };
 
 interface MadeShopPlugin {
@@ -24,11 +32,13 @@ interface MadeShopPlugin {
 const FIELDS = "<!-- The shop's own fields -->";
 
 /**
- * @param address where the operator's API is, as the plugin's settings have it at first; undefined: beside the shop
+ * Has no secret: its token is pasted into its settings.
+ * @param shop `name`: under which the service lists its orders, as the plugin's settings have it at first; by default the kind
+ * @param address where the operator's API is, as the settings have it at first; undefined: beside the shop
  * @param root the folder of this program
  */
 export async function makeShopPlugin(
-  kind: ShopKind,
+  { kind, name = kind }: { kind: ShopKind; name?: string | undefined },
   address: string | undefined,
   root: string,
 ): Promise<MadeShopPlugin> {
@@ -38,18 +48,20 @@ export async function makeShopPlugin(
   const words: Words = {
     ShopClass: title.replaceAll(' ', ''),
     ShopTitle: title,
+    ShopName: name,
     SHOPPLUGIN: element.toUpperCase(),
     shopplugin: element,
     shopkind: kind,
     ServiceAddress: address ?? '',
     ApiPath: API_PATH,
+    KeyMark: KEY_MARKS[kind],
     '0.0.0': version,
   };
   const folder = join(root, 'php/shops');
   const own = new Map(await readFolder(join(folder, kind), words));
   const files = (await readFolder(join(folder, 'shared'), words)).map(([name, content]): PackedFile => {
     if (name === 'plugin.xml') return [`${element}.xml`, withFields(content, own.get('fields.xml'))];
-    const [, language] = /^(language\/[^/]+)\/plg_system_[a-z]+\.ini$/.exec(name) ?? [];
+    const [, language] = /^(language\/[^/]+)\/plg_system_[a-z0-9]+\.ini$/.exec(name) ?? [];
     const added = language === undefined ? undefined : own.get(`${language}/shop.ini`);
     return [name, added === undefined ? content : Buffer.concat([content, added])];
   });

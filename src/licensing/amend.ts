@@ -9,6 +9,7 @@ import {
   type LicenseChanges,
   type LockedLicense,
 } from '../store/licenses';
+import { includedIn, readCatalogue } from './bundles';
 import { requireCustomer } from './customer-email';
 import { openKey } from './issue';
 import { listKeys, requireKey } from './license-keys';
@@ -89,15 +90,15 @@ export function setMetadata(
 }
 
 /**
- * Keeps the end and the activations.
+ * Keeps the end, the keys and the activations.
  * @param context `otherProduct`: also to a plan of another product
- * @throws OperatorError for another product, or another type with activations
+ * @throws OperatorError for another product (`other-product`), or another type with activations
  */
 export function changePlan(
   db: Db,
   id: number,
   planId: number,
-  context: ChangeContext & { otherProduct?: boolean },
+  context: ChangeContext & { otherProduct?: boolean | undefined },
 ): Promise<License> {
   return amend(db, id, 'change-plan', context, async (license, trx) => {
     const plan = (await sharePlan(trx, planId)) ?? noPlan(planId);
@@ -138,16 +139,32 @@ async function refuseForeignPlan(
 ): Promise<void> {
   const { productId, activationType } = await requirePlan(trx, license.planId);
   if (plan.productId !== productId && !otherProduct)
-    throw new OperatorError(
-      `Plan ${plan.id} belongs to product ${plan.productId}, licence ${license.id} to product ${productId}. ` +
-        'For another product issue another licence.',
-      { code: 'CONFLICT' },
-    );
+    throw await otherProductError(trx, license, plan, productId);
   if (plan.activationType !== activationType && (await listActivations(trx, license.id)).length > 0)
     throw new OperatorError(
       `Plan ${plan.id} counts by ${plan.activationType}, and licence ${license.id} has activations by ${activationType}.`,
       { code: 'CONFLICT', facts: { reason: 'activated', license: license.id } },
     );
+}
+
+/** Says what the licence would cover: sites of the product that it was for may get no more updates. */
+async function otherProductError(
+  trx: Transaction,
+  { id }: LockedLicense,
+  plan: Plan,
+  from: number,
+): Promise<OperatorError> {
+  const catalogue = await readCatalogue(trx);
+  const isCovered = includedIn(catalogue, plan.productId).some((product) => product.id === from);
+  const nameOf = (product: number) => catalogue.get(product)?.name ?? String(product);
+  return new OperatorError(
+    `Plan ${plan.id} is of ${nameOf(plan.productId)}, and licence ${id} of ${nameOf(from)}. ${
+      isCovered
+        ? `${nameOf(plan.productId)} includes ${nameOf(from)}, so its sites go on.`
+        : `Then the licence covers ${nameOf(from)} no more.`
+    } Its key and its activations stay.`,
+    { code: 'CONFLICT', field: 'plan_id', facts: { reason: 'other-product', isCovered } },
+  );
 }
 
 interface Amendment {

@@ -1,8 +1,15 @@
-import type { Product } from '../store/catalogue';
+import type { Plan, Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
 import type { DownloadRequest, FindRelease } from './download';
 import type { LicenseMatch } from './core/lookup';
-import { entitledUntil, isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './core/verdict';
+import {
+  entitledUntil,
+  isRefusal,
+  judgeDownload,
+  judgeNewSite,
+  judgeRelease,
+  type RefusalCode,
+} from './core/verdict';
 
 /** What a customer's site is told beside the verdict on a download (docs/contract.md, 8.6). */
 export interface DownloadFacts {
@@ -15,11 +22,14 @@ export interface DownloadFacts {
   latest: string | null;
   renewUrl: string | null;
   supportUrl: string | null;
+  /** of the licence's plan, where a product or a free slot is missing */
+  upgradeUrl: string | null;
 }
 
 export interface Catalogue {
   findRelease: FindRelease;
   findProduct: (id: number) => Promise<Product | undefined>;
+  findPlan: (id: number) => Promise<Pick<Plan, 'upgradeUrl'> | undefined>;
 }
 
 /**
@@ -30,15 +40,16 @@ export async function gatherFacts(
   found: LicenseMatch | undefined,
   { code, release }: { code: RefusalCode | null; release: Release | undefined },
   { productId, version, group }: DownloadRequest,
-  { findRelease, findProduct }: Catalogue,
+  { findRelease, findProduct, findPlan }: Catalogue,
   now: Date,
 ): Promise<DownloadFacts> {
   const known = code === 'LICENSE_NOT_FOUND' ? undefined : found;
-  const [own, asked, entitled, latest] = await Promise.all([
+  const [own, asked, entitled, latest, plan] = await Promise.all([
     known && findProduct(known.license.product.id),
     findProduct(productId),
     known && findEntitled(known, productId, findRelease, now),
     findRelease({ productId, version: undefined }),
+    known && lacksMore(known, code, now) ? findPlan(known.license.plan.id) : undefined,
   ]);
   const given = version ?? release?.version;
   return {
@@ -48,7 +59,14 @@ export async function gatherFacts(
     latest: latest?.version ?? null,
     renewUrl: own?.renewUrl ?? asked?.renewUrl ?? null,
     supportUrl: own?.supportUrl ?? asked?.supportUrl ?? null,
+    upgradeUrl: plan?.upgradeUrl ?? null,
   };
+}
+
+/** Whether a larger licence would help: the product is not covered, or the site finds no free slot. */
+function lacksMore(found: LicenseMatch, code: RefusalCode | null, now: Date): boolean {
+  if (code === 'PRODUCT_MISMATCH') return true;
+  return code === 'ACTIVATION_NOT_FOUND' && judgeNewSite(found, now)?.refused === 'ACTIVATION_LIMIT_REACHED';
 }
 
 /** Whichever site asks: the entitlement is the licence's. */

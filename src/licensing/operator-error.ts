@@ -29,6 +29,8 @@ export type RefusalFacts =
         | 'too-many-rows'
         | 'mail-off';
     }
+  /** `isCovered`: the other product includes the one that the licence is for */
+  | { reason: 'other-product'; isCovered: boolean }
   | { reason: 'plan-in-use'; plan: number }
   /** `sku` null: for its test orders */
   | { reason: 'plan-in-shop'; plan: number; shop: string; sku: string | null }

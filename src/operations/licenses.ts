@@ -210,10 +210,15 @@ export const licenseOperations = {
     {
       goesOnWith: 'nothing but `metadata`',
       summary: 'Change a licence',
+      description:
+        'A new plan brings its limit; keys, activations and end stay. 409 with the field `plan_id` when the plan is of another product: with `other_product` the licence moves to it.',
       body: exactly({
         activation_limit: Type.Optional(Limit),
         customer: Type.Optional(Text),
         plan_id: Type.Optional(IdGiven),
+        other_product: Type.Optional(
+          Type.Boolean({ description: 'Lets `plan_id` be a plan of another product.' }),
+        ),
         expires_at: Type.Optional(orNull(Type.String({ ...TimeGiven, description: 'null: for life.' }))),
         metadata: Type.Optional(MetadataGiven),
       }),
@@ -221,7 +226,7 @@ export const licenseOperations = {
     },
     async (call) => {
       const { body, context, now } = call;
-      const { plan_id, activation_limit, customer } = body;
+      const { plan_id, other_product: otherProduct, activation_limit, customer } = body;
       if (Object.keys(body).some((field) => field !== 'metadata')) requireRecentSignIn(call);
       const until = readEnd(body.expires_at, 'expires_at');
       const metadata = readMetadataChanges(body.metadata);
@@ -230,7 +235,7 @@ export const licenseOperations = {
       // All or nothing. The plan first, since it brings a limit.
       const changed = await inReadCommitted(call.db, async (trx) => {
         let latest = license;
-        if (plan_id !== undefined) latest = await changePlan(trx, id, plan_id, context);
+        if (plan_id !== undefined) latest = await changePlan(trx, id, plan_id, { ...context, otherProduct });
         if (activation_limit !== undefined) latest = await setLimit(trx, id, activation_limit, context);
         if (customer !== undefined) latest = await setCustomer(trx, id, customer, context);
         if (until !== undefined) latest = await moveEnd(trx, id, until, context);

@@ -14,6 +14,7 @@ import { planOperations } from './plans';
 import { productOperations } from './products';
 import { releaseOperations } from './releases';
 import { signingKeyOperations } from './signing-keys';
+import { shopPluginOperations } from './shop-plugin';
 import { shopOperations } from './shops';
 import { statisticsOperations } from './statistics';
 import { tokenOperations } from './tokens';
@@ -34,7 +35,7 @@ export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   Plans: planOperations,
   Releases: { ...releaseOperations, ...updateXmlOperations },
   Support: { ...whyOperations, ...toldSiteOperations },
-  Orders: { ...orderOperations, ...shopOperations, ...unmatchedOperations },
+  Orders: { ...orderOperations, ...shopOperations, ...shopPluginOperations, ...unmatchedOperations },
   Customers: customerOperations,
   Imports: importOperations,
   Statistics: statisticsOperations,

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { addPlan, editPlanAndLicenses, removePlan } from '../licensing/catalogue';
 import { requireDuration } from '../licensing/durations';
-import { requireLabel } from '../licensing/fields';
+import { requireHttpsUrl, requireLabel } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-refuse';
 import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
 import { listPlanPage } from '../licensing/lists';
@@ -24,11 +24,14 @@ interface Options extends Partial<PlanOptionsJson> {
   duration?: string | null;
 }
 
-function readOptions({ name, duration, ...others }: Options) {
+function readOptions({ name, duration, upgrade_url: upgradeUrl, ...others }: Options) {
   return {
     ...(name !== undefined && { name: requireLabel(name, 'name') }),
     ...(duration !== undefined && { duration: duration === null ? null : requireDuration(duration) }),
     ...readPlanOptions(others),
+    ...(upgradeUrl !== undefined && {
+      upgradeUrl: upgradeUrl === null ? null : requireHttpsUrl(upgradeUrl, 'upgrade_url'),
+    }),
   };
 }
 

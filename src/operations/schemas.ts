@@ -68,6 +68,11 @@ export const planOptions = {
     maximum: MAX_UINT32,
     description: "How many sites customers may remove on the customer's page within 30 days.",
   }),
+  upgrade_url: {
+    ...TextOrNull,
+    description:
+      'Where customers get a larger licence: an https address of at most 500 characters. It is shown when no slot is free or a product is not covered. null: nowhere.',
+  },
 } satisfies Record<keyof PlanOptionsJson, TSchema>;
 
 export const Reason = {

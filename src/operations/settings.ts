@@ -25,6 +25,8 @@ export interface ManageSettings {
   /** undefined: mail is not set up */
   mailing: Mailing | undefined;
   updateXml: XmlHome;
+  /** where the API is called from outside; undefined: it is not known */
+  operatorUrl: string | undefined;
   /** no update XML is written over them */
   ownFiles?: OwnFile[];
   /** this program's own, with its folder php */

@@ -11,6 +11,10 @@ export function isPosting<Kind extends string>(kind: Kind): kind is Kind & Posti
   return (POSTING_KINDS as readonly string[]).includes(kind);
 }
 
+export function isPlugin(kind: string): kind is PluginKind {
+  return (PLUGIN_KINDS as readonly string[]).includes(kind);
+}
+
 /** `key`: the customer is mailed the keys of an order. */
 export const SHOP_MAILS = ['key', 'none'] as const;
 export type ShopMail = (typeof SHOP_MAILS)[number];

@@ -5,12 +5,13 @@ import type { Licensing } from '../licensing/core/licensing';
 import { lookUp } from '../licensing/core/lookup';
 import type { RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, packagePath } from '../packages/package-files';
+import { findPlan } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { findKeyByDigest, findMeantKey } from '../store/license-keys';
 import { findLicense } from '../store/licenses';
 import { listPublishedReleases, type Release } from '../store/releases';
 import { inSnapshot } from '../store/transaction';
-import { hasKeyEnded, standingOf, type LicenseStanding } from './standing';
+import { hasKeyEnded, standingOf, upgradeOffer, type LicenseStanding } from './standing';
 import { coveredBy, findersAmong, offerProduct, type OfferedProduct } from './versions';
 
 /**
@@ -33,6 +34,8 @@ export interface KeyView extends LicenseStanding {
   /** of the licence's own product */
   renewUrl: string | null;
   supportUrl: string | null;
+  /** of its plan, where a larger licence would help */
+  upgradeUrl: string | null;
 }
 
 /** Versions of a product that are shown at first. */
@@ -61,6 +64,8 @@ export async function readByKey(
     return {
       found,
       covered,
+      coversAll: covered.length === catalogue.size,
+      planOf: await findPlan(trx, found.license.plan.id),
       entries: joomlaEntries(catalogue, found.license.product.id),
       key: await findKeyByDigest(trx, keyDigest),
       founds: await lookUp(
@@ -71,7 +76,7 @@ export async function readByKey(
     };
   });
   if (read === undefined) return undefined;
-  const { found, covered, entries, key, founds, releases } = read;
+  const { found, covered, coversAll, planOf, entries, key, founds, releases } = read;
   if (hasKeyEnded(found, now)) return { endedAt: found.key.endsAt as Date };
   const finders = findersAmong(releases, packagesDir);
   const products = await Promise.all(
@@ -84,8 +89,9 @@ export async function readByKey(
     ),
   );
   const { product, plan } = found.license;
+  const standing = standingOf(found, now);
   return {
-    ...standingOf(found, now),
+    ...standing,
     keyHint: key?.keyHint ?? null,
     keyEndsAt: found.key.endsAt,
     product,
@@ -96,6 +102,7 @@ export async function readByKey(
     products: products.filter(({ versions }) => versions.length > 0),
     renewUrl: covered[0]?.renewUrl ?? null,
     supportUrl: covered[0]?.supportUrl ?? null,
+    upgradeUrl: upgradeOffer(planOf, standing, coversAll),
   };
 }
 

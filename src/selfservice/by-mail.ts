@@ -19,7 +19,7 @@ import { listPublishedReleases } from '../store/releases';
 import { inSnapshot } from '../store/transaction';
 import type { Attention, Removals } from '../texts/customers/standing';
 import { findRemovals, removalsOf } from './removals';
-import { endsSoon, isFine, standingOf, SOON_MS, type LicenseStanding } from './standing';
+import { endsSoon, isFine, standingOf, upgradeOffer, SOON_MS, type LicenseStanding } from './standing';
 import { coveredBy, findersAmong } from './versions';
 
 /** What the customer's page shows to whoever came by a link sent to the customer's address (docs/customers.md). */
@@ -38,6 +38,8 @@ export interface MyLicense extends LicenseStanding {
   downloads: { productId: number; product: string; version: string }[];
   renewUrl: string | null;
   supportUrl: string | null;
+  /** of its plan, where a larger licence would help */
+  upgradeUrl: string | null;
 }
 
 export interface MyKey {
@@ -111,6 +113,7 @@ export async function readByMail(
       next: total.licenses > from + limit ? from + limit : null,
       more,
       covered,
+      products: catalogue.size,
       founds: wanted.length === 0 ? [] : await lookUp(trx, wanted),
       releases: await listPublishedReleases(trx, [...new Set(wanted.map(({ productId }) => productId))], {
         changelogs: false,
@@ -148,6 +151,7 @@ export async function readByMail(
       downloads: await findDownloads(ofLicense, covered, finders, now),
       renewUrl: covered[0]?.renewUrl ?? null,
       supportUrl: covered[0]?.supportUrl ?? null,
+      upgradeUrl: upgradeOffer(plans.get(plan.id), standing, covered.length === read.products),
     });
   }
   return { licenses, total, next, more };

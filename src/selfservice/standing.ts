@@ -1,4 +1,5 @@
 import type { LicenseMatch } from '../licensing/core/lookup';
+import type { Plan } from '../store/catalogue';
 import { liveStatus, type LiveStatus } from '../licensing/core/states';
 import { asShown, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/core/verdict';
 import type { Entitlement, Slots } from '../texts/customers/standing';
@@ -22,6 +23,15 @@ export function standingOf(found: LicenseMatch, now: Date): LicenseStanding {
     expiresAt: license.expiresAt,
     slots: { limit, used },
   };
+}
+
+/** Where the customer is offered a larger licence: when no slot is free, or the licence does not cover every product. */
+export function upgradeOffer(
+  plan: Pick<Plan, 'upgradeUrl'> | undefined,
+  { standing: { code } }: LicenseStanding,
+  coversAll: boolean,
+): string | null {
+  return code === 'FULL' || (code === 'ACTIVE' && !coversAll) ? (plan?.upgradeUrl ?? null) : null;
 }
 
 function readStanding(found: LicenseMatch, status: LiveStatus, now: Date): Entitlement {

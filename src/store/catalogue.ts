@@ -31,6 +31,8 @@ export interface PlanOptions {
   freeStaging: boolean;
   /** how many sites a customer may remove on the customer's page within 30 days; 0: none */
   selfServiceMoves: number;
+  /** https; where a customer whose slots are all used, or who lacks a product, gets a larger licence */
+  upgradeUrl: string | null;
 }
 
 /** The options of a plan that says nothing about them. */
@@ -38,6 +40,7 @@ export const PLAN_DEFAULTS: PlanOptions = {
   afterExpiry: 'nothing',
   freeStaging: false,
   selfServiceMoves: 3,
+  upgradeUrl: null,
 };
 
 export interface Plan extends PlanOptions {

@@ -15,6 +15,8 @@ interface ReplyOptions {
   license: License | undefined;
   /** addresses of the licence's product */
   product?: { renewUrl: string | null; supportUrl: string | null } | undefined;
+  /** of the licence's plan */
+  upgradeUrl?: string | null | undefined;
   /** the update sites that Joomla lists for the licence (`joomlaEntries`); by default that of its product */
   entries?: string | undefined;
   /** the signature; undefined or empty: none */
@@ -49,6 +51,7 @@ export function writeReply(answer: SortedAnswer, happened: Entry[], options: Rep
     version: happened.find(({ kind }) => kind === 'refused')?.client.version ?? null,
     worksSince: happened.find(({ worksAgain }) => worksAgain)?.worksAgain ?? null,
     renewUrl: product?.renewUrl ?? null,
+    upgradeUrl: options.upgradeUrl ?? null,
   };
   const paragraphs = [
     greeting,

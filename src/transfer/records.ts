@@ -145,6 +145,7 @@ export const RECORDS = {
     after_expiry: oneOf(AFTER_EXPIRY),
     free_staging: flag(),
     self_service_moves: count,
+    upgrade_url: nullable(webAddress()),
     created_at: time(),
   }),
   release: record('releases', ['id'], {
@@ -370,6 +371,7 @@ export function fromRow<T extends RowType>(type: T, row: WholeRow): RecordOf<T> 
 /** The fields that a file of the version before lacks, with their values there. */
 export const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = {
   key: { folded_digest: null },
+  plan: { upgrade_url: null },
   release: { rollout: WHOLE_ROLLOUT },
   shop: { api_key_sealed: null, site_url: null, caught_up_until: null, caught_up_at: null },
 };

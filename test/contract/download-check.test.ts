@@ -24,6 +24,7 @@ import {
 
 const NOW = new Date('2026-07-15T12:00:00Z');
 const END = '2026-06-30T23:59:59Z';
+const UPGRADE = 'https://shop.example/upgrade';
 
 describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   let service: TestService;
@@ -47,6 +48,11 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     licenses.set('early', await giveLicense(db, faithful, { expiresAt: new Date('2020-01-01T00:00:00Z') }));
     licenses.set('club', await giveLicense(db, club));
     licenses.set('other', await giveLicense(db, other));
+    const upgrade = { upgradeUrl: UPGRADE };
+    const small = await givePlan(db, { ...upgrade, limit: 1 });
+    licenses.set('upgradable', await giveLicense(db, small));
+    licenses.set('full', await giveLicense(db, small));
+    licenses.set('elsewhere', await giveLicense(db, await givePlan(db, { productId: 43, ...upgrade })));
     licenses.set('suspended', await giveLicense(db, plan));
     await db(table(db, 'licenses'))
       .where({ id: licenses.get('suspended')!.id })
@@ -61,6 +67,8 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     await withdrawRelease(db, 42, '1.2.0', new Date());
     const { release } = await giveRelease(service, { version: '0.9.0', date: new Date('2026-01-01') });
     rmSync(join(service.packagesDir, `${release.sha256}.zip`));
+    const taken = { license_key: keyOf('full'), identifier: 'taken.example' };
+    await request(service.url).post(`${PREFIX}/licenses/activate`).send(taken).expect(200);
   });
   afterAll(() => service.stop());
 
@@ -145,6 +153,12 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       'LICENSE_NOT_FOUND',
       { ...bare, version: null, entitled_version: null, latest: null, renew_url: null, support_url: null },
     ],
+    // A larger licence helps where a product or a free slot is missing.
+    ['elsewhere', '', 42, 'PRODUCT_MISMATCH', { ...latest, entitled_version: null, upgrade_url: UPGRADE }],
+    ['full', '&identifier=new.example', 42, 'ACTIVATION_NOT_FOUND', { ...latest, upgrade_url: UPGRADE }],
+    ['full', '&identifier=taken.example', 42, null, latest],
+    ['full', '', 42, null, latest],
+    ['upgradable', '&identifier=new.example', 42, 'ACTIVATION_NOT_FOUND', latest],
   ])('%s%s for product %d: %s', async (name, query, productId, code, data) => {
     const path = `${productId}?license_key=${keyOf(name)}${query}`;
     const download = await ask(path);

@@ -184,6 +184,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       event: 'paid',
       at: '2026-01-01T00:00:00Z',
       customer: { email: customer },
+      kind: 'j2commerce',
     };
     const order = await id(make('/orders', { ...paid, lines: [{ line: '1', plan_id: plan }] }));
     await make(`/shops/${shop}/map`, { sku: 'PRO', plan_id: plan });
@@ -356,6 +357,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       listShopMap: { path: `/manage/shops/${shop}/map` },
       mapShopSku: { path: `/manage/shops/${shop}/map`, body: { sku, plan_id: emptyPlan }, statuses: [201] },
       unmapShopSku: { path: `/manage/shops/${shop}/map/${sku}`, statuses: [204] },
+      getShopPlugin: { path: `/manage/shops/${shop}/plugin` },
       listShopMessages: { path: `/manage/shops/${shop}/messages` },
       receiveMessage: {
         path: `/hooks/${SHOP_RECEIVER}`,

@@ -690,6 +690,19 @@ describe('an answer that is not clear', () => {
     expect(Array.from(text.replace(/&(?:lt|gt|amp|quot|#039);/g, '?')).length).toBeLessThan(360);
   });
 
+  it.each(['PRODUCT_MISMATCH', 'ACTIVATION_NOT_FOUND'])(
+    'of %s offers a larger licence where there is one',
+    async (code) => {
+      const data = { allowed: false, code, message: '', upgrade_url: 'https://shop.example/up?a=1&b=2' };
+      const answer = (upgrade_url: unknown) =>
+        downloadWith([(_request, response) => json(response, { data: { ...data, upgrade_url } })], site);
+      const link = '<a href="https://shop.example/up?a=1&amp;b=2" rel="noopener">Get a larger licence</a>';
+
+      expect((await answer(data.upgrade_url))[0]!.messages[0]![1]).toContain(link);
+      expect((await answer('javascript:alert(1)'))[0]!.messages[0]![1]).not.toMatch(/larger|javascript/);
+    },
+  );
+
   it('with an unknown code gets both remedies', async () => {
     const data = {
       allowed: false,

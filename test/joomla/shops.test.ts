@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import knex from 'knex';
+import { SHOP_KINDS, type ShopKind } from '../../src/joomla/shop-plugin';
 import {
   createJoomlaSite,
   JOOMLA_VERSIONS,
@@ -30,14 +31,13 @@ import { startStaticSite } from '../support/static-site';
  */
 
 const KEY = /[0-9A-F]{8}(?:-[0-9A-F]{8}){3}/;
-type Kind = 'hikashop' | 'membershippro';
 
 let cli: Operator;
 let service: ServiceProcess;
 let address: string;
 let token: string;
 let settings: Record<string, string>;
-const packages = new Map<Kind, string>();
+const packages = new Map<ShopKind, string>();
 
 beforeAll(async () => {
   const port = await freePort();
@@ -59,11 +59,14 @@ beforeAll(async () => {
     ['hikashop', 'RENEW-PRO', '1'],
     ['membershippro', '7', '1'],
     ['membershippro', '8', '2'],
+    ['j2commerce', 'PRO-1Y', '1'],
+    ['j2commerce', 'RENEW-PRO', '1'],
+    ['j2commerce', '15', '2'],
   ] as const) {
     if (sku === 'PRO-1Y' || sku === '7') await cli.json(['shop', 'add', shop]);
     await cli.json(['shop', 'map', shop, sku, '--plan', plan]);
   }
-  for (const kind of ['hikashop', 'membershippro'] as const) packages.set(kind, await makePackage(kind));
+  for (const kind of SHOP_KINDS) packages.set(kind, await makePackage(kind));
   service = await startServiceProcess(settings);
 }, 60_000);
 afterAll(async () => {
@@ -72,7 +75,7 @@ afterAll(async () => {
 }, 60_000);
 
 /** @returns the folder of the unpacked plugin */
-async function makePackage(kind: Kind): Promise<string> {
+async function makePackage(kind: ShopKind): Promise<string> {
   const out = temporaryFolder('licensing-shop');
   const { file } = await cli.json<{ file: string }>(['shop', 'plugin', kind, '--out', out]);
   mkdirSync(join(out, 'unpacked'));
@@ -92,7 +95,7 @@ interface Kept {
 
 interface Shop {
   site: JoomlaSite;
-  kind: Kind;
+  kind: ShopKind;
   /** a request of the shop's site */
   visit(step: object, options?: HostOptions): Promise<Visited>;
   /** a page after everything that waits became due */
@@ -106,7 +109,7 @@ interface Shop {
 /** Everything that any site's pages, mails, notices and logs had. */
 const told: string[] = [];
 
-async function shopOn(version: JoomlaVersion, kind: Kind, params: object = {}): Promise<Shop> {
+async function shopOn(version: JoomlaVersion, kind: ShopKind, params: object = {}): Promise<Shop> {
   const site = await createJoomlaSite(version, { ca: '', resolve: [] }, kind);
   const element = `licensing${kind}`;
   const set = async (changed: object) => {
@@ -202,35 +205,37 @@ describe('licensing shop plugin', () => {
     expect(stdout).toContain('licensing token add --name hikashop --scope issue');
     expect(readFileSync(join(out, name))).toEqual(first);
     const other = await cli.run(['shop', 'plugin', 'virtuemart', '--out', out]);
-    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('hikashop, membershippro') });
+    expect(other).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('hikashop, membershippro, j2commerce'),
+    });
   });
 
-  it.each(['hikashop', 'membershippro'] as const)(
-    'is PHP from 7.2.5 on, with every text in English and German: %s',
-    (kind) => {
-      const folder = packages.get(kind)!;
-      const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
-        /\.\w+$/.test(file),
-      );
-      const scripts = files.filter((file) => file.endsWith('.php')).map((file) => join(folder, file));
-      const texts = ['en-GB', 'de-DE'].map((tag) => {
-        const ini = readFileSync(join(folder, `language/${tag}/plg_system_licensing${kind}.ini`), 'utf8');
-        return [...ini.matchAll(/^([A-Z0-9_]+)="[^"]+"$/gm)].map(([, key]) => key!).sort();
-      });
-      const manifest = readFileSync(join(folder, `licensing${kind}.xml`), 'utf8');
-      const used = [...manifest.matchAll(/PLG_[A-Z_]+/g)].map(([key]) => key);
+  it.each(SHOP_KINDS)('is PHP from 7.2.5 on, with every text in English and German: %s', (kind) => {
+    const folder = packages.get(kind)!;
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      /\.\w+$/.test(file),
+    );
+    const scripts = files.filter((file) => file.endsWith('.php')).map((file) => join(folder, file));
+    const texts = ['en-GB', 'de-DE'].map((tag) => {
+      const ini = readFileSync(join(folder, `language/${tag}/plg_system_licensing${kind}.ini`), 'utf8');
+      return [...ini.matchAll(/^([A-Z0-9_]+)="[^"]+"$/gm)].map(([, key]) => key!).sort();
+    });
+    const manifest = readFileSync(join(folder, `licensing${kind}.xml`), 'utf8');
+    const used = [...manifest.matchAll(/PLG_[A-Z0-9_]+/g)].map(([key]) => key);
 
-      expect(phpFaults(scripts)).toEqual([]);
-      expect(php72Faults(scripts)).toEqual([]);
-      expect(texts[0]).toEqual(texts[1]);
-      expect(used.filter((key) => !texts[0]!.includes(key))).toEqual([]);
-      for (const file of files)
-        expect([file, readFileSync(join(folder, file), 'utf8')]).not.toEqual([
-          file,
-          expect.stringMatching(/shopplugin|SHOPPLUGIN|shopkind|ShopClass|ShopTitle|ServiceAddress|ApiPath/),
-        ]);
-    },
-  );
+    expect(phpFaults(scripts)).toEqual([]);
+    expect(php72Faults(scripts)).toEqual([]);
+    expect(texts[0]).toEqual(texts[1]);
+    expect(used.filter((key) => !texts[0]!.includes(key))).toEqual([]);
+    for (const file of files)
+      expect([file, readFileSync(join(folder, file), 'utf8')]).not.toEqual([
+        file,
+        expect.stringMatching(
+          /shopplugin|KeyMark|ShopName|SHOPPLUGIN|shopkind|ShopClass|ShopTitle|ServiceAddress|ApiPath/,
+        ),
+      ]);
+  });
 
   it('has the address of the service in its settings where that is known', async () => {
     const out = temporaryFolder();
@@ -243,8 +248,11 @@ describe('licensing shop plugin', () => {
     );
   });
 
-  it('is set up as its page says', async () => {
-    const page = readFileSync(join(__dirname, '../../docs/joomla-shops.md'), 'utf8');
+  it.each([
+    ['joomla-shops.md', 10],
+    ['j2commerce.md', 5],
+  ])('is set up as its page says: %s', async (name, count) => {
+    const page = readFileSync(join(__dirname, '../../docs', name), 'utf8');
     const seller = operator({
       LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'data.sqlite')}`,
       LICENSING_PACKAGES_DIR: temporaryFolder(),
@@ -261,7 +269,7 @@ describe('licensing shop plugin', () => {
       codes.push([command, words.shift(), (await seller.run(words)).code]);
     }
 
-    expect(codes).toHaveLength(10);
+    expect(codes).toHaveLength(count);
     expect(codes).toEqual(commands.map((command) => [command, 'licensing', 0]));
   });
 
@@ -831,6 +839,178 @@ describe.each(['4.4', '6.1'] as const)('Membership Pro on Joomla %s', (version) 
     for (const { id } of [member, other]) expect(await known('membershippro', String(id))).toBeUndefined();
     expect([member.key, other.key]).toEqual([undefined, undefined]);
     expect(stranger.key).not.toBe(guest.key);
+  });
+});
+
+// Version 4, with J2Store's events and tables, on 4.4; version 6 on 6.1.
+describe.each(['4.4', '6.1'] as const)('J2Commerce on Joomla %s', (version) => {
+  let shop: Shop;
+  const tables = version === '4.4' ? 'j2store' : 'j2commerce';
+  beforeAll(async () => {
+    shop = await shopOn(version, 'j2commerce', { renewals: 'RENEW-PRO = PRO-1Y' });
+    // Each site's orders have numbers of their own.
+    await shop.site.run([
+      { sql: `INSERT INTO #__${tables}_orders (${tables}_order_id) VALUES (${(first += 100)})` },
+    ]);
+  });
+  const pro = { orderitem_sku: 'PRO-1Y' };
+  const buy = async (items: object[] = [pro], more: object = {}) =>
+    `1732660000${(await shop.visit({ create: { items, ...more } })).result}`;
+  const pay = async (number: string, more: object = {}) =>
+    to((await shop.visit({ status: [number, 1], ...more })).mails, '@example.com');
+  const keyOf = async (number: string) => KEY.exec((await shop.visit({ page: number })).shown)?.[0];
+  const end = async (number: string) =>
+    (await known('j2commerce', number))!.lines[0]!.licenses[0]!.expires_at;
+  const years = (later: string, earlier: string) =>
+    new Date(later).getFullYear() - new Date(earlier).getFullYear();
+
+  it('issues a licence for a paid order once, and has the key in its mail and on its page', async () => {
+    const number = await buy([
+      { ...pro, orderitem_name: 'Pro &amp; more', orderitem_quantity: '2.000' },
+      { orderitem_name: 'Without a SKU', product_id: 15 },
+    ]);
+    const unpaid = await shop.visit({ page: number });
+    const mails = await pay(number);
+    // The administrator's model tells it in another shape.
+    const shipped = await shop.visit({ status: [number, 7, 'model'] });
+    const page = await shop.visit({ page: number });
+    const cart = await shop.visit({ page: number, view: 'carts' });
+
+    const [customers, sellers] = mails as [SentMail, SentMail];
+    const keys = customers.body.match(new RegExp(KEY, 'g')) ?? [];
+    expect(keys).toHaveLength(3);
+    expect(customers.body).toMatch(/<br>Pro &amp; more: .* \(valid until 20\d\d-.*<\/body>/s);
+    expect(customers.alt).toContain(`Without a SKU: ${keys[2]}`);
+    expect(sellers).toMatchObject({ to: 'shop@example.com', body: expect.not.stringMatching(KEY) });
+    expect(shipped.mails.some(({ body }) => KEY.test(body))).toBe(false);
+    expect([unpaid.shown, cart.shown]).toEqual(['', '']);
+    expect(page.shown.match(new RegExp(KEY, 'g'))).toEqual(keys);
+    expect(await known('j2commerce', number)).toMatchObject({
+      ...{ customer: 'jo@example.com', customer_name: 'Gus Guest', state: 'done', test: false },
+      ...{ events: [{ event: 'paid' }] },
+      lines: [
+        { sku: 'PRO-1Y', quantity: 2 },
+        { sku: '15', quantity: 1 },
+      ],
+    });
+    expect(JSON.stringify(await shop.outbox())).not.toMatch(new RegExp(`${KEY.source}|jo@example`));
+  });
+
+  it('has the key where the template wants it, in the language of the order', async () => {
+    const number = await buy([pro], {
+      user_email: 'guest@example.com',
+      user_id: 0,
+      customer_language: 'de-DE',
+    });
+    const template = 'Hier: {LICENCE_KEY}. [LICENCE_KEY] Ende.';
+    const [{ body, alt }] = (await pay(number, { template })) as [SentMail];
+    const later = await shop.visit({ status: [number, 8], template });
+
+    expect(alt).toMatch(/^Hier: Ihre Lizenzschlüssel\nPRO-1Y: [0-9A-F-]{35} \(gültig bis .*\)\n\.  Ende\.$/);
+    expect(body).toContain('Hier: <p><strong>Ihre Lizenzschlüssel');
+    expect(KEY.test(to(later.mails, 'guest@')[0]!.body)).toBe(true);
+    expect(await cli.json(['customer', 'show', 'guest@example.com'])).toMatchObject({ language: 'de' });
+  });
+
+  it('suspends when the order is cancelled, and only until it is paid again', async () => {
+    const number = await buy();
+    const states = [];
+    for (const next of [4, 1, 6, 6, 1, 8, 6]) {
+      await shop.visit({ status: [number, next, 'model'] }, { client: 'administrator' });
+      states.push((await history('j2commerce', number))[0][0]);
+    }
+    const unpaid = await buy();
+    await shop.visit({ status: [unpaid, 6] });
+
+    const [active, suspended] = ['active', 'suspended'];
+    expect(states).toEqual([undefined, active, suspended, suspended, active, active, suspended]);
+    expect((await history('j2commerce', number))[1]).toEqual(['paid', 'refunded', 'paid', 'refunded']);
+    expect(await known('j2commerce', unpaid)).toBeUndefined();
+    expect((await shop.visit({ page: number })).shown).toBe('');
+  });
+
+  it('leaves alone what has no licence', async () => {
+    await shop.set({ articles: 'PRO-*' });
+    const [shirt, mixed] = [
+      await buy([{ orderitem_sku: 'SHIRT' }]),
+      await buy([{ orderitem_sku: 'SHIRT' }, pro]),
+    ];
+    await pay(shirt);
+    await pay(mixed);
+    await shop.set({ renewals: 'RENEW-PRO = PRO-1Y' });
+
+    expect(await known('j2commerce', shirt)).toBeUndefined();
+    expect((await known('j2commerce', mixed))!.lines).toMatchObject([{ sku: 'PRO-1Y' }]);
+  });
+
+  it('prolongs by an article for renewals what the same registered customer bought last', async () => {
+    const bought = await buy([pro], { user_id: 77 });
+    await pay(bought);
+    const before = await end(bought);
+    const renewal = await buy([{ orderitem_sku: 'RENEW-PRO' }], { user_id: 77 });
+    await pay(renewal);
+    const guests = await buy([{ orderitem_sku: 'RENEW-PRO' }], { user_id: 0 });
+    await pay(guests);
+
+    const key = await keyOf(bought);
+    expect(await keyOf(renewal)).toBe(key);
+    expect(years(await end(bought), before)).toBe(1);
+    expect(await keyOf(guests)).not.toBe(key);
+  });
+
+  it('renews the licence of a subscription, and takes back only the payment that went back', async () => {
+    const type = { product_type: 'subscriptionproduct' };
+    const number = await buy([
+      { ...pro, ...type },
+      { orderitem_sku: 'PRO-1Y', product_id: 16 },
+    ]);
+    await pay(number);
+    const lines = async () => (await known('j2commerce', number))!.lines.map(({ licenses }) => licenses[0]!);
+    const [first, other] = await lines();
+    const renew = { subscription: { id: 3, product_id: 15, order_id: number }, sku: 'PRO-1Y' };
+    const { result } = await shop.visit({ renew });
+    const [renewed, untouched] = await lines();
+    await shop.visit({ status: [`1732660000${result}`, 6, 'model'] });
+    const [after] = await lines();
+
+    expect(years(renewed!.expires_at, first!.expires_at)).toBe(1);
+    expect(untouched!.expires_at).toBe(other!.expires_at);
+    // The renewal's order is none of its own.
+    expect(await known('j2commerce', `1732660000${result}`)).toBeUndefined();
+    expect(after).toMatchObject({ status: 'active', expires_at: first!.expires_at });
+    expect((await history('j2commerce', number))[1]).toEqual(['paid', 'renewed', 'refunded']);
+    expect(await keyOf(number)).toMatch(KEY);
+  });
+
+  it('renews once by a payment that has no order', async () => {
+    const number = await buy([{ ...pro, product_type: 'variablesubscriptionproduct' }]);
+    await pay(number);
+    const before = await end(number);
+    const renew = { subscription: { id: 4, order_id: number }, transaction: '5TY05013RG002845M' };
+    if (version === '6.1') for (let i = 0; i < 2; i++) await shop.visit({ renew });
+
+    expect(years(await end(number), before)).toBe(version === '6.1' ? 1 : 0);
+  });
+
+  it('keeps what it cannot post, and mails the key afterwards', async () => {
+    await shop.set({ address: 'http://127.0.0.1:1' });
+    const number = await buy();
+    const [{ body }] = (await pay(number)) as [SentMail];
+    await shop.set({});
+    const mails = await shop.later();
+
+    expect(body).toContain('is being prepared');
+    expect(mails).toMatchObject([{ to: 'Gus Guest <jo@example.com>', body: expect.stringMatching(KEY) }]);
+    expect(await history('j2commerce', number)).toEqual([['active'], ['paid']]);
+  });
+
+  it('leaves no table when it is uninstalled', async () => {
+    const [, left] = await shop.site.run([
+      { uninstall: 'licensingj2commerce' },
+      { sql: "SELECT name FROM sqlite_master WHERE name LIKE '%licensing%'" },
+    ]);
+
+    expect(left).toEqual([]);
   });
 });
 

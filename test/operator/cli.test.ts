@@ -1100,6 +1100,22 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     );
   });
 
+  it('asks before a licence moves to a plan of another product, and does not without somebody to ask', async () => {
+    await shop.json(['product', 'add', '--id', '171', '--name', 'Club', '--includes', '42']);
+    await addPlan(shop, '171', 'All of it', 'domain', '30');
+    const { id } = await issue();
+    const args = ['license', 'change-plan', String(id), 'All of it'];
+    const plan = (await shop.json<{ id: number; name: string }[]>(['plan', 'list'])).find(
+      ({ name }) => name === 'All of it',
+    )!;
+    expect(await refused(args)).toContain('There is no plan All of it.');
+    args[3] = String(plan.id);
+    const said = await refused(args);
+    expect(said).toMatch(/is of Club, and licence .* Club includes .* so its sites go on\..* --yes\.\n$/s);
+    expect(await shop.json([...args, '--yes'])).toMatchObject({ product_id: 171, activation_limit: 30 });
+    expect(await stored(id)).toMatchObject({ plan_id: plan.id });
+  });
+
   it('changes limit, plan, customer and key, and records each', async () => {
     const { id, license_key: old } = await issue();
     const { id: plan } = await shop.json<{ id: number }>(
@@ -1170,7 +1186,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       'plan add --product 60 --name Elsewhere --activation-type domain --activation-limit 2'.split(' '),
     );
     expect(await refused(['license', 'change-plan', String(id), String(plan)])).toContain(
-      `Plan ${plan} belongs to product 60, licence ${id} to product 42.`,
+      `Plan ${plan} is of Elsewhere, and licence ${id} of Example Shop.`,
     );
     expect(await stored(id)).toMatchObject({ plan_id: 1 });
     expect(await history(id)).toHaveLength(1);

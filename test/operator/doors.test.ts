@@ -35,6 +35,7 @@ const NO_COMMAND: Record<string, string> = {
   getProductUpdateXml: '"update-xml lint" judges the file itself',
   setProductUpdateXml: '"update-xml write" also writes to a file of its own, and remembers that',
   getProductJoomlaPlugin: '"joomla-plugin" calls it, writes the zip to a folder and prints where',
+  getShopPlugin: '"shop plugin" writes the zip to a folder',
   publishRelease: '"release publish" without --file also sets the date, and says what it noticed',
 };
 

@@ -14,7 +14,17 @@ import {
 /** The seller's guides, from top to bottom, as somebody would who pastes their blocks one after the other. */
 
 const ROOT = join(__dirname, '../..');
-const PAGES = ['operator', 'releases', 'support', 'customers', 'move', 'import-csv', 'doctor', 'clubs'];
+const PAGES = [
+  'operator',
+  'upgrades',
+  'releases',
+  'support',
+  'customers',
+  'move',
+  'import-csv',
+  'doctor',
+  'clubs',
+];
 /** Of each section all that is to be run. */
 const blocks = PAGES.flatMap((name) =>
   readFileSync(join(ROOT, `docs/${name}.md`), 'utf8')
@@ -102,6 +112,7 @@ test.each(blocks)('%s', (title, commands) => {
       /Version 1\.1\.1 is withdrawn\.\n\S+pkg_example\.xml offers nothing\.[^]*\n\S+pkg_example\.xml offers 1\.1\.0 \(stable\)\./,
     Refund: /Licence 1 [^]*licence 2/,
     'Upgrade a plan': /Licences that follow: 1\./,
+    'To another product': /plan Suite \(3\), 0 of 30 slots used/,
     'Move everything to another database': /license +2 +0 [^]*Imported\./,
     'Take over licences of another system': /2 would be new[^]*2 imported/,
     'Erase a customer': /customer +-/,

@@ -75,7 +75,7 @@ const OTHERS: Record<TableName, string> = {
   migrations: 'id name batch migration_time',
   products: 'id element created_at includes_all renew_url support_url reminders',
   plans:
-    'id product_id activation_type activation_limit duration created_at after_expiry free_staging self_service_moves',
+    'id product_id activation_type activation_limit duration created_at after_expiry free_staging self_service_moves upgrade_url',
   licenses:
     'id plan_id status activation_limit activations_used expires_at last_check_at check_count created_at revision main_key_id issued_by customer_digest',
   activations: 'id license_id identifier activated_at key_id free site held_until',

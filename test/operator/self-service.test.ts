@@ -184,7 +184,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
             ],
           },
         ],
-        ...{ renewUrl: null, supportUrl: null },
+        ...{ renewUrl: null, supportUrl: null, upgradeUrl: null },
       });
       expect(JSON.stringify(view)).not.toMatch(/a\.example|studio/);
     });
@@ -671,6 +671,22 @@ describe('the sentences', () => {
       'Form Kit läuft in 17 Tagen ab, am 10.12.2026. Bis dahin ändert sich nichts.',
     );
   });
+});
+
+test('the command says where customers get a larger licence', async () => {
+  const place = await newPlace('SQLite');
+  const service = await startTestService(place);
+  const shop = operator(place);
+  await shop.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);
+  const add = 'plan add --product 42 --activation-type domain --activation-limit 3 --name One'.split(' ');
+  const edit = ['plan', 'edit', '1', '--upgrade-url'];
+  const url = 'https://shop.example/upgrade';
+  expect((await shop.run([...add, '--upgrade-url', 'http://shop.example'])).code).toBe(2);
+  expect(await shop.json([...add, '--upgrade-url', url])).toMatchObject({ upgrade_url: url });
+  expect((await shop.run(['plan', 'list'])).stdout).toContain('upgrade at');
+  expect((await shop.run([...edit, `https://shop.example/${'x'.repeat(500)}`])).code).toBe(2);
+  expect(await shop.json([...edit, 'none'])).toMatchObject({ upgrade_url: null });
+  await service.stop();
 });
 
 test('the command sets how many sites customers may remove', async () => {

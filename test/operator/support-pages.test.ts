@@ -21,7 +21,7 @@ import { explain, type WhyAnswer } from '../../src/support/why';
 import { packageFileName } from '../../src/packages/package-files';
 import { insertAccesses } from '../../src/store/access-log';
 import { findLicense } from '../../src/store/licenses';
-import { findProduct, setPlan } from '../../src/store/catalogue';
+import { findPlan, findProduct, setPlan } from '../../src/store/catalogue';
 import { giveRelease } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';
 import {
@@ -168,6 +168,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       now,
       license,
       product,
+      upgradeUrl: (await findPlan(service.db, license.plan.id))?.upgradeUrl,
       shopName: 'Example Shop Ltd',
     });
     const remedy = remedyOf(sortAnswer(answer), { license, planDuration: '1y', language, now });
@@ -374,6 +375,18 @@ Example Shop Ltd`,
       body: expect.stringContaining('its only site is in use'),
     });
     expect(de.reply.body).toContain('ist die einzige Website belegt');
+    expect(en.reply.body).toContain('what a larger licence costs');
+
+    const { plan } = (await findLicense(service.db, id))!;
+    await setPlan(service.db, plan.id, { upgradeUrl: 'https://shop.example/upgrade' });
+    const offered = await tellBoth(id);
+    expect(offered.en.reply.body).toMatch(
+      /has more places, and keeps the key:\nhttps:\/\/shop\.example\/upgrade\n/,
+    );
+    expect(offered.de.reply.body).toMatch(
+      /hat mehr Plätze und behält den Schlüssel:\nhttps:\/\/shop\.example\/upgrade\n/,
+    );
+    expect(offered.en.reply.body).not.toContain('what a larger licence costs');
   });
 
   test('an ended licence whose plan leaves it the older versions', async () => {

@@ -85,6 +85,7 @@ describe('a form with a wrong value', () => {
         ['self_service_moves', 'x'],
         ['self_service_moves', '99999999999'],
         ['free_staging', '1'],
+        ['upgrade_url', 'http://shop.example/upgrade'],
       ] as const
     ).map(([field, value]) => ({
       form,

@@ -408,6 +408,29 @@ describe('the customer’s pages', () => {
       expect(await siteIdOf('theirs.example.net')).toBe(site);
     });
 
+    it('offers a larger licence when no slot is free, or another product is there', async () => {
+      const { db } = service;
+      const upgradeUrl = 'https://shop.example/upgrade';
+      const small = await givePlan(db, { limit: 2, upgradeUrl }, NOW);
+      const license = await giveLicense(db, small, { customer: 'small@example.com' }, NOW);
+      const german = { 'Accept-Language': 'de' };
+      const pagesOf = async () => {
+        const [byIts, byLink] = [await byKey(license), await byMail('small@example.com')];
+        return [(await byIts.get('/my')).html, (await byLink.get('/my/mail', german)).html];
+      };
+      const before = await pagesOf();
+      await activate(license, 'one.small.example', 'two.small.example');
+      const full = await pagesOf();
+
+      for (const html of before) expect(html).not.toContain(upgradeUrl);
+      expect(full[0]).toContain(`<a class="btn btn-primary" href="${upgradeUrl}">Get a larger licence</a>`);
+      expect(full[1]!.split(upgradeUrl)).toHaveLength(3);
+      expect(full[1]).toContain('Größere Lizenz holen');
+
+      const other = await giveLicense(db, await givePlan(db, { productId: 77, upgradeUrl }, NOW), {}, NOW);
+      expect((await (await byKey(other)).get('/my')).html).toContain(upgradeUrl);
+    });
+
     it('removes as many sites as the plan allows', async () => {
       const license = await issue();
       await activate(license, 'one.example.net', 'two.example.net');

@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { OrderMessage } from '../../src/orders/message';
 import { addRefused } from '../../src/store/shop-refusals';
 import { receive } from '../../src/orders/receive';
 import { recordOrder } from '../../src/orders/record';
+import { PLUGIN_KINDS } from '../../src/orders/shop-kinds';
+import { unpack } from '../support/joomla-host';
+import { giveToken, manageClient, type ManageClient } from '../support/manage';
+import { temporaryFolder } from '../support/processes';
 import { giveRelease } from '../support/packages';
 import { ONE_BACKEND, givePlan, startTestService, type TestService } from '../support/service';
 import { pagesClient, textOf, type PagesClient } from './support/session';
@@ -16,13 +22,18 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
   let service: TestService;
   let planId: number;
   let seller: PagesClient;
+  let api: ManageClient;
 
   beforeAll(async () => {
     const secret = randomBytes(32).toString('base64');
-    service = await startTestService({ ...(await settings()), LICENSING_KEY_SECRET: secret }, NOW);
+    service = await startTestService(
+      { ...(await settings()), LICENSING_KEY_SECRET: secret, LICENSING_PUBLIC_URL: 'https://shop.example' },
+      NOW,
+    );
     planId = await givePlan(service.db, { limit: 3 });
     await giveRelease(service, { version: '1.0.0' });
     seller = await pagesClient(service);
+    api = manageClient(service.url, (await giveToken(service.db, 'write', 'admin')).token);
   });
   afterAll(() => service.stop());
 
@@ -118,6 +129,32 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     expect(textOf((await seller.send('/shops/fair/remove')).html)).toContain('Shop fair is removed.');
     expect(await seller.post('/shops/fair/remove')).toMatchObject({ location: '/shops' });
     expect(await read('/orders')).toContain('1004');
+  });
+
+  it.each(PLUGIN_KINDS)('lead from adding a shop to its plugin and its steps: %s', async (kind) => {
+    await seller.get('/shops/new');
+    const name = `my-${kind}`;
+    const added = await seller.send('/shops/new', { name, kind });
+    const german = await read(`/shops/${name}`, await pagesClient(service, { language: 'de' }));
+    const given = await seller.get(`/shops/${name}/plugin.zip`);
+    const made = (await api.ok(`GET /shops/${name}/plugin`)) as Record<string, string>;
+    const { file_name, element, address, zip } = made;
+    const [file, folder] = [join(temporaryFolder(), 'plugin.zip'), temporaryFolder()];
+    writeFileSync(file, Buffer.from(zip!, 'base64'));
+    await unpack(file, folder);
+
+    expect(textOf(added.html)).toMatch(
+      new RegExp(`The plugin for .* Make a token named ${name} .* System > Install > Extensions .* mapped`),
+    );
+    expect(german).toMatch(/Das Plugin für .* System > Installieren > Erweiterungen .* kein Geheimnis/);
+    expect(added.html).toContain(`/shops/${name}/plugin.zip"`);
+    expect({ element, address }).toEqual({ element: `licensing${kind}`, address: 'https://shop.example' });
+    expect(given.headers.get('content-disposition')).toContain(file_name);
+    expect(given.html.slice(0, 2)).toBe('PK');
+    const manifest = readFileSync(join(folder, `${element}.xml`), 'utf8');
+    expect(manifest).toMatch(new RegExp(`default="https://shop.example".*default="${name}"`, 's'));
+    await api.refused('GET /shops/hikashop/plugin', undefined, 'CONFLICT');
+    expect((await seller.get('/shops/hikashop/plugin.zip')).status).toBe(409);
   });
 
   it('add a receiver, give its address, and show its messages', async () => {

@@ -130,6 +130,7 @@ export function largeFile(count: number): string {
       after_expiry: 'nothing',
       free_staging: false,
       self_service_moves: 3,
+      upgrade_url: 'https://shop.example/upgrade',
       created_at: time,
     },
     ...ids.map((id) => ({

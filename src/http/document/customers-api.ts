@@ -159,6 +159,12 @@ const Check = dataOf('DownloadCheck', {
   renew_url: TextOrNull,
   support_url: TextOrNull,
   latest: orNull(Type.String({ description: "The product's latest version, whoever asks." })),
+  upgrade_url: Type.Optional(
+    Type.String({
+      description:
+        'Where to get a larger licence: only where a product or a free slot is missing, and the plan has one.',
+    }),
+  ),
 });
 
 const TAG = "Customers' software";

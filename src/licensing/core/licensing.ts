@@ -1,4 +1,4 @@
-import { findProduct, type Product } from '../../store/catalogue';
+import { findPlan, findProduct, type Plan, type Product } from '../../store/catalogue';
 import type { Db } from '../../store/database';
 import { createAccessLog, type AccessLog } from '../access-log';
 import { createClientHistory } from '../client-history';
@@ -26,6 +26,8 @@ export interface Licensing {
   latestUpdate: (productId: number, network: string) => Promise<Update | undefined>;
   /** from a short memory, as `latestUpdate` */
   findProduct: (productId: number) => Promise<Product | undefined>;
+  /** from a short memory too */
+  findPlan: (planId: number) => Promise<Plan | undefined>;
   accessLog: AccessLog;
   signer: Signer;
 }
@@ -53,6 +55,7 @@ export function createLicensing(
     findRelease: createReleaseFinder(db),
     latestUpdate: createLatestUpdate(db),
     findProduct: rememberBriefly((id) => findProduct(db, id)),
+    findPlan: rememberBriefly((id) => findPlan(db, id)),
     accessLog: createAccessLog(db, onAccessLogError, async (accesses) => {
       await announceRefusals(accesses);
       await keepTold(accesses);

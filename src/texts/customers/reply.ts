@@ -38,6 +38,8 @@ export interface ReplyFacts {
   version: string | null;
   worksSince: Date | null;
   renewUrl: string | null;
+  /** where there is a larger licence */
+  upgradeUrl: string | null;
 }
 
 /** The words of the mail that answers a customer. Each paragraph is a text of its own; a link stands on a line of its own. */

@@ -5,8 +5,8 @@
  * constructor, HTTP, database and installer. A site is a folder with plugins and an SQLite database.
  *
  * Reads lines of JSON and answers each by one: first {"version","site","ca","resolve","shop"}, then as often as wanted
- * {"client","language","root","option","steps":[...]}, answered by the result of each step. A shop, hikashop.php or
- * membershippro.php beside this file, has steps of its own.
+ * {"client","language","root","option","steps":[...]}, answered by the result of each step. A shop, hikashop.php,
+ * membershippro.php or j2commerce.php beside this file, has steps of its own.
  */
 
 namespace {
@@ -49,6 +49,11 @@ namespace Joomla\Event {
     {
     }
 
+    final class Priority
+    {
+        const MAX = 3;
+    }
+
     class Event implements EventInterface
     {
         protected $arguments;
@@ -82,8 +87,8 @@ namespace Joomla\Event {
 
         public function addSubscriber(SubscriberInterface $subscriber)
         {
-            foreach ($subscriber::getSubscribedEvents() as $event => $method) {
-                $this->listeners[$event][] = [$subscriber, $method];
+            foreach ($subscriber::getSubscribedEvents() as $event => $listens) {
+                $this->listeners[$event][] = [$subscriber, is_array($listens) ? $listens[0] : $listens];
             }
         }
 
@@ -370,7 +375,7 @@ namespace Joomla\CMS\Application {
             return new class () {
                 public function get($name, $default = null)
                 {
-                    return $name === 'option' ? \Host::$in['option'] ?? $default : $default;
+                    return in_array($name, ['option', 'view'], true) ? \Host::$in[$name] ?? $default : $default;
                 }
             };
         }

@@ -58,6 +58,17 @@ final class Outbox
         return true;
     }
 
+    /** Remembers what the service need not know; an event's id is its name. Once is enough. */
+    public function note(int $orderId, string $event, array $details, int $now): void
+    {
+        if ($this->add($orderId, $event, $event, [], $details, $now)) {
+            $this->db->setQuery(
+                'UPDATE ' . self::TABLE . " SET state = 'done' WHERE order_id = $orderId AND event_id = "
+                . $this->db->quote($event)
+            )->execute();
+        }
+    }
+
     public function byEventId(int $orderId, string $eventId)
     {
         return $this->first('order_id = ' . $orderId . ' AND event_id = ' . $this->db->quote($eventId));

@@ -12,7 +12,7 @@ import { Status } from '../kit/status';
 import type { Answer, CustomerCall } from '../page';
 import { useView } from '../view';
 import { OtherKey } from './entry';
-import { AskLink, RenewLink, SignOut, State } from './parts';
+import { AskLink, RenewLink, SignOut, State, UpgradeLink } from './parts';
 import { Versions } from './versions';
 
 /** The page with the key: what the licence is worth now. No site, e-mail, order or request: agencies pass keys on. */
@@ -108,17 +108,22 @@ const LOOKS: Record<Entitlement['code'], [kind: 'ok' | 'bad' | 'final' | 'off', 
 };
 
 /** Renewing helps what has an end; what the seller paused or withdrew is the seller's to explain. */
-function WayOut({ view: { standing, renewUrl, supportUrl, expiresAt } }: { view: KeyView }) {
+function WayOut({ view: { standing, renewUrl, supportUrl, upgradeUrl, expiresAt } }: { view: KeyView }) {
   const mayRenew =
     standing.code === 'EXPIRED' ||
     ((standing.code === 'ACTIVE' || standing.code === 'FULL') && expiresAt !== null);
   const needsHelp = !isFine(standing);
-  if (!(mayRenew && renewUrl !== null) && !(needsHelp && supportUrl !== null)) return null;
+  if (!(mayRenew && renewUrl !== null) && !(needsHelp && supportUrl !== null) && upgradeUrl === null)
+    return null;
   return (
     <p class="mb-0 acts">
       {mayRenew ? (
         <RenewLink url={renewUrl} kind={standing.code === 'EXPIRED' ? 'btn btn-primary' : 'btn btn-quiet'} />
       ) : null}
+      <UpgradeLink
+        url={upgradeUrl}
+        kind={standing.code === 'FULL' && needsHelp ? 'btn btn-primary' : 'btn btn-quiet'}
+      />
       {needsHelp ? <AskLink url={supportUrl} kind="btn btn-quiet" /> : null}
     </p>
   );

@@ -7,7 +7,7 @@ import { useView } from '../view';
 import { byMail } from './customer';
 import { OtherKey } from './entry';
 import { License } from './license';
-import { RenewLink, SignOut, State } from './parts';
+import { RenewLink, SignOut, State, UpgradeLink } from './parts';
 import { FindSite } from './sites';
 
 /** The page that the link in a mail opens: all licences of an address. */
@@ -115,6 +115,10 @@ function Sentence({ license }: { license: MyLicense }) {
   return <>{t.sentences.attention[attention](facts)}</>;
 }
 
-function Renewal({ license: { attention, renewUrl } }: { license: MyLicense }) {
-  return attention === 'FULL' ? null : <RenewLink url={renewUrl} kind="nowrap" />;
+function Renewal({ license: { attention, renewUrl, upgradeUrl } }: { license: MyLicense }) {
+  return attention === 'FULL' ? (
+    <UpgradeLink url={upgradeUrl} kind="nowrap" />
+  ) : (
+    <RenewLink url={renewUrl} kind="nowrap" />
+  );
 }

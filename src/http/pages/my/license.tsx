@@ -4,7 +4,7 @@ import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import { useView } from '../view';
 import { tellStanding } from '../../../texts/customers/sentences';
-import { AskLink, DownloadButton, Meter, RenewLink } from './parts';
+import { AskLink, DownloadButton, Meter, RenewLink, UpgradeLink } from './parts';
 import { SiteTable } from './site-table';
 
 /** One licence on the page that a mail opens: its state, keys and newest sites. */
@@ -50,6 +50,7 @@ export function License({ license }: { license: MyLicense }) {
           {attention === 'ENDED' || attention === 'ENDS_SOON' ? (
             <RenewLink url={license.renewUrl} kind="btn btn-quiet btn-sm" />
           ) : null}
+          <UpgradeLink url={license.upgradeUrl} kind="btn btn-quiet btn-sm" />
           {isLive && attention !== 'FULL' && !hasNoRemoval ? null : (
             <AskLink url={license.supportUrl} kind="btn btn-quiet btn-sm" />
           )}

@@ -26,6 +26,16 @@ export function RenewLink({ url, kind }: { url: string | null; kind: string }) {
   );
 }
 
+export function UpgradeLink({ url, kind }: { url: string | null; kind: string }) {
+  const { t } = useView();
+  if (url === null) return null;
+  return (
+    <a class={kind} href={url}>
+      {t.my.upgrade}
+    </a>
+  );
+}
+
 export function AskLink({ url, kind }: { url: string | null; kind: string }) {
   const { t } = useView();
   if (url === null) return null;

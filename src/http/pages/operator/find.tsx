@@ -1,6 +1,7 @@
 import { storedCustomer } from '../../../licensing/customer-email';
 import { canonicalKey, keyHint } from '../../../licensing/core/keys';
 import { listProducts } from '../../../licensing/catalogue';
+import { requirePlan } from '../../../licensing/find-or-refuse';
 import { OperatorError } from '../../../licensing/operator-error';
 import { customerDigest } from '../../../store/customer-digest';
 import { find, type FindResult, type FoundLicense } from '../../../support/find';
@@ -87,6 +88,7 @@ async function replyTo(
     language: await replyLanguageOf(call, license?.customer ?? null),
     now: at,
     license,
+    upgradeUrl: license && (await requirePlan(call.db, license.plan.id)).upgradeUrl,
     shopName: settings.shopName,
   });
 }

@@ -1,4 +1,4 @@
-import { plansOf, type Plan } from '../../../licensing/catalogue';
+import { listProducts, plansOf, type Plan } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
 import { prolongedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
@@ -8,7 +8,7 @@ import { mailOperations } from '../../../operations/mails';
 import { act, filled, type BodyOf, type Fields } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { Choices, Select, TextField, type Option } from '../kit/fields';
+import { Checkbox, Choices, Select, TextField, type Option } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { grantsOf, slotsInWords } from './catalogue';
@@ -154,10 +154,13 @@ function explainRenewal({ view: { t } }: OperatorCall, { error }: Failure): stri
 
 async function showPlan({ db, view }: OperatorCall, form: FormState, license: License): Promise<Answer> {
   const texts = view.t.license.planPage;
-  const plans = await plansOf(db, license.product.id);
+  const plans = await plansOf(db, undefined);
   const current = plans.find(({ id }) => id === license.plan.id);
   const others = plans.filter((plan) => plan !== current);
   const isOnly = others.length === 0;
+  const products = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
+  const isOwn = ({ productId }: Plan) => productId === license.product.id;
+  const isAsked = form.failure?.reason === 'other-product';
   const inWords = (plan: Plan) => `${plan.name} (${grantsOf(view, plan)})`;
   return {
     page: (
@@ -176,17 +179,27 @@ async function showPlan({ db, view }: OperatorCall, form: FormState, license: Li
             required
             options={[
               { value: '', label: texts.choose },
-              ...others.map((plan) => ({ value: plan.id, label: inWords(plan) })),
+              ...others.filter(isOwn).map((plan) => ({ value: plan.id, label: inWords(plan) })),
+              ...others
+                .filter((plan) => !isOwn(plan))
+                .map((plan) => ({
+                  value: plan.id,
+                  label: `${products.get(plan.productId) ?? plan.productId} · ${inWords(plan)}`,
+                })),
             ]}
           />
         )}
+        {isAsked ? <Checkbox form={form} name="other_product" label={texts.otherProduct} /> : null}
       </FormPage>
     ),
   };
 }
 
 async function changePlan(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
-  const { plan, activation_limit } = await amend(call, sent, license, { plan_id: sent.get('plan_id') ?? '' });
+  const { plan, activation_limit } = await amend(call, sent, license, {
+    plan_id: sent.get('plan_id') ?? '',
+    other_product: sent.get('other_product') === '1',
+  });
   return done(pathOf(license), 'licensePlan', plan, slotsInWords(call.view, activation_limit));
 }
 

@@ -76,6 +76,7 @@ export async function readWhy(
     ...remedyOf(sorted, { license, planDuration: plan.duration, language, now: at }),
     reply: writeReply(sorted, happened, {
       ...{ language: replyLanguage, now: at, license, product, shopName, entries },
+      upgradeUrl: plan.upgradeUrl,
       keyHint: use?.key.keyHint,
     }),
     key: use && { id: use.key.id, hint: use.key.keyHint ?? view.t.license.keys.noHint, label: use.key.label },

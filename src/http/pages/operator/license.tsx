@@ -76,7 +76,7 @@ async function showLicense(call: OperatorCall): Promise<Answer> {
   const shown = await viewLicense(db, id, { keys: KEYS, sites: SITES, events: EVENTS });
   const { license, product } = shown;
   const why = await readWhy(call, shown);
-  const plans = new Map((await plansOf(db, product.id)).map((plan) => [plan.id, plan.name]));
+  const plans = new Map((await plansOf(db, undefined)).map((plan) => [plan.id, plan.name]));
   const extras = await readExtras(call, license);
   const name = licenseName(license, t);
   return {

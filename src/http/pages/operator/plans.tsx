@@ -52,6 +52,7 @@ function bodyOf(
     ...filled(sent, 'name', 'activation_type', 'activation_limit', 'after_expiry', 'self_service_moves'),
     duration: duration === 'life' ? null : duration === 'own' ? own : duration,
     free_staging: sent.get('free_staging') === '1',
+    upgrade_url: sent.get('upgrade_url')?.trim() || null,
   };
 }
 
@@ -94,6 +95,7 @@ function explain({ view: { t } }: OperatorCall, { status, error, facts }: Failur
     duration: texts.duration,
     activation_limit: texts.slots,
     free_staging: texts.staging,
+    upgrade_url: texts.upgradeUrl,
   };
   return byField[error.field ?? ''];
 }
@@ -222,6 +224,14 @@ function showForm(
           hint={texts.movesHint}
           value={selfServiceMoves}
           required
+        />
+        <TextField
+          form={form}
+          name="upgrade_url"
+          type="url"
+          label={texts.upgradeUrl}
+          hint={texts.upgradeUrlHint}
+          value={plan?.upgradeUrl ?? ''}
         />
       </FormPage>
     ),

@@ -26,6 +26,7 @@ import { releaseListRoutes } from './releases';
 import { requestRoutes } from './requests';
 import { signingKeyRoutes } from './signing-keys';
 import { shopRoutes } from './shop';
+import { shopPluginRoutes } from './shop-plugin';
 import { shopListRoutes } from './shops';
 import { skuRoutes } from './shop-map';
 import { spreadingRoutes } from './spreading';
@@ -57,6 +58,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...orderRoutes,
   ...shopListRoutes,
   ...shopRoutes,
+  ...shopPluginRoutes,
   ...releaseListRoutes,
   ...releaseNewRoutes,
   ...releaseActionRoutes,

@@ -22,6 +22,7 @@ import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions, shopOf } from './shop-map';
 import { ApiAccessFields, CatchUpPanel } from './shop-catch-up';
+import { ShopPluginPanel } from './shop-plugin';
 import { MailField, refusedText, TestFields, Tests, testsOf } from './shops';
 import { shopOperations } from '../../../operations/shops';
 
@@ -294,6 +295,8 @@ function ShopPage({
           <p class="mb-0">{texts.mailOff}</p>
         </div>
       ) : null}
+      {/* Its steps come first until it has posted. */}
+      {shop.owner === null ? <ShopPluginPanel shop={shop} /> : null}
       <div class="cols cols-side">
         <SkuPanel shop={name} skus={skus} plans={plans} />
         <aside class="stack">
@@ -350,6 +353,7 @@ function ShopPage({
         </aside>
         <CatchUpPanel shop={shop} />
         {receives ? <MessagesPanel messages={receives.messages} /> : null}
+        {shop.owner === null ? null : <ShopPluginPanel shop={shop} />}
         <RulesPanel shop={shop} />
       </div>
     </OperatorPage>

@@ -35,6 +35,7 @@ export const my: Translated<typeof en> = {
   keyEndsIn: 'Schlüssel endet auf',
   renew: 'Verlängern',
   renewAt: (shop) => `Bei ${shop} verlängern`,
+  upgrade: 'Größere Lizenz holen',
   askSeller: 'Den Anbieter fragen',
   figures: 'Ihre Lizenz in Zahlen',
   status: 'Status',

@@ -41,7 +41,8 @@ export const reply: ReplyTexts = {
     ],
     full: (facts) => [
       `${your(facts)} ist gültig, und Updates funktionieren. Allerdings ${all(facts)} belegt. Neues wird abgelehnt, bis ein Platz frei ist. Was belegt ist, läuft weiter.`,
-      `Bitte teilen Sie mir mit, ${which(facts)} entfernt werden darf. Der Platz ist sofort frei. Wenn Sie mehr Plätze brauchen, nenne ich Ihnen gern den Preis einer größeren Lizenz.`,
+      `Bitte teilen Sie mir mit, ${which(facts)} entfernt werden darf. Der Platz ist sofort frei.${facts.upgradeUrl ? '' : ' Wenn Sie mehr Plätze brauchen, nenne ich Ihnen gern den Preis einer größeren Lizenz.'}`,
+      ...larger(facts, 'Eine größere Lizenz hat mehr Plätze und behält den Schlüssel:'),
     ],
     not_published: (facts) => [
       `${your(facts)} ist in Ordnung. Zurzeit gibt es keine Version zum Herunterladen, daher meldet Joomla beim Update „${joomlaError(404)}“. Das ist unser Fehler, nicht Ihrer.`,
@@ -66,6 +67,7 @@ export const reply: ReplyTexts = {
     wrong_product: (facts) => [
       `${your(facts)} ist gültig, aber der Schlüssel ist in Joomla bei einer anderen Erweiterung eingetragen. Dort meldet Joomla beim Update „${joomlaError(403)}“.`,
       `In Joomla hat unter System > Aktualisieren > Aktualisierungsquellen jede Erweiterung ihren eigenen Downloadschlüssel. Bitte tragen Sie diesen Schlüssel nur bei ${facts.entries ?? 'der Erweiterung ein, für die er gekauft wurde'}${facts.entries === null ? '' : ' ein'}.`,
+      ...larger(facts, 'Eine Lizenz, die auch für die andere Erweiterung gilt, mit demselben Schlüssel:'),
     ],
     no_key: (facts) => [
       `${your(facts)} ist gültig, aber Ihre Website hat keinen Schlüssel mitgesendet, daher meldet Joomla beim Update „${joomlaError(400)}“.`,
@@ -84,6 +86,10 @@ export const reply: ReplyTexts = {
 
 const PASTE =
   'Bitte öffnen Sie in Joomla System > Aktualisieren > Aktualisierungsquellen, wählen Sie die Erweiterung und fügen Sie den ganzen Schlüssel noch einmal in das Feld Downloadschlüssel ein, ohne Leerzeichen davor oder dahinter.';
+
+function larger({ upgradeUrl }: ReplyFacts, says: string): string[] {
+  return upgradeUrl === null ? [] : [`${says}\n${upgradeUrl}`];
+}
 
 function on(date: Date | null): string {
   return date === null ? '' : ` am ${german.longDay(date)}`;

@@ -31,6 +31,7 @@ export const my = {
   keyEndsIn: 'key ends in',
   renew: 'Renew',
   renewAt: (shop: string) => `Renew at ${shop}`,
+  upgrade: 'Get a larger licence',
   askSeller: 'Ask the seller',
   figures: 'Your licence in figures',
   status: 'Status',

@@ -41,7 +41,8 @@ export const reply: ReplyTexts = {
     ],
     full: (facts) => [
       `${your(facts)} is valid and updates work, but ${all(facts)} in use. A new one is refused until another is removed. What is in use goes on working.`,
-      `Please tell me which ${thing(facts.activationType).one} may be removed. Its place is free at once. If you need more places, I can tell you what a larger licence costs.`,
+      `Please tell me which ${thing(facts.activationType).one} may be removed. Its place is free at once.${facts.upgradeUrl ? '' : ' If you need more places, I can tell you what a larger licence costs.'}`,
+      ...larger(facts, 'A larger licence has more places, and keeps the key:'),
     ],
     not_published: (facts) => [
       `${your(facts)} is in order. At the moment there is no version to download, so Joomla answers an update with "${joomlaError(404)}". This is our mistake, not yours.`,
@@ -66,6 +67,7 @@ export const reply: ReplyTexts = {
     wrong_product: (facts) => [
       `${your(facts)} is valid, but its key stands at another extension in Joomla. There Joomla answers an update with "${joomlaError(403)}".`,
       `In Joomla, under System > Update > Update Sites, every extension has a Download Key of its own. Please enter this key only at ${facts.entries ?? 'the extension that it was bought for'}.`,
+      ...larger(facts, 'A licence that covers the other extension too, with the same key:'),
     ],
     no_key: (facts) => [
       `${your(facts)} is valid, but your site sent no key with its request, so Joomla answers the update with "${joomlaError(400)}".`,
@@ -84,6 +86,10 @@ export const reply: ReplyTexts = {
 
 const PASTE =
   'In Joomla, please open System > Update > Update Sites, select the extension and paste the whole key again into Download Key, without a space before or after it.';
+
+function larger({ upgradeUrl }: ReplyFacts, says: string): string[] {
+  return upgradeUrl === null ? [] : [`${says}\n${upgradeUrl}`];
+}
 
 function on(date: Date | null): string {
   return date === null ? '' : ` on ${english.longDay(date)}`;

@@ -97,6 +97,8 @@ export const common: Translated<typeof en> = {
       'key-not-kept': 'Der Schlüssel ist nicht gespeichert und kann nicht gezeigt werden.',
       'no-keys': 'Aus dieser Bestellung wurde keine Lizenz, also gibt es keinen Schlüssel zu senden.',
       'no-address': 'Diese Bestellung hat keine E-Mail-Adresse, an die ihre Schlüssel gehen könnten.',
+      'other-product':
+        'Dieser Tarif gehört zu einem anderen Produkt. Die Lizenz gilt dann für dieses Produkt und was es enthält, für kein anderes. Ihr Schlüssel und ihre Websites bleiben. Soll sie wechseln?',
       'customer-exists': 'Diese Adresse hat schon ein anderer Kunde. Sollen beide einer werden?',
       'mail-off':
         'E-Mail ist nicht eingerichtet, deshalb kann nichts gesendet werden. Der Doktor sagt, was fehlt.',

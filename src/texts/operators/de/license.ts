@@ -195,7 +195,8 @@ export const license: Translated<typeof en> = {
     plan: 'Tarif',
     now: (plan) => `Jetzt: ${plan}. Das Ende bleibt. Die Plätze werden die des neuen Tarifs.`,
     choose: 'Tarif wählen',
-    one: 'Dieses Produkt hat keinen anderen Tarif.',
+    one: 'Es gibt keinen anderen Tarif.',
+    otherProduct: 'Ja, zum anderen Produkt wechseln',
     submit: 'Tarif ändern',
   },
   slotsPage: {

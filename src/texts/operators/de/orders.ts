@@ -233,6 +233,18 @@ export const orders: Translated<typeof english> = {
     mailByKind: 'wie diese Art von Shop es braucht',
     mailOff:
       'Kunden sollen ihre Schlüssel per Mail erhalten, aber Mail ist nicht eingerichtet. Wer bezahlt, bekommt keinen Schlüssel.',
+    plugin: {
+      title: (shop) => `Das Plugin für ${shop}`,
+      token: (name) => `Erzeugen Sie ein Token mit dem Namen ${name}, das Lizenzen ausstellen darf.`,
+      makeToken: 'Token',
+      download: 'Plugin herunterladen',
+      install:
+        'Laden Sie es auf der Website des Shops unter System > Installieren > Erweiterungen > Paketdatei hochladen hoch. Es ist für Joomla 4.4, 5 und 6.',
+      settings: (shop) =>
+        `Öffnen Sie dort „System - Lizenzen für ${shop}“ unter System > Verwalten > Plugins. Fügen Sie das Token ein, aktivieren Sie das Plugin und speichern Sie.`,
+      map: 'Sagen Sie, was die Artikel des Shops bedeuten.',
+      next: 'Bezahlen Sie dann eine Bestellung im Shop. Sie steht hier in der Liste, und ihre Mail enthält den Schlüssel. Die Datei enthält kein Geheimnis.',
+    },
     secret: 'Geheimnis seiner Nachrichten',
     secretHint:
       'Womit der Absender unterschreibt, wie es in dessen Einstellungen steht. Es wird versiegelt aufbewahrt.',

@@ -101,6 +101,9 @@ export const products: Translated<typeof en> = {
     lastRelease: 'können die Versionen weiter heruntergeladen werden, die vor ihrem Ende erschienen',
     moves: 'Websites, die ein Kunde in 30 Tagen entfernen darf',
     movesHint: 'Auf der Seite des Kunden. 0: keine.',
+    upgradeUrl: 'Wo Kunden eine größere Lizenz bekommen',
+    upgradeUrlHint:
+      'Eine Adresse mit https, zum Beispiel die der Erweiterung in Ihrem Shop. Kunden sehen sie, wenn kein Platz frei ist oder ein Produkt fehlt.',
     submit: 'Tarif hinzufügen',
     follow: (count, limit) => `${count} Lizenzen haben ${limit} Plätze`,
     followOne: (limit) => `1 Lizenz hat ${limit} Plätze`,
@@ -123,6 +126,7 @@ export const products: Translated<typeof en> = {
       ownIgnored:
         'Sie haben eine andere Zeit eingegeben. Wählen Sie „eine andere Zeit“ oder leeren Sie das Feld.',
       slots: 'Bitte geben Sie eine ganze Zahl ein; 0 heißt unbegrenzt.',
+      upgradeUrl: 'Bitte geben Sie eine Adresse ein, die mit https:// beginnt.',
       staging: 'Testseiten können nur frei sein, wo Websites die Plätze belegen.',
       counts:
         'Seine Lizenzen haben schon Aktivierungen, deshalb kann sich nicht ändern, was einen Platz belegt. Fügen Sie einen anderen Tarif hinzu.',

@@ -100,6 +100,8 @@ export const common = {
       'key-not-kept': 'The key is not kept and cannot be shown.',
       'no-keys': 'This order issued no licence, so there is no key to send.',
       'no-address': 'This order has no e-mail address to which its keys could be sent.',
+      'other-product':
+        'This plan is of another product. The licence then covers that product and what it includes, and no other. Its key and its sites stay. Shall it move?',
       'customer-exists': 'This address is another customer already. Shall both become one?',
       'mail-off': 'Mail is not set up, so nothing can be sent. The doctor says what is missing.',
       'no-version': 'The product has no such version.',

@@ -196,7 +196,8 @@ export const license = {
     plan: 'Plan',
     now: (plan: string) => `Now: ${plan}. The end stays. The slots become those of the new plan.`,
     choose: 'Choose a plan',
-    one: 'This product has no other plan.',
+    one: 'There is no other plan.',
+    otherProduct: 'Yes, move it to the other product',
     submit: 'Change the plan',
   },
   slotsPage: {

@@ -229,6 +229,18 @@ export const orders = {
     mails: { key: 'are mailed to the customer', none: 'the shop hands them out' },
     mailByKind: 'as this kind of shop needs it',
     mailOff: 'Customers are to be mailed their keys, and mail is not set up. Who pays gets no key.',
+    plugin: {
+      title: (shop: string) => `The plugin for ${shop}`,
+      token: (name: string) => `Make a token named ${name} that may issue licences.`,
+      makeToken: 'Tokens',
+      download: 'Download the plugin',
+      install:
+        'On the site of the shop, upload it under System > Install > Extensions > Upload Package File. It is for Joomla 4.4, 5 and 6.',
+      settings: (shop: string) =>
+        `There, open “System - Licences for ${shop}” under System > Manage > Plugins. Paste the token, set the plugin to Enabled and save.`,
+      map: 'Say what the shop’s articles mean.',
+      next: 'Then pay one order in the shop. It is listed here, and its mail has the key. The file has no secret in it.',
+    },
     secret: 'Secret of its messages',
     secretHint: 'What the sender signs with, as its settings show it. It is kept sealed.',
     secretLater:

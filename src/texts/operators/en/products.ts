@@ -100,6 +100,9 @@ export const products = {
     lastRelease: 'the versions published before its end can still be downloaded',
     moves: 'Sites that a customer may remove in 30 days',
     movesHint: 'On the customer’s page. 0: none.',
+    upgradeUrl: 'Where customers get a larger licence',
+    upgradeUrlHint:
+      'An address with https, such as that of the upgrade in your shop. Customers see it when no slot is free or a product is not covered.',
     submit: 'Add the plan',
     follow: (count: string, limit: string) => `${count} licences have ${limit} slots`,
     followOne: (limit: string) => `1 licence has ${limit} slots`,
@@ -121,6 +124,7 @@ export const products = {
       duration: 'Please type years, months or days, such as 2y, 18m or 14d.',
       ownIgnored: 'You typed another time. Choose “another time”, or clear the field.',
       slots: 'Please type a whole number; 0 means unlimited.',
+      upgradeUrl: 'Please type an address that begins with https://.',
       staging: 'Staging sites can be free only where websites take the slots.',
       counts: 'Its licences have activations already, so what takes a slot cannot change. Add another plan.',
     },

@@ -32,14 +32,17 @@ final class Reason extends CMSPlugin implements SubscriberInterface
     const REMEDIES = [
         'KEY_MISSING' => ['UPDATE_SITES'],
         'LICENSE_NOT_FOUND' => ['UPDATE_SITES', 'HELP'],
-        'PRODUCT_MISMATCH' => ['UPDATE_SITES', 'HELP'],
+        'PRODUCT_MISMATCH' => ['UPDATE_SITES', 'UPGRADE', 'HELP'],
         'LICENSE_INACTIVE' => ['HELP'],
         'LICENSE_EXPIRED' => ['RENEW', 'HELP'],
-        'ACTIVATION_NOT_FOUND' => ['HELP'],
-        'ACTIVATION_LIMIT_REACHED' => ['HELP'],
+        'ACTIVATION_NOT_FOUND' => ['UPGRADE', 'HELP'],
+        'ACTIVATION_LIMIT_REACHED' => ['UPGRADE', 'HELP'],
         'DOWNLOAD_NOT_FOUND' => ['HELP'],
         'FILE_NOT_FOUND' => ['HELP'],
     ];
+
+    /** Where the answer has the address of a remedy. */
+    const ADDRESSES = ['RENEW' => 'renew_url', 'UPGRADE' => 'upgrade_url', 'HELP' => 'support_url'];
 
     public static function getSubscribedEvents(): array
     {
@@ -325,7 +328,7 @@ final class Reason extends CMSPlugin implements SubscriberInterface
             return $isPage ? 'index.php?option=com_installer&view=updatesites' : '';
         }
 
-        $address = $answer[$name === 'RENEW' ? 'renew_url' : 'support_url'] ?? null;
+        $address = $answer[self::ADDRESSES[$name]] ?? null;
 
         return is_string($address) && preg_match('#^https://[^\s"\'<>\\\\]{1,500}$#iu', $address) ? $address : '';
     }

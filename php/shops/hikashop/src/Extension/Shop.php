@@ -64,25 +64,9 @@ final class Shop extends ShopPlugin
         $this->guard(function () use ($event) {
             list($mail, $mailer) = array_values($event->getArguments());
             $orderId = (int) ($mail->data->order_id ?? 0);
-            $bodies = (string) $mailer->Body . (string) $mailer->AltBody;
-            $hasMark = strpos($bodies, self::MARK) !== false;
 
-            if ($orderId === 0 || !in_array($mail->mail_name ?? '', self::MAILS, true)) {
-                return;
-            }
-
-            if (!$hasMark && !$this->isNew($orderId)) {
-                return;
-            }
-
-            list($said, $tag) = $this->keysFor($orderId);
-            $html = $said ? Texts::asHtml($said, $tag) : '';
-            $text = $said ? Texts::asText($said, $tag) : '';
-            $isHtml = !empty($mail->html);
-            $mailer->Body = Texts::insert((string) $mailer->Body, self::MARK, $isHtml ? $html : $text, $isHtml);
-
-            if ((string) $mailer->AltBody !== '') {
-                $mailer->AltBody = Texts::insert($mailer->AltBody, self::MARK, $text, false);
+            if ($orderId > 0 && in_array($mail->mail_name ?? '', self::MAILS, true)) {
+                $this->writeKeys($orderId, $mailer, !empty($mail->html));
             }
         });
     }
@@ -195,21 +179,5 @@ final class Shop extends ShopPlugin
         $earlier = (string) json_decode($rows[0]->message, true)['order'];
 
         return strtr($earlier, ['%' => '%25', ':' => '%3A']) . ':' . $rows[0]->order_product_id;
-    }
-
-    /** The articles that are renewals, with those that they prolong. */
-    private function renewals(): array
-    {
-        $renewals = [];
-
-        foreach ($this->words('renewals') as $entry) {
-            $parts = array_map('trim', explode('=', $entry, 2));
-
-            if (count($parts) === 2) {
-                $renewals[$parts[0]] = $parts[1];
-            }
-        }
-
-        return $renewals;
     }
 }

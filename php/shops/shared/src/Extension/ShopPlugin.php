@@ -30,7 +30,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
     const COMPONENT = '';
 
     /** Where a template of the shop's mails wants the keys. */
-    const MARK = '[LICENCE_KEY]';
+    const MARK = 'KeyMark';
 
     /** The events after which an order can be paid again. */
     const TAKE_BACK = ['refunded', 'subscription_ended'];
@@ -136,7 +136,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
 
     /**
      * Stores an event of an order, and posts it. Payments and what takes them back come in turns: without an event id it
-     * is named by how often that was, so that two requests at once record the same.
+     * is named by how often that was, so that two requests at once record the same. A message may name its event itself.
      */
     protected function record(int $orderId, string $event, array $message, array $details = [], string $eventId = ''): void
     {
@@ -151,15 +151,20 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
         $before = $last === null ? [] : json_decode($last->message, true);
         // The service takes events of one second in the order of their kinds, whichever came first.
         $at = max(time(), strtotime($before['at'] ?? '1970-01-01') + 1);
-        $message = [
-            'shop' => $before['shop'] ?? (string) $this->params->get('shop', 'shopkind'),
+        $message += [
+            'shop' => $before['shop'] ?? (string) $this->params->get('shop', 'ShopName'),
             // Its shop hands the keys out by itself, so that they are not mailed twice.
             'kind' => 'shopkind',
             'event' => $event,
             'event_id' => $eventId,
             'at' => gmdate('Y-m-d\TH:i:s\Z', $at),
             'test' => (bool) $this->params->get('test', 0),
-        ] + $message;
+        ];
+
+        // Whatever else the service mails is in the language of the order, too.
+        if (!empty($message['customer']) && !empty($details['language'])) {
+            $message['customer']['language'] = substr($details['language'], 0, 2);
+        }
 
         if ($this->outbox()->add($orderId, $event, $eventId, $message, $details, time())) {
             $this->recorded[$orderId] = $event === 'paid';
@@ -193,6 +198,41 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
     protected function words(string $name, string $default = ''): array
     {
         return preg_split('/\s*[,\n]\s*/', trim((string) $this->params->get($name, $default)), -1, PREG_SPLIT_NO_EMPTY);
+    }
+
+    /** The articles that are renewals, with those that they prolong. */
+    protected function renewals(): array
+    {
+        $renewals = [];
+
+        foreach ($this->words('renewals') as $entry) {
+            $parts = array_map('trim', explode('=', $entry, 2));
+
+            if (count($parts) === 2) {
+                $renewals[$parts[0]] = $parts[1];
+            }
+        }
+
+        return $renewals;
+    }
+
+    /** Puts the keys of an order into its mail: where the template has the mark, otherwise once at the end. */
+    protected function writeKeys(int $orderId, $mailer, bool $isHtml): void
+    {
+        $hasMark = strpos((string) $mailer->Body . (string) $mailer->AltBody, self::MARK) !== false;
+
+        if (!$hasMark && !$this->isNew($orderId)) {
+            return;
+        }
+
+        list($said, $tag) = $this->keysFor($orderId);
+        $html = $said ? Texts::asHtml($said, $tag) : '';
+        $text = $said ? Texts::asText($said, $tag) : '';
+        $mailer->Body = Texts::insert((string) $mailer->Body, self::MARK, $isHtml ? $html : $text, $isHtml);
+
+        if ((string) $mailer->AltBody !== '') {
+            $mailer->AltBody = Texts::insert($mailer->AltBody, self::MARK, $text, false);
+        }
     }
 
     protected function outbox(): Outbox

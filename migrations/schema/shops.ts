@@ -19,6 +19,10 @@ export const shops: Tables = (t) => ({
       owner: `${t.text(190)} NULL`,
       // Whether customers are mailed their keys; null: as the shop's kind does.
       mail: `${t.ascii(8)} NULL`,
+      // Days for which a subscription's licence goes on while its renewal is awaited; null: LICENSING_GRACE_DAYS.
+      grace_days: `${t.count} NULL`,
+      // Where customers change how they pay.
+      billing_url: `${t.text(500)} NULL`,
     },
     unique: [['name']],
   },

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import { API_PATH } from '../api';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
@@ -7,13 +7,13 @@ import { quantity } from '../licensing/quantity';
 import type { Effect } from '../orders/fold';
 import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';
 import { SHOP_KINDS, SKU_QUANTITIES, type ShopKind, type SkuQuantity } from '../orders/shops';
-import { isPosting, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
+import { isPosting, MAX_GRACE_DAYS, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
 import { mailingOf } from '../mail/queue';
 import { planOperations } from '../operations/plans';
 import { shopOperations } from '../operations/shops';
 import { explainReadFault } from '../packages/file-faults';
 import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
-import { fileName, label, NOTHING, oneOf, requireChange, unlessNone, upTo, usage } from './arguments';
+import { fileName, label, NOTHING, oneOf, requireChange, unlessNone, upTo, usage, webAddress } from './arguments';
 import { withSession, type Session } from './command';
 import { operate, operateAll, type DataOf } from './operate';
 import { addPlugin } from './shop-plugin';
@@ -46,6 +46,9 @@ const TEST_PLAN_HELP = 'what test orders issue: a plan by its id or name; withou
 const MAX_PAGE = 1_000;
 const MAIL_HELP =
   'key: customers are mailed the keys of their orders; none: the shop hands them out itself. The default goes by the kind';
+const GRACE_HELP =
+  'for so many days, such as 3d, a subscription goes on while its renewal is awaited; 0d: for none; default: LICENSING_GRACE_DAYS';
+const BILLING_HELP = 'where customers change how they pay, which they are mailed when a payment failed';
 const SECRET_HELP = 'a file with the secret that its messages are signed with; - reads standard input';
 
 function addAdd(shop: Command): void {
@@ -63,6 +66,8 @@ function addAdd(shop: Command): void {
     )
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
     .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
+    .option('--grace <days>', GRACE_HELP, graceDays)
+    .option('--billing-url <url>', BILLING_HELP, webAddress)
     .option('--test', 'everything it sends is for testing')
     .option('--test-plan <plan>', TEST_PLAN_HELP, label)
     .addHelpText(
@@ -72,7 +77,7 @@ function addAdd(shop: Command): void {
     .action((name: string, given: AddOptions, command: Command) =>
       withSession(command, async (session) => {
         const { output, config } = session;
-        const { kind, test, mail } = given;
+        const { kind, test, mail, grace, billingUrl } = given;
         // The sender shows its secret for the address.
         if (!isPosting(kind))
           output.note(
@@ -80,7 +85,10 @@ function addAdd(shop: Command): void {
           );
         const secret = await readSecret(given.secretFile);
         const added = await operate(session, shopOperations.addShop, {
-          body: { name, kind, secret, test, test_plan_id: await planIdOf(session, given.testPlan), mail },
+          body: {
+            ...{ name, kind, secret, test, test_plan_id: await planIdOf(session, given.testPlan) },
+            ...{ mail, grace, billing_url: billingUrl },
+          },
         });
         output.print(added, `Shop ${name} is added.`);
         if (added.mail === 'key' && mailingOf(config) === undefined)
@@ -102,6 +110,17 @@ interface AddOptions {
   test?: boolean;
   testPlan?: string;
   mail?: ShopMail;
+  grace?: number | typeof NOTHING;
+  billingUrl?: string;
+}
+
+/** `3d`, or `default`. */
+function graceDays(text: string): number | typeof NOTHING {
+  if (text === 'default') return NOTHING;
+  const [, days] = /^([0-9]{1,2})d$/.exec(text) ?? [];
+  if (days === undefined || Number(days) > MAX_GRACE_DAYS)
+    throw new InvalidArgumentError(`It must be 0d to ${MAX_GRACE_DAYS}d, or default.`);
+  return Number(days);
 }
 
 function fileOrInput(text: string): string {
@@ -133,6 +152,8 @@ function addEdit(shop: Command): void {
     .argument('<name>', 'the shop')
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
     .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
+    .option('--grace <days>', GRACE_HELP, graceDays)
+    .option('--billing-url <url>', `${BILLING_HELP}; none: they are not`, unlessNone(webAddress))
     .option('--test <on|off>', 'on: everything it sends is for testing', oneOf(['on', 'off']))
     .option('--test-plan <plan>', 'what test orders issue: a plan, or none', unlessNone(label))
     .option('--token <name>', 'give the shop and its orders to the issue tokens of this name', label)
@@ -142,8 +163,8 @@ function addEdit(shop: Command): void {
     )
     .action((name: string, given: EditOptions, command: Command) =>
       withSession(command, async (session) => {
-        const { test, testPlan, secretFile, token, mail } = given;
-        requireChange(command, test, testPlan, secretFile, token, mail);
+        const { test, testPlan, secretFile, token, mail, grace, billingUrl } = given;
+        requireChange(command, test, testPlan, secretFile, token, mail, grace, billingUrl);
         const edited = await operate(session, shopOperations.updateShop, {
           path: { name },
           body: {
@@ -152,6 +173,8 @@ function addEdit(shop: Command): void {
             test_plan_id: await planIdOf(session, testPlan),
             token,
             mail,
+            grace,
+            billing_url: billingUrl,
           },
         });
         session.output.print(edited, `Shop ${name} is changed.`);
@@ -165,6 +188,8 @@ interface EditOptions {
   testPlan?: string | typeof NOTHING;
   token?: string;
   mail?: ShopMail;
+  grace?: number | typeof NOTHING;
+  billingUrl?: string | typeof NOTHING;
 }
 
 function addList(shop: Command): void {

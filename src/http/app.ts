@@ -135,8 +135,8 @@ export function createApp({
     const { db, now } = licensing;
     const { isTrusted } = clientAddress;
     mountManage(operatorRouter, { db, now, limiter, ...operator });
-    const { keySecret, mailing } = operator.settings;
-    mountHooks(operatorRouter, { db, now, limiter, keySecret, mailing });
+    const { keySecret, mailing, graceDays } = operator.settings;
+    mountHooks(operatorRouter, { db, now, limiter, keySecret, mailing, graceDays });
     if (pages)
       mountPages(operatorRouter, {
         db: shareOf(db),

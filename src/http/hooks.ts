@@ -27,6 +27,7 @@ interface HookDependencies {
   /** LICENSING_KEY_SECRET; without it there are no receivers */
   keySecret: Buffer | undefined;
   mailing: Mailing | undefined;
+  graceDays: number;
 }
 
 /** A message that was taken and means nothing. */
@@ -38,7 +39,7 @@ const MOST_WAITING = 100;
 
 export function mountHooks(
   router: Router<State>,
-  { db, now, limiter, keySecret, mailing }: HookDependencies,
+  { db, now, limiter, keySecret, mailing, graceDays }: HookDependencies,
 ): void {
   const receiverOf = createReceiverList(db, keySecret);
   const takeTurn = createTurns(MOST_WAITING);
@@ -84,7 +85,7 @@ export function mountHooks(
       const { receiver } = known;
       const context = { shop: name, now: now(), readOrder: readOrderBody };
       const told = await keeping(delivery, name, () => receiver.read(delivery, context));
-      return await inTime(receive(db, name, told, { now: now(), secret: keySecret, mailing }));
+      return await inTime(receive(db, name, told, { now: now(), secret: keySecret, mailing, graceDays }));
     } catch (error) {
       const failure = toFailure(error, {});
       // What may go right later is told again by the sender, with all that the list has.

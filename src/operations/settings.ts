@@ -30,6 +30,8 @@ export interface ManageSettings {
   uploadLimit: number;
   /** undefined: mail is not set up */
   mailing: Mailing | undefined;
+  /** of shops that say nothing else */
+  graceDays: number;
   updateXml: XmlHome;
   /** no update XML is written over them */
   ownFiles?: OwnFile[];

@@ -18,7 +18,7 @@ import {
   skuJson,
   unmapSku,
 } from '../orders/shops';
-import { SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
+import { MAX_GRACE_DAYS, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
 import { countWaiting, listMessages, messageJson } from '../orders/views';
 import { get, list, patch, post, remove, type Call } from './operation';
 import { pageOf } from './reading';
@@ -44,6 +44,8 @@ const shopFields = {
   ),
   rules: Rules,
   mail: wordOf(SHOP_MAILS),
+  grace: orNull(Type.Integer({ minimum: 0, description: 'Days; null: as LICENSING_GRACE_DAYS says.' })),
+  billing_url: TextOrNull,
   created_at: Time,
 };
 
@@ -71,6 +73,24 @@ const settings = {
       description:
         '`key`: customers are mailed the keys of their orders. `none` is the default of kinds that hand out keys themselves.',
     }),
+  ),
+  grace: Type.Optional(
+    orNull(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_GRACE_DAYS,
+        description:
+          'For so many days after its paid end, the licence of a subscription goes on while its renewal is awaited. null: as LICENSING_GRACE_DAYS says.',
+      }),
+    ),
+  ),
+  billing_url: Type.Optional(
+    orNull(
+      Type.String({
+        description:
+          'An https address where customers change how they pay. They are mailed it when a payment failed; null: they are not.',
+      }),
+    ),
   ),
   test: Type.Optional(Type.Boolean({ description: 'What it sends is for testing.' })),
   test_plan_id: Type.Optional(
@@ -123,17 +143,29 @@ interface SettingsGiven {
   token?: string;
   rules?: Record<string, string>;
   mail?: ShopMail;
+  grace?: number | null;
+  billing_url?: string | null;
 }
 
-function readSettings({ test_plan_id: testPlanId, ...others }: SettingsGiven) {
-  return { ...others, testPlanId };
+function readSettings({
+  test_plan_id: testPlanId,
+  grace: graceDays,
+  billing_url: billingUrl,
+  ...others
+}: SettingsGiven) {
+  return { ...others, testPlanId, graceDays, billingUrl };
 }
 
 const contextOf = ({ context, settings: { keySecret } }: Call) => ({ ...context, keySecret });
 
 function run(call: Call) {
   const { db, context, settings: of } = call;
-  return runWaiting(db, shopName(call), { ...context, secret: of.keySecret, mailing: of.mailing });
+  return runWaiting(db, shopName(call), {
+    ...context,
+    secret: of.keySecret,
+    mailing: of.mailing,
+    graceDays: of.graceDays,
+  });
 }
 
 export const shopOperations = {

@@ -1,4 +1,4 @@
-import { requireLabel } from '../licensing/fields';
+import { requireHttpsUrl, requireLabel, requireWholeNumber } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { openSealedKey, SealError, sealKey } from '../licensing/sealing';
@@ -29,7 +29,7 @@ import { skuDigest } from './names';
 import { RECEIVERS } from './receivers';
 import type { SecretLook } from './receivers/secrets';
 import { readRules, requireRule, storedRules } from './rules';
-import { isPosting, mailOf, PLUGIN_KINDS, type ShopMail } from './shop-kinds';
+import { isPosting, mailOf, MAX_GRACE_DAYS, PLUGIN_KINDS, type ShopMail } from './shop-kinds';
 
 /** Shops that orders come from, what their article numbers mean, and what their events do. */
 
@@ -69,6 +69,10 @@ interface ShopSettings {
   rules?: Record<string, string> | undefined;
   /** whether an order's keys are mailed to the customer; undefined: as before, at first as the kind does */
   mail?: ShopMail | undefined;
+  /** days; null: LICENSING_GRACE_DAYS */
+  graceDays?: number | null | undefined;
+  /** https; null: customers are not mailed that a payment failed */
+  billingUrl?: string | null | undefined;
 }
 
 interface ShopContext {
@@ -120,16 +124,20 @@ export async function editShop(
 async function requireSettings(
   db: Db,
   shop: Omit<Shop, 'id' | 'createdBy' | 'createdAt'>,
-  { kind = shop.kind as ShopKind, secret, test, testPlanId, token, rules = {}, mail }: ShopSettings,
+  { kind = shop.kind as ShopKind, secret, test, testPlanId, token, rules = {}, ...given }: ShopSettings,
   { keySecret }: ShopContext,
-): Promise<Pick<Shop, 'kind' | 'secretSealed' | 'isTest' | 'testPlanId' | 'rulesJson' | 'owner' | 'mail'>> {
+): Promise<Omit<Shop, 'id' | 'name' | 'createdBy' | 'createdAt'>> {
+  const { mail = shop.mail, graceDays = shop.graceDays, billingUrl = shop.billingUrl } = given;
   if (typeof testPlanId === 'number') await requirePlan(db, testPlanId);
   const secretSealed = requireSecret(shop, kind, secret, keySecret);
   const changed = Object.entries(rules).map(([event, effect]) => requireRule(event, effect, 'rules'));
   return {
     kind,
     secretSealed,
-    mail: mail ?? shop.mail,
+    mail,
+    graceDays:
+      graceDays === null ? null : requireWholeNumber(graceDays, { most: MAX_GRACE_DAYS, field: 'grace' }),
+    billingUrl: billingUrl === null ? null : requireHttpsUrl(billingUrl, 'billing_url'),
     isTest: test ?? shop.isTest,
     testPlanId: testPlanId === undefined ? shop.testPlanId : testPlanId,
     owner: token === undefined ? shop.owner : requireOwner(kind, token),
@@ -286,6 +294,8 @@ export function shopJson(shop: Shop) {
     token: shop.owner,
     rules: readRules(shop),
     mail: mailOf(shop),
+    grace: shop.graceDays,
+    billing_url: shop.billingUrl,
     created_at: formatTimestamp(shop.createdAt),
   };
 }

@@ -44,10 +44,12 @@ export interface OrderEvent {
   partial: boolean;
   /** the shop's name of the payment that it is about */
   payment: string | null;
-  /** whether it said that a subscription pays on by itself; null: it did not say */
+  /** whether it said that a subscription pays on by itself; false: it ended, too; null: it did not say */
   renewsItself: boolean | null;
   /** of an upgrade: what the shop's rules do with licences that it takes away, an Effect (orders/fold.ts) */
   reduced: string | null;
+  /** the shop's grace when it came */
+  graceDays: number;
   /** the sender marked it as a test */
   isTest: boolean;
   /** what the shop's rules made of it when it came: an Effect (orders/fold.ts) */
@@ -82,7 +84,7 @@ export interface OrderLicense {
   role: 'issued' | 'renewed';
   /** what its orders last made of it: of an issued one whether they suspended it, of a renewed one whether it is in force */
   state: 'active' | 'suspended' | 'cancelled' | 'taken_back';
-  /** of a renewed one: the end before; null: none */
+  /** of a renewed one: the paid end before; null: none */
   baseEndsAt: Date | null;
   /** JSON: the plan it began with, and those that the order's upgrades meant, by the identity of the event */
   plansJson: string;

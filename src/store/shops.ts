@@ -20,6 +20,10 @@ export interface Shop {
   owner: string | null;
   /** a ShopMail (orders/shop-kinds.ts); null: as its kind does */
   mail: string | null;
+  /** days for which a subscription's licence goes on while its renewal is awaited; null: LICENSING_GRACE_DAYS */
+  graceDays: number | null;
+  /** where customers change how they pay; null: they are not mailed that a payment failed */
+  billingUrl: string | null;
   /** null: the row came with the first order */
   createdBy: string | null;
   createdAt: Date;
@@ -34,6 +38,8 @@ export const PLAIN_SHOP = {
   rulesJson: null,
   owner: null,
   mail: null,
+  graceDays: null,
+  billingUrl: null,
 } as const;
 
 /** @throws a duplicate (`isDuplicate`) when there is a shop of this name */

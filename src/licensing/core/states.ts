@@ -16,6 +16,38 @@ export function liveStatus(
   return status as LiveStatus;
 }
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A stored end in its parts: what is paid, and the days of grace after it in which a renewal is awaited. */
+export interface EndWithGrace {
+  /** null: never */
+  expiresAt: Date | null;
+  graceDays: number;
+}
+
+/** Until when a licence is paid: its end without the grace; null: for life. */
+export function paidEnd({ expiresAt, graceDays }: EndWithGrace): Date | null {
+  return expiresAt === null || graceDays === 0
+    ? expiresAt
+    : new Date(expiresAt.getTime() - graceDays * DAY_MS);
+}
+
+/** The end that is stored for a paid one. @param paid null: for life, which has no grace */
+export function endWithGrace(paid: Date | null, graceDays: number): EndWithGrace {
+  return paid === null
+    ? { expiresAt: null, graceDays: 0 }
+    : { expiresAt: new Date(paid.getTime() + graceDays * DAY_MS), graceDays };
+}
+
+/** Whether a licence works although it is not paid any more, because its renewal is awaited. */
+export function awaitsRenewal(
+  license: EndWithGrace & Pick<LicenseTerms, 'status'>,
+  now: Date,
+): boolean {
+  const paid = paidEnd(license);
+  return paid !== null && paid <= now && liveStatus(license, now) === 'active';
+}
+
 export type Transition = 'suspend' | 'reinstate' | 'revoke' | 'cancel' | 'renew';
 
 /** The allowed transitions. `revoked` and `cancelled` are final. */

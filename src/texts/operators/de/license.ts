@@ -168,6 +168,7 @@ export const license: Translated<typeof en> = {
     title: 'Lizenz verlängern',
     now: (end) => `Jetzt gültig bis: ${end}`,
     nowEnded: (end) => `Abgelaufen am ${end}`,
+    nowAwaited: (end) => `Bezahlt bis ${end}, die Verlängerung wird erwartet`,
     lifetimeNow: 'Sie ist unbefristet.',
     how: 'Wie lange',
     byPlan: (duration) => `Um ${duration}, wie der Tarif sagt`,

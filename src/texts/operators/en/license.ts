@@ -168,6 +168,7 @@ export const license = {
     title: 'Renew the licence',
     now: (end: string) => `Ends now: ${end}`,
     nowEnded: (end: string) => `Ended on ${end}`,
+    nowAwaited: (end: string) => `Paid until ${end}, renewal awaited`,
     lifetimeNow: 'It has no end.',
     how: 'How long',
     byPlan: (duration: string) => `For ${duration}, as the plan says`,

@@ -35,6 +35,7 @@ import { foldLine, type OrderEventName } from './fold';
 import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
 import { eventIdentity, orderDigest, skuDigest } from './names';
 import { effectOf, readRules } from './rules';
+import { noteFailedPayment } from './failed-payments';
 import { queueKeys } from './key-mails';
 import { followUnmatched } from './unmatched';
 import { belongsTo, isReceiver } from './whose';
@@ -147,6 +148,8 @@ async function recordIn(
   await insertOrderEvent(trx, stored);
   await followUnmatched(work, [...events, { ...stored, id: 0 }]);
   await queueKeys(work, context.mailing, !hadAddress && order.customer !== null);
+  if (message.event === 'payment_failed')
+    await noteFailedPayment(work, { ...stored, id: 0 }, events, context.mailing);
   return { recorded: await answer(work, { ...stored, id: 0 }, true), hasIssued: hasAdded(work) };
 }
 

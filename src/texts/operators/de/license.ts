@@ -59,6 +59,7 @@ export const license: Translated<typeof en> = {
       operator_link: 'Link zum Anmelden',
       license_key: 'Schlüssel',
       order_keys: 'Schlüssel einer Bestellung',
+      payment_failed: 'Eine Zahlung ist fehlgeschlagen',
       reminder: 'Erinnerung an das Ende',
       key_changed: 'Schlüssel wurde geändert',
       site_removed: 'Website wurde entfernt',

@@ -60,6 +60,7 @@ export const license = {
       operator_link: 'Sign-in link',
       license_key: 'Key',
       order_keys: 'Keys of an order',
+      payment_failed: 'A payment failed',
       reminder: 'Reminder of the end',
       key_changed: 'Key was changed',
       site_removed: 'Site was removed',

@@ -35,12 +35,13 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
   let state: 'header' | 'records' | 'footer' = 'header';
   let batch: { type: RecordType; records: Numbered<RecordType>[]; bytes: number } | undefined;
   let last = 0;
+  let version = FORMAT_VERSION;
   for await (const { line, text } of readLines(source)) {
     last = line;
     const value = parseLine(line, text, state);
     if (state === 'footer') throw atLine(line, 'there is more after the footer');
     if (state === 'header') {
-      checkHeader(line, value);
+      version = checkHeader(line, value);
       state = 'records';
       continue;
     }
@@ -50,6 +51,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
       continue;
     }
     const type = readType(line, value, batch?.type);
+    if (version < GRACE_SINCE) withoutGrace(type, value);
     const fault = recordFault(type, value);
     if (fault !== undefined) throw atLine(line, fault);
     const record = { line, value: value as unknown as RecordOf<RecordType> };
@@ -93,18 +95,36 @@ function parseLine(line: number, text: string, state: string): Record<string, un
     : atLine(line, 'this is not one whole JSON object: the file is damaged or cut off here');
 }
 
-function checkHeader(line: number, { type, format, version }: Record<string, unknown>): void {
+/** @returns the version of the format */
+function checkHeader(line: number, { type, format, version }: Record<string, unknown>): number {
   if (type !== 'header' || format !== FORMAT)
     throw atLine(line, 'this is not the header of a file that an export wrote');
   if (typeof version !== 'number') throw atLine(line, '"version" must be a number');
-  const said = `the file has format version ${version}, and this program reads ${OLDEST_VERSION} and ${FORMAT_VERSION}`;
+  const said = `the file has format version ${version}, and this program reads ${OLDEST_VERSION} to ${FORMAT_VERSION}`;
   if (version > FORMAT_VERSION)
     throw atLine(line, `${said}. Install a version of it as new as the one that wrote the file`);
   if (version < OLDEST_VERSION) throw atLine(line, `${said}. Export again with a version that writes that`);
+  return version;
 }
 
-/** A file of the version before is read too: it has no customers. */
-const OLDEST_VERSION = FORMAT_VERSION - 1;
+/** Files of the versions before are read too: the oldest has no customers. */
+const OLDEST_VERSION = FORMAT_VERSION - 2;
+const GRACE_SINCE = 9;
+
+/** Adds to a record of an older version what it could not say: nothing had a grace. */
+function withoutGrace(type: RecordType, value: Record<string, unknown>): void {
+  if (type === 'license') Object.assign(value, { grace_days: 0, renews_itself: false });
+  if (type === 'shop') Object.assign(value, { grace_days: null, billing_url: null });
+  if (type !== 'order' || !Array.isArray(value.events)) return;
+  for (const event of value.events as unknown[])
+    if (typeof event === 'object' && event !== null) Object.assign(event, { grace_days: 0, ...endedIn(event) });
+}
+
+/** A subscription that ended renews itself no more. */
+function endedIn(event: object): { renews_itself?: false } {
+  const isEnd = 'event' in event && event.event === 'subscription_ended' && 'test' in event && !event.test;
+  return isEnd ? { renews_itself: false } : {};
+}
 
 function checkFooter(
   line: number,

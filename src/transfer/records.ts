@@ -21,7 +21,7 @@ import { RELEASE_STATES } from '../store/releases';
 
 export const FORMAT = 'licensing-gateway export';
 /** A change of the fields is a new version. */
-export const FORMAT_VERSION = 8;
+export const FORMAT_VERSION = 9;
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -94,6 +94,7 @@ const ORDER_EVENT = record(
     payment: nullable(text(MAX_LABEL_LENGTH, 1)),
     renews_itself: nullable(flag()),
     reduced: nullable(ascii(16)),
+    grace_days: count,
     test: flag(),
     effect: ascii(16),
     lines: nullable(array()),
@@ -181,6 +182,8 @@ export const RECORDS = {
     metadata: metadata(),
     revision: bigCount,
     issued_by: nullable(tokenName()),
+    grace_days: count,
+    renews_itself: flag(),
   }),
   shop: record(
     'shops',
@@ -195,6 +198,8 @@ export const RECORDS = {
       rules: nullable(object()),
       owner: nullable(tokenName()),
       mail: nullable(oneOf(['key', 'none'])),
+      grace_days: nullable(count),
+      billing_url: nullable(webAddress()),
       created_by: nullable(text(MAX_LABEL_LENGTH)),
       created_at: time(),
     },

@@ -169,11 +169,17 @@ async function giveOrders(db: Db): Promise<void> {
   await post('A 1', { event: 'paid', customer, lines: [{ line: '1:a', ...article, renews: 1 }] });
   await post('A 1', { event: 'renewed', eventId: 'evt_1', lines: [{ line: '1:a' }] });
   await post('A 1', { event: 'refunded', partial: true });
+  await post('A 1', { event: 'subscription_ended', eventId: 'evt_2' });
   await post('A 2', { event: 'paid', lines: [{ line: 'ü', planId: 1, renews: 'A 1:1%3Aa' }] });
   await post('A 3', { event: 'paid', lines: [{ line: '1', planId: 1, renews: 'A 9' }] });
   await post('A 4', { event: 'paid', lines: [{ line: '1', sku: 'not mapped' }] });
   await post('A 5', { event: 'paid', test: true, lines: [{ line: '1', ...article }] });
-  await editShop(db, 'celik', { testPlanId: 3 }, context);
+  await editShop(
+    db,
+    'celik',
+    { testPlanId: 3, graceDays: 5, billingUrl: 'https://shop.example/pay' },
+    context,
+  );
   const links = [
     { key: 'ctm_1', email: 'jo@example.com', at: now },
     { key: 'pi_1', order: 'A 1', paid: 4900 },
@@ -253,17 +259,31 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     },
   );
 
-  it('is read as the version before wrote it, without customers', async () => {
-    const before = readFileSync(file, 'utf8')
+  it('is read as versions before wrote it, without grace, and without customers', async () => {
+    const eight = readFileSync(file, 'utf8')
+      .replace('"version":9', '"version":8')
+      .replace(/,"grace_days":(\d+|null)/g, '')
+      .replace(/("issued_by":[^,]+),"renews_itself":(true|false)/g, '$1')
+      .replace(/,"billing_url":("[^"]*"|null)/g, '');
+    const seven = eight
       .split('\n')
       .filter((line) => !line.startsWith('{"type":"customer"'))
       .join('\n')
       .replace('"version":8', '"version":7')
       .replace(/"customer":\d+,/, '');
-    const old = join(temporaryFolder(), 'old.jsonl');
-    writeFileSync(old, before);
-    const { records } = await importJson(await place(kind), old);
-    expect(records).toMatchObject({ customer: { new: 0 }, license: { new: 4 } });
+    for (const [text, customers] of [
+      [eight, 1],
+      [seven, 0],
+    ] as const) {
+      const old = join(temporaryFolder(), 'old.jsonl');
+      writeFileSync(old, text);
+      const to = await place(kind);
+      const { records } = await importJson(to, old);
+      expect(records).toMatchObject({ customer: { new: customers }, license: { new: 4 } });
+      expect(await rows<{ renews_itself: number | null }>(to.db, 'order_events')).toContainEqual(
+        expect.objectContaining({ event: 'subscription_ended', renews_itself: 0, grace_days: 0 }),
+      );
+    }
   });
 
   it('has something of every type, and nothing that opens a licence', () => {
@@ -882,12 +902,12 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 9, and this program reads 7 and 8\. Install a version/,
+      /^error: Line 1: the file has format version 10, and this program reads 7 to 9\. Install a version/,
     ],
     [
       'an older format',
-      (l) => [JSON.stringify({ ...HEADER, version: HEADER.version - 2 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 6, and this program reads 7 and 8\. Export again with a version/,
+      (l) => [JSON.stringify({ ...HEADER, version: HEADER.version - 3 }), ...l.slice(1)].join('\n'),
+      /^error: Line 1: the file has format version 6, and this program reads 7 to 9\. Export again with a version/,
     ],
     [
       'another kind of file',

@@ -4,7 +4,7 @@ import { MAX_ISSUED } from '../licensing/issue';
 import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/core/keys';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { hasMetadata, type MetadataChanges } from '../licensing/metadata';
-import { awaitsRenewal, paidEnd, STORED_STATUSES } from '../licensing/core/states';
+import { nextPayment, paidEnd, STORED_STATUSES } from '../licensing/core/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { findNamesake, readLicense, searchLicenses, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
@@ -244,7 +244,7 @@ function formatLicense(license: License, included: CatalogueProduct[], now: Date
 /** Of a licence that renews itself. */
 function paidInWords(license: License, now: Date): string {
   const paid = formatTimestampOrNull(paidEnd(license)) ?? 'for life';
-  return `${paid}, ${awaitsRenewal(license, now) ? 'renewal awaited' : 'renews itself'}`;
+  return `${paid}, ${nextPayment(license, now) === 'awaited' ? 'renewal awaited' : 'renews itself'}`;
 }
 
 interface ListOptions {

@@ -1,12 +1,13 @@
 import { findEmail } from '../licensing/customer-email';
 import { isFinal, liveStatus, paidEnd } from '../licensing/core/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
-import type { Mailing, MailDetails } from '../mail/queue';
+import { stateOf, type Mailing, type MailDetails } from '../mail/queue';
 import { asCustomerLanguage } from '../texts/customers/languages';
+import type { Db } from '../store/database';
 import { insertEvents } from '../store/events';
 import { lockLicenses, type LockedLicense } from '../store/licenses';
-import type { OrderEvent } from '../store/orders';
-import { findQueuedOnce, insertOutboxRowOnce } from '../store/outbox';
+import type { Order, OrderEvent } from '../store/orders';
+import { findMailsOfOrder, findQueuedOnce, insertOutboxRowOnce } from '../store/outbox';
 import { byTime, type LineEvent } from './fold';
 import { placeLines } from './same-lines';
 import { concerning, type Work } from './work';
@@ -83,4 +84,19 @@ function settles({ event, effect, renewsItself }: LineEvent): boolean {
 function earliest(licenses: LockedLicense[]): Date | null {
   const ends = licenses.flatMap((license) => paidEnd(license) ?? []);
   return ends.length === 0 ? null : new Date(Math.min(...ends.map((end) => end.getTime())));
+}
+
+export interface FailedPaymentMail {
+  state: 'queued' | 'sent' | 'failed';
+  /** when it was sent or given up, else queued */
+  at: Date | null;
+}
+
+/** The latest mail that told the customer of a failed payment; undefined: there is none. */
+export async function readFailedPaymentMail(
+  db: Db,
+  { id }: Pick<Order, 'id'>,
+): Promise<FailedPaymentMail | undefined> {
+  const [row] = await findMailsOfOrder(db, id, 'payment_failed', 1);
+  return row && { state: stateOf(row), at: row.sentAt ?? row.failedAt ?? row.createdAt };
 }

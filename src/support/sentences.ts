@@ -66,7 +66,7 @@ export function asOnPages<Facts extends object>(facts: Facts, language: Operator
 }
 
 const SITES = new Set(['identifier', 'site', 'free', 'holders']);
-const DAYS = new Set(['expires_at', 'expired_at', 'stopped_at', 'ended_at', 'ends_at', 'event_at']);
+const DAYS = new Set(['expires_at', 'expired_at', 'stopped_at', 'ended_at', 'ends_at', 'event_at', 'payment_failed_at']);
 
 /** The clause of a recorded refusal's cause, which follows a colon; undefined: it was not refused. */
 export function causeOf(texts: SupportTexts, { code, facts }: Sayable): string | undefined {

@@ -39,13 +39,18 @@ export function endWithGrace(paid: Date | null, graceDays: number): EndWithGrace
     : { expiresAt: new Date(paid.getTime() + graceDays * DAY_MS), graceDays };
 }
 
-/** Whether a licence works although it is not paid any more, because its renewal is awaited. */
-export function awaitsRenewal(
-  license: EndWithGrace & Pick<LicenseTerms, 'status'>,
+/** What is known of the next payment of a licence that works; null: nothing, somebody has to renew it. */
+export type NextPayment = 'by_itself' | 'awaited' | null;
+
+/** `awaited`: it works although it is not paid any more, because its renewal is awaited. */
+export function nextPayment(
+  license: EndWithGrace & Pick<LicenseTerms, 'status' | 'renewsItself'>,
   now: Date,
-): boolean {
+): NextPayment {
+  if (liveStatus(license, now) !== 'active') return null;
   const paid = paidEnd(license);
-  return paid !== null && paid <= now && liveStatus(license, now) === 'active';
+  if (paid !== null && paid <= now) return 'awaited';
+  return license.renewsItself ? 'by_itself' : null;
 }
 
 export type Transition = 'suspend' | 'reinstate' | 'revoke' | 'cancel' | 'renew';

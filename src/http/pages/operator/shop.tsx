@@ -21,7 +21,15 @@ import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions, shopOf } from './shop-map';
-import { MailField, refusedText, TestFields, Tests, testsOf } from './shops';
+import {
+  MailField,
+  refusedText,
+  SubscriptionFields,
+  subscriptionsOf,
+  TestFields,
+  Tests,
+  testsOf,
+} from './shops';
 import { shopOperations } from '../../../operations/shops';
 
 /** One shop: what its articles mean, what its events do, its messages, and its tests. */
@@ -65,7 +73,8 @@ async function showShop(call: OperatorCall): Promise<Answer> {
   const skus = await listSkus(db, shop.name);
   const receives = isPosting(shop.kind) ? undefined : await readMessages(call, shop.name);
   const isMailOn = call.settings.mailing !== undefined;
-  return { page: <ShopPage {...{ shop, plans, waiting, unmatched, skus, receives, isMailOn }} /> };
+  const { graceDays } = call.settings;
+  return { page: <ShopPage {...{ shop, plans, waiting, unmatched, skus, receives, isMailOn, graceDays }} /> };
 }
 
 const MESSAGES_SHOWN = 20;
@@ -131,6 +140,7 @@ async function showForm(call: OperatorCall, form: FormState, shop: Shop): Promis
           </>
         )}
         <MailField form={form} value={mailOf(shop)} />
+        <SubscriptionFields form={form} shop={shop} />
         <TestFields form={form} plans={await planOptions(call)} shop={shop} />
       </FormPage>
     ),
@@ -143,7 +153,7 @@ async function edit(call: OperatorCall, sent: URLSearchParams, { name }: Shop): 
   ) as Record<string, Effect>;
   await act(call, sent, shopOperations.updateShop, {
     path: { name },
-    body: { ...filled(sent, 'secret', 'mail'), ...testsOf(sent), rules },
+    body: { ...filled(sent, 'secret', 'mail'), ...subscriptionsOf(sent), ...testsOf(sent), rules },
   });
   return done(`/shops/${name}`, 'saved');
 }
@@ -239,6 +249,7 @@ function ShopPage({
   skus,
   receives,
   isMailOn,
+  graceDays,
 }: {
   shop: Shop;
   plans: Plans;
@@ -248,6 +259,8 @@ function ShopPage({
   /** undefined: it posts with a token */
   receives: Receives | undefined;
   isMailOn: boolean;
+  /** LICENSING_GRACE_DAYS */
+  graceDays: number;
 }) {
   const { t, to, format } = useView();
   const { shops: texts, columns } = t.orders;
@@ -317,6 +330,11 @@ function ShopPage({
                         ] as [string, Child],
                       ]),
                   [texts.mail, texts.mails[mailOf(shop)]],
+                  [texts.grace, texts.graceOf(shop.graceDays ?? graceDays, shop.graceDays === null)],
+                  [
+                    texts.billingUrl,
+                    shop.billingUrl === null ? texts.noBillingUrl : <a href={shop.billingUrl}>{shop.billingUrl}</a>,
+                  ],
                   [texts.columns.tests, <Tests shop={shop} plans={plans} />],
                   [columns.order, <a href={to('/orders', { shop: name })}>{texts.orders}</a>],
                 ]}

@@ -1,3 +1,4 @@
+import { paidEnd } from '../../../licensing/core/states';
 import { findLicense, findLicenseNamed, searchLicenses, type License } from '../../../licensing/licenses';
 import { findEmail } from '../../../licensing/customer-email';
 import { OperatorError } from '../../../licensing/operator-error';
@@ -230,7 +231,10 @@ function ChooseLicense({ one, about, licenses }: { one: UnmatchedView; about: st
               },
               {
                 title: texts.ends,
-                cell: ({ expiresAt }) => (expiresAt === null ? t.common.never : format.day(expiresAt)),
+                cell: (license) => {
+                  const paid = paidEnd(license);
+                  return paid === null ? t.common.never : format.day(paid);
+                },
               },
               {
                 title: '',
@@ -252,8 +256,9 @@ function columnsOf(t: ReturnType<typeof useView>['t']) {
 function AskAssign({ one, form, license }: { one: UnmatchedView; form: FormState; license: License }) {
   const { t, format } = useView();
   const { unmatched: texts, title } = t.orders;
-  const { id, customer, product, plan, expiresAt } = license;
-  const ends = expiresAt === null ? t.common.never : format.day(expiresAt);
+  const { id, customer, product, plan } = license;
+  const paid = paidEnd(license);
+  const ends = paid === null ? t.common.never : format.day(paid);
   return (
     <FormPage
       danger

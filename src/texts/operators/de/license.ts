@@ -37,6 +37,8 @@ export const license: Translated<typeof en> = {
   facts: {
     ends: 'Gültig bis',
     ended: 'Abgelaufen',
+    paidUntil: 'Bezahlt bis',
+    nextPayment: { by_itself: 'verlängert sich von selbst', awaited: 'Verlängerung wird erwartet' },
     inDays: (days, count) => (days === 0 ? 'heute' : days === 1 ? 'in 1 Tag' : `in ${count} Tagen`),
     daysAgo: (days, count) => (days === 0 ? 'heute' : days === 1 ? 'vor 1 Tag' : `vor ${count} Tagen`),
     slots: 'Plätze',

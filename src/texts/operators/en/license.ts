@@ -36,6 +36,8 @@ export const license = {
   facts: {
     ends: 'Ends',
     ended: 'Ended',
+    paidUntil: 'Paid until',
+    nextPayment: { by_itself: 'renews itself', awaited: 'renewal awaited' },
     inDays: (days: number, count: string) =>
       days === 0 ? 'today' : days === 1 ? 'in 1 day' : `in ${count} days`,
     daysAgo: (days: number, count: string) =>

@@ -154,7 +154,8 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
       terms.push({ identity, at, until: one.paidUntil, duration: meaning().duration, isUpgrade, graceDays });
     const isRefundOfPayment = event === 'refunded' && one.payment !== null;
     if (isRefundOfPayment && (effect === 'suspend' || effect === 'cancel')) {
-      if (!isReturn(identity, returns)) continue;
+      // What gave no time, such as seats, leaves the end and the state.
+      if (!payments.some((paid) => returns.get(paid.identity) === identity)) continue;
       // Cancelling is final, so no later payment counts.
       const isCovered =
         paidAt !== undefined && isLater(endOf(terms.filter(({ identity: of }) => !returns.has(of))), at);

@@ -161,8 +161,8 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       await activate(license, 'a.example', 'b.example');
       const view = await byKey(license);
       expect(view).toEqual({
-        standing: { code: 'ACTIVE', until: days(100) },
-        ...{ status: 'active', expiresAt: days(100), slots: { limit: 25, used: 2 } },
+        standing: { code: 'ACTIVE', until: days(100), nextPayment: null },
+        ...{ status: 'active', expiresAt: days(100), nextPayment: null, slots: { limit: 25, used: 2 } },
         ...{ keyHint: license.key.slice(-8), keyEndsAt: null },
         ...{ product: { id: 42, name: 'Example Shop' }, plan: 'Developer', activationType: 'domain' },
         covers: [{ id: 42, name: 'Example Shop' }],
@@ -194,7 +194,9 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       await activate(license, 'a.example');
       expect((await byKey(license)).standing.code).toBe('ACTIVE');
       await activate(license, 'b.example');
-      expect((await byKey(license)).standing).toEqual({ code: 'FULL', until: null, limit: 2 });
+      expect((await byKey(license)).standing).toEqual({
+        ...{ code: 'FULL', until: null, nextPayment: null, limit: 2 },
+      });
       const agency = await issue(STUDIO);
       const client = await addKey(service.db, agency.id, { activationLimit: 1 }, SECRET, byOperator);
       await activate(client, 'c.example');

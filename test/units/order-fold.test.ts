@@ -288,6 +288,15 @@ test.each<[string, Given[], [string, number]]>([
     ['suspended', 30],
   ],
   [
+    'seats given back once the last paid time is over',
+    [
+      ['paid', 0, 'a', until(30)],
+      ['upgraded', 5, 'u', { changes: true }],
+      ['refunded', 31, 'u'],
+    ],
+    ['active', 30],
+  ],
+  [
     'a charge-back of one payment',
     [
       ['paid', 0, 'a', until(30)],

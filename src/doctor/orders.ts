@@ -1,4 +1,4 @@
-import { countWaiting, findSilentShops, listUnmapped } from '../store/orders';
+import { countWaiting, findShopsWithoutBilling, findSilentShops, listUnmapped } from '../store/orders';
 import { quantity } from '../licensing/quantity';
 import { mailingOf } from '../mail/queue';
 import { mailOf } from '../orders/shop-kinds';
@@ -60,6 +60,8 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]
         },
       ),
     );
+  const withoutBilling = await findShopsWithoutBilling(db);
+  if (withoutBilling.length > 0) findings.push(noBillingFinding(withoutBilling));
   for (const { shop, count } of await countUnmatched(db)) findings.push(unmatchedFinding(shop, count));
   for (const { shop, messages } of await countMessages(db, ['refused'], weekAgo(now())))
     findings.push(refusedFinding(shop, messages));
@@ -121,6 +123,23 @@ function mailOffFinding(shops: string[]): Finding {
       why: 'Wer dort bezahlt, bekommt keinen Schlüssel.',
       remedy:
         'Richten Sie den Mailversand ein (docs/mail.md). Wenn der Shop die Schlüssel selbst ausgibt: licensing shop edit NAME --mail none',
+    },
+  );
+}
+
+function noBillingFinding(shops: string[]): Finding {
+  return warning(
+    'PAYMENTS_FAIL_UNTOLD',
+    `Payments of subscriptions failed, and customers are not mailed where to pay: ${shops.join(', ')}.`,
+    {
+      why: 'Most of these subscriptions end although their customers want to keep them.',
+      remedy: 'Say where customers change how they pay: licensing shop edit NAME --billing-url https://...',
+    },
+    {
+      what: `Zahlungen von Abonnements sind fehlgeschlagen, und Kunden bekommen keine Mail, wo sie bezahlen können: ${shops.join(', ')}.`,
+      why: 'Die meisten dieser Abonnements enden, obwohl die Kunden sie behalten wollen.',
+      remedy:
+        'Sagen Sie, wo Kunden ihre Zahlungsart ändern: licensing shop edit NAME --billing-url https://...',
     },
   );
 }

@@ -339,6 +339,27 @@ export async function findSilentShops(db: Db, before: Date): Promise<string[]> {
     .pluck('s.name');
 }
 
+/** So many of the latest events are looked at. */
+const LATEST_EVENTS = 10_000;
+
+/** Shops that told of failed payments not long ago, and have no address where customers pay. */
+export async function findShopsWithoutBilling(db: Db): Promise<string[]> {
+  const [last] = await db(table(db, 'order_events')).max({ id: 'id' });
+  const failed = await db(table(db, 'order_events'))
+    .where('id', '>', (last?.id ?? 0) - LATEST_EVENTS)
+    .where({ event: 'payment_failed', is_test: 0 })
+    .distinct()
+    .pluck('order_id');
+  const shops = await db(tableBy(db, 'orders'))
+    .whereIn('id', failed.slice(-MOST_FAILED))
+    .distinct()
+    .pluck('shop');
+  if (shops.length === 0) return [];
+  return db(table(db, 'shops')).whereIn('name', shops).whereNull('billing_url').orderBy('name').pluck('name');
+}
+
+const MOST_FAILED = 500;
+
 /** The oldest orders that wait, after an id. */
 export async function listWaiting(
   db: Db,

@@ -2,12 +2,13 @@ import { expect, test } from '@jest/globals';
 import { addPlan, addProduct, PLAN_DEFAULTS } from '../../src/licensing/catalogue';
 import { startManaged } from '../support/manage';
 import { byToken, chance, tellAll } from '../support/order-model';
+import { runs } from '../support/extent';
 import { DATABASE_KINDS, newPlace, rows } from '../support/service';
 import { ARTICLES, GRACE_DAYS, makeYear, messagesOf, shuffled } from '../support/subscription-model';
 
 /** Years of subscriptions, told in any order, some events twice, by several at once: every licence ends as the model says. */
 
-const SUBSCRIPTIONS = 25;
+const SUBSCRIPTIONS = runs(8, 25);
 const FIRST = new Date('2026-01-01T00:00:00Z');
 /** After all that is told, and while what goes on is still paid. */
 const NOW = new Date('2027-04-01T00:00:00Z');

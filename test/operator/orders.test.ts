@@ -171,7 +171,10 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
   });
 
   it('tell of a subscription, its grace and payments that fail', async () => {
-    const { lines } = await post('4001', { renewsItself: true, lines: [{ line: '1', planId }] });
+    const { lines } = await post('4001', {
+      renewsItself: true,
+      lines: [{ line: '1', planId, paidUntil: new Date('2040-01-01T00:00:00Z') }],
+    });
     const id = String(lines[0]!.licenses[0]!.license.id);
     expect(await text('license', 'show', id)).toMatch(/paid until +\d{4}-\d\d-\d\dT[\d:]+Z, renews itself/);
     expect(await text('license', 'renew', id, '--for', '1y')).toMatch(

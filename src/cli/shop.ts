@@ -13,7 +13,17 @@ import { planOperations } from '../operations/plans';
 import { shopOperations } from '../operations/shops';
 import { explainReadFault } from '../packages/file-faults';
 import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
-import { fileName, label, NOTHING, oneOf, requireChange, unlessNone, upTo, usage, webAddress } from './arguments';
+import {
+  fileName,
+  label,
+  NOTHING,
+  oneOf,
+  requireChange,
+  unlessNone,
+  upTo,
+  usage,
+  webAddress,
+} from './arguments';
 import { withSession, type Session } from './command';
 import { operate, operateAll, type DataOf } from './operate';
 import { addPlugin } from './shop-plugin';

@@ -37,7 +37,13 @@ export async function noteFailedPayment(
   await insertEvents(
     trx,
     licenses.map(({ id: licenseId }) => ({
-      ...{ licenseId, at: context.now, actor: context.actor, action: 'payment-failed' as const, before: null },
+      ...{
+        licenseId,
+        at: context.now,
+        actor: context.actor,
+        action: 'payment-failed' as const,
+        before: null,
+      },
       after: { failed_at: formatTimestampOrNull(failed.at), order: order.id, mailed: isNew },
     })),
   );

@@ -377,14 +377,17 @@ export function byTime(a: LineEvent, b: LineEvent): number {
  * @param base the paid end before; undefined: the first of them begins it
  */
 export function endOf(terms: Term[], base?: Date | null): Date | null {
-  const end = terms.reduce<Date | null | undefined>((before, { at, until, duration, isUpgrade, graceDays }) => {
-    const own = until ?? (duration === null ? null : addDuration(at, duration));
-    if (before === undefined) return own;
-    if (isUpgrade) return isLater(own, before) ? own : before;
-    if (until !== null) return until;
-    if (before === null || duration === null) return before;
-    return prolongedUntil(endWithGrace(before, graceDays), duration, at);
-  }, base);
+  const end = terms.reduce<Date | null | undefined>(
+    (before, { at, until, duration, isUpgrade, graceDays }) => {
+      const own = until ?? (duration === null ? null : addDuration(at, duration));
+      if (before === undefined) return own;
+      if (isUpgrade) return isLater(own, before) ? own : before;
+      if (until !== null) return until;
+      if (before === null || duration === null) return before;
+      return prolongedUntil(endWithGrace(before, graceDays), duration, at);
+    },
+    base,
+  );
   return end ?? null;
 }
 

@@ -161,11 +161,17 @@ function chosenPlan(parts: PlannedPart[]): {
 }
 
 /** The end to store: the grace is added to what is paid, while an order renews the licence by itself. */
-function endAfter({ graceDays, renewsItself }: LockedLicense, paid: Date | null, before: Part[], after: Part[]) {
+function endAfter(
+  { graceDays, renewsItself }: LockedLicense,
+  paid: Date | null,
+  before: Part[],
+  after: Part[],
+) {
   const [was, is] = [renewalOf(before), renewalOf(after)];
   const isOther = was.renewsItself !== is.renewsItself;
   // Without a difference, what was set by hand stays.
-  const isGraced = isOther || was.graceDays !== is.graceDays || !isSame(licenseEnd(before), licenseEnd(after));
+  const isGraced =
+    isOther || was.graceDays !== is.graceDays || !isSame(licenseEnd(before), licenseEnd(after));
   return {
     ...endWithGrace(paid, isGraced ? is.graceDays : graceDays),
     renewsItself: isOther ? is.renewsItself : renewsItself,

@@ -101,11 +101,7 @@ const LOOKS: Record<Entitlement['code'], [kind: 'ok' | 'bad' | 'final' | 'off', 
 };
 
 /** Renewing helps what has an end; what the seller paused or withdrew is the seller's to explain. */
-function WayOut({
-  view: { standing, renewUrl, supportUrl, expiresAt, nextPayment },
-}: {
-  view: KeyView;
-}) {
+function WayOut({ view: { standing, renewUrl, supportUrl, expiresAt, nextPayment } }: { view: KeyView }) {
   const mayRenew =
     standing.code === 'EXPIRED' ||
     ((standing.code === 'ACTIVE' || standing.code === 'FULL') && expiresAt !== null && nextPayment === null);

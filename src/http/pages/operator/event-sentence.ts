@@ -62,9 +62,7 @@ function changeOf(
     case 'cancel':
       return history.cancelled;
     case 'renew':
-      return was.status === 'suspended'
-        ? history.revived(ends(is))
-        : history.renewed(ends(is), ends(was));
+      return was.status === 'suspended' ? history.revived(ends(is)) : history.renewed(ends(is), ends(was));
     case 'set-end':
       if (is.renews_itself === false) return history.renewsNoMore(ends(is));
       if (is.renews_itself === true && ends(is) === ends(was)) return history.renewsItself(ends(is));

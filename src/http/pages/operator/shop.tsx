@@ -333,7 +333,11 @@ function ShopPage({
                   [texts.grace, texts.graceOf(shop.graceDays ?? graceDays, shop.graceDays === null)],
                   [
                     texts.billingUrl,
-                    shop.billingUrl === null ? texts.noBillingUrl : <a href={shop.billingUrl}>{shop.billingUrl}</a>,
+                    shop.billingUrl === null ? (
+                      texts.noBillingUrl
+                    ) : (
+                      <a href={shop.billingUrl}>{shop.billingUrl}</a>
+                    ),
                   ],
                   [texts.columns.tests, <Tests shop={shop} plans={plans} />],
                   [columns.order, <a href={to('/orders', { shop: name })}>{texts.orders}</a>],

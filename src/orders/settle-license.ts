@@ -91,7 +91,10 @@ export async function settleLicense(
   const paid = paidEnd(stored);
   const paidIs = isIssued ? licenseEnd(parts) : isCancelled ? paid : nextEnd(paid, partsWere, parts);
   const isMoved = !isSame(paidIs, paid);
-  const end = isCancelled ? stored : { ...endAfter(stored, paidIs, partsWere, parts) };
+  const { expiresAt, graceDays, renewsItself } = stored;
+  const end = isCancelled
+    ? { expiresAt, graceDays, renewsItself }
+    : endAfter(stored, paidIs, partsWere, parts);
   const isOther = !isSame(end.expiresAt, stored.expiresAt) || end.renewsItself !== stored.renewsItself;
   const move = async () => {
     if (isMoved || isOther) {

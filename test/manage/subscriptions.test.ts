@@ -63,7 +63,7 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
     return licenses[0] as { id: number; license_key: string };
   };
   const license = (id: number) => write.ok(`GET /licenses/${id}`);
-  const ends = async (id: number) => {
+  const ends = async (id: number): Promise<unknown[]> => {
     const { expires_at, paid_until, renews_itself, status } = await license(id);
     return [expires_at, paid_until, renews_itself, status];
   };
@@ -104,7 +104,7 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
     await tell('renewed', 32, { payment: 'p1', renews_itself: true });
     expect(await ends(id)).toEqual([text(65), text(62), true, 'active']);
     const actions = (await write.ok(`GET /licenses/${id}/events`)) as Thing[];
-    expect(actions.map(({ action }) => action)).toEqual(['renew', 'set-end', 'issue']);
+    expect(actions.map(({ action }) => action as string)).toEqual(['renew', 'set-end', 'issue']);
     // A test of the sender changes nothing that was sold.
     await tell('subscription_ended', 33, { test: true });
     expect(await ends(id)).toEqual([text(65), text(62), true, 'active']);
@@ -195,7 +195,7 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
     await eventually(() => expect(mails()).toHaveLength(2));
     expect(await queued()).toBe(2);
     const events = (await write.ok(`GET /licenses/${id}/events`)) as Thing[];
-    expect(events.map(({ action, after }) => [action, (after as Thing).mailed])).toEqual([
+    expect(events.map(({ action, after }): unknown[] => [action, (after as Thing).mailed])).toEqual([
       ['payment-failed', true],
       ['renew', undefined],
       ['payment-failed', false],

@@ -182,7 +182,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     );
     await post('4001', { event: 'payment_failed', lines: undefined });
     expect(await text('why', id)).toMatch(
-      /paid until \d{4}-\d\d-\d\d, and renews itself, a payment failed on \d{4}/,
+      /paid until \d{4}-\d\d-\d\d, and\s+renews\s+itself,\s+a\s+payment\s+failed on \d{4}/,
     );
     const told = async () => {
       const { stdout } = await seller.run(['doctor', '--json']);

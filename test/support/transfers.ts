@@ -50,7 +50,7 @@ export function fileOf(records: Record<string, unknown>[]): string {
   );
 }
 
-export const HEADER = { type: 'header', format: 'licensing-gateway export', version: 8 };
+export const HEADER = { type: 'header', format: 'licensing-gateway export', version: 9 };
 
 export function writeText(text: string | Buffer): string {
   const file = join(temporaryFolder(), 'in.jsonl');
@@ -149,6 +149,8 @@ export function largeFile(count: number): string {
       metadata: {},
       revision: 1,
       issued_by: null,
+      grace_days: 0,
+      renews_itself: false,
     })),
     ...ids.map((id) => ({
       type: 'activation',

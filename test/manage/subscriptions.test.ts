@@ -63,9 +63,9 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
     return licenses[0] as { id: number; license_key: string };
   };
   const license = (id: number) => write.ok(`GET /licenses/${id}`);
-  const ends = async (id: number): Promise<unknown[]> => {
+  const ends = async (id: number) => {
     const { expires_at, paid_until, renews_itself, status } = await license(id);
-    return [expires_at, paid_until, renews_itself, status];
+    return [expires_at, paid_until, renews_itself, status] as unknown[];
   };
   const validate = async (key: string) => {
     const response = await fetch(`${service.url}${PREFIX}/licenses/validate`, {

@@ -13,6 +13,7 @@ import type { MailOff } from './texts/operators/doctor';
 import type { TextFolders } from './mail/texts';
 import { HOMES, isWithin } from './process/units';
 import { describeLines, describeUnknown, isMeantForUs, type Settings, type Variable } from './settings';
+import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from './orders/shop-kinds';
 import { DEFAULT_POOL_SIZE, type DatabaseSettings } from './store/database';
 import { parseDatabaseUrl } from './store/database-url';
 
@@ -78,6 +79,8 @@ export interface Config {
   operatorGroups: number[];
   /** bytes of an uploaded package */
   uploadLimit: number;
+  /** for which a licence goes on while the renewal of its subscription is awaited; of shops that say nothing else */
+  graceDays: number;
   logLevel: string;
   logDays: number;
   /** networks of a key in 30 days, as a multiple of its slots, before it counts as in many hands */
@@ -206,6 +209,7 @@ export function buildConfig(
     operatorGroups: parseGroups(get('LICENSING_OPERATOR_GROUPS') ?? '8'),
     uploadLimit: MEGABYTE * integer(get, 'LICENSING_UPLOAD_LIMIT', 256, 1, 10_000),
     logLevel: oneOf('LICENSING_LOG_LEVEL', get('LICENSING_LOG_LEVEL') ?? 'info', LOG_LEVELS),
+    graceDays: integer(get, 'LICENSING_GRACE_DAYS', DEFAULT_GRACE_DAYS, 0, MAX_GRACE_DAYS),
     logDays: integer(get, 'LICENSING_LOG_DAYS', 90, 1, 36_500),
     spreadFactor: integer(get, 'LICENSING_SPREAD_FACTOR', 3, 1, 1_000),
     envFile: file,

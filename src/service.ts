@@ -194,8 +194,9 @@ async function preparePackagesFolder({ packagesDir }: Config, log: Logger): Prom
 }
 
 /** What is done from time to time by one instance, besides sums and pruning. */
-function jobsOf({ keySecret, ...config }: Config, db: Db, now: Clock): Job[] {
+function jobsOf({ keySecret, graceDays, ...config }: Config, db: Db, now: Clock): Job[] {
   const mailing = mailingOf(config);
+  const context = { actor: 'orders', secret: keySecret, mailing, graceDays };
   const reminders: Job | undefined = mailing && {
     name: 'reminders',
     everyMs: 10 * MINUTE_MS,
@@ -208,7 +209,7 @@ function jobsOf({ keySecret, ...config }: Config, db: Db, now: Clock): Job[] {
       name: 'orders',
       everyMs: MINUTE_MS,
       inBackground: true,
-      run: ({ goesOn }) => runReady(db, { actor: 'orders', now: now(), secret: keySecret, mailing }, goesOn),
+      run: ({ goesOn }) => runReady(db, { ...context, now: now() }, goesOn),
       failure: 'orders that waited could not be run; it is tried again in a minute',
     },
     {
@@ -219,7 +220,14 @@ function jobsOf({ keySecret, ...config }: Config, db: Db, now: Clock): Job[] {
         catchUpAll(
           db,
           {
-            ...{ now, secret: keySecret, mailing, readOrder: readOrderBody, faultOf: faultOfMessage },
+            ...{
+              now,
+              secret: keySecret,
+              mailing,
+              graceDays,
+              readOrder: readOrderBody,
+              faultOf: faultOfMessage,
+            },
             ...{ networks: config.webhookNetworks, apiUrl: config.shopApiUrl },
           },
           turn,

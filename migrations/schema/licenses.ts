@@ -24,6 +24,10 @@ export const licenses: Tables = (t) => ({
       issued_by: `${t.text(190)} NULL`,
       // By which a customer is found without naming the address.
       customer_digest: `${t.ascii(32)} NULL`,
+      // Days of `expires_at` that are not paid: the renewal of a subscription is awaited in them.
+      grace_days: `${t.count} NOT NULL DEFAULT 0`,
+      // A subscription pays on by itself.
+      renews_itself: `${t.flag} NOT NULL DEFAULT 0`,
     },
     unique: [['reference']],
     // Lists are filtered and paged by those with `status`, where `id` is the page's order.

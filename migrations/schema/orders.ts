@@ -56,6 +56,8 @@ export const orders: Tables = (t) => ({
       renews_itself: `${t.flag} NULL`,
       // What the shop's rules do with licences that an upgrade takes away.
       reduced: `${t.ascii(16)} NULL`,
+      // The shop's grace when it came.
+      grace_days: `${t.count} NOT NULL DEFAULT 0`,
     },
     unique: [['order_id', 'identity']],
   },

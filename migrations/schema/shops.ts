@@ -30,6 +30,10 @@ export const shops: Tables = (t) => ({
       catch_up_failure: `${t.ascii(64)} NULL`,
       // The place in the list where the next run goes on.
       catch_up_json: `${t.longText} NULL`,
+      // Days for which a subscription's licence goes on while its renewal is awaited; null: LICENSING_GRACE_DAYS.
+      grace_days: `${t.count} NULL`,
+      // Where customers change how they pay.
+      billing_url: `${t.text(500)} NULL`,
     },
     unique: [['name']],
   },

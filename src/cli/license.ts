@@ -4,7 +4,7 @@ import { MAX_ISSUED } from '../licensing/issue';
 import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/core/keys';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { hasMetadata, type MetadataChanges } from '../licensing/metadata';
-import { STORED_STATUSES } from '../licensing/core/states';
+import { nextPayment, paidEnd, STORED_STATUSES } from '../licensing/core/states';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { findNamesake, readLicense, searchLicenses, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
@@ -234,10 +234,17 @@ function formatLicense(license: License, included: CatalogueProduct[], now: Date
     ['reference', row.reference],
     ...Object.entries(row.metadata).map(([name, text]): [string, string] => [`metadata.${name}`, text]),
     ['expires', row.expires_at ?? 'never'],
+    ...(row.renews_itself ? [['paid until', paidInWords(license, now)] as [string, string]] : []),
     ['last check', row.last_check_at && `${row.last_check_at} from ${row.last_check_ip ?? '-'}`],
     ['checks', row.check_count],
     ['created', row.created_at],
   ]);
+}
+
+/** Of a licence that renews itself. */
+function paidInWords(license: License, now: Date): string {
+  const paid = formatTimestampOrNull(paidEnd(license)) ?? 'for life';
+  return `${paid}, ${nextPayment(license, now) === 'awaited' ? 'renewal awaited' : 'renews itself'}`;
 }
 
 interface ListOptions {
@@ -346,10 +353,11 @@ function addRenew(license: Command): void {
         const { id, expiresAt: before } = await requireLicense(session.db, key);
         const body = fieldsOf(renewLicense, options);
         const changed = await operate(session, renewLicense, { path: { id }, body });
-        const { expires_at: end } = changed;
+        const { expires_at: end, paid_until: paid } = changed;
+        const grace = paid === end ? '' : `, and paid until ${paid ?? ''}`;
         session.output.print(
           changed,
-          `Licence ${id} is active ${end === null ? 'for ever' : `until ${end}`}.`,
+          `Licence ${id} is active ${end === null ? 'for ever' : `until ${end}`}${grace}.`,
         );
         noteShortened(session.output, changed, formatTimestampOrNull(before));
       }),

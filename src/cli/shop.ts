@@ -8,7 +8,7 @@ import { isTestApi } from '../orders/catch-up/ask';
 import type { Effect } from '../orders/fold';
 import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';
 import { SHOP_KINDS, SKU_QUANTITIES, type ShopKind, type SkuQuantity } from '../orders/shops';
-import { isPosting, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
+import { isPosting, MAX_GRACE_DAYS, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
 import { mailingOf } from '../mail/queue';
 import { planOperations } from '../operations/plans';
 import { shopOperations } from '../operations/shops';
@@ -62,6 +62,9 @@ const MAIL_HELP =
 const API_KEY_HELP =
   'a file with an API key that may only read, to catch up (stripe, paddle, woocommerce); - reads standard input, none removes it';
 const SITE_HELP = 'of a woocommerce shop: its site, such as https://shop.example; none removes it';
+const GRACE_HELP =
+  'for so many days, such as 3d, a subscription goes on while its renewal is awaited; 0d: for none; default: LICENSING_GRACE_DAYS';
+const BILLING_HELP = 'where customers change how they pay, which they are mailed when a payment failed';
 const SECRET_HELP = 'a file with the secret that its messages are signed with; - reads standard input';
 
 function addAdd(shop: Command): void {
@@ -81,6 +84,8 @@ function addAdd(shop: Command): void {
     .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
     .option('--api-key-file <file>', API_KEY_HELP, unlessNone(fileOrInput))
     .option('--site-url <url>', SITE_HELP, unlessNone(webAddress))
+    .option('--grace <days>', GRACE_HELP, graceDays)
+    .option('--billing-url <url>', BILLING_HELP, webAddress)
     .option('--test', 'everything it sends is for testing')
     .option('--test-plan <plan>', TEST_PLAN_HELP, label)
     .addHelpText(
@@ -90,7 +95,7 @@ function addAdd(shop: Command): void {
     .action((name: string, given: AddOptions, command: Command) =>
       withSession(command, async (session) => {
         const { output, config } = session;
-        const { kind, test, mail } = given;
+        const { kind, test, mail, grace, billingUrl } = given;
         // The sender shows its secret for the address.
         if (!isPosting(kind))
           output.note(
@@ -100,7 +105,8 @@ function addAdd(shop: Command): void {
         const access = await apiAccessOf(given);
         const added = await operate(session, shopOperations.addShop, {
           body: {
-            ...{ name, kind, secret, test, test_plan_id: await planIdOf(session, given.testPlan), mail },
+            ...{ name, kind, secret, test, test_plan_id: await planIdOf(session, given.testPlan) },
+            ...{ mail, grace, billing_url: billingUrl },
             ...access,
           },
         });
@@ -126,6 +132,17 @@ interface AddOptions {
   mail?: ShopMail;
   apiKeyFile?: string | typeof NOTHING;
   siteUrl?: string | typeof NOTHING;
+  grace?: number | typeof NOTHING;
+  billingUrl?: string;
+}
+
+/** `3d`, or `default`. */
+function graceDays(text: string): number | typeof NOTHING {
+  if (text === 'default') return NOTHING;
+  const [, days] = /^([0-9]{1,2})d$/.exec(text) ?? [];
+  if (days === undefined || Number(days) > MAX_GRACE_DAYS)
+    throw new InvalidArgumentError(`It must be 0d to ${MAX_GRACE_DAYS}d, or default.`);
+  return Number(days);
 }
 
 function fileOrInput(text: string): string {
@@ -169,6 +186,8 @@ function addEdit(shop: Command): void {
     .option('--mail <what>', MAIL_HELP, oneOf(SHOP_MAILS))
     .option('--api-key-file <file>', API_KEY_HELP, unlessNone(fileOrInput))
     .option('--site-url <url>', SITE_HELP, unlessNone(webAddress))
+    .option('--grace <days>', GRACE_HELP, graceDays)
+    .option('--billing-url <url>', `${BILLING_HELP}; none: they are not`, unlessNone(webAddress))
     .option('--test <on|off>', 'on: everything it sends is for testing', oneOf(['on', 'off']))
     .option('--test-plan <plan>', 'what test orders issue: a plan, or none', unlessNone(label))
     .option('--token <name>', 'give the shop and its orders to the issue tokens of this name', label)
@@ -178,9 +197,20 @@ function addEdit(shop: Command): void {
     )
     .action((name: string, given: EditOptions, command: Command) =>
       withSession(command, async (session) => {
-        const { test, testPlan, secretFile, token, mail } = given;
+        const { test, testPlan, secretFile, token, mail, grace, billingUrl } = given;
         const { apiKeyFile, siteUrl } = given;
-        requireChange(command, test, testPlan, secretFile, token, mail, apiKeyFile, siteUrl);
+        requireChange(
+          command,
+          test,
+          testPlan,
+          secretFile,
+          token,
+          mail,
+          apiKeyFile,
+          siteUrl,
+          grace,
+          billingUrl,
+        );
         const edited = await operate(session, shopOperations.updateShop, {
           path: { name },
           body: {
@@ -189,6 +219,8 @@ function addEdit(shop: Command): void {
             test_plan_id: await planIdOf(session, testPlan),
             token,
             mail,
+            grace,
+            billing_url: billingUrl,
             ...(await apiAccessOf(given)),
           },
         });
@@ -205,6 +237,8 @@ interface EditOptions {
   mail?: ShopMail;
   apiKeyFile?: string | typeof NOTHING;
   siteUrl?: string | typeof NOTHING;
+  grace?: number | typeof NOTHING;
+  billingUrl?: string | typeof NOTHING;
 }
 
 function addList(shop: Command): void {

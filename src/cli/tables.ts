@@ -1,5 +1,5 @@
 import { wantsColor } from '../config';
-import { liveStatus } from '../licensing/core/states';
+import { liveStatus, paidEnd } from '../licensing/core/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { License } from '../licensing/licenses';
 import type { activationJson } from '../licensing/views';
@@ -18,7 +18,7 @@ export function licenseTable(licenses: License[], now: Date): string {
       ...(severalProducts ? [one.product.name] : []),
       one.plan.name,
       `${one.activationsUsed}/${one.activationLimit || '∞'}`,
-      formatTimestampOrNull(one.expiresAt)?.slice(0, 10) ?? 'never',
+      formatTimestampOrNull(paidEnd(one))?.slice(0, 10) ?? 'never',
       one.customer,
     ]),
     'No licences.',

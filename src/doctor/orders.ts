@@ -1,4 +1,4 @@
-import { countWaiting, findSilentShops, listUnmapped } from '../store/orders';
+import { countWaiting, findShopsWithoutBilling, findSilentShops, listUnmapped } from '../store/orders';
 import { mailingOf } from '../mail/queue';
 import { mailOf } from '../orders/shop-kinds';
 import { listReceiverShops, listShops } from '../store/shops';
@@ -27,6 +27,9 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]
   }
   const silent = await findSilentShops(db, new Date(now().getTime() - DAY_MS));
   if (silent.length > 0) findings.push(warning('SHOPS_SILENT', (t) => t.shopsSilent(silent.join(', '))));
+  const withoutBilling = await findShopsWithoutBilling(db);
+  if (withoutBilling.length > 0)
+    findings.push(warning('PAYMENTS_FAIL_UNTOLD', (t) => t.paymentsFailUntold(withoutBilling.join(', '))));
   for (const { shop, count } of await countUnmatched(db)) findings.push(unmatchedFinding(shop, count));
   for (const { shop, messages } of await countMessages(db, ['refused'], weekAgo(now())))
     findings.push(refusedFinding(shop, messages));

@@ -34,6 +34,7 @@ interface HookDependencies {
   webhookNetworks: readonly string[];
   /** asked instead of senders' own addresses, for a test on this machine */
   shopApiUrl?: string | undefined;
+  graceDays: number;
 }
 
 /** A message that was taken and means nothing. */
@@ -45,7 +46,7 @@ const MOST_WAITING = 100;
 
 export function mountHooks(
   router: Router<State>,
-  { db, now, limiter, keySecret, mailing, webhookNetworks, shopApiUrl }: HookDependencies,
+  { db, now, limiter, keySecret, mailing, graceDays, webhookNetworks, shopApiUrl }: HookDependencies,
 ): void {
   const receiverOf = createReceiverList(db, keySecret);
   const ask = createAsk(webhookNetworks, shopApiUrl !== undefined);
@@ -94,7 +95,7 @@ export function mountHooks(
     try {
       const { receiver, kind, apiKey: key } = known;
       const whole = await completed(delivery, { kind, key, ask, apiUrl: shopApiUrl });
-      const context = { now: now(), secret: keySecret, mailing, readOrder: readOrderBody };
+      const context = { now: now(), secret: keySecret, mailing, graceDays, readOrder: readOrderBody };
       const about = { shop: name, receiver, delivery: whole };
       return await inTime(takeMessage(db, about, { ...context, faultOf: faultOfMessage }));
     } catch (error) {

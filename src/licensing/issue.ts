@@ -99,10 +99,8 @@ export async function issueLicenses(
 /** What a shop's order gets: a licence for each reference, on one plan. */
 type OrderedLicenses = Pick<IssueRequest, 'planId' | 'customer' | 'issuedBy'> & {
   references: string[];
-  /** null: lifetime */
-  expiresAt: Date | null;
   activationLimit: number;
-};
+} & Pick<License, 'expiresAt' | 'graceDays' | 'renewsItself'>;
 
 /**
  * Issues the licences of an order in its transaction, with new keys.
@@ -110,18 +108,18 @@ type OrderedLicenses = Pick<IssueRequest, 'planId' | 'customer' | 'issuedBy'> & 
  */
 export async function issueOrdered(
   trx: Transaction,
-  { references, ...request }: OrderedLicenses,
+  { references, expiresAt, graceDays, renewsItself, ...request }: OrderedLicenses,
   actor: string,
   secret: Buffer | undefined,
   now: Date,
 ): Promise<IssueResult[]> {
   const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
-  const times = { expiresAt: request.expiresAt, createdAt: now };
+  const times = { expiresAt, graceDays, renewsItself, createdAt: now };
   const issued: IssueResult[] = [];
   for (let i = 0; i < references.length; i += CHUNK) {
     const some = references.slice(i, i + CHUNK).map((reference) => ({ reference, key: generateKey() }));
     const drafts = some.map(({ reference, key }) =>
-      draftLicense(key, { ...request, reference, count: 1, key: undefined }, plan, times, secret),
+      draftLicense(key, { ...request, reference, expiresAt, count: 1, key: undefined }, plan, times, secret),
     );
     const added = await insertIssued(trx, drafts, actor);
     issued.push(...added.map((license, k) => ({ license, isNew: true, key: some[k]?.key })));
@@ -140,7 +138,7 @@ function draftLicense(
   key: string,
   { activationLimit, customer, reference, metadata = {}, issuedBy }: IssueRequest,
   plan: Plan,
-  times: Pick<NewLicense, 'expiresAt' | 'createdAt'>,
+  times: Pick<NewLicense, 'expiresAt' | 'graceDays' | 'renewsItself' | 'createdAt'>,
   secret: Buffer | undefined,
 ): NewLicense {
   return {
@@ -175,6 +173,7 @@ function issueEvent(id: number, license: NewLicense, actor: string): LicenseEven
     customer: license.customer,
     reference: license.reference,
     expires_at: formatTimestampOrNull(license.expiresAt),
+    ...(license.graceDays ? { grace_days: license.graceDays } : {}),
     ...(license.metadata === null ? {} : { metadata: readMetadata(license.metadata) }),
   };
   return { licenseId: id, at: license.createdAt, actor, action: 'issue', before: null, after };

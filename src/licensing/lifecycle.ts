@@ -4,7 +4,15 @@ import { inTransaction } from '../store/transaction';
 import { addDuration } from './durations';
 import { OperatorError } from './operator-error';
 import { noLicense } from './find-or-refuse';
-import { allowedTransitions, liveStatus, transitionTarget, type Transition } from './core/states';
+import {
+  allowedTransitions,
+  endWithGrace,
+  liveStatus,
+  paidEnd,
+  transitionTarget,
+  type EndWithGrace,
+  type Transition,
+} from './core/states';
 import { formatTimestampOrNull } from './timestamps';
 import { recordEvents } from './webhook-events';
 
@@ -42,7 +50,10 @@ export function changeState(
   });
 }
 
-/** A duration counts from now or the end, whichever is later. A suspended licence becomes active again. */
+/**
+ * A duration counts from now or, while the licence works, from its paid end, and keeps the grace. A suspended licence
+ * becomes active again.
+ */
 export function renew(db: Db, id: number, renewal: Renewal, context: ChangeContext): Promise<License> {
   return changeEnd(db, id, renewal, context, 'until', () => undefined);
 }
@@ -60,28 +71,34 @@ export function moveEnd(db: Db, id: number, until: Date | null, context: ChangeC
 /**
  * Sets an end that a shop's order says, which may have passed, and keeps the state. Statistics count a renewal alone,
  * not what a refund takes back or a reversal gives back.
- * @param until null: lifetime
  */
 export function setEnd(
   db: Db,
   id: number,
-  until: Date | null,
+  end: EndWithGrace & { renewsItself: boolean },
   context: ChangeContext & { isRenewal: boolean },
 ): Promise<License> {
   const { now, actor, isRenewal } = context;
   return changeLicense(db, id, async (trx, license) => {
     const status = license.status === 'expired' ? 'active' : license.status;
-    await setLicense(trx, id, { status, expiresAt: until });
+    await setLicense(trx, id, { status, ...end });
+    const isOther = end.renewsItself !== license.renewsItself;
+    const renewing = (is: boolean) => isOther && { renews_itself: is };
     await recordEvents(trx, [
       {
         licenseId: id,
         at: now,
         actor,
         action: isRenewal ? 'renew' : 'set-end',
-        before: { status: liveStatus(license, now), expires_at: formatTimestampOrNull(license.expiresAt) },
+        before: {
+          status: liveStatus(license, now),
+          ...endFields(license),
+          ...renewing(license.renewsItself),
+        },
         after: {
-          status: liveStatus({ status, expiresAt: until }, now),
-          expires_at: formatTimestampOrNull(until),
+          status: liveStatus({ status, ...end }, now),
+          ...endFields(end),
+          ...renewing(end.renewsItself),
           ...reasonOf(context),
         },
       },
@@ -101,44 +118,51 @@ function changeEnd(
   return changeLicense(db, id, async (trx, license) => {
     refuse(license);
     const status = requireTransition(license, 'renew', now);
-    const expiresAt = renewedUntil(license, renewal, now, field);
-    await setLicense(trx, id, { status, expiresAt });
+    const end = renewedUntil(license, renewal, now, field);
+    await setLicense(trx, id, { status, ...end });
     await recordEvents(trx, [
       {
         licenseId: id,
         at: now,
         actor,
         action: 'renew',
-        before: { status: liveStatus(license, now), expires_at: formatTimestampOrNull(license.expiresAt) },
-        after: { status, expires_at: formatTimestampOrNull(expiresAt), ...reasonOf(context) },
+        before: { status: liveStatus(license, now), ...endFields(license) },
+        after: { status, ...endFields(end), ...reasonOf(context) },
       },
     ]);
   });
 }
 
-/** @param field that gave a date */
-function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date, field: string): Date | null {
+/** An end as the history has it. */
+function endFields({ expiresAt, graceDays }: EndWithGrace) {
+  return { expires_at: formatTimestampOrNull(expiresAt), ...(graceDays > 0 && { grace_days: graceDays }) };
+}
+
+/** @param field that gave a date, which is the end itself, without grace */
+function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date, field: string): EndWithGrace {
   if ('until' in renewal) {
     if (renewal.until !== null && renewal.until <= now)
       throw new OperatorError(
         'This end has passed already. To end a licence, suspend, cancel or revoke it.',
         { code: 'INVALID_REQUEST', field },
       );
-    return renewal.until;
+    return endWithGrace(renewal.until, 0);
   }
-  const { expiresAt, status } = license;
+  const { expiresAt, graceDays, status } = license;
   // A row with the status "expired" but no date has ended too.
   if (expiresAt === null && status !== 'expired')
     throw new OperatorError(`Licence ${license.id} is a lifetime licence: there is nothing to prolong.`, {
       code: 'CONFLICT',
       facts: { reason: 'lifetime-license' },
     });
-  return prolongedUntil(expiresAt, renewal.for, now, 'for');
+  return endWithGrace(prolongedUntil(license, renewal.for, now, 'for'), graceDays);
 }
 
-/** The end after a renewal, which counts from now or from an end that is still ahead. */
-export function prolongedUntil(expiresAt: Date | null, duration: string, now: Date, field?: string): Date {
-  return addDuration(expiresAt !== null && expiresAt > now ? expiresAt : now, duration, field);
+/** The paid end after a renewal, which counts from the paid end until the grace is over, then from now. */
+export function prolongedUntil(end: EndWithGrace, duration: string, now: Date, field?: string): Date {
+  const paid = paidEnd(end);
+  const isOver = paid === null || end.expiresAt === null || end.expiresAt < now;
+  return addDuration(isOver ? now : paid, duration, field);
 }
 
 /** Runs `work` under a lock on the licence's row. @throws OperatorError when there is no such licence */

@@ -11,7 +11,8 @@ import type { AddedKey, LicenseKey } from './license-keys';
 import { jsonOf, type JsonOf } from './json';
 import { readMetadata } from './metadata';
 import type { SigningKeyInUse } from './signing-keys';
-import { liveStatus } from './core/states';
+import { liveStatus, paidEnd } from './core/states';
+import { formatTimestampOrNull } from './timestamps';
 
 /** Licences, activations and keys as JSON in snake_case; only `addedKeyJson` shows a key. */
 
@@ -51,7 +52,9 @@ export function licenseJson(license: License, now: Date) {
     activation_type: plan.activationType,
     ...jsonOf(license, 'activationLimit', 'activationsUsed', 'customer', 'reference'),
     metadata: readMetadata(license.metadata),
-    ...jsonOf(license, 'expiresAt', 'lastCheckAt', 'lastCheckIp', 'checkCount', 'createdAt', 'revision'),
+    ...jsonOf(license, 'expiresAt'),
+    paid_until: formatTimestampOrNull(paidEnd(license)),
+    ...jsonOf(license, 'renewsItself', 'lastCheckAt', 'lastCheckIp', 'checkCount', 'createdAt', 'revision'),
   };
 }
 

@@ -69,8 +69,14 @@ export interface WebhookData {
   activation?: { identifier: string; name: string | null };
   release?: { id: number; product_id: number; version: string };
   customer?: { id: string };
+  /** the licence is a subscription's, which pays on by itself */
+  renews?: true;
   actor?: string;
   reason?: string;
+}
+
+export function renewsOf({ renewsItself }: Pick<License, 'renewsItself'>): Pick<WebhookData, 'renews'> {
+  return renewsItself ? { renews: true } : {};
 }
 
 export function licenseData(license: License, now: Date) {
@@ -181,6 +187,7 @@ function dataOf(
       typeof identifier === 'string' && {
         activation: { identifier, name: typeof name === 'string' ? name : null },
       }),
+    ...(type.startsWith('license.') && renewsOf(license)),
     actor: publicActor(actor),
     ...(typeof after?.reason === 'string' && { reason: after.reason }),
   };

@@ -9,12 +9,14 @@ import { findLicense, type License } from '../licensing/licenses';
 import { listKeys } from '../licensing/license-keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { isFinal, liveStatus } from '../licensing/core/states';
+import { isFinal, liveStatus, paidEnd } from '../licensing/core/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import { tellProfile } from '../store/customer-profiles';
 import { findLicensesByIds } from '../store/licenses';
+import { findOrder } from '../store/orders';
 import type { OutboxRow } from '../store/outbox';
+import { findShop } from '../store/shops';
 import { inReadCommitted } from '../store/transaction';
 import { findWebhook } from '../store/webhooks';
 import type { MailDetails, MailRequest, MailType } from './queue';
@@ -93,6 +95,7 @@ export async function composeMail(
   if (type === 'customer_link' || type === 'operator_link') return composeLink(db, row, type, settings, now);
   if (type === 'webhook_disabled') return composeDisabled(db, row, details, settings);
   if (type === 'order_keys') return composeKeys(db, row, details, settings);
+  if (type === 'payment_failed') return composeFailedPayment(db, row, details, settings, now);
   if (type === 'address_new' || type === 'address_old') return composeAddress(db, row, type, settings);
   const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
   if (license === undefined) return { obsolete: true };
@@ -200,8 +203,9 @@ async function composeKeys(
   for (const license of licenses) {
     const key = revealKey(license, settings.keySecret);
     if (key === undefined) return { failed: 'KEY_UNKNOWN' };
-    const { product, plan, expiresAt } = license;
-    const end = expiresAt === null ? '' : `, ${sentences.validUntil({ endsAt: expiresAt })}`;
+    const { product, plan } = license;
+    const endsAt = paidEnd(license);
+    const end = endsAt === null ? '' : `, ${sentences.validUntil({ endsAt })}`;
     keys.push({ what: `${product.name} (${plan.name})${end}`, key });
   }
   const products = [...new Set(licenses.map(({ product }) => product.name))].join(', ');
@@ -209,8 +213,41 @@ async function composeKeys(
   return finish(spoken, recipient, 'order_keys', { products, support_url, my_url, keys: '' }, settings, keys);
 }
 
-/** A licence that was renewed or ended otherwise gets no reminder of its former end. */
+/** Where to pay; nobody needs it once the payment has come. */
+async function composeFailedPayment(
+  db: Db,
+  row: OutboxRow,
+  { license_ids: ids = [], end }: MailDetails,
+  settings: ComposerSettings,
+  now: Date,
+): Promise<ComposeResult> {
+  const order = row.orderId === null ? undefined : await findOrder(db, { id: row.orderId });
+  const billingUrl = order && (await findShop(db, order.shop))?.billingUrl;
+  const licenses = (await findLicensesByIds(db, ids)).filter(({ status }) => !STOPPED.includes(status));
+  const unpaid = licenses
+    .filter((license) => (formatTimestampOrNull(paidEnd(license)) ?? '') <= (end ?? ''))
+    .sort((a, b) => a.id - b.id);
+  const [first] = unpaid;
+  if (order === undefined || !billingUrl || first === undefined) return { obsolete: true };
+  const to = findEmail(order.customer ?? '');
+  if (to === undefined) return { failed: 'NO_CUSTOMER' };
+  const spoken = await inTheirLanguage(db, row, to);
+  const { day } = CUSTOMERS[spoken.language as CustomerLanguage].language;
+  const { support_url, my_url } = await valuesOf(db, first, spoken, settings);
+  const paid = paidEnd(first);
+  const values = {
+    products: [...new Set(unpaid.map(({ product }) => product.name))].join(', '),
+    billing_url: billingUrl,
+    paid_until: paid === null ? undefined : day(paid),
+    ends: isAhead(first.expiresAt, now) ? day(first.expiresAt) : undefined,
+    ...{ support_url, my_url },
+  };
+  return finish(spoken, to, 'payment_failed', values, settings);
+}
+
+/** A licence that was renewed or ended otherwise gets no reminder of its former end, nor does one that renews itself. */
 function isStillDue(license: License, { days_before, end }: MailDetails, now: Date): boolean {
+  if (license.renewsItself) return false;
   const status = liveStatus(license, now);
   const isFit = status === 'active' || (days_before === 0 && status === 'expired');
   return isFit && formatTimestampOrNull(license.expiresAt) === end;
@@ -231,13 +268,14 @@ async function contentOf(
       const entries = joomlaEntries(await readCatalogue(db), license.product.id);
       const names = namesOfEntries(entries);
       const { expiresAt } = license;
+      const paid = paidEnd(license);
       const hasEnded = expiresAt !== null && expiresAt <= now;
       return {
         text: type,
         values: {
           key,
           ...(entries.length > 1 ? { entries: names } : { entry: names }),
-          ...(hasEnded ? { ended: day(expiresAt), ends: undefined } : {}),
+          ...(hasEnded && paid ? { ended: day(paid), ends: undefined } : {}),
         },
       };
     }
@@ -265,7 +303,7 @@ async function contentOf(
   }
 }
 
-function isAhead(at: Date | null, now: Date): boolean {
+function isAhead(at: Date | null, now: Date): at is Date {
   return at !== null && at > now;
 }
 
@@ -285,15 +323,17 @@ function revealKey(license: License, secret: Buffer | undefined): string | undef
 
 async function valuesOf(
   db: Db,
-  { product, plan, expiresAt }: License,
+  license: License,
   { language }: OutboxRow,
   settings: ComposerSettings,
 ): Promise<Values> {
+  const { product, plan } = license;
+  const paid = paidEnd(license);
   const { renewUrl, supportUrl } = await requireProduct(db, product.id);
   return {
     product: product.name,
     plan: plan.name,
-    ends: expiresAt === null ? undefined : CUSTOMERS[language as CustomerLanguage].language.day(expiresAt),
+    ends: paid === null ? undefined : CUSTOMERS[language as CustomerLanguage].language.day(paid),
     renew_url: renewUrl ?? undefined,
     support_url: supportUrl ?? undefined,
     my_url: myUrlOf(settings),

@@ -44,7 +44,7 @@ export type MailRequest =
 export const REMINDER_DAYS = [30, 7, 0] as const;
 export type DaysBefore = (typeof REMINDER_DAYS)[number];
 
-export type MailType = MailRequest['type'] | 'order_keys';
+export type MailType = MailRequest['type'] | 'order_keys' | 'payment_failed';
 
 export const MAIL_TYPES: MailType[] = [
   'license_key',
@@ -57,17 +57,18 @@ export const MAIL_TYPES: MailType[] = [
   'address_old',
   'webhook_disabled',
   'order_keys',
+  'payment_failed',
 ];
 
 /** What composing a mail needs besides the licence, as the row's JSON. */
 export interface MailDetails {
   days_before?: DaysBefore;
-  /** the end that a reminder is about */
+  /** the end that a reminder is about; of a payment that failed, the paid end */
   end?: string | null;
   key_id?: number;
   site?: string;
   webhook_id?: number;
-  /** the licences whose keys an order's mail has */
+  /** the licences whose keys an order's mail has, or that a payment which failed was for */
   license_ids?: number[];
 }
 

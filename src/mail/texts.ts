@@ -17,6 +17,7 @@ export const PLACEHOLDERS = {
   order_keys: ['products', 'keys', 'support_url', 'my_url'],
   reminder: [...OF_LICENSE, 'days'],
   reminder_ended: OF_LICENSE,
+  payment_failed: ['products', 'billing_url', 'paid_until', 'ends', 'my_url', 'support_url'],
   customer_link: ['link'],
   operator_link: ['link'],
   key_changed: [...OF_LICENSE, 'key_hint', 'old_key_ends'],
@@ -126,6 +127,7 @@ const BRACED = /\{[^{}\r\n]*\}?|\}/g;
 const NEEDED: Partial<Record<TextName, string>> = {
   license_key: 'key',
   order_keys: 'keys',
+  payment_failed: 'billing_url',
   customer_link: 'link',
   operator_link: 'link',
   webhook_disabled: 'link',

@@ -290,8 +290,8 @@ export const orderOperations = {
     },
     async (call) => {
       const { db, body, caller, now, settings } = call;
-      const { keySecret: secret, mailing } = settings;
-      const context = { actor: caller.actor, now, secret, mailing };
+      const { keySecret: secret, mailing, graceDays } = settings;
+      const context = { actor: caller.actor, now, secret, mailing, graceDays };
       return {
         data: recordedJson(await recordOrder(db, readOrderMessage(body), ownerOf(call), context), now),
       };

@@ -24,6 +24,8 @@ export interface ManageSettings {
   uploadLimit: number;
   /** undefined: mail is not set up */
   mailing: Mailing | undefined;
+  /** of shops that say nothing else */
+  graceDays: number;
   updateXml: XmlHome;
   /** where the API is called from outside; undefined: it is not known */
   operatorUrl: string | undefined;

@@ -22,7 +22,7 @@ import {
   skuJson,
   unmapSku,
 } from '../orders/shops';
-import { SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
+import { MAX_GRACE_DAYS, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
 import { countWaiting, listMessages, messageJson } from '../orders/views';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
@@ -70,6 +70,8 @@ const shopFields = {
       },
     ),
   ),
+  grace: orNull(Type.Integer({ minimum: 0, description: 'Days; null: as LICENSING_GRACE_DAYS says.' })),
+  billing_url: TextOrNull,
   created_at: Time,
 };
 
@@ -97,6 +99,24 @@ const settings = {
       description:
         '`key`: customers are mailed the keys of their orders. `none` is the default of kinds that hand out keys themselves.',
     }),
+  ),
+  grace: Type.Optional(
+    orNull(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_GRACE_DAYS,
+        description:
+          'For so many days after its paid end, the licence of a subscription goes on while its renewal is awaited. null: as LICENSING_GRACE_DAYS says.',
+      }),
+    ),
+  ),
+  billing_url: Type.Optional(
+    orNull(
+      Type.String({
+        description:
+          'An https address where customers change how they pay. They are mailed it when a payment failed; null: they are not.',
+      }),
+    ),
   ),
   test: Type.Optional(Type.Boolean({ description: 'What it sends is for testing.' })),
   api_key: Type.Optional(
@@ -166,22 +186,31 @@ interface SettingsGiven {
   mail?: ShopMail;
   api_key?: string | null;
   site_url?: string | null;
+  grace?: number | null;
+  billing_url?: string | null;
 }
 
 function readSettings({
   test_plan_id: testPlanId,
   api_key: apiKey,
   site_url: siteUrl,
+  grace: graceDays,
+  billing_url: billingUrl,
   ...others
 }: SettingsGiven) {
-  return { ...others, testPlanId, apiKey, siteUrl };
+  return { ...others, testPlanId, apiKey, siteUrl, graceDays, billingUrl };
 }
 
 const contextOf = ({ context, settings: { keySecret } }: Call) => ({ ...context, keySecret });
 
 function run(call: Call) {
   const { db, context, settings: of } = call;
-  return runWaiting(db, shopName(call), { ...context, secret: of.keySecret, mailing: of.mailing });
+  return runWaiting(db, shopName(call), {
+    ...context,
+    secret: of.keySecret,
+    mailing: of.mailing,
+    graceDays: of.graceDays,
+  });
 }
 
 async function requireAsked({ db, path, body, now }: Call<unknown, { since?: string }>) {
@@ -193,7 +222,7 @@ async function caughtUp(call: Call<unknown, { since?: string }>) {
   const { db, settings: of, gone, onProgress } = call;
   const { shop, since } = await requireAsked(call);
   const done = await catchUp(db, shop, since, {
-    ...{ now: () => call.now, secret: of.keySecret, mailing: of.mailing },
+    ...{ now: () => call.now, secret: of.keySecret, mailing: of.mailing, graceDays: of.graceDays },
     ...{ readOrder: readOrderBody, faultOf: faultOfMessage },
     ...{ networks: of.webhookNetworks, apiUrl: of.shopApiUrl, cut: gone, onPage: onProgress },
   });

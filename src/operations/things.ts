@@ -71,7 +71,16 @@ export const licenseFields = {
   customer: TextOrNull,
   reference: TextOrNull,
   metadata: Metadata,
-  expires_at: orNull(Type.String({ ...Time, description: 'null: never.' })),
+  expires_at: orNull(
+    Type.String({ ...Time, description: 'When it stops working, days of grace included; null: never.' }),
+  ),
+  paid_until: orNull(
+    Type.String({
+      ...Time,
+      description: 'Its end without the grace, in which the renewal of a subscription is awaited.',
+    }),
+  ),
+  renews_itself: Type.Boolean({ description: 'A subscription pays on by itself.' }),
   last_check_at: TimeOrNull,
   last_check_ip: TextOrNull,
   check_count: Type.Integer({ minimum: 0 }),

@@ -47,8 +47,8 @@ const UnmatchedEvent = exactly(
   { title: 'Unmatched' },
 );
 
-const contextOf = ({ caller, now, settings: { keySecret, mailing } }: Call) => ({
-  ...{ actor: caller.actor, now, secret: keySecret, mailing },
+const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }: Call) => ({
+  ...{ actor: caller.actor, now, secret: keySecret, mailing, graceDays },
 });
 
 async function answer(db: Db, done: Promise<Unmatched>) {

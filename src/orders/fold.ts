@@ -1,4 +1,5 @@
 import { addDuration } from '../licensing/durations';
+import { endWithGrace } from '../licensing/core/states';
 import { prolongedUntil } from '../licensing/lifecycle';
 
 /**
@@ -41,6 +42,10 @@ export interface LineEvent {
   reduced: Effect | null;
   /** of an upgrade: it says until when the payment before it pays, so it is given back with that one */
   confirms: boolean;
+  /** whether a subscription pays on by itself from then on; null: it does not say */
+  renewsItself: boolean | null;
+  /** the shop's grace when it came */
+  graceDays: number;
 }
 
 /** What the line was sold as, or an upgrade of it. */
@@ -69,6 +74,8 @@ interface Term {
   duration: string | null;
   /** an upgrade moves an end on, never back */
   isUpgrade: boolean;
+  /** days by which it may be late and still count from the end before */
+  graceDays: number;
 }
 
 export interface LineFold {
@@ -88,6 +95,10 @@ export interface LineFold {
   isPaid: boolean;
   /** the latest upgrade that counts */
   upgrade: { identity: string; at: Date } | undefined;
+  /** a subscription pays on by itself */
+  renewsItself: boolean;
+  /** the grace of a line that renews itself; 0: none */
+  graceDays: number;
 }
 
 export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
@@ -114,6 +125,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
   let count = meanings.base.count;
   let most = count;
   let reduced: Effect | null = null;
+  let renewal: Renewal = NO_RENEWAL;
   const ended = (state: LineFold['state'], by?: OrderEventName): LineFold => ({
     state,
     by,
@@ -123,6 +135,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
     terms,
     isPaid,
     upgrade,
+    ...renewal,
   });
   const meaning = () => (upgrade && meanings.upgrades.get(upgrade.identity)) ?? meanings.base;
   const pay = (one: LineEvent) => {
@@ -132,13 +145,17 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
     returnedAt = undefined;
     for (const name of holds.keys()) if (isLiftedByPayment(name)) holds.delete(name);
   };
-  const addTerm = ({ identity, at, paidUntil }: LineEvent, isUpgrade = false) =>
-    terms.push({ identity, at, until: paidUntil, duration: meaning().duration, isUpgrade });
   for (const one of sorted) {
     const { event, identity, at, effect } = one;
+    // As it was before the payment: what ended, or had not begun, has no grace.
+    const { graceDays } = renewal;
+    renewal = renewalAfter(renewal, one);
+    const addTerm = (isUpgrade = false) =>
+      terms.push({ identity, at, until: one.paidUntil, duration: meaning().duration, isUpgrade, graceDays });
     const isRefundOfPayment = event === 'refunded' && one.payment !== null;
     if (isRefundOfPayment && (effect === 'suspend' || effect === 'cancel')) {
-      if (!isReturn(identity, returns)) continue;
+      // What gave no time, such as seats, leaves the end and the state.
+      if (!payments.some((paid) => returns.get(paid.identity) === identity)) continue;
       // Cancelling is final, so no later payment counts.
       const isCovered =
         paidAt !== undefined && isLater(endOf(terms.filter(({ identity: of }) => !returns.has(of))), at);
@@ -148,7 +165,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
     else if (effect === 'issue') {
       // The first that stands gives the time; another payment of the same adds none.
       if (!hasFirst && counts(one)) {
-        addTerm(one);
+        addTerm();
         hasFirst = true;
         begunBy = one.payment;
       } else if (begunBy !== null && begunBy === one.payment && one.paidUntil !== null) {
@@ -163,7 +180,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
     } else if (effect === 'renew') {
       // Nothing to renew yet.
       if (!isKnown()) continue;
-      if (counts(one)) addTerm(one);
+      if (counts(one)) addTerm();
       pay(one);
     } else if (effect === 'change_plan') {
       const changed = meanings.upgrades.get(identity);
@@ -178,7 +195,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
         count = changed.count;
         most = Math.max(most, count);
       }
-      if (isKnown() && (begins || one.paidUntil !== null)) addTerm(one, true);
+      if (isKnown() && (begins || one.paidUntil !== null)) addTerm(true);
     } else if (effect === 'suspend') {
       // Again, so that the latest comes last.
       holds.delete(event);
@@ -195,6 +212,25 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
   const by =
     returnedAt !== undefined && (latest === undefined || latest[1] < returnedAt) ? 'refunded' : latest?.[0];
   return ended(!isKnown() ? 'none' : by === undefined ? 'active' : 'suspended', by);
+}
+
+interface Renewal {
+  renewsItself: boolean;
+  graceDays: number;
+}
+
+const NO_RENEWAL: Renewal = { renewsItself: false, graceDays: 0 };
+
+/** A payment that failed says nothing: the shop tries again, or ends the subscription. */
+function renewalAfter(before: Renewal, one: LineEvent): Renewal {
+  if (one.event === 'payment_failed' || (one.renewsItself === null && !isPayment(one))) return before;
+  const renewsItself = one.renewsItself ?? before.renewsItself;
+  return renewsItself ? { renewsItself, graceDays: one.graceDays } : NO_RENEWAL;
+}
+
+/** Whether a line renews itself, from its events in any order. */
+export function renewsItself(events: LineEvent[]): boolean {
+  return [...events].sort(byTime).reduce(renewalAfter, NO_RENEWAL).renewsItself;
 }
 
 /** The events that pay for a time. What comes before the first payment renews nothing. */
@@ -263,7 +299,7 @@ export interface Part {
   role: 'issued' | 'renewed';
   /** of the row: they ascend as the orders came to the licence */
   id: number;
-  /** of a renewal: the end before */
+  /** of a renewal: the paid end before */
   baseEndsAt: Date | null;
   standing: LineFold;
 }
@@ -289,12 +325,21 @@ export function termsOf(parts: Part[]): PartTerm[] {
   return [...issued.flatMap(tagged), ...renewed];
 }
 
-/** The end that a licence's orders give it; null: never. */
+/** The paid end that a licence's orders give it; null: never. */
 export function licenseEnd(parts: Part[]): Date | null {
   const base = parts.some(({ role }) => role === 'issued')
     ? undefined
     : [...parts].sort((a, b) => a.id - b.id)[0]?.baseEndsAt;
   return endOf(termsOf(parts), base);
+}
+
+/** Whether one of a licence's orders renews it by itself, and the days of grace that its end has for that. */
+export function renewalOf(parts: Part[]): Renewal {
+  const renewing = parts.filter((part) => part.standing.renewsItself && isGiven(part));
+  return {
+    renewsItself: renewing.length > 0,
+    graceDays: Math.max(0, ...renewing.map(({ standing }) => standing.graceDays)),
+  };
 }
 
 /**
@@ -328,17 +373,21 @@ export function byTime(a: LineEvent, b: LineEvent): number {
 }
 
 /**
- * The end after paid times, each counted as `license renew` does with its `at` as now; null: never.
- * @param base the end before; undefined: the first of them begins it
+ * The paid end after paid times, each counted as `license renew` does with its `at` as now; null: never.
+ * @param base the paid end before; undefined: the first of them begins it
  */
 export function endOf(terms: Term[], base?: Date | null): Date | null {
-  const end = terms.reduce<Date | null | undefined>((before, { at, until, duration, isUpgrade }) => {
-    const own = until ?? (duration === null ? null : addDuration(at, duration));
-    if (before === undefined) return own;
-    if (isUpgrade) return isLater(own, before) ? own : before;
-    if (until !== null) return until;
-    return before === null || duration === null ? before : prolongedUntil(before, duration, at);
-  }, base);
+  const end = terms.reduce<Date | null | undefined>(
+    (before, { at, until, duration, isUpgrade, graceDays }) => {
+      const own = until ?? (duration === null ? null : addDuration(at, duration));
+      if (before === undefined) return own;
+      if (isUpgrade) return isLater(own, before) ? own : before;
+      if (until !== null) return until;
+      if (before === null || duration === null) return before;
+      return prolongedUntil(endWithGrace(before, graceDays), duration, at);
+    },
+    base,
+  );
   return end ?? null;
 }
 

@@ -80,7 +80,7 @@ export async function readOrderMail(
   isOn: boolean,
   licenseId?: number,
 ): Promise<OrderMail> {
-  const rows = await findMailsOfOrder(db, order.id, licenseId === undefined ? 1 : MOST_MAILS);
+  const rows = await findMailsOfOrder(db, order.id, 'order_keys', licenseId === undefined ? 1 : MOST_MAILS);
   const row = rows.find((one) => licenseId === undefined || licensesIn(one.detailsJson).includes(licenseId));
   if (row !== undefined)
     return {

@@ -1,3 +1,4 @@
+import { endWithGrace, paidEnd, type EndWithGrace } from '../licensing/core/states';
 import { issueOrdered } from '../licensing/issue';
 import { findUsedReferences, type LockedLicense, lockLicenses } from '../store/licenses';
 import {
@@ -16,6 +17,8 @@ import { MAX_QUANTITY } from './message';
 import { licenseReference, namedOrders, orderDigest } from './names';
 import { limitOf, meaningsOf, planOf, type Plans, type Sold, soldAs } from './sold';
 import { isWaiting, none, type Outcome, type Waits, type Work } from './work';
+
+type IssuedEnd = EndWithGrace & { renewsItself: boolean };
 
 /** The licences of a line: those that it issues, or those of earlier orders that it renews. */
 
@@ -41,11 +44,11 @@ export async function issueLine(
     const plan = await planOf(work, base.plan);
     if (plan === undefined) return { waitsFor: 'no_plan', awaited: null };
     const plans: Plans = { base, upgrades: {} };
-    const { terms } = foldLine(events, await meaningsOf(work, plans, line, 1));
+    const { terms, renewsItself, graceDays } = foldLine(events, await meaningsOf(work, plans, line, 1));
     await issueOn(work, line, {
       plan,
       plans,
-      expiresAt: endOf(terms),
+      end: { ...endWithGrace(endOf(terms), graceDays), renewsItself },
       limit: limitOf(plan, base),
       references: references.splice(0, base.count),
     });
@@ -58,15 +61,15 @@ export async function issueMore(
   work: Work,
   line: OrderLine,
   count: number,
-  like: { planId: number; limit: number; plans: Plans; expiresAt: Date | null },
+  like: { planId: number; limit: number; plans: Plans; end: IssuedEnd },
 ): Promise<Waits | { issued: true }> {
-  const { plans, expiresAt, limit } = like;
+  const { plans, end, limit } = like;
   const issued = work.licenses.filter(({ lineId, role }) => lineId === line.id && role === 'issued').length;
   const references = await freeReferences(work, line, issued + 1, count);
   if (references === undefined) return { waitsFor: 'reference_in_use', awaited: null };
   const plan = await planOf(work, like.planId);
   if (plan === undefined) return { waitsFor: 'no_plan', awaited: null };
-  await issueOn(work, line, { plan, plans, expiresAt, limit, references });
+  await issueOn(work, line, { plan, plans, end, limit, references });
   return { issued: true };
 }
 
@@ -89,10 +92,10 @@ async function issueOn(
   {
     plan,
     plans,
-    expiresAt,
+    end: { expiresAt, graceDays, renewsItself },
     limit,
     references,
-  }: { plan: Plan; plans: Plans; expiresAt: Date | null; limit: number; references: string[] },
+  }: { plan: Plan; plans: Plans; end: IssuedEnd; limit: number; references: string[] },
 ): Promise<void> {
   const { trx, order, context } = work;
   const issued = await issueOrdered(
@@ -101,6 +104,8 @@ async function issueOn(
       planId: plan.id,
       references,
       expiresAt,
+      graceDays,
+      renewsItself,
       activationLimit: limit,
       customer: order.customer ?? undefined,
       issuedBy: order.owner ?? undefined,
@@ -169,7 +174,7 @@ export async function adoptRenewed(work: Work, line: OrderLine): Promise<Waits |
     const { plan, slots } = (await planForRenewal(work, bought, license)) ?? own;
     const had = { plan: license.planId, limit: license.activationLimit };
     const plans: Plans = { base: { plan, slots }, had, upgrades: {} };
-    added.push({ licenseId: license.id, plans, baseEndsAt: license.expiresAt });
+    added.push({ licenseId: license.id, plans, baseEndsAt: paidEnd(license) });
   }
   await addLicenses(work, line, added, 'renewed');
   return { found: true };

@@ -5,9 +5,8 @@ import {
   listOrderLicenses,
   listOrderLines,
   type OrderLicense,
-  type OrderLine,
 } from '../store/orders';
-import { byTime, foldLine, licenseEnd, type Part, type LineFold } from './fold';
+import { foldLine, licenseEnd, renewsItself, type Part, type LineFold } from './fold';
 import { placeLines } from './same-lines';
 import { meaningsOf, numbersOf, type PlanReader, type Plans } from './sold';
 import { concerning } from './work';
@@ -25,6 +24,8 @@ export const NOT_YET: LineFold = {
   terms: [],
   isPaid: false,
   upgrade: undefined,
+  renewsItself: false,
+  graceDays: 0,
 };
 
 export function partOf({ id, role, baseEndsAt }: OrderLicense, standing: LineFold): Part {
@@ -70,7 +71,7 @@ export async function readLineStandings(
     const first = licenses.find(({ lineId, state }) => lineId === line.id && state !== 'cancelled');
     standings.set(line.id, {
       paidUntil: first === undefined ? null : await paidUntil(reading, first.licenseId),
-      renewsItself: renewsItself(placed, line),
+      renewsItself: renewsItself(placed.flatMap((event) => concerning(event, line))),
     });
   }
   return standings;
@@ -81,14 +82,4 @@ async function paidUntil(reading: PlanReader, licenseId: number): Promise<Date |
   for (const row of await findOrderLicenses(reading.trx, licenseId))
     parts.push(partOf(row, await standingOf(reading, row)));
   return licenseEnd(parts);
-}
-
-/** By the latest event that says so. */
-function renewsItself(events: OrderDetails['events'], line: OrderLine): boolean {
-  const told = events
-    .flatMap((event) => concerning(event, line).map((one) => ({ ...one, renewsItself: event.renewsItself })))
-    .filter((one) => one.event === 'subscription_ended' || one.renewsItself !== null)
-    .sort(byTime);
-  const last = told.at(-1);
-  return last !== undefined && last.event !== 'subscription_ended' && last.renewsItself === true;
 }

@@ -35,10 +35,12 @@ import { foldLine, type OrderEventName } from './fold';
 import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
 import { eventIdentity, orderDigest, skuDigest } from './names';
 import { effectOf, readRules } from './rules';
+import { noteFailedPayment } from './failed-payments';
 import { queueKeys } from './key-mails';
 import { followUnmatched } from './unmatched';
 import { belongsTo, isReceiver } from './whose';
 import { placeLines } from './same-lines';
+import { graceOf } from './shop-kinds';
 import { settleLine } from './settle';
 import { concerning, whyIgnored, type Outcome, type StoredLine, type Work } from './work';
 
@@ -58,6 +60,8 @@ export interface RecordContext {
   secret: Buffer | undefined;
   /** mails keys to customers; undefined: mail is not set up */
   mailing?: Mailing | undefined;
+  /** LICENSING_GRACE_DAYS, of shops that say nothing else */
+  graceDays?: number | undefined;
 }
 
 interface RecordedLine extends Outcome {
@@ -144,6 +148,8 @@ async function recordIn(
   await insertOrderEvent(trx, stored);
   await followUnmatched(work, [...events, { ...stored, id: 0 }]);
   await queueKeys(work, context.mailing, !hadAddress && order.customer !== null);
+  if (message.event === 'payment_failed')
+    await noteFailedPayment(work, { ...stored, id: 0 }, events, context.mailing);
   return { recorded: await answer(work, { ...stored, id: 0 }, true), hasIssued: hasAdded(work) };
 }
 
@@ -243,8 +249,9 @@ function toEvent(
   order: Order,
   shop: Shop,
   { event, at, eventId: given, partial = false, test = false, payment, renewsItself, lines }: OrderMessage,
-  { actor, now }: RecordContext,
+  context: RecordContext,
 ): Omit<OrderEvent, 'id'> {
+  const { actor, now } = context;
   const eventId = given ?? null;
   const rules = readRules(shop);
   // What was sold is not changed by a test.
@@ -260,7 +267,8 @@ function toEvent(
     identity: eventIdentity({ event, at, eventId }),
     receivedAt: now,
     payment: payment ?? null,
-    renewsItself: renewsItself ?? null,
+    renewsItself: isIgnored ? null : event === 'subscription_ended' ? false : (renewsItself ?? null),
+    graceDays: graceOf(shop, context),
     effect: isIgnored ? 'none' : effectOf(event, rules),
     reduced: event === 'upgraded' ? rules.reduced : null,
     linesJson: lines === undefined ? null : JSON.stringify(lines.map(storedLine)),

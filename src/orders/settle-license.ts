@@ -1,7 +1,7 @@
 import { changePlan, setLimit } from '../licensing/amend';
 import { changeState, setEnd } from '../licensing/lifecycle';
 import { OperatorError } from '../licensing/operator-error';
-import { isFinal, liveStatus } from '../licensing/core/states';
+import { endWithGrace, isFinal, liveStatus, paidEnd } from '../licensing/core/states';
 import type { Transaction } from '../store/database';
 import { findEvents } from '../store/events';
 import type { LockedLicense } from '../store/licenses';
@@ -24,6 +24,7 @@ import {
   movedEnd,
   type Part,
   type LineFold,
+  renewalOf,
   termsOf,
 } from './fold';
 import { NOT_YET, partOf, standingOf } from './line-standing';
@@ -87,26 +88,30 @@ export async function settleLicense(
   const isIssued = isNew && license.role === 'issued';
   // A cancelled order has no terms; the end that they gave stays.
   const isCancelled = parts.some(({ role, standing }) => role === 'issued' && standing.state === 'cancelled');
-  const expiresAt = isIssued
-    ? licenseEnd(parts)
-    : isCancelled
-      ? stored.expiresAt
-      : nextEnd(stored.expiresAt, partsWere, parts);
-  const isMoved = !isSame(expiresAt, stored.expiresAt);
+  const paid = paidEnd(stored);
+  const paidIs = isIssued ? licenseEnd(parts) : isCancelled ? paid : nextEnd(paid, partsWere, parts);
+  const isMoved = !isSame(paidIs, paid);
+  const { expiresAt, graceDays, renewsItself } = stored;
+  const end = isCancelled
+    ? { expiresAt, graceDays, renewsItself }
+    : endAfter(stored, paidIs, partsWere, parts);
+  const isOther = !isSame(end.expiresAt, stored.expiresAt) || end.renewsItself !== stored.renewsItself;
   const move = async () => {
+    if (isMoved || isOther) {
+      const isRenewal = after.terms.length > before.terms.length && isLater(paidIs, paid);
+      await setEnd(trx, id, end, { ...context, isRenewal });
+    }
     if (isMoved) {
-      const isRenewal = after.terms.length > before.terms.length && isLater(expiresAt, stored.expiresAt);
-      await setEnd(trx, id, expiresAt, { ...context, isRenewal });
       if (!isGiven(partOf(license, after))) reason = 'taken_back';
       else if (!isIssued) changes.push('renewed');
     } else if (!isIssued && isMeantToProlong(events.latest, before, after))
-      reason = expiresAt === null ? 'lifetime' : 'no_duration';
+      reason = paidIs === null ? 'lifetime' : 'no_duration';
   };
   // What is to be suspended is judged before its end moves back.
   const isEarly = live === 'active';
   if (!isEarly) await move();
   if (!isIssued) {
-    const judged = isEarly ? stored : { ...stored, expiresAt };
+    const judged = isEarly ? stored : { ...stored, ...end };
     const { change, refused } = await moveToState(work, license, judged, {
       partsWere,
       parts,
@@ -158,7 +163,25 @@ function chosenPlan(parts: PlannedPart[]): {
   return { key: 'base', ...(parts[0]?.plans.had && { had: parts[0].plans.had }) };
 }
 
-/** The licence's end once the events say what `after` says. */
+/** The end to store: the grace is added to what is paid, while an order renews the licence by itself. */
+function endAfter(
+  { graceDays, renewsItself }: LockedLicense,
+  paid: Date | null,
+  before: Part[],
+  after: Part[],
+) {
+  const [was, is] = [renewalOf(before), renewalOf(after)];
+  const isOther = was.renewsItself !== is.renewsItself;
+  // Without a difference, what was set by hand stays.
+  const isGraced =
+    isOther || was.graceDays !== is.graceDays || !isSame(licenseEnd(before), licenseEnd(after));
+  return {
+    ...endWithGrace(paid, isGraced ? is.graceDays : graceDays),
+    renewsItself: isOther ? is.renewsItself : renewsItself,
+  };
+}
+
+/** The licence's paid end once the events say what `after` says. */
 function nextEnd(expiresAt: Date | null, before: Part[], after: Part[]): Date | null {
   const [from, to] = [licenseEnd(before), licenseEnd(after)];
   const [terms, termsWere] = [termsOf(after), termsOf(before)];

@@ -154,12 +154,12 @@ async function settleCount(
     if (alike.length >= wanted) continue;
     const [like] = await findLicensesByIds(work.trx, [license.licenseId]);
     if (like === undefined) continue;
-    const { plan, activationLimit: limit, expiresAt } = like;
+    const { plan, activationLimit: limit } = like;
     const made = await issueMore(work, line, wanted - alike.length, {
       planId: plan.id,
       limit,
       plans,
-      expiresAt,
+      end: like,
     });
     if (isWaiting(made)) return made;
     did = 'issued';

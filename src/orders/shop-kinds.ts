@@ -26,3 +26,15 @@ const CARRY_KEYS: readonly string[] = ['digistore24', ...PLUGIN_KINDS];
 export function mailOf({ kind, mail }: { kind: string; mail: string | null }): ShopMail {
   return (mail as ShopMail | null) ?? (CARRY_KEYS.includes(kind) ? 'none' : 'key');
 }
+
+/** LICENSING_GRACE_DAYS, where it is not set. */
+export const DEFAULT_GRACE_DAYS = 3;
+export const MAX_GRACE_DAYS = 14;
+
+/** The days for which a licence goes on while the renewal of its subscription is awaited. */
+export function graceOf(
+  { graceDays }: { graceDays: number | null },
+  { graceDays: byDefault = DEFAULT_GRACE_DAYS }: { graceDays?: number | undefined },
+): number {
+  return graceDays ?? byDefault;
+}

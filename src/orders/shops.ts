@@ -1,4 +1,4 @@
-import { requireHttpsUrl, requireLabel } from '../licensing/fields';
+import { requireHttpsUrl, requireLabel, requireWholeNumber } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { openSealedKey, SealError, sealKey } from '../licensing/sealing';
@@ -32,7 +32,7 @@ import { skuDigest } from './names';
 import { RECEIVERS } from './receivers';
 import { cleanCopied, type SecretLook } from './receivers/secrets';
 import { readRules, requireRule, storedRules } from './rules';
-import { isPosting, mailOf, PLUGIN_KINDS, type ShopMail } from './shop-kinds';
+import { isPosting, mailOf, MAX_GRACE_DAYS, PLUGIN_KINDS, type ShopMail } from './shop-kinds';
 
 /** Shops that orders come from, what their article numbers mean, and what their events do. */
 
@@ -76,6 +76,10 @@ interface ShopSettings {
   apiKey?: string | null | undefined;
   /** where a shop is that runs on a site of its own; null: unknown */
   siteUrl?: string | null | undefined;
+  /** days; null: LICENSING_GRACE_DAYS */
+  graceDays?: number | null | undefined;
+  /** https; null: customers are not mailed that a payment failed */
+  billingUrl?: string | null | undefined;
 }
 
 interface ShopContext {
@@ -134,13 +138,15 @@ async function requireSettings(
     testPlanId,
     token,
     rules = {},
-    mail,
+    mail = shop.mail as ShopMail,
+    graceDays = shop.graceDays,
+    billingUrl = shop.billingUrl,
     ...access
   }: ShopSettings,
   { keySecret }: ShopContext,
 ): Promise<
   Pick<Shop, 'kind' | 'secretSealed' | 'isTest' | 'testPlanId' | 'rulesJson' | 'owner' | 'mail'> &
-    Pick<Shop, 'apiKeySealed' | 'siteUrl'>
+    Pick<Shop, 'apiKeySealed' | 'siteUrl' | 'graceDays' | 'billingUrl'>
 > {
   if (typeof testPlanId === 'number') await requirePlan(db, testPlanId);
   const secretSealed = requireSecret(shop, kind, secret, keySecret);
@@ -149,7 +155,10 @@ async function requireSettings(
     kind,
     secretSealed,
     ...requireApiAccess(shop, kind, access, keySecret),
-    mail: mail ?? shop.mail,
+    mail,
+    graceDays:
+      graceDays === null ? null : requireWholeNumber(graceDays, { most: MAX_GRACE_DAYS, field: 'grace' }),
+    billingUrl: billingUrl === null ? null : requireHttpsUrl(billingUrl, 'billing_url'),
     isTest: test ?? shop.isTest,
     testPlanId: testPlanId === undefined ? shop.testPlanId : testPlanId,
     owner: token === undefined ? shop.owner : requireOwner(kind, token),
@@ -360,6 +369,8 @@ export function shopJson(shop: Shop) {
     has_api_key: shop.apiKeySealed !== null,
     site_url: shop.siteUrl,
     catch_up: catchUpJson(shop),
+    grace: shop.graceDays,
+    billing_url: shop.billingUrl,
     created_at: formatTimestamp(shop.createdAt),
   };
 }

@@ -1,5 +1,5 @@
 import { noLicense, requirePlan } from '../licensing/find-or-refuse';
-import { isFinal, liveStatus } from '../licensing/core/states';
+import { endWithGrace, isFinal, liveStatus, paidEnd } from '../licensing/core/states';
 import { OperatorError } from '../licensing/operator-error';
 import type { Plan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
@@ -283,12 +283,12 @@ async function adopt(work: Work, one: Unmatched, told: OrderEvent[], license: Lo
   const added = work.lines.filter(({ id }) => !known.has(id));
   for (const line of added) await addLicense(work, line, license, {});
   const eventId = `unmatched:${one.id}:${license.id}`;
-  const until = license.expiresAt;
+  const until = paidEnd(license);
   const paid: Omit<OrderEvent, 'id'> = {
     ...{ orderId: order.id, event: 'paid', eventId, at: firstTime(told, one), receivedAt: context.now },
     identity: eventIdentity({ event: 'paid', at: one.at, eventId }),
     ...{ actor: context.actor, partial: false, payment: null, renewsItself: null, reduced: null },
-    ...{ isTest: false, effect: 'issue' },
+    ...{ isTest: false, effect: 'issue', graceDays: 0 },
     // It is paid until the end that the licence has: what was told since moves that.
     linesJson: JSON.stringify(
       wanted.map(({ line, ids }) => ({
@@ -325,9 +325,10 @@ function missingLines({ lines }: Work, told: OrderEvent[]): StoredLine[] {
 async function addLicense(
   { trx, order }: Work,
   line: OrderLine,
-  { id: licenseId, planId: plan, activationLimit: limit, expiresAt }: LockedLicense,
+  license: LockedLicense,
   upgrades: Plans['upgrades'],
 ): Promise<void> {
+  const { id: licenseId, planId: plan, activationLimit: limit } = license;
   const isFirst = (await findOrderLicenses(trx, licenseId)).length === 0;
   const plans: Plans = isFirst
     ? { base: { plan, slots: 1, count: 1 }, upgrades }
@@ -337,7 +338,7 @@ async function addLicense(
       ...{ orderId: order.id, lineId: line.id, licenseId, state: 'active', plansJson: JSON.stringify(plans) },
       ...(isFirst
         ? { role: 'issued' as const, baseEndsAt: null }
-        : { role: 'renewed' as const, baseEndsAt: expiresAt }),
+        : { role: 'renewed' as const, baseEndsAt: paidEnd(license) }),
     },
   ]);
 }
@@ -432,14 +433,19 @@ async function issueBeside(
   const line = work.lines.find((of) => concerning(event, of).length > 0) as OrderLine;
   const [had] = work.licenses.filter(({ lineId }) => lineId === line.id);
   const [told] = concerning(event, line);
-  const until = told?.paidUntil ?? (had && (await findLicense(work.trx, had.licenseId))?.expiresAt) ?? null;
+  const beside = had && (await findLicense(work.trx, had.licenseId));
+  const paid = told?.paidUntil ?? (beside === undefined ? null : paidEnd(beside));
+  const end = {
+    ...endWithGrace(paid, beside?.graceDays ?? 0),
+    renewsItself: beside?.renewsItself ?? false,
+  };
   work.context.reason = `${work.order.shop} ${work.order.number}: ${event.event}`;
   const plans: Plans = {
     base: { plan: plan.id, slots: 1, count: 1 },
     upgrades: { [event.identity]: null },
   };
   const made = await issueMore(work, line, 1, {
-    ...{ planId: plan.id, limit: plan.activationLimit, plans, expiresAt: until },
+    ...{ planId: plan.id, limit: plan.activationLimit, plans, end },
   });
   const added = work.licenses.at(-1);
   if (isWaiting(made) || added === undefined)

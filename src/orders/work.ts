@@ -79,7 +79,7 @@ const PAYING: Partial<Record<Effect, true>> = { issue: true, renew: true, change
 
 /** An event as it concerns a line; nothing when it names other lines. */
 export function concerning(
-  { event, identity, at, effect, payment, reduced, linesJson }: OrderEvent,
+  { event, identity, at, effect, payment, reduced, renewsItself, graceDays, linesJson }: OrderEvent,
   { line }: Pick<OrderLine, 'line'>,
 ): LineEvent[] {
   const named = linesJson === null ? undefined : (JSON.parse(linesJson) as StoredLine[]);
@@ -97,6 +97,8 @@ export function concerning(
       changes: [own?.plan_id, own?.sku, own?.quantity].some((one) => one !== undefined),
       reduced: reduced as Effect | null,
       confirms: own?.confirms ?? false,
+      renewsItself,
+      graceDays,
     },
   ];
 }

@@ -1,13 +1,21 @@
 import type { LicenseMatch } from '../licensing/core/lookup';
 import type { Plan } from '../store/catalogue';
-import { liveStatus, type LiveStatus } from '../licensing/core/states';
+import {
+  liveStatus,
+  nextPayment,
+  paidEnd,
+  type LiveStatus,
+  type NextPayment,
+} from '../licensing/core/states';
 import { asShown, entitledUntil, judgeDownload, judgeNewSite } from '../licensing/core/verdict';
 import type { Entitlement, Slots } from '../texts/customers/standing';
 
 export interface LicenseStanding {
   standing: Entitlement;
   status: LiveStatus;
+  /** the paid end; null: for life */
   expiresAt: Date | null;
+  nextPayment: NextPayment;
   /** of a key with a limit of its own: those of the key */
   slots: Slots;
 }
@@ -20,7 +28,8 @@ export function standingOf(found: LicenseMatch, now: Date): LicenseStanding {
   return {
     standing: readStanding(found, status, now),
     status,
-    expiresAt: license.expiresAt,
+    expiresAt: paidEnd(license),
+    nextPayment: nextPayment(license, now),
     slots: { limit, used },
   };
 }
@@ -39,13 +48,14 @@ function readStanding(found: LicenseMatch, status: LiveStatus, now: Date): Entit
   if (status === 'suspended') return { code: 'SUSPENDED' };
   if (status === 'expired') {
     const stillDownloads = entitledUntil(license, now) !== undefined;
-    return { code: 'EXPIRED', endedAt: license.expiresAt, stillDownloads };
+    return { code: 'EXPIRED', endedAt: paidEnd(license), stillDownloads };
   }
   if (status !== 'active') return { code: 'WITHDRAWN' };
   const slots = judgeNewSite({ ...found, covered: undefined }, now)?.slots;
+  const end = { until: paidEnd(license), nextPayment: nextPayment(license, now) };
   return slots === undefined
-    ? { code: 'ACTIVE', until: license.expiresAt }
-    : { code: 'FULL', until: license.expiresAt, limit: slots.activationLimit };
+    ? { code: 'ACTIVE', ...end }
+    : { code: 'FULL', ...end, limit: slots.activationLimit };
 }
 
 /** Whether nothing keeps the customer from what was bought: one slot in use is what a licence for one is for. */
@@ -56,10 +66,15 @@ export function isFine(standing: Entitlement): boolean {
 /** A licence that ends within this ends soon. */
 export const SOON_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** Whether a licence that works ends within 30 days. */
+/** Whether a licence that works ends within 30 days, and nothing renews it by itself. */
 export function endsSoon(standing: Entitlement, now: Date): boolean {
   const isLive = standing.code === 'ACTIVE' || standing.code === 'FULL';
-  return isLive && standing.until !== null && standing.until.getTime() - now.getTime() <= SOON_MS;
+  return (
+    isLive &&
+    standing.nextPayment === null &&
+    standing.until !== null &&
+    standing.until.getTime() - now.getTime() <= SOON_MS
+  );
 }
 
 /** Clients are told of an ended key that it is unknown. */

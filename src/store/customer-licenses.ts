@@ -39,7 +39,7 @@ export async function findCustomerLicenses(
       WHEN l.status = 'suspended' THEN 4
       WHEN l.status NOT IN ('active', 'expired') THEN 5
       WHEN l.status = 'expired' OR l.expires_at <= ? THEN 1
-      WHEN l.expires_at <= ? THEN 0
+      WHEN l.expires_at <= ? AND l.renews_itself = 0 THEN 0
       WHEN l.activation_limit > 1 AND l.activations_used >= l.activation_limit THEN 2
       ELSE 3 END AS place
     FROM ${licenses} WHERE l.customer = ? ORDER BY l.id LIMIT ?) mine`;

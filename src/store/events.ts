@@ -28,7 +28,8 @@ export type EventAction =
   | 'free-activation'
   | 'hold-activation'
   | 'deactivate'
-  | 'repair';
+  | 'repair'
+  | 'payment-failed';
 
 export interface LicenseEvent {
   licenseId: number;

@@ -54,6 +54,8 @@ interface TermsRow {
   activation_limit: number;
   activations_used: number;
   expires_at: string | null;
+  grace_days: number;
+  renews_itself: number;
   plan_id: number;
   plan_name: string;
   activation_type: string;
@@ -197,7 +199,7 @@ function selectTerms(
     : 'CASE WHEN k.id = l.main_key_id THEN k.id END AS main_key_id';
   return {
     text: `SELECT k.key_digest, ${tellsFolded ? `${found}, ` : ''}${keyColumns},
-            l.id, l.status, l.activation_limit, l.activations_used, l.expires_at,
+            l.id, l.status, l.activation_limit, l.activations_used, l.expires_at, l.grace_days, l.renews_itself,
             l.plan_id, p.name AS plan_name, p.activation_type, p.after_expiry, p.free_staging, p.product_id, r.name AS product_name,
             a.identifier${details ? ', a.name AS activation_name, a.key_id AS activation_key_id, a.free, a.site, a.held_until' : ''}
        FROM ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys', ...index)}
@@ -267,6 +269,8 @@ function toLicenseTerms(row: TermsRow): LicenseTerms {
     activationLimit: row.activation_limit,
     activationsUsed: row.activations_used,
     expiresAt: row.expires_at === null ? null : fromSqlTime(row.expires_at),
+    graceDays: row.grace_days,
+    renewsItself: row.renews_itself !== 0,
     plan: {
       id: row.plan_id,
       name: row.plan_name,

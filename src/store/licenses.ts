@@ -26,7 +26,12 @@ export interface LicenseTerms {
   /** 0: unlimited */
   activationLimit: number;
   activationsUsed: number;
+  /** when it stops working, the grace included; null: never */
   expiresAt: Date | null;
+  /** days of it that are not paid: a subscription's renewal is awaited in them (`paidEnd`) */
+  graceDays: number;
+  /** a subscription pays on by itself */
+  renewsItself: boolean;
   plan: Pick<Plan, 'id' | 'name' | 'afterExpiry' | 'freeStaging'> & { activationType: string };
   product: { id: number; name: string };
 }
@@ -56,7 +61,12 @@ type Terms = Omit<
   'id' | 'mainKeyId' | 'activationsUsed' | 'lastCheckAt' | 'lastCheckIp' | 'checkCount' | 'revision'
 >;
 
-export type NewLicense = Terms & StoredKey & { activationsUsed?: number };
+/** Without a grace, it has none. */
+type Renewing = Pick<LicenseTerms, 'graceDays' | 'renewsItself'>;
+
+export type NewLicense = Omit<Terms, keyof Renewing> &
+  Partial<Renewing> &
+  StoredKey & { activationsUsed?: number };
 
 /** A new licence's first event is its first change. */
 const FIRST_REVISION = 1;
@@ -209,7 +219,10 @@ export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): 
   for (let i = 0; i < licenses.length; i += CHUNK) {
     const chunk = licenses.slice(i, i + CHUNK);
     const rows = chunk.map(({ keyDigest, keyHint, keyStart, keySealed, foldedDigest, ...row }) => ({
-      row: toColumns({ ...row, customerDigest: customerDigest(row.customer), revision: FIRST_REVISION }),
+      row: toColumns({
+        ...{ graceDays: 0, renewsItself: false, ...row },
+        ...{ customerDigest: customerDigest(row.customer), revision: FIRST_REVISION },
+      }),
       key: { keyDigest, keyHint, keyStart, keySealed, foldedDigest, createdAt: row.createdAt },
     }));
     const added = await insertCounted(

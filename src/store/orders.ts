@@ -44,10 +44,12 @@ export interface OrderEvent {
   partial: boolean;
   /** the shop's name of the payment that it is about */
   payment: string | null;
-  /** whether it said that a subscription pays on by itself; null: it did not say */
+  /** whether it said that a subscription pays on by itself; false: it ended, too; null: it did not say */
   renewsItself: boolean | null;
   /** of an upgrade: what the shop's rules do with licences that it takes away, an Effect (orders/fold.ts) */
   reduced: string | null;
+  /** the shop's grace when it came */
+  graceDays: number;
   /** the sender marked it as a test */
   isTest: boolean;
   /** what the shop's rules made of it when it came: an Effect (orders/fold.ts) */
@@ -82,7 +84,7 @@ export interface OrderLicense {
   role: 'issued' | 'renewed';
   /** what its orders last made of it: of an issued one whether they suspended it, of a renewed one whether it is in force */
   state: 'active' | 'suspended' | 'cancelled' | 'taken_back';
-  /** of a renewed one: the end before; null: none */
+  /** of a renewed one: the paid end before; null: none */
   baseEndsAt: Date | null;
   /** JSON: the plan it began with, and those that the order's upgrades meant, by the identity of the event */
   plansJson: string;
@@ -336,6 +338,27 @@ export async function findSilentShops(db: Db, before: Date): Promise<string[]> {
     .orderBy('s.name')
     .pluck('s.name');
 }
+
+/** So many of the latest events are looked at. */
+const LATEST_EVENTS = 10_000;
+
+/** Shops that told of failed payments not long ago, and have no address where customers pay. */
+export async function findShopsWithoutBilling(db: Db): Promise<string[]> {
+  const [last] = await db(table(db, 'order_events')).max({ id: 'id' });
+  const failed = await db(table(db, 'order_events'))
+    .where('id', '>', (last?.id ?? 0) - LATEST_EVENTS)
+    .where({ event: 'payment_failed', is_test: 0 })
+    .distinct()
+    .pluck('order_id');
+  const shops = await db(tableBy(db, 'orders'))
+    .whereIn('id', failed.slice(-MOST_FAILED))
+    .distinct()
+    .pluck('shop');
+  if (shops.length === 0) return [];
+  return db(table(db, 'shops')).whereIn('name', shops).whereNull('billing_url').orderBy('name').pluck('name');
+}
+
+const MOST_FAILED = 500;
 
 /** The oldest orders that wait, after an id. */
 export async function listWaiting(

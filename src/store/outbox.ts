@@ -234,9 +234,14 @@ export async function findLatestOutboxRow(
 }
 
 /** The latest mails of an order's keys, the newest first. */
-export async function findMailsOfOrder(db: Db, orderId: number, limit: number): Promise<OutboxRow[]> {
+export async function findMailsOfOrder(
+  db: Db,
+  orderId: number,
+  type: string,
+  limit: number,
+): Promise<OutboxRow[]> {
   const rows = await db(tableBy(db, 'outbox', 'order_id'))
-    .where({ order_id: orderId })
+    .where({ order_id: orderId, type })
     .orderBy('id', 'desc')
     .limit(limit);
   return rows.map(toFields);

@@ -18,7 +18,7 @@ export async function listPlansToRemind(db: Db): Promise<number[]> {
     .pluck('p.id');
 }
 
-/** Active licences of these plans with a customer that end within a time, by end and id, behind a place. */
+/** Active licences of these plans with a customer that end within a time and do not renew themselves, by end and id, behind a place. */
 export async function listEnds(
   db: Db,
   planIds: number[],
@@ -29,7 +29,7 @@ export async function listEnds(
   const query = db(tableBy(db, 'licenses', 'expires_at'))
     .where('expires_at', '>', toSqlTime(after))
     .where('expires_at', '<=', toSqlTime(upTo))
-    .where({ status: 'active' })
+    .where({ status: 'active', renews_itself: 0 })
     .whereNotNull('customer')
     .whereIn('plan_id', planIds)
     .orderBy(['expires_at', 'id'])

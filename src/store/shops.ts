@@ -34,6 +34,10 @@ export interface Shop {
   catchUpFailure: string | null;
   /** JSON: the place in the list where the next run goes on (orders/catch-up/run.ts); null: at the beginning */
   catchUpJson: string | null;
+  /** days for which a subscription's licence goes on while its renewal is awaited; null: LICENSING_GRACE_DAYS */
+  graceDays: number | null;
+  /** where customers change how they pay; null: they are not mailed that a payment failed */
+  billingUrl: string | null;
   /** null: the row came with the first order */
   createdBy: string | null;
   createdAt: Date;
@@ -55,6 +59,8 @@ export const PLAIN_SHOP = {
   catchUpTriedAt: null,
   catchUpFailure: null,
   catchUpJson: null,
+  graceDays: null,
+  billingUrl: null,
 } as const;
 
 /** @throws a duplicate (`isDuplicate`) when there is a shop of this name */

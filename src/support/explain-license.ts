@@ -1,5 +1,5 @@
 import { entitledUntil } from '../licensing/core/verdict';
-import { liveStatus } from '../licensing/core/states';
+import { liveStatus, nextPayment, paidEnd } from '../licensing/core/states';
 import type { License } from '../store/licenses';
 import type { OutboxRow } from '../store/outbox';
 import { explainFreeSites } from './explain-sites';
@@ -82,10 +82,15 @@ function explainMail(licenseId: number, { createdAt, failedAt, attempts, lastErr
   return finding('MAIL_NOT_DELIVERED', facts, { since: timeOf(createdAt), action });
 }
 
-function explainState(license: License, { now, stopped, refusedSince }: Circumstances): Finding {
+function explainState(
+  license: License,
+  { now, stopped, refusedSince, failedPayment }: Circumstances,
+): Finding {
   const { id, product, plan, customer, expiresAt } = license;
   const of = { license_id: id, product: product.name, plan: plan.name };
-  const expires_at = timeOf(expiresAt);
+  const expires_at = timeOf(paidEnd(license));
+  const failed = failedPayment?.after?.failed_at;
+  const payment_failed_at = typeof failed === 'string' ? failed : null;
   const status = liveStatus(license, now);
   if (status === 'active')
     return finding('ACTIVE', {
@@ -93,6 +98,8 @@ function explainState(license: License, { now, stopped, refusedSince }: Circumst
       ...slotsOf(license),
       activation_type: plan.activationType,
       expires_at,
+      next_payment: nextPayment(license, now),
+      payment_failed_at,
     });
   if (status === 'expired')
     return finding(
@@ -100,6 +107,7 @@ function explainState(license: License, { now, stopped, refusedSince }: Circumst
       {
         ...of,
         expires_at,
+        payment_failed_at,
         refused_since: refusedSince,
         still_downloads: entitledUntil(license, now) !== undefined,
       },

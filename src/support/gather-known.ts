@@ -11,7 +11,7 @@ import {
   listFree,
 } from '../store/activations';
 import type { Db } from '../store/database';
-import { findEvents, type EventAction } from '../store/events';
+import { findEvents, type EventAction, type RecordedEvent } from '../store/events';
 import { countSlotsOfKeys, findKeys } from '../store/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses';
 import { findLatestOutboxRow } from '../store/outbox';
@@ -45,7 +45,11 @@ export async function readCircumstances(db: Db, license: License, now: Date): Pr
   const mail = await findLatestOutboxRow(db, 'license_key', id);
   const undelivered = mail?.lastError && mail.sentAt === null ? mail : undefined;
   const told = await listToldSitesOf(db, [id], MOST_TOLD);
-  const known = { now, free, holders, undelivered, told, ...(await readOffer(db, product.id)) };
+  const failedPayment = await findFailedPayment(db, id);
+  const known = {
+    ...{ now, free, holders, undelivered, told, failedPayment },
+    ...(await readOffer(db, product.id)),
+  };
   if (status === 'active') return { ...known, stopped: undefined, refusedSince: 0 };
   if (status === 'expired') {
     const refusedSince = await countDownloads(db, id, 'LICENSE_EXPIRED', expiresAt ?? new Date(0));
@@ -54,6 +58,11 @@ export async function readCircumstances(db: Db, license: License, now: Date): Pr
   const [stopped] = await findEvents(db, STOPS, { licenseId: id }, 1);
   const refusedSince = await countDownloads(db, id, 'LICENSE_INACTIVE', stopped?.at ?? new Date(0));
   return { ...known, stopped, refusedSince };
+}
+
+async function findFailedPayment(db: Db, licenseId: number): Promise<RecordedEvent | undefined> {
+  const [latest] = await findEvents(db, ['payment-failed', 'renew', 'set-end'], { licenseId }, 1);
+  return latest?.action === 'payment-failed' ? latest : undefined;
 }
 
 /** What a product's licences cover, and whether anything of it is published. */

@@ -37,6 +37,8 @@ export interface Circumstances {
   included: Product[];
   /** whether any of those can be downloaded; not looked up where the own product can */
   includedPublished: boolean;
+  /** its last payment failed, and nothing has renewed it since */
+  failedPayment: LicenseEvent | undefined;
   /** the event that suspended or ended an inactive licence */
   stopped: LicenseEvent | undefined;
   /** downloads refused since the licence became unusable */

@@ -3,7 +3,7 @@ import { includedIn, includesNone } from '../licensing/bundles';
 import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { isOpen } from '../licensing/license-keys';
 import { entitledUntil } from '../licensing/core/verdict';
-import { liveStatus, type LiveStatus } from '../licensing/core/states';
+import { liveStatus, paidEnd, type LiveStatus } from '../licensing/core/states';
 import { latestOf, OMITTED, type LoggedAccess } from '../store/access-log';
 import { activationKey } from '../store/activations';
 import type { EventAction } from '../store/events';
@@ -136,7 +136,7 @@ function unusable(access: LoggedAccess, license: License, known: PresentState): 
     {
       was,
       still: status === was && !movedSince,
-      expires_at: timeOf(expiresAt),
+      expires_at: timeOf(paidEnd(license)),
       older_versions: isOfDownload(access.endpoint) && entitledUntil(license, known.now) !== undefined,
     },
     revival(license, known.now),

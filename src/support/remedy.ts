@@ -1,7 +1,7 @@
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { RemedyButton, RemedyStep } from '../texts/operators/remedy';
 import { prolongedUntil } from '../licensing/lifecycle';
-import { liveStatus } from '../licensing/core/states';
+import { liveStatus, paidEnd } from '../licensing/core/states';
 import type { License } from '../store/licenses';
 import { revival } from './explain-license';
 import type { Action } from '../texts/operators/findings';
@@ -45,15 +45,15 @@ function stepsFor(
   answer: SortedAnswer,
   { license, planDuration, now }: RemedyOptions,
 ): RemedyStep[] {
-  const { expiresAt, plan, customer, product } = license;
+  const { plan, customer, product } = license;
   switch (code) {
     case 'LICENSE_EXPIRED':
     case 'LICENSE_INACTIVE': {
       const action = revival(license, now);
-      if (action?.type === 'reinstate') return [{ type: 'reinstate', until: expiresAt }];
+      if (action?.type === 'reinstate') return [{ type: 'reinstate', until: paidEnd(license) }];
       if (action?.type !== 'renew') return [{ type: 'issue', planId: plan.id, customer }];
       const duration = planDuration ?? action.for;
-      return [{ type: 'renew', duration, until: prolongedUntil(expiresAt, duration, now) }];
+      return [{ type: 'renew', duration, until: prolongedUntil(license, duration, now) }];
     }
     case 'ACTIVATION_LIMIT_REACHED':
       return [{ type: 'remove_site' }, ...moreSlots(answer, license), { type: 'change_plan' }];

@@ -1,4 +1,4 @@
-import { liveStatus } from '../licensing/core/states';
+import { liveStatus, nextPayment, paidEnd } from '../licensing/core/states';
 import type { License } from '../store/licenses';
 import type { Code } from '../texts/operators/findings';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
@@ -44,7 +44,8 @@ export function writeReply(answer: SortedAnswer, happened: Entry[], options: Rep
       (replyCase === 'key_ended' ? answer.successor?.key_hint : options.keyHint) ?? license?.keyHint ?? null,
     // The end of another customer's key, or of a key that belongs to no one, helps nobody.
     seenHint: replyCase === 'mistyped' ? (happened.find(({ near }) => near)?.near?.seen ?? null) : null,
-    endedOn: license?.expiresAt ?? null,
+    endedOn: license ? paidEnd(license) : null,
+    nextPayment: license ? nextPayment(license, now) : null,
     stoppedOn: stoppedOn(answer),
     slots: slotsOf(answer, license),
     activationType: license?.plan.activationType ?? 'domain',

@@ -87,6 +87,7 @@ const DAYS = new Set([
   'ended_at',
   'ends_at',
   'event_at',
+  'payment_failed_at',
   'told_at',
 ]);
 

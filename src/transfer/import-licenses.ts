@@ -180,8 +180,7 @@ function licenseConflict(
 function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'license'>): Row {
   const row = toRow('license', there);
   const changes: Row = {};
-  for (const field of ['status', 'activation_limit', 'customer', 'expires_at'] as const)
-    if (here[field] !== there[field]) changes[field] = row[field] ?? null;
+  for (const field of DECIDED) if (here[field] !== there[field]) changes[field] = row[field] ?? null;
   if ('customer' in changes) changes.customer_digest = customerDigest(there.customer);
   const plan = planOf(job, there);
   if (plan.id !== here.plan_id) changes.plan_id = plan.id;
@@ -198,7 +197,10 @@ function licenseChanges(job: Job, here: RecordOf<'license'>, there: RecordOf<'li
   return changes;
 }
 
-const DECISIONS = ['status', 'plan_id', 'activation_limit', 'customer', 'reference', 'expires_at'] as const;
+const DECIDED = [
+  ...(['status', 'activation_limit', 'customer', 'expires_at', 'grace_days', 'renews_itself'] as const),
+];
+const DECISIONS = ['plan_id', 'reference', ...DECIDED] as const;
 
 async function changeLicenses(job: Job, differing: MatchedLicense[]): Promise<void> {
   const { actor, now } = job.options;

@@ -95,6 +95,7 @@ const ORDER_EVENT = record(
     payment: nullable(text(MAX_LABEL_LENGTH, 1)),
     renews_itself: nullable(flag()),
     reduced: nullable(ascii(16)),
+    grace_days: count,
     test: flag(),
     effect: ascii(16),
     lines: nullable(array()),
@@ -184,6 +185,8 @@ export const RECORDS = {
     metadata: metadata(),
     revision: bigCount,
     issued_by: nullable(tokenName()),
+    grace_days: count,
+    renews_itself: flag(),
   }),
   shop: record(
     'shops',
@@ -202,6 +205,8 @@ export const RECORDS = {
       site_url: nullable(webAddress()),
       caught_up_until: nullable(time()),
       caught_up_at: nullable(time()),
+      grace_days: nullable(count),
+      billing_url: nullable(webAddress()),
       created_by: nullable(text(MAX_LABEL_LENGTH)),
       created_at: time(),
     },
@@ -370,19 +375,28 @@ export function fromRow<T extends RowType>(type: T, row: WholeRow): RecordOf<T> 
 
 /** The fields that a file of the version before lacks, with their values there. */
 export const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = {
+  license: { grace_days: 0, renews_itself: false },
   key: { folded_digest: null },
+  order_event: { grace_days: 0 },
   plan: { upgrade_url: null },
   release: { rollout: WHOLE_ROLLOUT },
-  shop: { api_key_sealed: null, site_url: null, caught_up_until: null, caught_up_at: null },
+  shop: {
+    ...{ api_key_sealed: null, site_url: null, caught_up_until: null, caught_up_at: null },
+    ...{ grace_days: null, billing_url: null },
+  },
 };
 
 /** Gives a record of a file of the version before what it lacks, also in its lists. */
 export function completeFormer(type: RowType, value: Record<string, unknown>): void {
   for (const [name, one] of Object.entries(NEW_FIELDS[type] ?? {})) value[name] ??= one;
-  const listed: unknown = type === 'license' ? value.keys : undefined;
+  // The end of a subscription did not say that it renews itself no more.
+  if (type === 'order_event' && value.event === 'subscription_ended' && value.test === false)
+    value.renews_itself = false;
+  const [of, listed]: [RowType, unknown] =
+    type === 'license' ? ['key', value.keys] : ['order_event', type === 'order' ? value.events : undefined];
   if (Array.isArray(listed))
     for (const one of listed as unknown[])
-      if (typeof one === 'object' && one !== null) completeFormer('key', one as Record<string, unknown>);
+      if (typeof one === 'object' && one !== null) completeFormer(of, one as Record<string, unknown>);
 }
 
 /** The fault that keeps a line from being a record of this type, without repeating values; undefined: none */

@@ -1,5 +1,11 @@
 import type { Logger } from 'pino';
-import { isSubscribed, licenseData, webhookRow, type WebhookType } from '../licensing/webhook-events';
+import {
+  isSubscribed,
+  licenseData,
+  renewsOf,
+  webhookRow,
+  type WebhookType,
+} from '../licensing/webhook-events';
 import { startJobs, type Job, type Turn } from '../runner/jobs';
 import type { Db } from '../store/database';
 import { lockLease } from '../store/leases';
@@ -88,7 +94,7 @@ async function announceEnds(
         const isSame =
           license?.status === 'active' && license.expiresAt?.getTime() === end.expiresAt.getTime();
         if (!isSame) continue;
-        const data = { license: licenseData(license, at) };
+        const data = { license: licenseData(license, at), ...renewsOf(license) };
         await insertOutboxRowOnce(trx, webhookRow(webhook.id, type, data, at, nameOf(end)));
       }
       return true;

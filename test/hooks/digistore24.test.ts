@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { linkDigest, messageDigest } from '../../src/orders/names';
 import { keepLink, keepMessage } from '../../src/store/shop-messages';
+import { WITHOUT_GRACE } from '../support/hook-shop';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { ONE_BACKEND } from '../support/service';
 import { fixture, sendHook, signDigistore24 } from '../support/shop-senders';
@@ -19,7 +20,7 @@ describe.each(ONE_BACKEND)('messages of Digistore24, on %s', (_, settings) => {
   let order: string;
   let transaction: number;
   beforeAll(async () => {
-    service = await startManaged(await settings(), NOW);
+    service = await startManaged({ ...(await settings()), ...WITHOUT_GRACE }, NOW);
     const { write } = service;
     const product = await write.ok('POST /products', { name: 'Pro' }, 201);
     const made = { product_id: product.id as number, activation_type: 'domain', activation_limit: 3 };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { WITHOUT_GRACE } from '../support/hook-shop';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { BACKENDS } from '../support/service';
 import { sendHook, signDigistore24, signPaddle, signStripe } from '../support/shop-senders';
@@ -380,7 +381,7 @@ describe.each(BACKENDS)('money, on %s', (_, settings) => {
   let service: Managed;
   const plans = new Map<number, string>();
   beforeAll(async () => {
-    service = await startManaged(await settings(), NOW);
+    service = await startManaged({ ...(await settings()), ...WITHOUT_GRACE }, NOW);
     const { write } = service;
     const product = await write.ok('POST /products', { name: 'Pro' }, 201);
     const made = { product_id: product.id as number, activation_type: 'domain', activation_limit: 3 };

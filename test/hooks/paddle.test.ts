@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { WITHOUT_GRACE } from '../support/hook-shop';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { ONE_BACKEND, rows } from '../support/service';
 import { fixture, sendHook, signPaddle } from '../support/shop-senders';
@@ -21,7 +22,7 @@ describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
   let plan: number;
   let id: string;
   beforeAll(async () => {
-    service = await startManaged(await settings(), NOW);
+    service = await startManaged({ ...(await settings()), ...WITHOUT_GRACE }, NOW);
     const { write } = service;
     const product = await write.ok('POST /products', { name: 'Pro' }, 201);
     const made = { product_id: product.id as number, activation_type: 'domain', activation_limit: 3 };
@@ -119,6 +120,17 @@ describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
       occurred_at: '2027-11-24T10:00:05Z',
     });
     expect(await findLicense()).toMatchObject({ status: 'active', expires_at: '2028-11-24T10:00:00Z' });
+    const failed = { ...paid({ id: `txn_${randomUUID()}`, origin: 'subscription_recurring' }) };
+    Object.assign(failed, { event_type: 'transaction.payment_failed', occurred_at: '2027-11-24T11:00:00Z' });
+    expect(await send(failed)).toMatchObject({ result: 'order' });
+    const [order] = (await service.write.ok(`GET /orders?shop=paddle&order=sub_${id}`)) as unknown as Thing[];
+    const { events } = await service.write.ok(`GET /orders/${order?.id}`);
+    expect((events as Thing[]).map(({ event }) => event as string)).toContain('payment_failed');
+    expect(
+      await send({ ...failed, event_id: randomUUID(), data: { ...failed.data, origin: 'web' } }),
+    ).toMatchObject({
+      ...{ result: 'noted', reason: 'unpaid' },
+    });
     const changed = { id: `txn_${randomUUID()}`, origin: 'subscription_payment_method_change' };
     expect(await send(paid(changed))).toMatchObject({ result: 'noted' });
     await send(message('subscription.canceled'));

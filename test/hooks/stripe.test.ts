@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { WITHOUT_GRACE } from '../support/hook-shop';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { ONE_BACKEND } from '../support/service';
 import { fixture, sendHook, signStripe } from '../support/shop-senders';
@@ -24,7 +25,7 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
   let subscription: string;
   let invoice: string;
   beforeAll(async () => {
-    service = await startManaged(await settings(), NOW);
+    service = await startManaged({ ...(await settings()), ...WITHOUT_GRACE }, NOW);
     const { write } = service;
     const product = await write.ok('POST /products', { name: 'Pro' }, 201);
     const made = { product_id: product.id as number, activation_type: 'domain', activation_limit: 3 };

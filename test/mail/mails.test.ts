@@ -224,6 +224,10 @@ test('reminders: once for an end and a step, only while they are on, and not for
 
   expect(await remind(at(70.1))).toBe(0);
   expect(await write.ok('PATCH /products/42', { reminders: true })).toMatchObject({ reminders: true });
+  // A subscription pays on by itself.
+  await db(table(db, 'licenses'))
+    .where({ id: await until(100) })
+    .update({ renews_itself: 1 });
   const context = { actor: 'operator:test', now: service.clock.now };
   await changeState(db, suspended, 'suspend', context);
   expect(await remind(at(69.9))).toBe(0);

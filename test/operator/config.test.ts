@@ -141,6 +141,7 @@ describe('a good value', () => {
     ['LICENSING_SHOP_NAME', ' Acme & Söhne ', 'shopName', 'Acme & Söhne'],
     ['LICENSING_LOG_LEVEL', 'silent', 'logLevel', 'silent'],
     ['LICENSING_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
+    ['LICENSING_GRACE_DAYS', '0', 'graceDays', 0],
     ['LICENSING_LOG_DAYS', '36500', 'logDays', 36_500],
     ['LICENSING_LOG_DAYS', ' 7 ', 'logDays', 7],
   ])('%s=%s', (name, value, field, expected) => {
@@ -188,6 +189,7 @@ describe('a good value', () => {
       manageRateLimit: 600,
       operatorGroups: [8],
       logLevel: 'info',
+      graceDays: 3,
       logDays: 90,
       warnings: [],
     });

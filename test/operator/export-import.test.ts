@@ -170,11 +170,17 @@ async function giveOrders(db: Db): Promise<void> {
   await post('A 1', { event: 'paid', customer, lines: [{ line: '1:a', ...article, renews: 1 }] });
   await post('A 1', { event: 'renewed', eventId: 'evt_1', lines: [{ line: '1:a' }] });
   await post('A 1', { event: 'refunded', partial: true });
+  await post('A 1', { event: 'subscription_ended', eventId: 'evt_2' });
   await post('A 2', { event: 'paid', lines: [{ line: 'ü', planId: 1, renews: 'A 1:1%3Aa' }] });
   await post('A 3', { event: 'paid', lines: [{ line: '1', planId: 1, renews: 'A 9' }] });
   await post('A 4', { event: 'paid', lines: [{ line: '1', sku: 'not mapped' }] });
   await post('A 5', { event: 'paid', test: true, lines: [{ line: '1', ...article }] });
-  await editShop(db, 'celik', { testPlanId: 3 }, context);
+  await editShop(
+    db,
+    'celik',
+    { testPlanId: 3, graceDays: 5, billingUrl: 'https://shop.example/pay' },
+    context,
+  );
   const links = [
     { key: 'ctm_1', email: 'jo@example.com', at: now },
     { key: 'pi_1', order: 'A 1', paid: 4900 },

@@ -170,6 +170,41 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     expect(await text('shop', 'remove', 'fair')).toContain('Shop fair is removed.');
   });
 
+  it('tell of a subscription, its grace and payments that fail', async () => {
+    const { lines } = await post('4001', {
+      renewsItself: true,
+      lines: [{ line: '1', planId, paidUntil: new Date('2040-01-01T00:00:00Z') }],
+    });
+    const id = String(lines[0]!.licenses[0]!.license.id);
+    expect(await text('license', 'show', id)).toMatch(/paid until +\d{4}-\d\d-\d\dT[\d:]+Z, renews itself/);
+    expect(await text('license', 'renew', id, '--for', '1y')).toMatch(
+      /is active until \S+, and paid until \S+\./,
+    );
+    await post('4001', { event: 'payment_failed', lines: undefined });
+    expect(await text('why', id)).toMatch(
+      /paid until \d{4}-\d\d-\d\d, and\s+renews\s+itself,\s+a\s+payment\s+failed on \d{4}/,
+    );
+    const told = async () => {
+      const { stdout } = await seller.run(['doctor', '--json']);
+      const { findings } = JSON.parse(stdout) as { findings: { code: string; what: string }[] };
+      return findings.filter(({ code }) => code === 'PAYMENTS_FAIL_UNTOLD');
+    };
+    expect(await told()).toMatchObject([{ what: expect.stringContaining('hikashop') }]);
+    const given = ['--grace', '5d', '--billing-url', 'https://shop.example/pay'];
+    expect(await seller.json(['shop', 'edit', 'hikashop', ...given])).toMatchObject({
+      ...{ grace: 5, billing_url: 'https://shop.example/pay' },
+    });
+    expect(await told()).toEqual([]);
+    expect(await refused('shop', 'edit', 'hikashop', '--grace', '15d')).toContain(
+      'It must be 0d to 14d, or default.',
+    );
+    const none = ['--grace', 'default', '--billing-url', 'none'];
+    expect(await seller.json(['shop', 'edit', 'hikashop', ...none])).toMatchObject({
+      grace: null,
+      billing_url: null,
+    });
+  });
+
   it('run what waited once the cause is gone', async () => {
     await post('3001', { lines: [{ line: '1', planId, renews: '3000' }] });
     expect(await text('shop', 'run', 'hikashop')).toContain('0 orders that waited have run; 1 waits still.');

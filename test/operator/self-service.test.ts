@@ -161,8 +161,8 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       await activate(license, 'a.example', 'b.example');
       const view = await byKey(license);
       expect(view).toEqual({
-        standing: { code: 'ACTIVE', until: days(100) },
-        ...{ status: 'active', expiresAt: days(100), slots: { limit: 25, used: 2 } },
+        standing: { code: 'ACTIVE', until: days(100), nextPayment: null },
+        ...{ status: 'active', expiresAt: days(100), nextPayment: null, slots: { limit: 25, used: 2 } },
         ...{ keyHint: license.key.slice(-8), keyEndsAt: null },
         ...{ product: { id: 42, name: 'Example Shop' }, plan: 'Developer', activationType: 'domain' },
         covers: [{ id: 42, name: 'Example Shop' }],
@@ -194,7 +194,9 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       await activate(license, 'a.example');
       expect((await byKey(license)).standing.code).toBe('ACTIVE');
       await activate(license, 'b.example');
-      expect((await byKey(license)).standing).toEqual({ code: 'FULL', until: null, limit: 2 });
+      expect((await byKey(license)).standing).toEqual({
+        ...{ code: 'FULL', until: null, nextPayment: null, limit: 2 },
+      });
       const agency = await issue(STUDIO);
       const client = await addKey(service.db, agency.id, { activationLimit: 1 }, SECRET, byOperator);
       await activate(client, 'c.example');
@@ -627,18 +629,27 @@ describe('the sentences', () => {
   it('say where a licence stands', () => {
     const told = (standing: Parameters<typeof tellStanding>[1], type = 'domain') =>
       [en, de].map((language) => tellStanding(language, standing, type).sentence);
-    expect(told({ code: 'ACTIVE', until })).toEqual([
+    const end = { until, nextPayment: null };
+    expect(told({ code: 'ACTIVE', until, nextPayment: 'by_itself' })).toEqual([
+      'Your licence is paid until 3 Mar 2027, and renews itself. Updates work.',
+      'Ihre Lizenz ist bis 03.03.2027 bezahlt und verlängert sich von selbst. Aktualisierungen funktionieren.',
+    ]);
+    expect(told({ code: 'ACTIVE', until, nextPayment: 'awaited' })).toEqual([
+      'Your licence is paid until 3 Mar 2027, and its renewal is awaited. Updates work.',
+      'Ihre Lizenz ist bis 03.03.2027 bezahlt, und ihre Verlängerung wird erwartet. Aktualisierungen funktionieren.',
+    ]);
+    expect(told({ code: 'ACTIVE', ...end })).toEqual([
       'Your licence is valid until 3 Mar 2027. Updates work.',
       'Ihre Lizenz ist gültig bis 03.03.2027. Aktualisierungen funktionieren.',
     ]);
-    expect(told({ code: 'FULL', until, limit: 25 })[0]).toBe(
+    expect(told({ code: 'FULL', ...end, limit: 25 })[0]).toBe(
       'All 25 sites are used. Updates work; a new site is refused until one is removed.',
     );
-    expect(told({ code: 'FULL', until, limit: 1 })).toEqual([
+    expect(told({ code: 'FULL', ...end, limit: 1 })).toEqual([
       'Your licence is valid until 3 Mar 2027. Updates work, and its one site is in use.',
       'Ihre Lizenz ist gültig bis 03.03.2027. Aktualisierungen funktionieren. Die einzige Website ist belegt.',
     ]);
-    expect(told({ code: 'FULL', until, limit: 3 }, 'seat')[1]).toBe(
+    expect(told({ code: 'FULL', ...end, limit: 3 }, 'seat')[1]).toBe(
       'Alle 3 Nutzer sind belegt. Aktualisierungen funktionieren; ein neuer Nutzer wird abgelehnt, bis ein Platz frei wird.',
     );
     expect(told({ code: 'EXPIRED', endedAt, stillDownloads: false })).toEqual([
@@ -648,7 +659,7 @@ describe('the sentences', () => {
     expect(told({ code: 'SUSPENDED' })[0]).toBe('Your licence is paused. Please ask the seller.');
     expect(told({ code: 'WITHDRAWN' })[0]).toBe('This licence was withdrawn by the seller.');
     expect(tellStanding(en, { code: 'SUSPENDED' }, 'domain').meaning).toContain('Joomla says');
-    expect(tellStanding(en, { code: 'ACTIVE', until }, 'domain').meaning).toBeNull();
+    expect(tellStanding(en, { code: 'ACTIVE', ...end }, 'domain').meaning).toBeNull();
   });
 
   it('say what is left and what is wrong', () => {

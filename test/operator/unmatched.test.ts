@@ -314,7 +314,8 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     await stripe('invoice.paid', at(3), invoice('in_2'));
     const license = await newLicense();
     await assign((await only('stripe')).id as number, license);
-    expect(await standing(license)).toEqual(['active', '2027-01-20T10:00:00Z']);
+    // A subscription's: paid until the 20th, and three days of grace.
+    expect(await standing(license)).toEqual(['active', '2027-01-23T10:00:00Z']);
     expect(await open('stripe')).toEqual([]);
   });
 

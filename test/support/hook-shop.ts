@@ -15,6 +15,9 @@ export interface HookShop {
   license(number: string): Promise<Thing | undefined>;
 }
 
+/** Ends are what was paid; test/manage/subscriptions.test.ts has the grace. */
+export const WITHOUT_GRACE = { LICENSING_GRACE_DAYS: '0' };
+
 export async function startHookShop(
   settings: Settings,
   kind: string,
@@ -23,7 +26,7 @@ export async function startHookShop(
   now: Date,
   own: OwnSettings = {},
 ): Promise<HookShop> {
-  const service = await startManaged(settings, now, own);
+  const service = await startManaged({ ...settings, ...WITHOUT_GRACE }, now, own);
   const { write } = service;
   const product = await write.ok('POST /products', { name: 'Gallery Pro' }, 201);
   const terms = { activation_type: 'domain', activation_limit: 3, duration: '1m' };

@@ -151,6 +151,8 @@ export function largeFile(count: number): string {
       metadata: {},
       revision: 1,
       issued_by: null,
+      grace_days: 0,
+      renews_itself: false,
     })),
     ...ids.map((id) => ({
       type: 'activation',

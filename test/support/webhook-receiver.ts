@@ -28,6 +28,7 @@ export interface ReceivedData {
   activation?: { identifier: string; name: string | null };
   release?: { id: number; product_id: number; version: string };
   customer?: { id: string };
+  renews?: boolean;
   actor?: string;
   reason?: string;
 }

@@ -13,6 +13,7 @@ import {
   type LineFold,
   type Meanings,
   type OrderEventName,
+  renewalOf,
   type Part,
 } from '../../src/orders/fold';
 import { DEFAULT_RULES, effectOf } from '../../src/orders/rules';
@@ -27,7 +28,7 @@ function events(given: Given[]): LineEvent[] {
   return given.map(([event, at, payment = null, more = {}], i) => ({
     ...{ event, identity: `${i}`, at: day(at), payment },
     effect: effectOf(event, DEFAULT_RULES),
-    ...{ paidUntil: null, changes: false, reduced: null, confirms: false },
+    ...{ paidUntil: null, changes: false, reduced: null, confirms: false, renewsItself: null, graceDays: 3 },
     ...more,
   }));
 }
@@ -37,12 +38,14 @@ const meanings = (more: Partial<Meanings> = {}): Meanings => ({
   ...more,
 });
 
+const daysTo = (end: Date | null) => Math.round((end!.getTime() - day(0).getTime()) / 86_400_000);
+
 /** Told in each of some orders, it comes to the same. */
 function standing(given: Given[], more?: Partial<Meanings>) {
   const all = events(given);
   const fold = (told: LineEvent[]) => {
     const { state, terms } = foldLine(told, meanings(more));
-    return [state, Math.round((endOf(terms)!.getTime() - day(0).getTime()) / 86_400_000)];
+    return [state, daysTo(endOf(terms))];
   };
   const first = fold(all);
   expect(fold([...all].reverse())).toEqual(first);
@@ -382,6 +385,15 @@ test.each<[string, Given[], [string, number]]>([
     ['active', 30],
   ],
   [
+    'seats given back once the last paid time is over',
+    [
+      ['paid', 0, 'a', until(30)],
+      ['upgraded', 5, 'u', { changes: true }],
+      ['refunded', 31, 'u'],
+    ],
+    ['active', 30],
+  ],
+  [
     'a charge-back of one payment',
     [
       ['paid', 0, 'a', until(30)],
@@ -710,6 +722,97 @@ describe('what is said of a line', () => {
   });
 });
 
+describe('a line that renews itself', () => {
+  const renews = { renewsItself: true };
+
+  it.each<[string, Given[], [end: number, grace: number]]>([
+    ['has the grace of its shop', [['paid', 0, 'a', renews]], [30, 3]],
+    ['has none when it does not say so', [['paid', 0, 'a']], [30, 0]],
+    [
+      'counts a late renewal from the paid end',
+      [
+        ['paid', 0, 'a', renews],
+        ['renewed', 32, 'b'],
+      ],
+      [60, 3],
+    ],
+    [
+      'counts a renewal at the end of the grace from the paid end',
+      [
+        ['paid', 0, 'a', renews],
+        ['renewed', 33, 'b'],
+      ],
+      [60, 3],
+    ],
+    [
+      'counts a renewal after the grace from its own time',
+      [
+        ['paid', 0, 'a', renews],
+        ['renewed', 34, 'b'],
+      ],
+      [64, 3],
+    ],
+    [
+      'adds the grace once, however often it is renewed late',
+      [
+        ['paid', 0, 'a', renews],
+        ['renewed', 31, 'b'],
+        ['renewed', 62, 'c'],
+        ['renewed', 93, 'd'],
+      ],
+      [120, 3],
+    ],
+    [
+      'loses the grace with the subscription',
+      [
+        ['paid', 0, 'a', renews],
+        ['subscription_ended', 30, null, { renewsItself: false }],
+      ],
+      [30, 0],
+    ],
+    [
+      'counts from its own time what is taken up again after the end',
+      [
+        ['paid', 0, 'a', renews],
+        ['subscription_ended', 30, null, { renewsItself: false }],
+        ['renewed', 31, 'b', renews],
+      ],
+      [61, 3],
+    ],
+    [
+      'has the grace that the shop had at the last payment',
+      [
+        ['paid', 0, 'a', renews],
+        ['renewed', 30, 'b', { graceDays: 5 }],
+        ['payment_failed', 60, 'c', { graceDays: 9, renewsItself: false }],
+      ],
+      [60, 5],
+    ],
+    [
+      'is late by the grace that was promised, not by the one of the renewal',
+      [
+        ['paid', 0, 'a', { ...renews, graceDays: 1 }],
+        ['renewed', 32, 'b', { graceDays: 5 }],
+      ],
+      [62, 5],
+    ],
+    [
+      'has a grace after an end that the shop told, too',
+      [
+        ['paid', 0, 'a', { ...renews, ...until(31) }],
+        ['renewed', 32, 'b', until(62)],
+      ],
+      [62, 3],
+    ],
+  ])('%s', (_, given, expected) => {
+    const all = events(given);
+    for (const told of [all, [...all].reverse()]) {
+      const { terms, graceDays } = foldLine(told, meanings());
+      expect([daysTo(endOf(terms)), graceDays]).toEqual(expected);
+    }
+  });
+});
+
 describe('licences of a line that an upgrade gives more', () => {
   const more = {
     upgrades: new Map([
@@ -829,6 +932,22 @@ describe('a licence of two orders', () => {
     ];
     expect([...holdsOf(parts).keys()]).toEqual([]);
     expect(licenseEnd(parts)).toEqual(day(30));
+  });
+
+  it('has the grace of whichever order renews it by itself', () => {
+    const own: Given[] = [['paid', 0, 'a', { ...until(30), renewsItself: true }]];
+    const ended: Given = ['subscription_ended', 30, null, { renewsItself: false }];
+    const renewal: Given[] = [['paid', 30, 'b', { ...until(60), renewsItself: true, graceDays: 7 }]];
+    const givenBack: Given[] = [...renewal, ['refunded', 31, 'b']];
+    expect(renewalOf([part(1, 'issued', own), part(2, 'renewed', [['paid', 10, 'b']])])).toEqual({
+      renewsItself: true,
+      graceDays: 3,
+    });
+    expect(renewalOf([part(1, 'issued', [...own, ended]), part(2, 'renewed', renewal)]).graceDays).toBe(7);
+    expect(renewalOf([part(1, 'issued', [...own, ended]), part(2, 'renewed', givenBack)])).toEqual({
+      renewsItself: false,
+      graceDays: 0,
+    });
   });
 
   it('is upgraded by an order of its own', () => {
@@ -964,7 +1083,7 @@ test.each<[string, TermGiven[], number | null | undefined, number | null]>([
   ['an upgrade of a licence for life', [[10, 60, null, true]], null, null],
 ])('paid times end: %s', (_, given, base, end) => {
   const terms = given.map(([at, paid, duration, isUpgrade = false], i) => ({
-    ...{ identity: `${i}`, at: day(at), duration, isUpgrade },
+    ...{ identity: `${i}`, at: day(at), duration, isUpgrade, graceDays: 0 },
     until: paid === null ? null : day(paid),
   }));
   const ends = endOf(terms, typeof base === 'number' ? day(base) : base);

@@ -32,6 +32,7 @@ interface Differences {
   used?: number;
   limit?: number;
   type?: string;
+  graceDays?: number;
   afterExpiry?: 'nothing' | 'last_release';
   freeStaging?: boolean;
   /** of the key */
@@ -57,6 +58,7 @@ function match(different: Differences = {}): LicenseMatch | undefined {
       activationLimit: limit,
       activationsUsed: used,
       expiresAt: endsAt,
+      ...{ graceDays: different.graceDays ?? 0, renewsItself: false },
       plan: { id: 1, name: 'Pro', activationType: type, afterExpiry, freeStaging },
       product: { id: 42, name: 'Gallery' },
     },
@@ -322,9 +324,15 @@ test.each<[string, Differences, expected: Date | undefined]>([
   ['a plan that stops', { endsAt: BEFORE }, undefined],
   ['a licence that runs', { endsAt: AFTER, afterExpiry: 'last_release' }, undefined],
   ['an ended one', { endsAt: BEFORE, afterExpiry: 'last_release' }, BEFORE],
+  [
+    'one that ended with its grace',
+    { endsAt: BEFORE, graceDays: 3, afterExpiry: 'last_release' },
+    new Date(BEFORE.getTime() - 3 * 86_400_000),
+  ],
+  ['one in its grace', { endsAt: AFTER, graceDays: 14, afterExpiry: 'last_release' }, undefined],
   ['a suspended one', { endsAt: BEFORE, afterExpiry: 'last_release', status: 'suspended' }, undefined],
 ])('the releases that an ended licence downloads: %s', (_, different, expected) => {
-  expect(entitledUntil(match(different)!.license, NOW)).toBe(expected);
+  expect(entitledUntil(match(different)!.license, NOW)).toEqual(expected);
 });
 
 test.each<[Refusal['refused'], keyId: number]>([

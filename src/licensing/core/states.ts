@@ -16,6 +16,43 @@ export function liveStatus(
   return status as LiveStatus;
 }
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A stored end in its parts: what is paid, and the days of grace after it in which a renewal is awaited. */
+export interface EndWithGrace {
+  /** null: never */
+  expiresAt: Date | null;
+  graceDays: number;
+}
+
+/** Until when a licence is paid: its end without the grace; null: for life. */
+export function paidEnd({ expiresAt, graceDays }: EndWithGrace): Date | null {
+  return expiresAt === null || graceDays === 0
+    ? expiresAt
+    : new Date(expiresAt.getTime() - graceDays * DAY_MS);
+}
+
+/** The end that is stored for a paid one. @param paid null: for life, which has no grace */
+export function endWithGrace(paid: Date | null, graceDays: number): EndWithGrace {
+  return paid === null
+    ? { expiresAt: null, graceDays: 0 }
+    : { expiresAt: new Date(paid.getTime() + graceDays * DAY_MS), graceDays };
+}
+
+/** What is known of the next payment of a licence that works; null: nothing, somebody has to renew it. */
+export type NextPayment = 'by_itself' | 'awaited' | null;
+
+/** `awaited`: it works although it is not paid any more, because its renewal is awaited. */
+export function nextPayment(
+  license: EndWithGrace & Pick<LicenseTerms, 'status' | 'renewsItself'>,
+  now: Date,
+): NextPayment {
+  if (liveStatus(license, now) !== 'active') return null;
+  const paid = paidEnd(license);
+  if (paid !== null && paid <= now) return 'awaited';
+  return license.renewsItself ? 'by_itself' : null;
+}
+
 export type Transition = 'suspend' | 'reinstate' | 'revoke' | 'cancel' | 'renew';
 
 /** The allowed transitions. `revoked` and `cancelled` are final. */

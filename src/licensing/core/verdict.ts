@@ -2,7 +2,7 @@ import type { LicenseTerms } from '../../store/licenses';
 import type { Release } from '../../store/releases';
 import { isActivationType } from './identifiers';
 import type { LicenseMatch, SlotCost } from './lookup';
-import { liveStatus, type LiveStatus } from './states';
+import { liveStatus, paidEnd, type LiveStatus } from './states';
 
 /** Pure functions: a flat list of guards for each question, in the contract's order; the first that applies decides. */
 
@@ -165,13 +165,13 @@ export function judgeDownload(
 }
 
 /**
- * The end of an expired licence that still downloads the releases published until then (docs/contract.md, 8.3).
+ * The paid end of an expired licence that still downloads the releases published until then (docs/contract.md, 8.3).
  *
  * @returns undefined for a licence that downloads every release, or none
  */
 export function entitledUntil(license: LicenseTerms, now: Date): Date | undefined {
   if (license.plan.afterExpiry !== 'last_release' || liveStatus(license, now) !== 'expired') return undefined;
-  return license.expiresAt ?? undefined;
+  return paidEnd(license) ?? undefined;
 }
 
 /**

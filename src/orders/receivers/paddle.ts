@@ -39,6 +39,7 @@ type OneContent = Omit<MessageContent, 'id' | 'type'>;
 
 const READERS = new Map<string, (data: unknown, at: Date) => OneContent>([
   ['transaction.completed', readTransaction],
+  ['transaction.payment_failed', readFailedTransaction],
   ['adjustment.created', readAdjustment],
   ['adjustment.updated', readAdjustment],
   ['subscription.canceled', readEnd],
@@ -97,6 +98,13 @@ function readTransaction(data: unknown, at: Date): OneContent {
       lines: items,
     },
   };
+}
+
+/** Each try of a renewal tells it; another payment that fails is for something that is not sold yet. */
+function readFailedTransaction(data: unknown, at: Date): OneContent {
+  const number = textAt(data, 'subscription_id');
+  if (number === undefined || textAt(data, 'origin') !== 'subscription_recurring') return { note: 'unpaid' };
+  return { event: { event: 'payment_failed', at, order: { number }, payment: requireText(data, 'id') } };
 }
 
 /** What was bought, without what is credited for it. A line keeps its price and product, whatever is beside it. */

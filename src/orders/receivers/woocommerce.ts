@@ -145,7 +145,7 @@ function readSubscription(object: unknown, at: Date): OneContent {
     links,
     event: {
       ...{ ...shared, event: 'upgraded', renewsItself: status === 'active', lines },
-      eventId: `updated:${id}:${state.slice(0, 40)}:${paidUntil?.toISOString() ?? ''}`,
+      eventId: `updated:${id}:${state.slice(0, 40)}:${paidUntil?.toISOString() ?? ''}${status === 'active' ? '' : ':ends'}`,
     },
   };
 }

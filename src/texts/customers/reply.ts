@@ -1,3 +1,5 @@
+import type { NextPayment } from '../../licensing/core/states';
+
 /** What the mail is about. */
 export type ReplyCase =
   | 'fine'
@@ -28,8 +30,9 @@ export interface ReplyFacts {
   hint: string | null;
   /** the end of the mistyped key that arrived */
   seenHint: string | null;
-  /** the licence's end; null: none */
+  /** the licence's paid end; null: none */
   endedOn: Date | null;
+  nextPayment: NextPayment;
   /** when it was suspended, revoked or cancelled */
   stoppedOn: Date | null;
   slots: number;

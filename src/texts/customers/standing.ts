@@ -1,8 +1,10 @@
+import type { NextPayment } from '../../licensing/core/states';
+
 /** What a licence lets its customer do now, as the functions that judge customers say. Sentences: `sentences.ts`. */
 export type Entitlement =
-  | { code: 'ACTIVE'; until: Date | null }
+  | { code: 'ACTIVE'; until: Date | null; nextPayment: NextPayment }
   /** no slot is left for a new site */
-  | { code: 'FULL'; until: Date | null; limit: number }
+  | { code: 'FULL'; until: Date | null; nextPayment: NextPayment; limit: number }
   /** `stillDownloads`: what was published by its end */
   | { code: 'EXPIRED'; endedAt: Date | null; stillDownloads: boolean }
   | { code: 'SUSPENDED' }

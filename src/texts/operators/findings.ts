@@ -1,4 +1,4 @@
-import type { LiveStatus } from '../../licensing/core/states';
+import type { LiveStatus, NextPayment } from '../../licensing/core/states';
 import type { Access, LoggedAccess } from '../../store/access-log';
 
 /**
@@ -136,9 +136,19 @@ interface OfRequest {
 
 /** Findings about a licence, a key, or what was looked for. */
 export interface StateFacts {
-  ACTIVE: LicenseFacts & Slots & { activation_type: string; expires_at: string | null };
+  ACTIVE: LicenseFacts &
+    Slots & {
+      activation_type: string;
+      /** what is paid, without the grace */
+      expires_at: string | null;
+      next_payment: NextPayment;
+      /** the last payment failed */
+      payment_failed_at: string | null;
+    };
   EXPIRED: LicenseFacts & {
+    /** what was paid, without the grace */
     expires_at: string | null;
+    payment_failed_at: string | null;
     refused_since: number;
     /** by its plan it still downloads what was published before its end */
     still_downloads: boolean;

@@ -108,10 +108,14 @@ const LOOKS: Record<Entitlement['code'], [kind: 'ok' | 'bad' | 'final' | 'off', 
 };
 
 /** Renewing helps what has an end; what the seller paused or withdrew is the seller's to explain. */
-function WayOut({ view: { standing, renewUrl, supportUrl, upgradeUrl, expiresAt } }: { view: KeyView }) {
+function WayOut({
+  view: { standing, renewUrl, supportUrl, upgradeUrl, expiresAt, nextPayment },
+}: {
+  view: KeyView;
+}) {
   const mayRenew =
     standing.code === 'EXPIRED' ||
-    ((standing.code === 'ACTIVE' || standing.code === 'FULL') && expiresAt !== null);
+    ((standing.code === 'ACTIVE' || standing.code === 'FULL') && expiresAt !== null && nextPayment === null);
   const needsHelp = !isFine(standing);
   if (!(mayRenew && renewUrl !== null) && !(needsHelp && supportUrl !== null) && upgradeUrl === null)
     return null;
@@ -132,15 +136,16 @@ function WayOut({ view: { standing, renewUrl, supportUrl, upgradeUrl, expiresAt 
 function Figures({ view }: { view: KeyView }) {
   const { t, format, now } = useView();
   const { my } = t;
-  const { status, standing, expiresAt, slots, activationType, covers } = view;
+  const { status, standing, expiresAt, nextPayment, slots, activationType, covers } = view;
   const { sentences } = t;
   const end = (
     expiresAt === null
       ? [my.valid, my.forLife]
       : [
-          status === 'expired' ? my.ended : my.until,
+          status === 'expired' ? my.ended : nextPayment === null ? my.until : my.paidUntil,
           <>
             {format.day(expiresAt)}
+            {nextPayment === null ? null : <span class="muted small"> {my.nextPayment[nextPayment]}</span>}
             {endsSoon(standing, now) ? (
               <span class="muted small"> {sentences.endsIn({ days: daysUntil(expiresAt, now) })}</span>
             ) : null}

@@ -107,14 +107,20 @@ function Sub({ license: { id, keys, reference } }: { license: MyLicense }) {
   );
 }
 
-function StatusUntil({ license: { status, expiresAt } }: { license: MyLicense }) {
+function StatusUntil({ license: { status, expiresAt, nextPayment } }: { license: MyLicense }) {
   const { t, format } = useView();
   const { my } = t;
   if (status === 'active')
     return (
       <Status
         status={status}
-        says={expiresAt === null ? my.activeForLife : my.activeUntil(format.day(expiresAt))}
+        says={
+          expiresAt === null
+            ? my.activeForLife
+            : nextPayment === null
+              ? my.activeUntil(format.day(expiresAt))
+              : `${my.paidUntil} ${format.day(expiresAt)}, ${my.nextPayment[nextPayment]}`
+        }
       />
     );
   if (status === 'expired' && expiresAt !== null)

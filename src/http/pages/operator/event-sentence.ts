@@ -1,5 +1,6 @@
 import { asWritten } from '../../../licensing/core/identifiers';
 import type { RecordedEvent } from '../../../store/events';
+import { paidEnd } from '../../../licensing/core/states';
 import type { Format } from '../format';
 import type { Texts } from '../../../texts/operators/texts';
 
@@ -39,7 +40,10 @@ function changeOf(
     typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   const orNone = (value: unknown) => text(value) || common.none;
   const day = (value: unknown) => (typeof value === 'string' ? format.day(new Date(value)) : undefined);
-  const ends = (value: unknown) => day(value) ?? common.never;
+  const ends = ({ expires_at: end, grace_days: grace = 0 }: Record<string, unknown>) =>
+    typeof end === 'string'
+      ? format.day(paidEnd({ expiresAt: new Date(end), graceDays: Number(grace) }) as Date)
+      : common.never;
   const slots = (value: unknown) =>
     value === 0 ? common.unlimited : typeof value === 'number' ? format.number(value) : common.none;
   const plan = (id: unknown) => plans.get(Number(id)) ?? text(id);
@@ -58,11 +62,11 @@ function changeOf(
     case 'cancel':
       return history.cancelled;
     case 'renew':
-      return was.status === 'suspended'
-        ? history.revived(ends(is.expires_at))
-        : history.renewed(ends(is.expires_at), ends(was.expires_at));
+      return was.status === 'suspended' ? history.revived(ends(is)) : history.renewed(ends(is), ends(was));
     case 'set-end':
-      return history.endSet(ends(is.expires_at), ends(was.expires_at));
+      if (is.renews_itself === false) return history.renewsNoMore(ends(is));
+      if (is.renews_itself === true && ends(is) === ends(was)) return history.renewsItself(ends(is));
+      return history.endSet(ends(is), ends(was));
     case 'set-limit':
       return history.limit(slots(was.activation_limit), slots(is.activation_limit));
     case 'change-plan': {
@@ -112,6 +116,8 @@ function changeOf(
       return history.held(activationType, identifier, day(is.held_until) ?? common.none);
     case 'deactivate':
       return history.deactivated(activationType, identifier);
+    case 'payment-failed':
+      return history.paymentFailed(day(is.failed_at) ?? common.none, is.mailed === true);
     case 'repair':
       return history.repaired(text(was.activations_used), text(is.activations_used));
   }

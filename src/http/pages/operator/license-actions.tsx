@@ -1,5 +1,6 @@
 import { listProducts, plansOf, type Plan } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
+import { paidEnd } from '../../../licensing/core/states';
 import { prolongedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
 import { invalid, notFound, type Failure } from '../../../operations/failures';
@@ -78,6 +79,7 @@ async function showRenew({ db, view }: OperatorCall, form: FormState, license: L
   const { t, format, now } = view;
   const texts = t.license.renewPage;
   const { expiresAt } = license;
+  const paid = paidEnd(license);
   const plan = (await plansOf(db, license.product.id)).find(({ id }) => id === license.plan.id);
   const duration = plan?.duration ?? null;
   const byPlan: (Option & { hint: string })[] =
@@ -87,7 +89,7 @@ async function showRenew({ db, view }: OperatorCall, form: FormState, license: L
           {
             value: 'plan',
             label: texts.byPlan(format.duration(duration)),
-            hint: texts.newEnd(format.day(prolongedUntil(expiresAt, duration, now))),
+            hint: texts.newEnd(format.day(prolongedUntil(license, duration, now))),
           },
         ];
   const options = [
@@ -97,9 +99,9 @@ async function showRenew({ db, view }: OperatorCall, form: FormState, license: L
     ...(expiresAt === null ? [] : [{ value: 'life', label: texts.forLife }]),
   ];
   const end =
-    expiresAt === null
+    expiresAt === null || paid === null
       ? texts.lifetimeNow
-      : (expiresAt > now ? texts.now : texts.nowEnded)(format.day(expiresAt));
+      : (paid > now ? texts.now : expiresAt > now ? texts.nowAwaited : texts.nowEnded)(format.day(paid));
   return {
     page: (
       <FormPage
@@ -139,12 +141,12 @@ async function renew(call: OperatorCall, sent: URLSearchParams, license: License
     day: { until: sent.get('until')?.trim() ?? '' },
     life: { lifetime: true },
   };
-  const { expires_at } = await act(call, sent, licenseOperations.renewLicense, {
+  const { paid_until } = await act(call, sent, licenseOperations.renewLicense, {
     path: { id: license.id },
     body: { ...how[chosen], ...filled(sent, 'reason') },
   });
-  if (typeof expires_at !== 'string') return done(pathOf(license), 'licenseRenewedForLife');
-  return done(pathOf(license), 'licenseRenewed', call.view.format.day(new Date(expires_at)));
+  if (typeof paid_until !== 'string') return done(pathOf(license), 'licenseRenewedForLife');
+  return done(pathOf(license), 'licenseRenewed', call.view.format.day(new Date(paid_until)));
 }
 
 /** Says which choice a filled field belongs to. */

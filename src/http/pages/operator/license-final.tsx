@@ -1,5 +1,5 @@
 import { asWritten } from '../../../licensing/core/identifiers';
-import { allowedTransitions, liveStatus } from '../../../licensing/core/states';
+import { allowedTransitions, liveStatus, paidEnd } from '../../../licensing/core/states';
 import { viewLicense } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { licenseOperations } from '../../../operations/licenses';
@@ -42,10 +42,11 @@ async function ask(call: OperatorCall, form: FormState, found: License, change: 
   const isRevoke = change === 'revoke';
   const count = activationsUsed + freeSites;
   const [first] = sites.items;
+  const paid = paidEnd(license);
   const ends =
-    expiresAt === null
+    expiresAt === null || paid === null
       ? texts.forLife
-      : (expiresAt > now ? texts.endsOn : texts.endedOn)(format.day(expiresAt));
+      : (expiresAt > now ? texts.endsOn : texts.endedOn)(format.day(paid));
   const canPause = allowedTransitions(liveStatus(license, now)).includes('suspend');
   const [before, other, link, after] = isRevoke
     ? [texts.refund, '/cancel', texts.refundLink, texts.refundHint]

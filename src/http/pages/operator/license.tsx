@@ -5,7 +5,7 @@ import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
 import { viewLicense, type LicenseView } from '../../../licensing/license-view';
-import { allowedTransitions, liveStatus } from '../../../licensing/core/states';
+import { allowedTransitions, liveStatus, nextPayment, paidEnd } from '../../../licensing/core/states';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
 import { listCustomers, type CustomerSummary } from '../../../privacy/customer-list';
@@ -286,9 +286,19 @@ function Orders({ orders }: { orders: LicenseOrder[] }) {
   );
 }
 
-function endFact({ expiresAt }: License): readonly [string, ReturnType<typeof Beside>] {
+function endFact(license: License): readonly [string, ReturnType<typeof Beside>] {
   const { t, format, now } = useView();
   const { facts } = t.license;
+  const expiresAt = paidEnd(license);
+  const next = nextPayment(license, now);
+  if (expiresAt !== null && next !== null)
+    return [
+      facts.paidUntil,
+      <>
+        <strong>{format.day(expiresAt)}</strong>
+        <Beside>{facts.nextPayment[next]}</Beside>
+      </>,
+    ];
   if (expiresAt === null) return [facts.ends, <>{t.common.never}</>];
   const days = Math.floor(Math.abs(expiresAt.getTime() - now.getTime()) / 86_400_000);
   const [term, distance] =

@@ -1,7 +1,7 @@
 import { readStatistics } from '../../../licensing/statistics';
 import { listLicensePage, type LicenseQuery } from '../../../licensing/lists';
 import type { License } from '../../../licensing/licenses';
-import { liveStatus } from '../../../licensing/core/states';
+import { liveStatus, paidEnd } from '../../../licensing/core/states';
 import { licenseJson } from '../../../licensing/views';
 import { OperatorError } from '../../../licensing/operator-error';
 import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
@@ -247,7 +247,10 @@ function licenseTable(
       },
       {
         title: columns.ends,
-        cell: ({ expiresAt }) => (expiresAt === null ? t.common.never : format.day(expiresAt)),
+        cell: (license) => {
+          const paid = paidEnd(license);
+          return paid === null ? t.common.never : format.day(paid);
+        },
       },
       { title: columns.hint, kind: 'mono', cell: ({ keyHint }) => keyHint ?? t.common.none },
       { title: columns.order, kind: 'long', cell: ({ reference }) => reference ?? t.common.none },

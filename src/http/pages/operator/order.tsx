@@ -2,7 +2,8 @@ import { capitalized } from '../../../texts/case';
 import { describeWait } from '../../../texts/operators/failures';
 import { customerDigest } from '../../../store/customer-digest';
 import { plansOf } from '../../../licensing/catalogue';
-import { liveStatus } from '../../../licensing/core/states';
+import { liveStatus, nextPayment } from '../../../licensing/core/states';
+import { readFailedPaymentMail } from '../../../orders/failed-payments';
 import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
 import { noOrder } from '../../../orders/record';
@@ -33,6 +34,7 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
   if (found === undefined) throw noOrder();
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const mail = await readOrderMail(db, found.order, call.settings.mailing !== undefined);
+  const failed = await readFailedPaymentMail(db, found.order);
   const standings = await readLineStandings(db, found);
   const { order, lines, events } = found;
   const texts = t.orders.one;
@@ -72,6 +74,15 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
                     ),
                   ],
                   [texts.mail, <MailFact id={order.id} mail={mail} />],
+                  failed === undefined
+                    ? undefined
+                    : [
+                        texts.failedMail,
+                        texts.mailed[failed.state](
+                          order.customer ?? t.common.none,
+                          failed.at === null ? '' : format.moment(failed.at),
+                        ),
+                      ],
                   [texts.owner, order.owner ?? texts.receiver],
                   [texts.posted, format.exact(order.createdAt)],
                   [t.orders.columns.id, String(order.id)],
@@ -172,12 +183,14 @@ function Lines({
           { title: columns.quantity, kind: 'number', cell: ({ line }) => format.number(line.quantity) },
           {
             title: columns.paidUntil,
-            cell: ({ line }) => {
+            cell: ({ line, licenses }) => {
               const { paidUntil = null, renewsItself } = standings.get(line.id) ?? {};
+              const isAwaited = licenses.some((license) => nextPayment(license, now) === 'awaited');
+              const note = isAwaited ? texts.renewalAwaited : renewsItself ? texts.renewsItself : null;
               return (
                 <>
                   {paidUntil === null ? t.common.none : format.day(paidUntil)}
-                  {renewsItself ? <span class="sub fw-normal">{texts.renewsItself}</span> : null}
+                  {note === null ? null : <span class="sub fw-normal">{note}</span>}
                 </>
               );
             },

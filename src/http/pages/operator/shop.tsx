@@ -23,7 +23,15 @@ import { useView } from '../view';
 import { planOptions, shopOf } from './shop-map';
 import { ApiAccessFields, CatchUpPanel } from './shop-catch-up';
 import { ShopPluginPanel } from './shop-plugin';
-import { MailField, refusedText, TestFields, Tests, testsOf } from './shops';
+import {
+  MailField,
+  refusedText,
+  SubscriptionFields,
+  subscriptionsOf,
+  TestFields,
+  Tests,
+  testsOf,
+} from './shops';
 import { shopOperations } from '../../../operations/shops';
 
 /** One shop: what its articles mean, what its events do, its messages, and its tests. */
@@ -68,7 +76,8 @@ async function showShop(call: OperatorCall): Promise<Answer> {
   const skus = await listSkus(db, shop.name);
   const receives = isPosting(shop.kind) ? undefined : await readMessages(call, shop.name);
   const isMailOn = call.settings.mailing !== undefined;
-  return { page: <ShopPage {...{ shop, plans, waiting, unmatched, skus, receives, isMailOn }} /> };
+  const { graceDays } = call.settings;
+  return { page: <ShopPage {...{ shop, plans, waiting, unmatched, skus, receives, isMailOn, graceDays }} /> };
 }
 
 const MESSAGES_SHOWN = 20;
@@ -135,6 +144,7 @@ async function showForm(call: OperatorCall, form: FormState, shop: Shop): Promis
         )}
         <ApiAccessFields form={form} shop={shop} />
         <MailField form={form} value={mailOf(shop)} />
+        <SubscriptionFields form={form} shop={shop} />
         <TestFields form={form} plans={await planOptions(call)} shop={shop} />
       </FormPage>
     ),
@@ -150,6 +160,7 @@ async function edit(call: OperatorCall, sent: URLSearchParams, { name }: Shop): 
     body: {
       ...filled(sent, 'secret', 'mail', 'api_key'),
       ...(sent.has('site_url') && { site_url: sent.get('site_url')?.trim() || null }),
+      ...subscriptionsOf(sent),
       ...testsOf(sent),
       rules,
     },
@@ -256,6 +267,7 @@ function ShopPage({
   skus,
   receives,
   isMailOn,
+  graceDays,
 }: {
   shop: Shop;
   plans: Plans;
@@ -265,6 +277,8 @@ function ShopPage({
   /** undefined: it posts with a token */
   receives: Receives | undefined;
   isMailOn: boolean;
+  /** LICENSING_GRACE_DAYS */
+  graceDays: number;
 }) {
   const { t, to, format } = useView();
   const { shops: texts, columns } = t.orders;
@@ -336,6 +350,15 @@ function ShopPage({
                         ] as [string, Child],
                       ]),
                   [texts.mail, texts.mails[mailOf(shop)]],
+                  [texts.grace, texts.graceOf(shop.graceDays ?? graceDays, shop.graceDays === null)],
+                  [
+                    texts.billingUrl,
+                    shop.billingUrl === null ? (
+                      texts.noBillingUrl
+                    ) : (
+                      <a href={shop.billingUrl}>{shop.billingUrl}</a>
+                    ),
+                  ],
                   [texts.columns.tests, <Tests shop={shop} plans={plans} />],
                   [columns.order, <a href={to('/orders', { shop: name })}>{texts.orders}</a>],
                 ]}

@@ -111,6 +111,7 @@ async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
         />
         <p class="sub">{texts.secretLater}</p>
         <MailField form={form} value="" />
+        <SubscriptionFields form={form} />
         <TestFields form={form} plans={await planOptions(call)} />
       </FormPage>
     ),
@@ -118,7 +119,11 @@ async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
 }
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const body = { ...filled(sent, 'name', 'kind', 'secret', 'mail'), ...testsOf(sent) };
+  const body = {
+    ...filled(sent, 'name', 'kind', 'secret', 'mail'),
+    ...subscriptionsOf(sent),
+    ...testsOf(sent),
+  };
   const { name, kind, verifies } = await act(call, sent, shopOperations.addShop, { body });
   const lacksSecret = !isPosting(kind) && !verifies;
   return done(`/shops/${name}${lacksSecret ? '/secret' : ''}`, 'shopAdded', name);
@@ -128,6 +133,42 @@ async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
 export function testsOf(sent: URLSearchParams): { test: boolean; test_plan_id: number | null } {
   const plan = sent.get('test_plan_id') ?? '';
   return { test: sent.get('test') === '1', test_plan_id: plan === '' ? null : Number(plan) };
+}
+
+/** The fields of a form about a shop's subscriptions, as the API has them; empty: the default, and none. */
+export function subscriptionsOf(sent: URLSearchParams): { grace: number | null; billing_url: string | null } {
+  const grace = sent.get('grace')?.trim() ?? '';
+  return { grace: grace === '' ? null : Number(grace), billing_url: sent.get('billing_url')?.trim() || null };
+}
+
+export function SubscriptionFields({
+  form,
+  shop,
+}: {
+  form: FormState;
+  shop?: Pick<Shop, 'graceDays' | 'billingUrl'>;
+}) {
+  const { shops: texts } = useView().t.orders;
+  return (
+    <>
+      <TextField
+        form={form}
+        name="grace"
+        inputmode="numeric"
+        label={texts.grace}
+        hint={texts.graceHint}
+        value={shop?.graceDays ?? ''}
+      />
+      <TextField
+        form={form}
+        name="billing_url"
+        type="url"
+        label={texts.billingUrl}
+        hint={texts.billingUrlHint}
+        value={shop?.billingUrl ?? ''}
+      />
+    </>
+  );
 }
 
 /** What test orders of a shop issue, in words. */

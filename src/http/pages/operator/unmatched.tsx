@@ -1,3 +1,4 @@
+import { paidEnd } from '../../../licensing/core/states';
 import { findLicense, findLicenseNamed, searchLicenses, type License } from '../../../licensing/licenses';
 import { findEmail } from '../../../licensing/customer-email';
 import { OperatorError } from '../../../licensing/operator-error';
@@ -150,7 +151,10 @@ async function showAssign(call: OperatorCall, form: FormState, one: UnmatchedVie
                 },
                 {
                   title: texts.ends,
-                  cell: ({ expiresAt }) => (expiresAt === null ? t.common.never : format.day(expiresAt)),
+                  cell: (license) => {
+                    const paid = paidEnd(license);
+                    return paid === null ? t.common.never : format.day(paid);
+                  },
                 },
                 {
                   title: '',
@@ -170,10 +174,12 @@ function askAssign(
   { view: { t, format } }: OperatorCall,
   form: FormState,
   one: UnmatchedView,
-  { id, customer, product, plan, expiresAt }: License,
+  license: License,
 ): Answer {
   const { unmatched: texts } = t.orders;
-  const ends = expiresAt === null ? t.common.never : format.day(expiresAt);
+  const { id, customer, product, plan } = license;
+  const paid = paidEnd(license);
+  const ends = paid === null ? t.common.never : format.day(paid);
   return {
     page: (
       <FormPage

@@ -40,6 +40,8 @@ export const my: Translated<typeof en> = {
   figures: 'Ihre Lizenz in Zahlen',
   status: 'Status',
   until: 'Gültig bis',
+  paidUntil: 'Bezahlt bis',
+  nextPayment: { by_itself: 'verlängert sich von selbst', awaited: 'Verlängerung wird erwartet' },
   valid: 'Gültig',
   ended: 'Abgelaufen',
   forLife: 'unbefristet',

@@ -8,11 +8,11 @@ export const reply: ReplyTexts = {
   ask: (supportUrl) => `Bei Fragen:\n${supportUrl}`,
   cases: {
     fine: (facts) => [
-      `${your(facts)} ist ${facts.endedOn ? `bis ${german.longDay(facts.endedOn)} ` : ''}gültig, und Updates funktionieren.`,
+      `${valid(facts)}, und Updates funktionieren.`,
       'Falls Joomla trotzdem einen Fehler anzeigt, senden Sie mir bitte den genauen Wortlaut und die Uhrzeit des Versuchs.',
     ],
     works_again: (facts) => [
-      `${your(facts)} ist ${facts.endedOn ? `bis ${german.longDay(facts.endedOn)} ` : ''}gültig. Ein Update wurde zuvor abgelehnt; die Ursache ist behoben${facts.worksSince ? ', und seitdem ist ein Update gelungen' : ''}.`,
+      `${valid(facts)}. Ein Update wurde zuvor abgelehnt; die Ursache ist behoben${facts.worksSince ? ', und seitdem ist ein Update gelungen' : ''}.`,
       'Bitte versuchen Sie es in Joomla noch einmal, unter System > Aktualisieren > Erweiterungen. Vorher muss nichts geändert werden.',
     ],
     expired: (facts) => [
@@ -96,6 +96,17 @@ function on(date: Date | null): string {
 }
 
 /** As the beginning of a sentence. */
+function valid(facts: ReplyFacts): string {
+  const { endedOn, nextPayment } = facts;
+  if (endedOn === null) return `${your(facts)} ist gültig`;
+  const until = german.longDay(endedOn);
+  if (nextPayment === 'awaited')
+    return `${your(facts)} ist bis ${until} bezahlt, die Verlängerung wird erwartet`;
+  return nextPayment === 'by_itself'
+    ? `${your(facts)} ist bis ${until} bezahlt und verlängert sich von selbst`
+    : `${your(facts)} ist bis ${until} gültig`;
+}
+
 function your({ product, hint }: ReplyFacts): string {
   return `Ihre Lizenz${product === null ? '' : ` für ${product}`}${hint === null ? '' : ` (Schlüssel endet auf ${hint})`}`;
 }

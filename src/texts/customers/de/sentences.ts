@@ -1,3 +1,4 @@
+import type { NextPayment } from '../../../licensing/core/states';
 import type { CustomerSentences } from '../sentences';
 import { KEY_LENGTH } from '../sentences';
 import { capitalized } from '../../case';
@@ -7,13 +8,11 @@ import { german, thing } from './words';
 export const sentences: CustomerSentences = {
   kind: (type) => thing(type).many,
   standing: {
-    ACTIVE: ({ until }) =>
-      until === null
-        ? 'Ihre Lizenz gilt unbefristet. Aktualisierungen funktionieren.'
-        : `Ihre Lizenz ist gültig bis ${german.day(until)}. Aktualisierungen funktionieren.`,
-    FULL: ({ until, limit, activationType }) => {
+    ACTIVE: ({ until, nextPayment }) =>
+      `Ihre Lizenz ${valid(until, nextPayment)}. Aktualisierungen funktionieren.`,
+    FULL: ({ until, nextPayment, limit, activationType }) => {
       return limit === 1
-        ? `Ihre Lizenz ${until === null ? 'gilt unbefristet' : `ist gültig bis ${german.day(until)}`}. Aktualisierungen funktionieren. ${theOnly(activationType)} ist belegt.`
+        ? `Ihre Lizenz ${valid(until, nextPayment)}. Aktualisierungen funktionieren. ${theOnly(activationType)} ist belegt.`
         : `Alle ${german.number(limit)} ${thing(activationType).many} sind belegt. Aktualisierungen funktionieren; ${aNew(activationType)} wird abgelehnt, bis ein Platz frei wird.`;
     },
     EXPIRED: ({ endedAt }) =>
@@ -110,6 +109,15 @@ function theOnly(activationType: string): string {
 function aNew(activationType: string): string {
   const { ein, er, one } = thing(activationType);
   return `${ein} neu${er} ${one}`;
+}
+
+function valid(until: Date | null, nextPayment: NextPayment): string {
+  if (until === null) return 'gilt unbefristet';
+  const day = german.day(until);
+  if (nextPayment === 'awaited') return `ist bis ${day} bezahlt, und ihre Verlängerung wird erwartet`;
+  return nextPayment === 'by_itself'
+    ? `ist bis ${day} bezahlt und verlängert sich von selbst`
+    : `ist gültig bis ${day}`;
 }
 
 function inDays(days: number): string {

@@ -36,6 +36,8 @@ export const my = {
   figures: 'Your licence in figures',
   status: 'Status',
   until: 'Valid until',
+  paidUntil: 'Paid until',
+  nextPayment: { by_itself: 'renews itself', awaited: 'renewal awaited' },
   valid: 'Valid',
   ended: 'Ended',
   forLife: 'for life',

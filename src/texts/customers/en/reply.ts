@@ -8,11 +8,11 @@ export const reply: ReplyTexts = {
   ask: (supportUrl) => `If you have questions:\n${supportUrl}`,
   cases: {
     fine: (facts) => [
-      `${your(facts)} is valid${facts.endedOn ? ` until ${english.longDay(facts.endedOn)}` : ''}, and updates work.`,
+      `${valid(facts)}, and updates work.`,
       'If Joomla still shows an error, please send me its exact words and the time of the attempt.',
     ],
     works_again: (facts) => [
-      `${your(facts)} is valid${facts.endedOn ? ` until ${english.longDay(facts.endedOn)}` : ''}. An update was refused earlier; the cause is gone${facts.worksSince ? `, and an update has succeeded since` : ''}.`,
+      `${valid(facts)}. An update was refused earlier; the cause is gone${facts.worksSince ? `, and an update has succeeded since` : ''}.`,
       'Please try again in Joomla, under System > Update > Extensions. Nothing has to be changed before.',
     ],
     expired: (facts) => [
@@ -96,6 +96,16 @@ function on(date: Date | null): string {
 }
 
 /** As the beginning of a sentence. */
+function valid(facts: ReplyFacts): string {
+  const { endedOn, nextPayment } = facts;
+  if (endedOn === null) return `${your(facts)} is valid`;
+  const until = english.longDay(endedOn);
+  if (nextPayment === 'awaited') return `${your(facts)} is paid until ${until}, its renewal is awaited`;
+  return nextPayment === 'by_itself'
+    ? `${your(facts)} is paid until ${until} and renews itself`
+    : `${your(facts)} is valid until ${until}`;
+}
+
 function your({ product, hint }: ReplyFacts): string {
   return `Your licence${product === null ? '' : ` for ${product}`}${hint === null ? '' : ` (key ending in ${hint})`}`;
 }

@@ -1,3 +1,4 @@
+import type { NextPayment } from '../../../licensing/core/states';
 import type { CustomerSentences } from '../sentences';
 import { KEY_LENGTH } from '../sentences';
 import { capitalized } from '../../case';
@@ -7,14 +8,11 @@ import { english, thing } from './words';
 export const sentences: CustomerSentences = {
   kind: (type) => capitalized(thing(type).many),
   standing: {
-    ACTIVE: ({ until }) =>
-      until === null
-        ? 'Your licence is valid without an end. Updates work.'
-        : `Your licence is valid until ${english.day(until)}. Updates work.`,
-    FULL: ({ until, limit, activationType }) => {
+    ACTIVE: ({ until, nextPayment }) => `Your licence is ${valid(until, nextPayment)}. Updates work.`,
+    FULL: ({ until, nextPayment, limit, activationType }) => {
       const { one, many } = thing(activationType);
       return limit === 1
-        ? `Your licence is valid ${until === null ? 'without an end' : `until ${english.day(until)}`}. Updates work, and its one ${one} is in use.`
+        ? `Your licence is ${valid(until, nextPayment)}. Updates work, and its one ${one} is in use.`
         : `All ${english.number(limit)} ${many} are used. Updates work; a new ${one} is refused until one is removed.`;
     },
     EXPIRED: ({ endedAt }) =>
@@ -101,6 +99,13 @@ export const sentences: CustomerSentences = {
   validUntil: ({ endsAt }) => `valid until ${english.day(endsAt)}`,
   thanks: { title: 'Your license', key: 'License key' },
 };
+
+function valid(until: Date | null, nextPayment: NextPayment): string {
+  if (until === null) return 'valid without an end';
+  const day = english.day(until);
+  if (nextPayment === 'awaited') return `paid until ${day}, and its renewal is awaited`;
+  return nextPayment === 'by_itself' ? `paid until ${day}, and renews itself` : `valid until ${day}`;
+}
 
 function inDays(days: number): string {
   return `in ${days} ${days === 1 ? 'day' : 'days'}`;

@@ -366,6 +366,12 @@ export const doctor: OperatorTexts['doctor'] = {
     `Zuletzt nachgeholt: ${shops.map(({ name, last }) => `${name} (${last ?? 'noch nicht'})`).join(', ')}.`,
   catchUpNot: (shops, help) =>
     `Was diese meldeten, als dieser Dienst nicht hörte, lässt sich nicht nachholen: ${shops.map(({ name, state }) => `${name} (${CATCH_UP_LACKS[state]})`).join(', ')}.${help === undefined ? '' : ` So geht es: ${help}.`}`,
+  paymentsFailUntold: (shops) => ({
+    what: `Zahlungen von Abonnements sind fehlgeschlagen, und Kunden bekommen keine Mail, wo sie bezahlen können: ${shops}.`,
+    why: 'Die meisten dieser Abonnements enden, obwohl die Kunden sie behalten wollen.',
+    remedy:
+      'Sagen Sie, wo Kunden ihre Zahlungsart ändern: licensing shop edit NAME --billing-url https://...',
+  }),
   messagesRefused: (shop, count) => ({
     what: `${quantity(count, 'Nachricht', 'Nachrichten')} von ${shop} aus der letzten Woche ${count === 1 ? 'konnte' : 'konnten'} nicht gespeichert werden.`,
     why: 'Was sie melden, ist bei keiner Lizenz geschehen.',

@@ -20,6 +20,10 @@ export const history: Translated<typeof en> = {
   cancelled: 'Storniert',
   renewed: (until, before) => `Verlängert: gültig bis ${until}, zuvor ${before}`,
   endSet: (until, before) => `Gültig bis ${until}, zuvor ${before}`,
+  renewsItself: (until) => `Verlängert sich von selbst: bezahlt bis ${until}`,
+  renewsNoMore: (until) => `Verlängert sich nicht mehr von selbst: gültig bis ${until}`,
+  paymentFailed: (on, mailed) =>
+    `Eine Zahlung ist am ${on} fehlgeschlagen${mailed ? ', der Kunde bekommt eine Mail, wo er bezahlen kann' : ''}`,
   revived: (until) => `Verlängert und wieder aktiv: gültig bis ${until}`,
   limit: (before, after) => `Plätze ${before} → ${after}`,
   plan: (before, after) => `Tarif ${before} → ${after}`,

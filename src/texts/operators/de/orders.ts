@@ -81,6 +81,8 @@ export const orders: Translated<typeof english> = {
       licenses: 'Lizenzen',
     },
     renewsItself: 'verlängert sich selbst',
+    renewalAwaited: 'Verlängerung wird erwartet',
+    failedMail: 'Mail, wo zu bezahlen ist',
     plan: (name) => `Tarif ${name}`,
     renews: (what) => `verlängert ${what}`,
     license: (id) => `Lizenz ${id}`,
@@ -230,6 +232,15 @@ export const orders: Translated<typeof english> = {
     },
     mail: 'Schlüssel seiner Bestellungen',
     mails: { key: 'gehen per Mail an den Kunden', none: 'gibt der Shop heraus' },
+    grace: 'Kulanz bei Abonnements',
+    graceHint:
+      'So viele Tage, 0 bis 14, gilt eine Lizenz nach ihrem bezahlten Ende weiter, während die Verlängerung erwartet wird. Leer: wie die Installation es vorgibt.',
+    graceOf: (days, isDefault) =>
+      `${days === 1 ? '1 Tag' : `${days} Tage`}${isDefault ? ', wie die Installation es vorgibt' : ''}`,
+    billingUrl: 'Wo Kunden bezahlen',
+    billingUrlHint:
+      'Eine https-Adresse, etwa die Seite des Shops zum Abonnement. Wenn eine Zahlung fehlschlägt, bekommt der Kunde sie per Mail, einmal für jeden Zeitraum.',
+    noBillingUrl: 'nicht bekannt: Niemand bekommt eine Mail, wenn eine Zahlung fehlschlägt',
     mailByKind: 'wie diese Art von Shop es braucht',
     mailOff:
       'Kunden sollen ihre Schlüssel per Mail erhalten, aber Mail ist nicht eingerichtet. Wer bezahlt, bekommt keinen Schlüssel.',
@@ -360,6 +371,8 @@ export const orders: Translated<typeof english> = {
       siteHint: 'Zum Beispiel https://shop.example. Bleibt das Feld leer, wird nichts nachgeholt.',
     },
     refused: {
+      grace: 'Bitte geben Sie eine Zahl von Tagen ein, 0 bis 14.',
+      billing_url: 'Bitte geben Sie eine https-Adresse ein.',
       name: 'Bitte geben Sie 1 bis 40 aus a-z, 0-9, _ und - ein, die kein anderer Shop hat.',
       secret: 'Bitte geben Sie das Geheimnis ein, wie es in den Einstellungen des Absenders steht.',
       site_url: 'Bitte geben Sie die Adresse der Website ein, zum Beispiel https://shop.example.',

@@ -2,7 +2,7 @@ import type { NoMailReason } from '../failures';
 import { capitalized } from '../../case';
 import { german, states, thing, type Thing } from '../../customers/de/words';
 import { orderEvents } from './orders';
-import type { LiveStatus } from '../../../licensing/core/states';
+import type { LiveStatus, NextPayment } from '../../../licensing/core/states';
 import type { EndedKey, KeyName, MeantKey, Named, RequestFacts, SitePlace, StateFacts } from '../findings';
 import type { Name } from '../findings';
 import { isOfDownload, type SupportTexts } from '../support';
@@ -18,10 +18,18 @@ const OVER_LIMIT =
 
 export const support: SupportTexts = {
   findings: {
-    ACTIVE: ({ expires_at, activation_type, activation_limit, activations_used, ...facts }) =>
-      `${license(facts)} ist ${expires_at ? `bis ${day(expires_at)} aktiv` : 'ohne Enddatum aktiv'}. ${activation_limit === 0 ? `${activations_used} Plätze sind belegt, ihre Zahl ist unbegrenzt` : `${activations_used} von ${count(activation_limit)} sind belegt`}, gezählt je ${thing(activation_type).one}.`,
-    EXPIRED: ({ expires_at, refused_since, still_downloads, ...facts }) =>
-      `${license(facts)} ist${on(expires_at)} abgelaufen${refusals(refused_since)}.${still_downloads ? ' Nach ihrem Tarif lädt sie weiterhin, was bis dahin veröffentlicht wurde.' : ''}`,
+    ACTIVE: ({
+      expires_at,
+      next_payment,
+      payment_failed_at,
+      activation_type,
+      activation_limit,
+      activations_used,
+      ...facts
+    }) =>
+      `${license(facts)} ist ${until(expires_at, next_payment)}${failed(payment_failed_at)}. ${activation_limit === 0 ? `${activations_used} Plätze sind belegt, ihre Zahl ist unbegrenzt` : `${activations_used} von ${count(activation_limit)} sind belegt`}, gezählt je ${thing(activation_type).one}.`,
+    EXPIRED: ({ expires_at, payment_failed_at, refused_since, still_downloads, ...facts }) =>
+      `${license(facts)} ist${on(expires_at)} abgelaufen${failed(payment_failed_at)}${refusals(refused_since)}.${still_downloads ? ' Nach ihrem Tarif lädt sie weiterhin, was bis dahin veröffentlicht wurde.' : ''}`,
     SUSPENDED: (facts) => `${license(facts)} wurde${stopped(facts)} ausgesetzt${end(facts)}`,
     REVOKED: (facts) => `${license(facts)} wurde${stopped(facts)} endgültig entzogen${end(facts)}`,
     CANCELLED: (facts) => `${license(facts)} wurde${stopped(facts)} endgültig storniert${end(facts)}`,
@@ -307,6 +315,18 @@ function day(time: string): string {
 
 function moment(time: string): string {
   return `${day(time)} um ${time.slice(11, 19)} UTC`;
+}
+
+function until(time: string | null, next: NextPayment): string {
+  if (next === 'awaited' && time !== null)
+    return `aktiv und bis ${day(time)} bezahlt, die Verlängerung wird erwartet`;
+  if (next === 'by_itself')
+    return `aktiv, ${time === null ? 'unbefristet bezahlt' : `bis ${day(time)} bezahlt`} und verlängert sich von selbst`;
+  return time === null ? 'ohne Enddatum aktiv' : `bis ${day(time)} aktiv`;
+}
+
+function failed(time: string | null): string {
+  return time === null ? '' : `, eine Zahlung ist${on(time)} fehlgeschlagen`;
 }
 
 function on(time: string | null): string {

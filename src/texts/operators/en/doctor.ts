@@ -353,6 +353,11 @@ export const doctor = {
   /** @param help a command */
   catchUpNot: (shops: { name: string; state: CatchUpLack }[], help: string | undefined) =>
     `What these told while this service did not hear cannot be caught up: ${shops.map(({ name, state }) => `${name} (${CATCH_UP_LACKS[state]})`).join(', ')}.${help === undefined ? '' : ` To change that: ${help}.`}`,
+  paymentsFailUntold: (shops: string): DoctorWords => ({
+    what: `Payments of subscriptions failed, and customers are not mailed where to pay: ${shops}.`,
+    why: 'Most of these subscriptions end although their customers want to keep them.',
+    remedy: 'Say where customers change how they pay: licensing shop edit NAME --billing-url https://...',
+  }),
   messagesRefused: (shop: string, count: number): DoctorWords => ({
     what: `${quantity(count, 'message', 'messages')} of ${shop} in the last week could not be stored.`,
     why: 'What they tell has not happened to any licence.',

@@ -20,6 +20,10 @@ export const history = {
   cancelled: 'Cancelled',
   renewed: (until: string, before: string) => `Renewed: ends ${until}, before ${before}`,
   endSet: (until: string, before: string) => `Ends ${until}, before ${before}`,
+  renewsItself: (until: string) => `Renews itself: paid until ${until}`,
+  renewsNoMore: (until: string) => `Renews itself no more: ends ${until}`,
+  paymentFailed: (on: string, mailed: boolean) =>
+    `A payment failed on ${on}${mailed ? ', the customer is mailed where to pay' : ''}`,
   revived: (until: string) => `Renewed and active again: ends ${until}`,
   limit: (before: string, after: string) => `Slots ${before} → ${after}`,
   plan: (before: string, after: string) => `Plan ${before} → ${after}`,

@@ -36,6 +36,8 @@ export const license = {
   facts: {
     ends: 'Ends',
     ended: 'Ended',
+    paidUntil: 'Paid until',
+    nextPayment: { by_itself: 'renews itself', awaited: 'renewal awaited' },
     inDays: (days: number, count: string) =>
       days === 0 ? 'today' : days === 1 ? 'in 1 day' : `in ${count} days`,
     daysAgo: (days: number, count: string) =>
@@ -62,6 +64,7 @@ export const license = {
       operator_link: 'Sign-in link',
       license_key: 'Key',
       order_keys: 'Keys of an order',
+      payment_failed: 'A payment failed',
       reminder: 'Reminder of the end',
       key_changed: 'Key was changed',
       site_removed: 'Site was removed',
@@ -171,6 +174,7 @@ export const license = {
     title: 'Renew the licence',
     now: (end: string) => `Ends now: ${end}`,
     nowEnded: (end: string) => `Ended on ${end}`,
+    nowAwaited: (end: string) => `Paid until ${end}, renewal awaited`,
     lifetimeNow: 'It has no end.',
     how: 'How long',
     byPlan: (duration: string) => `For ${duration}, as the plan says`,

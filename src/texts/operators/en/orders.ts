@@ -63,6 +63,8 @@ export const orders = {
       licenses: 'Licences',
     },
     renewsItself: 'renews itself',
+    renewalAwaited: 'renewal awaited',
+    failedMail: 'Mailed where to pay',
     plan: (name: string) => `Plan ${name}`,
     renews: (what: string) => `renews ${what}`,
     license: (id: string) => `Licence ${id}`,
@@ -227,6 +229,15 @@ export const orders = {
     } as Record<string, string>,
     mail: 'Keys of its orders',
     mails: { key: 'are mailed to the customer', none: 'the shop hands them out' },
+    grace: 'Grace of subscriptions',
+    graceHint:
+      'For so many days, 0 to 14, a licence goes on after its paid end while its renewal is awaited. Empty: as the installation says.',
+    graceOf: (days: number, isDefault: boolean) =>
+      `${days === 1 ? '1 day' : `${days} days`}${isDefault ? ', as the installation says' : ''}`,
+    billingUrl: 'Where customers pay',
+    billingUrlHint:
+      'An https address, such as the shop’s page of a subscription. When a payment failed, the customer is mailed it, once for each period.',
+    noBillingUrl: 'not known: nobody is mailed that a payment failed',
     mailByKind: 'as this kind of shop needs it',
     mailOff: 'Customers are to be mailed their keys, and mail is not set up. Who pays gets no key.',
     plugin: {
@@ -352,6 +363,8 @@ export const orders = {
       siteHint: 'Such as https://shop.example. Left empty, nothing is caught up.',
     },
     refused: {
+      grace: 'Please type a number of days, 0 to 14.',
+      billing_url: 'Please type an https address.',
       name: 'Please type 1 to 40 of a-z, 0-9, _ and - that no other shop has.',
       secret: 'Please type the secret as the sender’s settings show it.',
       site_url: 'Please type the address of the site, such as https://shop.example.',

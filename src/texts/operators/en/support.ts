@@ -1,7 +1,7 @@
 import type { NoMailReason } from '../failures';
 import { uncapitalized } from '../../case';
 import { thing } from '../../customers/en/words';
-import type { LiveStatus } from '../../../licensing/core/states';
+import type { LiveStatus, NextPayment } from '../../../licensing/core/states';
 import type { EndedKey, KeyName, MeantKey, Named, RequestFacts, SitePlace, StateFacts } from '../findings';
 import type { Name } from '../findings';
 import { isOfDownload, type SupportTexts } from '../support';
@@ -14,10 +14,10 @@ const TRY_AGAIN = () => 'The customer can try again.';
 
 export const support: SupportTexts = {
   findings: {
-    ACTIVE: ({ expires_at, activation_type, ...facts }) =>
-      `${license(facts)} is active ${expires_at ? `until ${day(expires_at)}` : 'without an end'}, ${facts.activations_used} of ${facts.activation_limit || 'unlimited'} slots used, by ${activation_type}.`,
-    EXPIRED: ({ expires_at, refused_since, still_downloads, ...facts }) =>
-      `${license(facts)} expired${on(expires_at)}${refusals(refused_since)}.${still_downloads ? ' By its plan it still downloads what was published before that.' : ''}`,
+    ACTIVE: ({ expires_at, activation_type, next_payment, payment_failed_at, ...facts }) =>
+      `${license(facts)} is active ${until(expires_at, next_payment)}${failed(payment_failed_at)}, ${facts.activations_used} of ${facts.activation_limit || 'unlimited'} slots used, by ${activation_type}.`,
+    EXPIRED: ({ expires_at, payment_failed_at, refused_since, still_downloads, ...facts }) =>
+      `${license(facts)} expired${on(expires_at)}${failed(payment_failed_at)}${refusals(refused_since)}.${still_downloads ? ' By its plan it still downloads what was published before that.' : ''}`,
     SUSPENDED: (facts) =>
       `${license(facts)} was suspended${stopped(facts)}${refusals(facts.refused_since)}.${alsoExpired(facts)}`,
     REVOKED: (facts) => ended('revoked', facts),
@@ -297,6 +297,17 @@ const COMPARED: Record<MeantKey['compared'], string> = {
 /** A time that pages have written as a day stays (`asOnPages`). */
 function day(time: string): string {
   return time.includes('T') ? time.slice(0, 10) : time;
+}
+
+function until(time: string | null, next: NextPayment): string {
+  if (next === 'awaited' && time !== null) return `and paid until ${day(time)}, renewal awaited`;
+  if (next === 'by_itself')
+    return `and ${time === null ? 'paid for life' : `paid until ${day(time)}`}, and renews itself`;
+  return time === null ? 'without an end' : `until ${day(time)}`;
+}
+
+function failed(time: string | null): string {
+  return time === null ? '' : `, a payment failed${on(time)}`;
 }
 
 function on(time: string | null): string {

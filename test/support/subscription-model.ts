@@ -1,0 +1,223 @@
+import type { Thing } from './manage';
+
+/**
+ * A year and more of a subscription as its shop sees it: renewals on time and late, failed cards, seats up and down,
+ * monthly to yearly and back, refunds of any payment, disputes, ended and taken up again. The model says what the licence
+ * has to be at the end. It is written after the contract, without the code that it judges.
+ */
+
+export const GRACE_DAYS = 3;
+/** The articles with the days and the slots of a seat that their plans have. */
+export const ARTICLES = { M: { days: 30, slots: 3 }, Y: { days: 365, slots: 5 } };
+type Article = keyof typeof ARTICLES;
+
+/** What the shop tells; times are seconds after the first payment. */
+export interface ToldEvent {
+  event: string;
+  id: string;
+  at: number;
+  payment?: string;
+  until?: number;
+  sku?: Article;
+  quantity?: number;
+  renewsItself?: boolean;
+}
+
+export interface Expected {
+  state: 'active' | 'suspended';
+  /** until when it is paid */
+  paid: number;
+  renewsItself: boolean;
+  sku: Article;
+  seats: number;
+}
+
+export interface Year {
+  events: ToldEvent[];
+  expected: Expected;
+}
+
+const DAY = 86_400;
+const YEAR = 400 * DAY;
+
+/** A payment of a time, as the shop's books have it. */
+interface Payment {
+  id: string;
+  at: number;
+  until: number;
+  /** its refund that stands */
+  refundedAt?: number;
+}
+
+/** A change of the article or the seats. */
+interface Change {
+  at: number;
+  payment?: string;
+  sku?: Article;
+  quantity?: number;
+}
+
+/** @param random numbers from 0 to 1 */
+export function makeYear(random: () => number): Year {
+  const events: ToldEvent[] = [];
+  const taken = new Set<number>();
+  // No two in one second: their order would be the contract's, which test/units/order-fold.test.ts tries.
+  const free = (at: number) => {
+    let second = Math.round(at);
+    while (taken.has(second)) second++;
+    taken.add(second);
+    return second;
+  };
+  const tell = (event: string, at: number, more: Omit<ToldEvent, 'event' | 'id' | 'at'> = {}) => {
+    const second = free(at);
+    events.push({ event, id: `evt_${events.length}`, at: second, ...more });
+    return second;
+  };
+  const maybe = (likely: number) => random() < likely;
+  const between = (from: number, to: number) => from + random() * (to - from);
+  const payments: Payment[] = [];
+  const changes: Change[] = [];
+  const givenBack = new Set<string>();
+  const names = new Set<string>();
+  const nameOf = (kind: string) => {
+    const name = `${kind}_${names.size}`;
+    names.add(name);
+    return name;
+  };
+  /** Where ends are counted by the plans, a refund moves them all: then the shop says each. */
+  const saysEnds = maybe(0.7);
+  let renewsItself = true;
+  let sku: Article = 'M';
+  let seats = 1 + Math.floor(random() * 3);
+  const pay = (
+    event: string,
+    at: number,
+    from: number,
+    more: Omit<ToldEvent, 'event' | 'id' | 'at'> = {},
+  ) => {
+    const payment = nameOf('pay');
+    const until = Math.round(from) + ARTICLES[sku].days * DAY;
+    const paidAt = tell(event, at, { payment, renewsItself: true, ...(saysEnds && { until }), ...more });
+    payments.push({ id: payment, at: paidAt, until });
+    return until;
+  };
+  let end = pay('paid', 0, 0, { sku, quantity: seats });
+  // The period begins when it was paid, which may be late.
+  let begin = 0;
+  while (end < YEAR) {
+    if (maybe(0.3)) {
+      seats = Math.max(1, seats + (maybe(0.6) ? 1 : -1));
+      const payment = maybe(0.6) ? { payment: nameOf('seats') } : {};
+      const at = tell('upgraded', between(begin + DAY, end - DAY), {
+        quantity: seats,
+        renewsItself: true,
+        ...payment,
+      });
+      changes.push({ at, quantity: seats, ...payment });
+    }
+    if (saysEnds && maybe(0.15)) {
+      sku = sku === 'M' ? 'Y' : 'M';
+      const at = between(begin + DAY, end - DAY);
+      if (sku === 'Y') {
+        // A new period begins with the change.
+        const until = Math.round(at) + ARTICLES.Y.days * DAY;
+        const payment = nameOf('pay');
+        const paidAt = tell('upgraded', at, { payment, until, sku, renewsItself: true });
+        payments.push({ id: payment, at: paidAt, until });
+        changes.push({ at: paidAt, payment, sku });
+        end = until;
+      } else changes.push({ at: tell('upgraded', at, { sku, renewsItself: true }), sku });
+      if (end >= YEAR) break;
+    }
+    // The card: it works, works after some tries, or never again.
+    const tries = maybe(0.3) ? 1 + Math.floor(random() * 2) : 0;
+    for (let i = 0; i < tries; i++) tell('payment_failed', end + i * DAY, { payment: nameOf('try') });
+    if (maybe(0.85)) {
+      begin = end + tries * DAY + between(0, DAY / 2);
+      end = pay('renewed', begin, end);
+      continue;
+    }
+    tell('subscription_ended', end + tries * DAY + between(0, DAY / 2));
+    renewsItself = false;
+    if (!maybe(0.5)) break;
+    // Taken up again: what was not paid for was not given.
+    begin = Math.round(end + tries * DAY + between(DAY, 40 * DAY));
+    renewsItself = true;
+    end = pay('renewed', begin, begin);
+  }
+  const last = Math.max(...events.map(({ at }) => at));
+  if (saysEnds)
+    for (const { event, payment, at } of [...events]) {
+      if (payment === undefined || event === 'payment_failed' || !maybe(0.15)) continue;
+      const refundedAt = tell('refunded', between(at + 60, Math.min(last, at + 60 * DAY) + DAY), { payment });
+      if (maybe(0.2)) tell('refund_failed', refundedAt + between(60, DAY), { payment });
+      else {
+        givenBack.add(payment);
+        for (const one of payments) if (one.id === payment) one.refundedAt = refundedAt;
+      }
+    }
+  let isDisputed = false;
+  if (maybe(0.15)) {
+    const at = tell('charged_back', between(DAY, last));
+    isDisputed = !maybe(0.5);
+    if (!isDisputed) tell('chargeback_reversed', at + between(60, 20 * DAY));
+  }
+  return { events, expected: judge() };
+
+  function judge(): Expected {
+    const standing = payments.filter(({ refundedAt }) => refundedAt === undefined);
+    const refunds = payments.flatMap(({ refundedAt }) => refundedAt ?? []);
+    const lastRefund = Math.max(-Infinity, ...refunds);
+    // What was given back last stays the end of what is not paid any more.
+    const paid =
+      standing.length > 0
+        ? Math.max(...standing.map(({ until }) => until))
+        : payments.find(({ refundedAt }) => refundedAt === lastRefund)!.until;
+    const isCovered =
+      refunds.length === 0 ||
+      standing.some(({ at }) => at > lastRefund) ||
+      (standing.length > 0 && paid > lastRefund);
+    const counts = changes
+      .filter(({ payment }) => payment === undefined || !givenBack.has(payment))
+      .sort((a, b) => a.at - b.at);
+    const first = events[0]!;
+    return {
+      state: isDisputed || !isCovered ? 'suspended' : 'active',
+      paid,
+      renewsItself,
+      sku: counts.findLast((one) => one.sku !== undefined)?.sku ?? first.sku!,
+      seats: counts.findLast((one) => one.quantity !== undefined)?.quantity ?? first.quantity!,
+    };
+  }
+}
+
+/** What a shop posts for these events. @param first when the first payment was */
+export function messagesOf(
+  events: ToldEvent[],
+  { shop, order, first }: { shop: string; order: string; first: Date },
+): Thing[] {
+  const timeOf = (seconds: number) => new Date(first.getTime() + seconds * 1_000).toISOString();
+  return events.map(({ event, id, at, payment, until, sku, quantity, renewsItself }) => {
+    const line = {
+      ...(sku !== undefined && { sku }),
+      ...(quantity !== undefined && { quantity }),
+      ...(until !== undefined && { paid_until: timeOf(until) }),
+    };
+    return {
+      ...{ shop, order, event, event_id: id, at: timeOf(at) },
+      ...(payment !== undefined && { payment }),
+      ...(renewsItself !== undefined && { renews_itself: renewsItself }),
+      ...(Object.keys(line).length > 0 && { lines: [{ line: '1', ...line }] }),
+    };
+  });
+}
+
+/** In another order. */
+export function shuffled<T>(all: T[], random: () => number): T[] {
+  const told = [...all];
+  for (let i = told.length - 1; i > 0; i--) {
+    const other = Math.floor(random() * (i + 1));
+    [told[i], told[other]] = [told[other]!, told[i]!];
+  }
+  return told;
+}

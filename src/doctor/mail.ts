@@ -2,6 +2,7 @@ import { toMailFailure } from '../mail/failures';
 import { failures as german } from '../texts/operators/de/failures';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored, mailRemedy } from '../texts/operators/failures';
+import { STORED_MAIL } from '../mail/settings';
 import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';
 import { serviceGainsNoRights } from '../process/units';
@@ -59,18 +60,18 @@ export const checkMail: Check = async ({ config }) => {
     await createMailTransport(mail, { timeouts, gainsNoRights: await serviceGainsNoRights() }).verify();
   } catch (error) {
     const { stored } = toMailFailure(error);
-    const isOwn = mail.source === 'LICENSING_MAIL_URL';
+    const isOwn = mail.source === 'LICENSING_MAIL_URL' || mail.source === STORED_MAIL;
     const what = `Mails cannot be sent, by ${mail.source}: ${describeStored(failures.mail, stored)}.`;
     const remedy =
       mailRemedy(failures, stored, mail.from.address) ??
       `Correct ${isOwn ? mail.source : "the site's mail settings"}, and try: licensing mail test ADDRESS`;
     const why = 'Mails wait, and are tried again for two days.';
     const inGerman = {
-      what: `Mails können nicht gesendet werden (eingestellt in ${sourceInGerman(mail.source)}). ${describeStored(german.mail, stored)}.`,
+      what: `Mails können nicht gesendet werden (eingestellt durch ${sourceInGerman(mail.source)}). ${describeStored(german.mail, stored)}.`,
       why: 'Mails warten und werden zwei Tage lang wieder versucht.',
       remedy:
         mailRemedy(german, stored, mail.from.address) ??
-        `Berichtigen Sie ${isOwn ? mail.source : 'die Mail-Einstellungen der Website'}, und versuchen Sie: licensing mail test ADDRESS`,
+        `Berichtigen Sie ${isOwn ? sourceInGerman(mail.source) : 'die Mail-Einstellungen der Website'}, und versuchen Sie: licensing mail test ADDRESS`,
     };
     return [
       // A shop that wants no mails need not have a site that can send.
@@ -82,13 +83,14 @@ export const checkMail: Check = async ({ config }) => {
     ok(
       'MAIL',
       `Mails can be sent from ${mail.from.address}, by ${mail.source}.`,
-      `Mails können von ${mail.from.address} gesendet werden (eingestellt in ${sourceInGerman(mail.source)}).`,
+      `Mails können von ${mail.from.address} gesendet werden (eingestellt durch ${sourceInGerman(mail.source)}).`,
     ),
     ...faults,
   ];
 };
 
 function sourceInGerman(source: string): string {
+  if (source === STORED_MAIL) return 'die gespeicherten Einstellungen';
   return source === 'LICENSING_MAIL_URL' ? source : 'configuration.php der Website';
 }
 

@@ -44,9 +44,7 @@ interface AppDependencies {
   /** the only host name of the operator's API and pages; undefined: every one */
   pagesHost?: string | undefined;
   /** under which browsers know the service, such as `https://shop.example`; none: the request alone tells */
-  origins?: string[] | undefined;
-  /** the file of the seller's picture; undefined: none is served */
-  shopLogo?: string | undefined;
+  origins?: (() => string[]) | undefined;
   /** undefined: `openapi.json` and `docs` are not served */
   document?: DocumentSettings;
   log: Logger;
@@ -63,8 +61,7 @@ export function createApp({
   operator,
   pages,
   pagesHost,
-  origins = [],
-  shopLogo,
+  origins = () => [],
   document,
   log,
   onAnswered = () => undefined,
@@ -130,13 +127,12 @@ export function createApp({
     endpoint(downloadEndpoint, { ...get, bucket: 'download' }, downloadHandler(licensing, downloads)),
   );
   operatorRouter.all('/keys.json', publicKeys(licensing));
-  if (shopLogo !== undefined) mountLogo(operatorRouter, shopLogo);
+  if (pages) mountLogo(operatorRouter, pages.settings);
   if (operator) {
     const { db, now } = licensing;
     const { isTrusted } = clientAddress;
     mountManage(operatorRouter, { db, now, limiter, ...operator });
-    const { keySecret, mailing } = operator.settings;
-    mountHooks(operatorRouter, { db, now, limiter, keySecret, mailing });
+    mountHooks(operatorRouter, { db, now, limiter, settings: operator.settings });
     if (pages)
       mountPages(operatorRouter, {
         db: shareOf(db),

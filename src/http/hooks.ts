@@ -25,8 +25,7 @@ interface HookDependencies {
   now: () => Date;
   limiter: Limiter;
   /** LICENSING_KEY_SECRET; without it there are no receivers */
-  keySecret: Buffer | undefined;
-  mailing: Mailing | undefined;
+  settings: { readonly keySecret: Buffer | undefined; readonly mailing: Mailing | undefined };
 }
 
 /** A message that was taken and means nothing. */
@@ -38,9 +37,9 @@ const MOST_WAITING = 100;
 
 export function mountHooks(
   router: Router<State>,
-  { db, now, limiter, keySecret, mailing }: HookDependencies,
+  { db, now, limiter, settings }: HookDependencies,
 ): void {
-  const receiverOf = createReceiverList(db, keySecret);
+  const receiverOf = createReceiverList(db, settings.keySecret);
   const takeTurn = createTurns(MOST_WAITING);
   const countRefused = createRefusedCounter(db);
 
@@ -84,7 +83,8 @@ export function mountHooks(
       const { receiver } = known;
       const context = { shop: name, now: now(), readOrder: readOrderBody };
       const told = await keeping(delivery, name, () => receiver.read(delivery, context));
-      return await inTime(receive(db, name, told, { now: now(), secret: keySecret, mailing }));
+      const { keySecret: secret, mailing } = settings;
+      return await inTime(receive(db, name, told, { now: now(), secret, mailing }));
     } catch (error) {
       const failure = toFailure(error, {});
       // What may go right later is told again by the sender, with all that the list has.

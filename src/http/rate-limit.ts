@@ -42,7 +42,7 @@ const MOST_FAILING = 20_000;
 /** Networks whose views of pages are counted in memory. */
 const MOST_VISITORS = 20_000;
 
-interface RateLimits {
+export interface RateLimits {
   /** requests in each window */
   limits: Record<Bucket, number>;
   /** seconds, for `api` and `download` */
@@ -60,8 +60,9 @@ export interface Allowance {
 /** Counts one request of a client; with 0 `points`, only tells whether one more is allowed. Never fails, never waits long. */
 export type Limiter = (bucket: Bucket, client: string, points?: 0 | 1) => Promise<Allowance>;
 
-/** Counts in this process only. */
-export function createMemoryLimiter({ limits, window }: RateLimits): Limiter {
+/** Counts in this process only. @param settings read for each request; with another window, customers count anew */
+export function createMemoryLimiter(settings: Readonly<RateLimits>): Limiter {
+  let { window } = settings;
   // Apart, so that a flood from many networks cannot push out the counters of tokens.
   const counters = {
     customers: createMemoryCounters(window * 1000),
@@ -69,21 +70,24 @@ export function createMemoryLimiter({ limits, window }: RateLimits): Limiter {
     failures: createMemoryCounters(MINUTE * 1000, MOST_FAILING),
     pages: createMemoryCounters(MINUTE * 1000, MOST_VISITORS),
   };
-  return (bucket, client, points = 1) =>
-    Promise.resolve(
+  return (bucket, client, points = 1) => {
+    const { limits, window: wanted } = settings;
+    if (wanted !== window) counters.customers = createMemoryCounters((window = wanted) * 1000);
+    return Promise.resolve(
       allowance(counters[BUCKETS[bucket]](`${bucket}:${client}`, points), limits[bucket], points),
     );
+  };
 }
 
 /** Counts in Redis, shared by all instances. While Redis is away, each instance counts in its own memory. */
-export function createRedisLimiter(settings: RateLimits, redis: RedisConnection): Limiter {
-  const { limits, window } = settings;
+export function createRedisLimiter(settings: Readonly<RateLimits>, redis: RedisConnection): Limiter {
+  const { limits: atStart, window } = settings;
   const client = batchScripts(redis.client);
   const limiterOf = (bucket: Bucket) =>
     new RateLimiterRedis({
       storeClient: client,
       keyPrefix: `licensing:${bucket}`,
-      points: limits[bucket],
+      points: atStart[bucket],
       duration: BUCKETS[bucket] === 'customers' ? window : MINUTE,
     });
   const limiters = Object.fromEntries(BUCKET_NAMES.map((bucket) => [bucket, limiterOf(bucket)])) as Record<
@@ -96,6 +100,9 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
   // cluster, the text in braces leads to the node that could not count.
   redis.watch(() => count(limiters.api, `probe{${failed}}`));
   return async (bucket, client, points = 1) => {
+    const { limits, window: wanted } = settings;
+    if (BUCKETS[bucket] === 'customers' && limiters[bucket].duration !== wanted)
+      limiters[bucket].duration = wanted;
     if (redis.isAway()) return memory(bucket, client, points);
     try {
       return allowance(await count(limiters[bucket], client, points), limits[bucket], points);

@@ -35,7 +35,7 @@ export interface ComposerSettings {
 }
 
 /** The parts of the configuration that mails are composed with. */
-interface MailConfig {
+export interface MailConfig {
   mail: MailSettings | undefined;
   publicUrl: string | undefined;
   operatorUrl: string | undefined;

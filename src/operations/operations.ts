@@ -1,4 +1,5 @@
 import { activationOperations } from './activations';
+import { configurationOperations } from './configuration';
 import { customerOperations } from './customers';
 import { doctorOperations } from './doctor';
 import { historyOperations } from './history';
@@ -6,6 +7,7 @@ import { importOperations } from './imports';
 import { joomlaPluginOperations } from './joomla-plugin';
 import { licenseKeyOperations } from './license-keys';
 import { licenseOperations } from './licenses';
+import { mailTextOperations } from './mail-texts';
 import { mailOperations } from './mails';
 import { meOperations } from './me';
 import type { Operation } from './operation';
@@ -36,6 +38,7 @@ export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   Orders: { ...orderOperations, ...shopOperations, ...unmatchedOperations },
   Customers: customerOperations,
   Imports: importOperations,
+  Settings: { ...configurationOperations, ...mailTextOperations },
   Statistics: statisticsOperations,
   Webhooks: webhookOperations,
   Installation: { ...meOperations, ...tokenOperations, ...signingKeyOperations, ...doctorOperations },

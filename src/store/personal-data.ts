@@ -40,6 +40,7 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   migrations: 'names of migrations',
   shop_skus: "the shop's own article numbers",
   shops: "the seller's settings",
+  settings: "the seller's own name, addresses, limits and texts",
   shop_refusals: 'counts by day',
   unmatched: 'codes and ids, whose orders and messages have the rest',
   signing_keys: 'keys, and the operators who made them',

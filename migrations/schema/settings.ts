@@ -1,0 +1,19 @@
+import type { Tables } from '../tables';
+
+/**
+ * What a seller sets on a page or by the command: settings by their name, the shop's picture, and texts of mails. A value
+ * with a password is sealed. `revision` is new with each change, so that every instance sees that there was one.
+ */
+export const settings: Tables = (t) => ({
+  settings: {
+    columns: {
+      name: `${t.ascii(64)} NOT NULL`,
+      value: `${t.longText} NULL`,
+      value_sealed: `${t.longText} NULL`,
+      revision: `${t.ascii(32)} NOT NULL`,
+      changed_by: `${t.text(190)} NOT NULL`,
+      changed_at: `${t.time} NOT NULL`,
+    },
+    primary: ['name'],
+  },
+});

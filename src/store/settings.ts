@@ -1,0 +1,37 @@
+import { table, type Db } from './database';
+import { toColumns, toFields } from './row-fields';
+
+/** What a seller has set in the database: a setting, the shop's picture, or a text of a mail. */
+export interface StoredSetting {
+  name: string;
+  /** null: it is sealed */
+  value: string | null;
+  valueSealed: string | null;
+  /** a random text, new with each change */
+  revision: string;
+  /** `operator:NAME` */
+  changedBy: string;
+  changedAt: Date;
+}
+
+/** All of them, by name. */
+export async function listSettings(db: Db): Promise<StoredSetting[]> {
+  const rows = await db(table(db, 'settings')).orderBy('name');
+  return rows.map(toFields);
+}
+
+/** A text that differs after each change of any setting. */
+export async function readSettingsMark(db: Db): Promise<string> {
+  const rows = await db(table(db, 'settings')).select('name', 'revision').orderBy('name');
+  return rows.map(({ name, revision }) => `${name} ${revision}`).join('\n');
+}
+
+/** Adds it, or replaces the one of this name. */
+export async function putSetting(db: Db, setting: StoredSetting): Promise<void> {
+  await db(table(db, 'settings')).insert(toColumns(setting)).onConflict('name').merge();
+}
+
+/** @returns whether there was one */
+export async function deleteSetting(db: Db, name: string): Promise<boolean> {
+  return (await db(table(db, 'settings')).where({ name }).delete()) > 0;
+}

@@ -38,6 +38,7 @@ const LAYERS = {
     'packages',
     'privacy',
     'selfservice',
+    'settings',
     'store',
     'support',
     'transfer',

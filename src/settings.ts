@@ -90,7 +90,7 @@ export function isEditable(name: string): name is EditableName {
 
 /** What the database holds of settings, opened (stored-settings.ts). */
 export interface StoredSettings {
-  values: { readonly [Name in EditableName]?: string };
+  values: Readonly<Partial<Record<EditableName, string>>>;
   /** the seller's texts of mails, by `NAME.LANGUAGE` */
   mailTexts: Readonly<Record<string, string>>;
   picture: Picture | undefined;

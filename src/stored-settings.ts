@@ -25,7 +25,7 @@ export async function readStored(
   keySecret: Buffer | undefined,
 ): Promise<{ stored: StoredSettings; faults: string[]; rows: StoredSetting[] }> {
   const rows = await listSettings(db);
-  const values: { [Name in EditableName]?: string } = {};
+  const values: Partial<Record<EditableName, string>> = {};
   const mailTexts: Record<string, string> = {};
   const faults: string[] = [];
   let { picture } = NOTHING_STORED;

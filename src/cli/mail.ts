@@ -8,10 +8,12 @@ import { mailTextOperations } from '../operations/mail-texts';
 import { mailOperations } from '../operations/mails';
 import { explainReadFault } from '../packages/file-faults';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
+import { failures } from '../texts/operators/en/failures';
+import { describeStored } from '../texts/operators/failures';
 import { emailAddress, fileName, oneOf, positiveInteger } from './arguments';
 import { withSession } from './command';
 import { KEY_ARGUMENT, requireLicense } from './license-argument';
-import { operate, operateAll } from './operate';
+import { operate } from './operate';
 import { readValue } from './standard-input';
 import { formatTable } from './tables';
 
@@ -51,7 +53,7 @@ function addText(mail: Command): void {
     .addHelpText('after', '\nExample:\n  licensing mail text list')
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
-        const rows = await operateAll(session, mailTextOperations.listMailTexts);
+        const rows = await operate(session, mailTextOperations.listMailTexts);
         session.output.print(rows, () =>
           formatTable(
             ['NAME', 'LANGUAGE', 'SOURCE'],

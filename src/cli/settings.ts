@@ -4,7 +4,7 @@ import { configurationOperations } from '../operations/configuration';
 import { EDITABLE, EDITABLE_NAMES, isEditable, type EditableName } from '../settings';
 import { NOTHING, oneOf } from './arguments';
 import { withSession, type Session } from './command';
-import { operate, operateAll } from './operate';
+import { operate } from './operate';
 import { readValue } from './standard-input';
 import { formatTable } from './tables';
 
@@ -24,7 +24,7 @@ function addList(settings: Command): void {
     .addHelpText('after', '\nExample:\n  licensing settings list')
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
-        const rows = await operateAll(session, configurationOperations.listSettings);
+        const rows = await operate(session, configurationOperations.listSettings);
         session.output.print(rows, () =>
           formatTable(
             ['SETTING', 'VALUE', 'SOURCE', 'CHANGED', 'BY'],

@@ -71,8 +71,8 @@ export type RefusalFacts =
   | { reason: 'bad-rows'; rows: string }
   | { reason: 'token-name' | 'no-token' | 'is-operator' | 'no-operator' }
   | { reason: 'no-key-secret' | 'no-signing-key' | 'signing-key-retired' | 'last-signing-key' }
-  /** `failure`: a stored failure of a mail; `said`: what the mail server said */
-  | { reason: 'mail-refused'; failure: string; said: string | null }
+  /** of a mail that was sent, and of a mail server that was tried. `failure`: as stored of a mail; `said`: by the server */
+  | { reason: 'mail-refused' | 'mail-server'; failure: string; said: string | null }
   | { reason: 'in-environment'; variable: string }
   | { reason: 'mail-text'; fault: MailTextFault }
   | { reason: 'text-file' }

@@ -6,7 +6,7 @@ import { formatTimestampOrNull } from '../licensing/timestamps';
 import { describeRoute } from '../mail/settings';
 import { sendTestMail, tryMailServer } from '../mail/test-mail';
 import { requireEmail } from '../licensing/customer-email';
-import { MOST_UPLOADED_BYTES, UPLOADED_TYPES, uploadedPicture, type Picture } from '../packages/pictures';
+import { MOST_UPLOADED_BYTES, UPLOADED_TYPES, uploadedPicture } from '../packages/pictures';
 import {
   EDITABLE,
   EDITABLE_NAMES,
@@ -49,7 +49,7 @@ const VALUES: Record<EditableName, (config: Config) => string | number | null> =
 };
 
 /** Passwords and secrets are left out. */
-const FIXED: { readonly [Name in SettingName]?: (config: Config) => string | number | null } = {
+const FIXED: Partial<Record<SettingName, (config: Config) => string | number | null>> = {
   database_url: ({ database }) => describeDatabase(database),
   database_connections: ({ databaseConnections }) => databaseConnections,
   joomla_root: ({ joomlaRoot = null }) => joomlaRoot,
@@ -145,7 +145,7 @@ function schemaOf(of: Editable): TSchema {
   }
 }
 
-type Changes = { [Name in EditableName]?: string | number | null } & { untried?: boolean };
+type Changes = Partial<Record<EditableName, string | number | null>> & { untried?: boolean };
 
 const Changed = exactly(
   {
@@ -193,18 +193,18 @@ function tryOut(
   stored: StoredSettings,
   changes: (readonly [EditableName, string | null])[],
 ): Config {
-  const values: Record<string, string> = { ...stored.values };
+  let tried: StoredSettings = stored;
   for (const [name, value] of changes) {
-    if (value === null) delete values[name];
-    else values[name] = value;
+    const { [name]: _before, ...others } = tried.values;
+    tried = { ...tried, values: value === null ? others : { ...others, [name]: value } };
     try {
-      withStored(config, { ...stored, values });
+      withStored(config, tried);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       throw invalid(name, error.message.replaceAll(variableOf(name), name));
     }
   }
-  return withStored(config, { ...stored, values });
+  return withStored(config, tried);
 }
 
 async function tryMail({ mail }: Config, untried: boolean, settings: Call['settings']): Promise<void> {
@@ -238,12 +238,10 @@ function refusePictureGiven(config: Config): void {
     );
 }
 
-async function readAll(bytes: AsyncIterable<Buffer>): Promise<Picture> {
+async function readAll(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of bytes) chunks.push(chunk);
-  const picture = uploadedPicture(Buffer.concat(chunks));
-  if (picture === undefined) throw invalid('file', 'The file is not a PNG, JPEG or WebP picture.');
-  return picture;
+  return Buffer.concat(chunks);
 }
 
 export const configurationOperations = {
@@ -274,25 +272,22 @@ export const configurationOperations = {
       description: 'PNG, JPEG or WebP with at most 256 KiB, as the body or as the part `file` of a form.',
       upload: {
         types: [...UPLOADED_TYPES],
-        rules: (): UploadRules<Picture> => ({
+        rules: (): UploadRules<Buffer> => ({
           limit: MOST_UPLOADED_BYTES,
           take: readAll,
-          digest: ({ bytes }) => bytes.toString('base64'),
+          digest: (bytes) => bytes.toString('base64'),
           discard: () => Promise.resolve(),
         }),
       },
       data: PictureThing,
     },
-    async (call: Call<unknown, { file?: Picture }>) => {
+    async (call: Call<unknown, { file?: Buffer }>) => {
       const { db, body, settings, context } = call;
       refusePictureGiven(settings.config);
       if (body.file === undefined) throw invalid('file', 'The picture is missing: the part "file".');
-      await storeRow(
-        db,
-        PICTURE,
-        { value: body.file.bytes.toString('base64'), valueSealed: null },
-        context,
-      );
+      if (uploadedPicture(body.file) === undefined)
+        throw invalid('file', 'The file is not a PNG, JPEG or WebP picture.');
+      await storeRow(db, PICTURE, { value: body.file.toString('base64'), valueSealed: null }, context);
       await settings.refresh();
       return { data: pictureThing(await readEffective(db, settings.config)) };
     },

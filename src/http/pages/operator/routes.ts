@@ -26,6 +26,8 @@ import { signingKeyRoutes } from './signing-keys';
 import { shopRoutes } from './shop';
 import { shopListRoutes } from './shops';
 import { skuRoutes } from './shop-map';
+import { mailTextRoutes } from './mail-texts';
+import { settingsRoutes } from './settings';
 import { startRoutes } from './start';
 import { systemRoutes } from './system';
 import { tokenRoutes } from './tokens';
@@ -64,6 +66,8 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...joomlaPluginRoutes,
   ...planRoutes,
   ...systemRoutes,
+  ...settingsRoutes,
+  ...mailTextRoutes,
   ...tokenRoutes,
   ...signingKeyRoutes,
   ...operatorListRoutes,

@@ -60,6 +60,9 @@ function SystemPage({
             </>
           )}
         </Part>
+        <Part id="settings" title={t.settings.title} path="/settings" go={t.settings.go}>
+          <Inside>{t.settings.summary}</Inside>
+        </Part>
       </div>
       {access === undefined ? null : (
         <div class="cols cols-2">

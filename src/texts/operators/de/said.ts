@@ -55,6 +55,8 @@ export const said: Translated<typeof en> = {
     return `${version} ist zurückgezogen. Joomla bietet jetzt ${offered || 'nichts'} an.`;
   },
   saved: () => 'Gespeichert.',
+  testMailSent: (to, answer) => `Die Testmail an ${to} wurde angenommen. Der Server sagte: ${answer}`,
+  textReset: () => 'Die Mail hat wieder den Text dieses Programms.',
   signingKeyAdded: (kid) => `Der Signaturschlüssel ${kid} ist angelegt. Bauen Sie ihn in Ihre Software ein.`,
   signingKeyRetired: (kid) => `Der Signaturschlüssel ${kid} ist ausgemustert.`,
   shopAdded: (shop) =>

@@ -17,6 +17,7 @@ import { remedy } from './remedy';
 import { requests } from './requests';
 import { said } from './said';
 import { search } from './search';
+import { settings } from './settings';
 import { signIn } from './sign-in';
 import { start } from './start';
 import { support } from './support';
@@ -44,6 +45,7 @@ export const german: OperatorTexts = {
   requests,
   said,
   search,
+  settings,
   signIn,
   start,
   support,

@@ -50,6 +50,8 @@ export const said = {
     return `${version} is withdrawn. Joomla offers ${offered || 'nothing'} now.`;
   },
   saved: () => 'Saved.',
+  testMailSent: (to, answer) => `The test mail to ${to} was taken. The server said: ${answer}`,
+  textReset: () => 'The mail has the text of this program again.',
   signingKeyAdded: (kid: string) => `Signing key ${kid} is there. Build it into your software.`,
   signingKeyRetired: (kid: string) => `Signing key ${kid} is retired.`,
   shopAdded: (shop) => `Shop ${shop} is there. Map its articles, then let it post an order.`,

@@ -16,6 +16,7 @@ import { remedy } from './remedy';
 import { requests } from './requests';
 import { said } from './said';
 import { search } from './search';
+import { settings } from './settings';
 import { signIn } from './sign-in';
 import { start } from './start';
 import { support } from './support';
@@ -43,6 +44,7 @@ export const english = {
   requests,
   said,
   search,
+  settings,
   signIn,
   start,
   support,

@@ -130,6 +130,16 @@ export async function revealKey(
   return key;
 }
 
+/** Records that an answer was sent to the customer, without its text. */
+export async function recordAnswer(
+  db: Db,
+  id: number,
+  after: { subject: string; to: string },
+  context: ChangeContext,
+): Promise<void> {
+  await amend(db, id, 'answer', context, () => ({ changes: {}, before: null, after }));
+}
+
 async function refuseForeignPlan(
   trx: Transaction,
   license: LockedLicense,

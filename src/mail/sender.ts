@@ -106,7 +106,7 @@ export function startMailSender(
     try {
       const composed = await composeMail(db, row, settings, now());
       if ('obsolete' in composed) return 'obsolete';
-      if ('failed' in composed) return giveUp(composed.failed);
+      if ('failed' in composed) return giveUp(row, composed.failed);
       const { mail } = composed;
       sending.add(row);
       await loop
@@ -114,7 +114,7 @@ export function startMailSender(
         .finally(() => sending.delete(row));
       rests = 0;
       log.info({ mail: id, type }, 'mail sent');
-      return { sentAt: now(), nextAttemptAt: null, lastError: null };
+      return { sentAt: now(), nextAttemptAt: null, lastError: null, ...forgotten(row) };
     } catch (error) {
       const failure = toMailFailure(error);
       const { stored, isFinal } = failure;
@@ -126,11 +126,14 @@ export function startMailSender(
         { mail: id, type, reason, attempts: row.attempts },
         isOver ? 'mail given up' : 'mail not sent yet',
       );
-      return isOver ? giveUp(stored) : { lastError: stored, nextAttemptAt: next };
+      return isOver ? giveUp(row, stored) : { lastError: stored, nextAttemptAt: next };
     }
   }
 
-  const giveUp = (lastError: string) => ({ lastError, failedAt: now(), nextAttemptAt: null });
+  const giveUp = (row: OutboxRow, lastError: string) => ({
+    ...{ lastError, failedAt: now(), nextAttemptAt: null },
+    ...forgotten(row),
+  });
 
   async function restAfter({ isOfServer, stored }: MailFailure): Promise<void> {
     if (!isOfServer) rests = 0;
@@ -160,6 +163,11 @@ export function startMailSender(
     forget();
     return loop.stop();
   };
+}
+
+/** What somebody wrote to a customer is not kept longer than it is needed. */
+function forgotten({ type }: OutboxRow): Pick<Partial<OutboxRow>, 'detailsJson'> {
+  return type === 'answer' ? { detailsJson: null } : {};
 }
 
 /** undefined: it is given up */

@@ -1,4 +1,5 @@
 import { activationOperations } from './activations';
+import { answerOperations } from './answers';
 import { configurationOperations } from './configuration';
 import { customerOperations } from './customers';
 import { doctorOperations } from './doctor';
@@ -34,7 +35,7 @@ export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   Products: { ...productOperations, ...joomlaPluginOperations },
   Plans: planOperations,
   Releases: { ...releaseOperations, ...updateXmlOperations },
-  Support: whyOperations,
+  Support: { ...whyOperations, ...answerOperations },
   Orders: { ...orderOperations, ...shopOperations, ...unmatchedOperations },
   Customers: customerOperations,
   Imports: importOperations,

@@ -100,6 +100,8 @@ function changeOf(
     }
     case 'reveal':
       return history.revealed;
+    case 'answer':
+      return history.answered(text(is.subject));
     case 'activate':
       return is.free === true
         ? history.activatedFree(activationType, identifier)

@@ -1,4 +1,6 @@
-import { storedCustomer } from '../../../licensing/customer-email';
+import { myPageUrl } from '../../../api';
+import { findEmail, storedCustomer } from '../../../licensing/customer-email';
+import type { License } from '../../../licensing/licenses';
 import { canonicalKey, keyHint } from '../../../licensing/core/keys';
 import { listProducts } from '../../../licensing/catalogue';
 import { OperatorError } from '../../../licensing/operator-error';
@@ -8,13 +10,14 @@ import { writeReply, type Reply } from '../../../support/reply';
 import { isOfRequest, sortAnswer } from '../../../support/sorted-answer';
 import { whatHappened, type Entry } from '../../../support/what-happened';
 import { formState, type FormState } from '../form-state';
-import { CopyText } from '../kit/copy';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import { mailOffReason, ReadyAnswer } from './answer';
+import { CUSTOMER_LANGUAGES, CUSTOMERS, type CustomerLanguage } from '../../../texts/customers/languages';
 import { JoomlaSays } from './joomla-says';
 import { replyLanguageOf } from './license-why';
 import { LicenseTable } from './licenses';
@@ -69,26 +72,47 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   const { answer } = found;
   const entries = whatHappened(sortAnswer(answer), { language, now: at, zone: format.zone });
   const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
-  const reply = found.of === 'key' ? await replyTo(found, entries, call) : undefined;
-  return { page: <None {...{ about, found, entries, products, reply }} /> };
+  const ready = await answersTo(found, entries, call, about);
+  const off = mailOffReason(call);
+  return { page: <None {...{ about, found, entries, products, ready, off }} /> };
 }
 
-/** What the customer is told of a key that no licence has. */
-async function replyTo(
-  { answer, licenses }: Extract<FindResult, { kind: 'none' }>,
+/** The answers in each language, first that of who asked. */
+interface Ready {
+  license: License | undefined;
+  to: string | null;
+  replies: { language: CustomerLanguage; reply: Reply }[];
+}
+
+/** What the customer is told of a key that no licence has, of an address without one, or of what an IP address met. */
+async function answersTo(
+  { answer, licenses, of }: Extract<FindResult, { kind: 'none' }>,
   entries: Entry[],
   call: OperatorCall,
-): Promise<Reply> {
-  const { at, settings } = call;
+  about: string,
+): Promise<Ready | undefined> {
+  const { at: now, settings } = call;
+  // What an IP address met says something to its user only where it was refused.
+  if (of === 'other' || (of === 'address' && !entries.some(({ kind }) => kind === 'refused'))) return undefined;
+  const { shopName, publicUrl } = settings;
   // A guess by the end of a key may name somebody else's licence.
   const isCertain = answer.findings.some((one) => 'certain' in one.facts && one.facts.certain === true);
-  const license = isCertain ? licenses[0]?.license : undefined;
-  return writeReply(sortAnswer(answer), entries, {
-    language: await replyLanguageOf(call, license?.customer ?? null),
-    now: at,
+  const license = of === 'key' && isCertain ? licenses[0]?.license : undefined;
+  const to = license?.customer ?? (of === 'email' ? (findEmail(about) ?? null) : null);
+  const first = await replyLanguageOf(call, to);
+  const sorted = sortAnswer(answer);
+  const languages = [first, ...CUSTOMER_LANGUAGES.filter((language) => language !== first)];
+  return {
     license,
-    shopName: settings.shopName,
-  });
+    to,
+    replies: languages.map((language) => ({
+      language,
+      reply: writeReply(sorted, entries, {
+        ...{ language, now, license, shopName, isAddress: of === 'email' },
+        myUrl: publicUrl && myPageUrl(publicUrl),
+      }),
+    })),
+  };
 }
 
 function Ask({ form }: { form: FormState }) {
@@ -187,13 +211,16 @@ function None({
   found: { of, heading, answer, licenses },
   entries,
   products,
-  reply,
+  ready,
+  off,
 }: {
   about: string;
   found: Extract<FindResult, { kind: 'none' }>;
   entries: Entry[];
   products: ProductNames;
-  reply: Reply | undefined;
+  ready: Ready | undefined;
+  /** why no mail can be sent; undefined: it can */
+  off: string | undefined;
 }) {
   const { t, to, format } = useView();
   const texts = t.search;
@@ -253,11 +280,23 @@ function None({
             <FoundTable licenses={licenses} caption={texts.nearCaption(format.number(licenses.length))} />
           </Panel>
         )}
-        {reply === undefined ? null : (
+        {ready === undefined ? null : (
           <Panel id="reply" title={texts.answer}>
-            <Inside>
-              <CopyText id="reply-text" label={texts.answerBody} text={reply.body} rows={10} />
-            </Inside>
+            {ready.replies.map(({ language, reply }, i) => (
+              <details class="fold" open={i === 0}>
+                <summary lang={language}>{CUSTOMERS[language].language.name}</summary>
+                <div class="in">
+                  <ReadyAnswer
+                    id={`reply-${language}`}
+                    label={`${texts.answerBody} (${CUSTOMERS[language].language.name})`}
+                    license={ready.license}
+                    {...{ reply, language, off }}
+                    to={ready.to}
+                    rows={12}
+                  />
+                </div>
+              </details>
+            ))}
           </Panel>
         )}
         {answer.untraced.length === 0 || isKey ? null : (

@@ -1,4 +1,5 @@
 import type { OperatorCall, Route } from '../page';
+import { answerRoutes } from './answer';
 import { customerRoutes } from './customer';
 import { customerListRoutes } from './customers';
 import { doctorRoutes } from './doctor';
@@ -45,6 +46,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...licenseListRoutes,
   ...issueRoutes,
   ...licenseRoutes,
+  ...answerRoutes,
   ...requestRoutes,
   ...historyRoutes,
   ...customerListRoutes,

@@ -58,6 +58,7 @@ export const license: Translated<typeof en> = {
       customer_link: 'Link für den Kunden',
       operator_link: 'Link zum Anmelden',
       license_key: 'Schlüssel',
+      answer: 'Antwort',
       order_keys: 'Schlüssel einer Bestellung',
       reminder: 'Erinnerung an das Ende',
       key_changed: 'Schlüssel wurde geändert',

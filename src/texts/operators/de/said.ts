@@ -3,6 +3,7 @@ import type { Translated } from '../../translated';
 
 /** Was eine Handlung sagt, wenn sie getan ist. */
 export const said: Translated<typeof en> = {
+  answerSent: (to) => `Die Mail an ${to} ist unterwegs.`,
   customerChanged: () => 'Der Kunde ist geändert.',
   customerErased: () => 'Die Daten des Kunden sind gelöscht. Die Lizenzen wirken ohne Namen weiter.',
   draftInstead: (version) =>

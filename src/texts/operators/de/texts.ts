@@ -1,5 +1,6 @@
 import type { OperatorTexts } from '../texts';
 import { german as language } from '../../customers/de/words';
+import { answer } from './answer';
 import { common } from './common';
 import { customers } from './customers';
 import { failures } from './failures';
@@ -28,6 +29,7 @@ import { worksNow } from './works-now';
 
 export const german: OperatorTexts = {
   language,
+  answer,
   common,
   customers,
   failures,

@@ -59,6 +59,7 @@ export const license = {
       customer_link: 'Link for the customer',
       operator_link: 'Sign-in link',
       license_key: 'Key',
+      answer: 'Answer',
       order_keys: 'Keys of an order',
       reminder: 'Reminder of the end',
       key_changed: 'Key was changed',

@@ -1,5 +1,6 @@
 /** What an action says when it is done, by its name. Values are written by the action, in the page's language. */
 export const said = {
+  answerSent: (to) => `The mail to ${to} is on its way.`,
   customerChanged: () => 'The customer is changed.',
   customerErased: () => 'The customer’s data are erased. The licences go on working without a name.',
   draftInstead: (version) =>

@@ -1,4 +1,5 @@
 import { english as language } from '../../customers/en/words';
+import { answer } from './answer';
 import { common } from './common';
 import { customers } from './customers';
 import { failures } from './failures';
@@ -27,6 +28,7 @@ import { worksNow } from './works-now';
 
 export const english = {
   language,
+  answer,
   common,
   customers,
   failures,

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { OperatorError } from '../licensing/operator-error';
 import { listAllMails, mailJson } from '../mail/queue';
 import { findTextFaults, TEXT_NAMES, type TextName } from '../mail/texts';
+import { answerOperations } from '../operations/answers';
 import { configurationOperations } from '../operations/configuration';
 import { mailTextOperations } from '../operations/mail-texts';
 import { mailOperations } from '../operations/mails';
@@ -21,6 +22,7 @@ export function addMailCommands(program: Command): void {
   const mail = program.command('mail').description('Mails to customers: keys, links and reminders.');
   addTest(mail);
   addSend(mail);
+  addAnswer(mail);
   addList(mail);
   addText(mail);
 }
@@ -122,6 +124,39 @@ function addSend(mail: Command): void {
         );
       }),
     );
+}
+
+function addAnswer(mail: Command): void {
+  mail
+    .command('answer')
+    .description("Prints the ready answer to a licence's customer, by what holds now, or mails it.")
+    .argument('<key>', KEY_ARGUMENT)
+    .option('--language <code>', "en or de; by default the customer's", oneOf(CUSTOMER_LANGUAGES))
+    .option('--send', 'mail it as it is printed without this option')
+    .addHelpText('after', '\nExamples:\n  licensing mail answer 12\n  licensing mail answer 12 --language de --send')
+    .action((key: string, { language, send }: AnswerOptions, command: Command) =>
+      withSession(command, async (session) => {
+        const { id } = await requireLicense(session.db, key);
+        const ready = await operate(session, answerOperations.getLicenseAnswer, {
+          path: { id },
+          query: { language },
+        });
+        const { subject, body } = ready;
+        if (!send) {
+          session.output.print(ready, `To: ${ready.to ?? '-'}\nSubject: ${subject}\n\n${body}`);
+          return;
+        }
+        const sent = await operate(session, answerOperations.sendAnswer, {
+          body: { license_id: id, subject, body, language: ready.language as CustomerLanguage },
+        });
+        session.output.print(sent, `The answer is mailed to ${ready.to ?? '-'} as soon as the service runs.`);
+      }),
+    );
+}
+
+interface AnswerOptions {
+  language?: CustomerLanguage;
+  send?: true;
 }
 
 function addList(mail: Command): void {

@@ -7,6 +7,7 @@ import type { Tables } from '../tables';
 export const settings: Tables = (t) => ({
   settings: {
     columns: {
+      id: t.smallId,
       name: `${t.ascii(64)} NOT NULL`,
       value: `${t.longText} NULL`,
       value_sealed: `${t.longText} NULL`,
@@ -14,6 +15,6 @@ export const settings: Tables = (t) => ({
       changed_by: `${t.text(190)} NOT NULL`,
       changed_at: `${t.time} NOT NULL`,
     },
-    primary: ['name'],
+    unique: [['name']],
   },
 });

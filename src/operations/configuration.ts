@@ -304,7 +304,6 @@ export const configurationOperations = {
   sendTestMail: post(
     '/settings/test-mail',
     {
-      goesOn: true,
       summary: 'Send a test mail at once, and tell what the mail server said',
       body: exactly({ to: Type.String({ description: 'An e-mail address.' }) }),
       data: exactly({ to: Text, from: Text, answer: Text }, { title: 'TestMail' }),

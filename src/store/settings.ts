@@ -3,6 +3,7 @@ import { toColumns, toFields } from './row-fields';
 
 /** What a seller has set in the database: a setting, the shop's picture, or a text of a mail. */
 export interface StoredSetting {
+  id: number;
   name: string;
   /** null: it is sealed */
   value: string | null;
@@ -27,7 +28,7 @@ export async function readSettingsMark(db: Db): Promise<string> {
 }
 
 /** Adds it, or replaces the one of this name. */
-export async function putSetting(db: Db, setting: StoredSetting): Promise<void> {
+export async function putSetting(db: Db, setting: Omit<StoredSetting, 'id'>): Promise<void> {
   await db(table(db, 'settings')).insert(toColumns(setting)).onConflict('name').merge();
 }
 

@@ -103,7 +103,7 @@ function checkHeader(line: number, { type, format, version }: Record<string, unk
   if (version < OLDEST_VERSION) throw atLine(line, `${said}. Export again with a version that writes that`);
 }
 
-/** A file of the version before is read too: it has no customers. */
+/** A file of the version before is read too: it has no settings. */
 const OLDEST_VERSION = FORMAT_VERSION - 1;
 
 function checkFooter(
@@ -113,7 +113,7 @@ function checkFooter(
 ): void {
   const said = (typeof records === 'object' && records !== null ? records : {}) as Record<string, unknown>;
   for (const type of RECORD_TYPES)
-    if ((said[type] ?? (type === 'customer' ? 0 : undefined)) !== counts[type])
+    if ((said[type] ?? (type === 'setting' ? 0 : undefined)) !== counts[type])
       throw atLine(
         line,
         `the footer does not agree with the file, which has ${counts[type]} ${type} records: lines are missing or were added`,

@@ -21,7 +21,9 @@ import { RELEASE_STATES } from '../store/releases';
 
 export const FORMAT = 'licensing-gateway export';
 /** A change of the fields is a new version. */
-export const FORMAT_VERSION = 8;
+export const FORMAT_VERSION = 9;
+
+const MAX_SETTING_LENGTH = 400_000;
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -308,6 +310,15 @@ export const RECORDS = {
     retired_by: nullable(text(MAX_LABEL_LENGTH)),
     retired_at: nullable(time()),
     compromised: flag(),
+  }),
+  /** without the mail server */
+  setting: record('settings', ['id'], {
+    id: smallId,
+    name: ascii(64),
+    // A picture of 256 KiB in base64.
+    value: text(MAX_SETTING_LENGTH),
+    changed_by: text(MAX_LABEL_LENGTH),
+    changed_at: time(),
   }),
 } as const;
 

@@ -102,7 +102,7 @@ const OTHERS: Record<TableName, string> = {
   signing_keys: 'id kid x sealed token_days created_by created_at retired_by retired_at compromised',
   webhooks:
     'id url events secret_sealed previous_sealed previous_ends_at enabled_at disabled_at disabled_reason swept_at created_by created_at',
-  settings: 'name value value_sealed revision changed_by changed_at',
+  settings: 'id name value value_sealed revision changed_by changed_at',
   shops: 'id name kind secret_sealed is_test test_plan_id rules_json owner mail created_by created_at',
   shop_refusals: 'shop day times',
   unmatched: 'id digest shop order_id message_id event reason at state acted_by acted_at license_id',

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Settings } from '../../src/config';
@@ -10,6 +10,7 @@ import {
   createMariaDbDatabase,
   giveLicense,
   givePlan,
+  newPlace,
   PREFIX,
   startTestService,
   type TestService,
@@ -247,6 +248,26 @@ test('the picture is sent, served with its type, replaced and removed', async ()
   await api.ok('DELETE /settings/picture', undefined, 204);
   await api.refused('DELETE /settings/picture', undefined, 'NOT_FOUND');
   await eventually(async () => expect((await logo()).status).toBe(404));
+});
+
+test('an export has the settings without the mail server, and an import takes them over', async () => {
+  const png = { headers: { 'Content-Type': 'image/png' } };
+  await api.ok('PATCH /settings', { shop_name: 'Acme', mail_url: `smtp://127.0.0.1:${mailServer.port}?from=a@b.example` });
+  await api.send('PUT /settings/picture', { body: PNG, ...png });
+  const file = join(temporaryFolder(), 'export.jsonl');
+  await operator(environment).json(['export', '--out', file]);
+  expect(readFileSync(file, 'utf8')).not.toContain('smtp:');
+  const there = operator({ ...(await newPlace('SQLite')), LICENSING_KEY_SECRET: KEY_SECRET });
+  await there.json(['migrate']);
+  const { records } = await there.json<{ records: Thing }>(['import', file]);
+  expect(records.setting).toMatchObject({ new: 2, conflicting: 0 });
+  const listed = await there.json<Thing[]>(['settings', 'list']);
+  expect(listed.find(({ name }) => name === 'shop_name')).toMatchObject({ value: 'Acme', source: 'stored' });
+  await there.json(['settings', 'set', 'shop_name', 'Other']);
+  const again = await there.json<{ records: Thing }>(['import', file]);
+  expect(again.records.setting).toMatchObject({ new: 0, same: 1, changed: 1 });
+  await api.ok('PATCH /settings', { shop_name: null, mail_url: null });
+  await api.ok('DELETE /settings/picture', undefined, 204);
 });
 
 describe('texts of mails', () => {

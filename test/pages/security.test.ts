@@ -309,12 +309,14 @@ describe('every route', () => {
     const before = await stored(service.db);
     const goesOn: string[] = [];
     try {
-      for (const { path, post } of operatorRoutes) {
+      for (const { path, post, upload } of operatorRoutes) {
         if (!post) continue;
         const answer = await writer.post(addressOf(path), { reason: 'typed "before"' });
         if (!answer.html.includes('name="sign_in_again"')) goesOn.push(path);
         else {
           expectAsked(path, answer);
+          // A file cannot be kept.
+          if (upload) continue;
           expect([path, answer.html]).toEqual([
             path,
             expect.stringContaining('name="reason" value="typed &quot;before&quot;"'),

@@ -144,8 +144,11 @@ describe('the answer', () => {
     const [mail] = mailServer.received;
     expect(mail).toMatchObject({ to: [CUSTOMER], text: expect.stringContaining('sie gilt: {key} <b>') });
     expect(mail?.text).toContain('sie gilt: {key} &#60;b&#62;');
-    const events = await api.ok(`GET /licenses/${license.id}/events`);
-    expect(events[0]).toMatchObject({ action: 'answer', after: { subject, to: CUSTOMER } });
+    const events = (await api.ok(`GET /licenses/${license.id}/events`)) as Thing[];
+    expect(events.find(({ action }) => action === 'answer')).toMatchObject({
+      actor: 'operator:root',
+      after: { subject, to: CUSTOMER },
+    });
     const history = await pages.get(`/licenses/${license.id}/history`);
     expect(textOf(history.html)).toContain('Answer sent to the customer: Ihre Lizenz für <Shop>');
     const stored = (await service.db('licensing_outbox').where({ type: 'answer' })) as Thing[];
@@ -155,19 +158,6 @@ describe('the answer', () => {
     });
     expect(stored).toHaveLength(1);
     expect(textOf((await pages.get('/mails')).html)).toContain('Answer');
-  });
-
-  it('waits sealed, and its languages can be switched', async () => {
-    mailServer.manners.holds = true;
-    const subject = 'A secret subject';
-    await api.ok('POST /answers', { license_id: license.id, subject, body: `Key ${license.key}` }, 201);
-    const stored = JSON.stringify(await service.db('licensing_outbox').where({ type: 'answer' }));
-    expect(stored).not.toContain(license.key);
-    mailServer.manners.holds = false;
-    const path = `GET /licenses/${license.id}/answer`;
-    expect(await api.ok(path)).toMatchObject({ language: 'de', to: CUSTOMER, may_send: true });
-    const english = await api.ok(`${path}?language=en`);
-    expect(english.body).toContain('Your licences, their sites and keys are on your page:');
   });
 
   it('is written for an unknown key and for an address without a licence, in both languages', async () => {
@@ -185,5 +175,17 @@ describe('the answer', () => {
       expect(mailServer.received.map(({ to }) => to)).toContainEqual(['nobody@example.net']);
       return Promise.resolve();
     });
+  });
+
+  it('waits sealed, and its languages can be switched', async () => {
+    mailServer.manners.password = 'changed';
+    const subject = 'A secret subject';
+    await api.ok('POST /answers', { license_id: license.id, subject, body: `Key ${license.key}` }, 201);
+    const stored = JSON.stringify(await service.db('licensing_outbox').where({ type: 'answer' }));
+    expect(stored).not.toContain(license.key);
+    const path = `GET /licenses/${license.id}/answer`;
+    expect(await api.ok(path)).toMatchObject({ language: 'de', to: CUSTOMER, may_send: true });
+    const english = await api.ok(`${path}?language=en`);
+    expect(english.body).toContain('Your licences, their sites and keys are on your page:');
   });
 });

@@ -18,9 +18,8 @@ import { aboutOf, crumbsOf, licenseOf, pathOf } from './license-call';
 /** An answer to a customer, shown as it will be before it is sent. */
 
 export const answerRoutes: Route<OperatorCall>[] = [
-  formRoute('/licenses/:id/answer', { goesOn: true, find: licenseOf, show: showForm, work, explain }),
+  formRoute('/licenses/:id/answer', { find: licenseOf, show: showForm, work, explain }),
   formRoute('/answer', {
-    goesOn: true,
     find: (): License | undefined => undefined,
     show: showForm,
     work,

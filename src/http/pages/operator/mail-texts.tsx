@@ -20,7 +20,6 @@ type Preview = DataOf<typeof mailTextOperations.previewMailText>;
 export const mailTextRoutes: Route<OperatorCall>[] = [
   { path: '/settings/texts', get: showTexts },
   formRoute('/settings/texts/:mail/:language', {
-    goesOn: true,
     find: readText,
     show: (call: OperatorCall, form: FormState, text: MailText) => showText(call, form, text),
     work: save,

@@ -35,7 +35,6 @@ export const settingsRoutes: Route<OperatorCall>[] = [
     hasDeadline: false,
   }),
   formRoute('/settings/mail/test', {
-    goesOn: true,
     show: showTest,
     work: sendTest,
     explain: explainTest,

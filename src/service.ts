@@ -292,7 +292,11 @@ function senderOf(
   const composer = composerOf(config, createCode);
   if (config.mail === undefined || composer === undefined) return undefined;
   const from = { address: config.mail.from.address, name: composer.shopName };
-  return { ...composer, from, transport: createMailTransport(config.mail, { gainsNoRights: gainsNoRights() }) };
+  return {
+    ...composer,
+    from,
+    transport: createMailTransport(config.mail, { gainsNoRights: gainsNoRights() }),
+  };
 }
 
 function warnOfMail(log: Logger, { source, from }: MailSettings, error: unknown): void {

@@ -6,9 +6,22 @@ import { OperatorError } from './licensing/operator-error';
 import { openSealedKey, SealError, sealKey } from './licensing/sealing';
 import { uploadedPicture } from './packages/pictures';
 import { createLoop } from './runner/loop';
-import { EDITABLE, isEditable, NOTHING_STORED, variableOf, type EditableName, type StoredSettings } from './settings';
+import {
+  EDITABLE,
+  isEditable,
+  NOTHING_STORED,
+  variableOf,
+  type EditableName,
+  type StoredSettings,
+} from './settings';
 import type { Db } from './store/database';
-import { deleteSetting, listSettings, putSetting, readSettingsMark, type StoredSetting } from './store/settings';
+import {
+  deleteSetting,
+  listSettings,
+  putSetting,
+  readSettingsMark,
+  type StoredSetting,
+} from './store/settings';
 
 /**
  * Settings that a seller has stored in the database, besides those of the environment, which win. Each instance looks for

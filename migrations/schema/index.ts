@@ -25,7 +25,9 @@ export const schema: Tables = (t) =>
     ...[catalogue, licenses, licenseKeys, activations, releases, accessLog, events, sums].map((one) =>
       one(t),
     ),
-    ...[signIn, signingKeys, outbox, webhooks, shops, orders, customers, instances, settings].map((one) => one(t)),
+    ...[signIn, signingKeys, outbox, webhooks, shops, orders, customers, instances, settings].map((one) =>
+      one(t),
+    ),
   ) as ReturnType<Tables>;
 
 /** Skips tables that are there, so that it completes what an interrupted call began. */

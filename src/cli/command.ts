@@ -41,8 +41,7 @@ export async function withSession(
   const about = { command, name, actor: `operator:${name}`, output };
   await withCurrentDatabase(environment, async (db) => {
     const config = await readEffective(db, environment);
-    for (const warning of config.warnings)
-      if (!environment.warnings.includes(warning)) output.note(warning);
+    for (const warning of config.warnings) if (!environment.warnings.includes(warning)) output.note(warning);
     return work({ ...about, config, db, now: new Date() });
   }).finally(() => output.endProgress());
 }

@@ -87,7 +87,10 @@ function addText(mail: Command): void {
     .action((name: TextName, language: CustomerLanguage, file: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
         const body = { text: await readText(file) };
-        const set = await operate(session, mailTextOperations.setMailText, { path: { name, language }, body });
+        const set = await operate(session, mailTextOperations.setMailText, {
+          path: { name, language },
+          body,
+        });
         session.output.print(set, `The mail ${name} has your text in ${language} from now on.`);
       }),
     );
@@ -133,7 +136,10 @@ function addAnswer(mail: Command): void {
     .argument('<key>', KEY_ARGUMENT)
     .option('--language <code>', "en or de; by default the customer's", oneOf(CUSTOMER_LANGUAGES))
     .option('--send', 'mail it as it is printed without this option')
-    .addHelpText('after', '\nExamples:\n  licensing mail answer 12\n  licensing mail answer 12 --language de --send')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing mail answer 12\n  licensing mail answer 12 --language de --send',
+    )
     .action((key: string, { language, send }: AnswerOptions, command: Command) =>
       withSession(command, async (session) => {
         const { id } = await requireLicense(session.db, key);

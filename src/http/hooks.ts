@@ -35,10 +35,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
 /** Messages of one network that wait to be verified. */
 const MOST_WAITING = 100;
 
-export function mountHooks(
-  router: Router<State>,
-  { db, now, limiter, settings }: HookDependencies,
-): void {
+export function mountHooks(router: Router<State>, { db, now, limiter, settings }: HookDependencies): void {
   const receiverOf = createReceiverList(db, settings.keySecret);
   const takeTurn = createTurns(MOST_WAITING);
   const countRefused = createRefusedCounter(db);

@@ -130,11 +130,11 @@ export async function revealKey(
   return key;
 }
 
-/** Records that an answer was sent to the customer, without its text. */
+/** Records that an answer was sent, without its subject and text, which may name a person or a key. */
 export async function recordAnswer(
   db: Db,
   id: number,
-  after: { subject: string; to: string },
+  after: { to: string },
   context: ChangeContext,
 ): Promise<void> {
   await amend(db, id, 'answer', context, () => ({ changes: {}, before: null, after }));

@@ -53,7 +53,7 @@ export async function sendAnswer(
   const details = sealAnswer({ subject, body }, secret);
   const licenseId = license?.id ?? null;
   const id = await inReadCommitted(db, async (trx) => {
-    if (license !== undefined) await recordAnswer(trx, license.id, { subject, to }, { actor, now });
+    if (license !== undefined) await recordAnswer(trx, license.id, { to }, { actor, now });
     const context = { now, language: answer.language };
     return queueMail(trx, { type, email: to, licenseId, details }, context);
   });

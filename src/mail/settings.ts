@@ -165,7 +165,8 @@ export function writeMailUrl({
 
 /** Where mails go, for people: without a password. */
 export function describeRoute({ route, from }: MailSettings): string {
-  if (route.kind !== 'smtp') return `${route.kind === 'folder' ? 'file:' : ''}${route.path}?from=${from.address}`;
+  if (route.kind !== 'smtp')
+    return `${route.kind === 'folder' ? 'file:' : ''}${route.path}?from=${from.address}`;
   const { host, port, tls, login } = route;
   return writeMailUrl({
     ...{ host, port: String(port), isImplicit: tls === 'implicit', user: login?.user ?? '', password: '***' },

@@ -71,7 +71,11 @@ function mailRefused(what: string, settings: MailSettings, error: unknown, field
   return new OperatorError(parts.join(' '), {
     code: 'CONFLICT',
     field,
-    facts: { reason: field === undefined ? 'mail-refused' : 'mail-server', failure: stored, said: said === undefined ? null : oneLine(said) },
+    facts: {
+      reason: field === undefined ? 'mail-refused' : 'mail-server',
+      failure: stored,
+      said: said === undefined ? null : oneLine(said),
+    },
   });
 }
 

@@ -50,9 +50,9 @@ interface Named {
 
 /** Each text in the languages of those who read it. */
 export const MAIL_TEXTS: Named[] = TEXT_NAMES.flatMap((name) =>
-  CUSTOMER_LANGUAGES.filter((language) => !isOfOperators(name) || operatorLanguageOf(language) === language).map(
-    (language) => ({ name, language }),
-  ),
+  CUSTOMER_LANGUAGES.filter(
+    (language) => !isOfOperators(name) || operatorLanguageOf(language) === language,
+  ).map((language) => ({ name, language })),
 );
 
 function namedBy({ path }: Pick<Call, 'path'>): Named {

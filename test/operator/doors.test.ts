@@ -175,7 +175,9 @@ test('each command prints what its operation answers', async () => {
   for (const [name, line] of LINES) {
     if (name === 'listOrders') made.order = await postOrder(made.addPlan as number);
     const args = line(made).split(' ');
-    const answer = await shell.json<unknown>(args.map((word) => ({ PACKAGE: zip, TEXT: text })[word] ?? word));
+    const answer = await shell.json<unknown>(
+      args.map((word) => ({ PACKAGE: zip, TEXT: text })[word] ?? word),
+    );
     const first = [answer].flat()[0] as { id?: unknown } | undefined;
     if (typeof first?.id === 'number') made[name] = first.id;
     expect({ line: args.join(' '), faults: faultsOf(ajv, BY_NAME[name] as Operation, answer) }).toEqual({

@@ -78,6 +78,7 @@ test('a change acts in another instance and in the command, and null returns to 
   });
   await json(['settings', 'unset', 'shop_name']);
   expect((await settingsOf()).shop_name).toMatchObject({ value: null, source: 'default' });
+  await api.ok('PATCH /settings', { manage_rate_limit: null });
   const { code, stderr } = await run(['settings', 'set', 'log_days', '0']);
   expect([code, stderr]).toEqual([2, expect.stringContaining('must be >= 1')]);
 });
@@ -147,7 +148,12 @@ describe('a mail server', () => {
   });
 
   test('is tried before it is saved, and saved all the same when that is asked for', async () => {
-    const wrong = await api.refused('PATCH /settings', { mail_url: mailUrl('wrong') }, 'CONFLICT', 'mail_url');
+    const wrong = await api.refused(
+      'PATCH /settings',
+      { mail_url: mailUrl('wrong') },
+      'CONFLICT',
+      'mail_url',
+    );
     expect(wrong).toContain('refused the user or the password');
     expect(mailServer.refusedLogins).toBe(1);
     const closed = await freePort();
@@ -209,7 +215,12 @@ describe('a mail server', () => {
     const service = await startTestService({ ...environment, LICENSING_KEY_SECRET: '' });
     try {
       const client = manageClient(service.url, api.token);
-      const message = await client.refused('PATCH /settings', { mail_url: mailUrl() }, 'CONFLICT', 'mail_url');
+      const message = await client.refused(
+        'PATCH /settings',
+        { mail_url: mailUrl() },
+        'CONFLICT',
+        'mail_url',
+      );
       expect(message).toContain('LICENSING_KEY_SECRET');
     } finally {
       await service.stop();
@@ -238,12 +249,18 @@ test('the picture is sent, served with its type, replaced and removed', async ()
     'content-security-policy': expect.stringContaining('sandbox'),
   });
   expect(Buffer.from(await answer.arrayBuffer()).equals(PNG)).toBe(true);
-  const svg = await api.send('PUT /settings/picture', { body: '<svg xmlns="http://www.w3.org/2000/svg"/>', ...png });
+  const svg = await api.send('PUT /settings/picture', {
+    body: '<svg xmlns="http://www.w3.org/2000/svg"/>',
+    ...png,
+  });
   expect(svg.status).toBe(400);
   const large = Buffer.concat([PNG, Buffer.alloc(256 * 1024)]);
   expect((await api.send('PUT /settings/picture', { body: large, ...png })).status).toBe(413);
   const jpeg = Buffer.from('\xff\xd8\xff\xe0 and so on', 'latin1');
-  const replaced = await api.send('PUT /settings/picture', { body: jpeg, headers: { 'Content-Type': 'image/jpeg' } });
+  const replaced = await api.send('PUT /settings/picture', {
+    body: jpeg,
+    headers: { 'Content-Type': 'image/jpeg' },
+  });
   expect(replaced.body.data.type).toBe('image/jpeg');
   await api.ok('DELETE /settings/picture', undefined, 204);
   await api.refused('DELETE /settings/picture', undefined, 'NOT_FOUND');
@@ -252,7 +269,10 @@ test('the picture is sent, served with its type, replaced and removed', async ()
 
 test('an export has the settings without the mail server, and an import takes them over', async () => {
   const png = { headers: { 'Content-Type': 'image/png' } };
-  await api.ok('PATCH /settings', { shop_name: 'Acme', mail_url: `smtp://127.0.0.1:${mailServer.port}?from=a@b.example` });
+  await api.ok('PATCH /settings', {
+    shop_name: 'Acme',
+    mail_url: `smtp://127.0.0.1:${mailServer.port}?from=a@b.example`,
+  });
   await api.send('PUT /settings/picture', { body: PNG, ...png });
   const file = join(temporaryFolder(), 'export.jsonl');
   await operator(environment).json(['export', '--out', file]);

@@ -10,10 +10,7 @@ const HEADERS = {
 };
 
 /** Adds `pages/my/logo`, the seller's picture of now, to the router; 404 without one. */
-export function mountLogo(
-  router: Router<State>,
-  settings: { readonly shopLogo: Picture | undefined },
-): void {
+export function mountLogo(router: Router<State>, settings: { readonly shopLogo: Picture | undefined }): void {
   let known: { of: Picture; file: Promise<StaticFile> } | undefined;
   const load = () => {
     const { shopLogo: picture } = settings;

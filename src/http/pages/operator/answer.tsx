@@ -27,7 +27,8 @@ export const answerRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-const pathFor = (license: License | undefined) => (license === undefined ? '/answer' : pathOf(license, '/answer'));
+const pathFor = (license: License | undefined) =>
+  license === undefined ? '/answer' : pathOf(license, '/answer');
 
 interface Written {
   to: string;
@@ -36,11 +37,7 @@ interface Written {
   language: string;
 }
 
-async function showForm(
-  call: OperatorCall,
-  form: FormState,
-  license: License | undefined,
-): Promise<Answer> {
+async function showForm(call: OperatorCall, form: FormState, license: License | undefined): Promise<Answer> {
   const { t } = call.view;
   const { answer: texts } = t;
   const written = await writtenIn(call, form, license);
@@ -62,8 +59,21 @@ async function showForm(
                 <FormErrors form={form} />
                 <input type="hidden" name="language" value={written.language} />
                 <TextField form={form} name="to" type="email" label={texts.to} value={written.to} required />
-                <TextField form={form} name="subject" label={texts.subject} value={written.subject} required />
-                <TextArea form={form} name="body" label={texts.body} value={written.body} rows={16} required />
+                <TextField
+                  form={form}
+                  name="subject"
+                  label={texts.subject}
+                  value={written.subject}
+                  required
+                />
+                <TextArea
+                  form={form}
+                  name="body"
+                  label={texts.body}
+                  value={written.body}
+                  rows={16}
+                  required
+                />
                 <p class="acts mb-0">
                   {off === undefined ? (
                     <Submit busy={texts.busy} name="do" value="send">
@@ -73,7 +83,9 @@ async function showForm(
                   <Submit kind="quiet" name="do" value="check">
                     {texts.check}
                   </Submit>
-                  <ButtonLink path={license === undefined ? '/find' : pathOf(license)}>{t.common.back}</ButtonLink>
+                  <ButtonLink path={license === undefined ? '/find' : pathOf(license)}>
+                    {t.common.back}
+                  </ButtonLink>
                 </p>
               </Form>
             </Inside>
@@ -217,7 +229,7 @@ export function ReadyAnswer({
         <input type="hidden" name="to" value={to ?? ''} />
         <CopyText id={id} label={label} name="body" text={reply.body} rows={rows}>
           {mayWrite && off === undefined ? (
-            <button class="btn btn-primary btn-sm" type="submit" name="do" value="check">
+            <button class="btn btn-quiet btn-sm" type="submit" name="do" value="check">
               {texts.open}
             </button>
           ) : null}

@@ -101,7 +101,7 @@ function changeOf(
     case 'reveal':
       return history.revealed;
     case 'answer':
-      return history.answered(text(is.subject));
+      return history.answered(text(is.to));
     case 'activate':
       return is.free === true
         ? history.activatedFree(activationType, identifier)

@@ -93,7 +93,8 @@ async function answersTo(
 ): Promise<Ready | undefined> {
   const { at: now, settings } = call;
   // What an IP address met says something to its user only where it was refused.
-  if (of === 'other' || (of === 'address' && !entries.some(({ kind }) => kind === 'refused'))) return undefined;
+  if (of === 'other' || (of === 'address' && !entries.some(({ kind }) => kind === 'refused')))
+    return undefined;
   const { shopName, publicUrl } = settings;
   // A guess by the end of a key may name somebody else's licence.
   const isCertain = answer.findings.some((one) => 'certain' in one.facts && one.facts.certain === true);

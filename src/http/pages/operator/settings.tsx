@@ -1,7 +1,13 @@
 import type { Child } from 'hono/jsx';
 import { invalid, type Failure } from '../../../operations/failures';
 import { configurationOperations } from '../../../operations/configuration';
-import { EDITABLE, EDITABLE_NAMES, isEditable, type EditableName, type SettingGroup } from '../../../settings';
+import {
+  EDITABLE,
+  EDITABLE_NAMES,
+  isEditable,
+  type EditableName,
+  type SettingGroup,
+} from '../../../settings';
 import { writeMailUrl } from '../../../mail/settings';
 import { describeStored } from '../../../texts/operators/failures';
 import { act, unlessGone, type DataOf } from '../act';
@@ -148,7 +154,12 @@ function GroupPanel({
           ? all_links.map(([title, path], i) => (
               <>
                 {i === 0 ? '' : ' · '}
-                <a href={to(path)} {...(title === texts.change ? { 'aria-label': `${texts.change}: ${texts.groups[id]}` } : {})}>
+                <a
+                  href={to(path)}
+                  {...(title === texts.change
+                    ? { 'aria-label': `${texts.change}: ${texts.groups[id]}` }
+                    : {})}
+                >
                   {title}
                 </a>
               </>
@@ -177,12 +188,15 @@ function Shown({ setting }: { setting: Setting }) {
     source === 'environment'
       ? texts.source.environment(variable)
       : source === 'stored'
-        ? texts.source.stored((by ?? '').replace(/^(?:operator|token):/, ''), at === null ? '' : format.moment(new Date(at)))
+        ? texts.source.stored(
+            (by ?? '').replace(/^(?:operator|token):/, ''),
+            at === null ? '' : format.moment(new Date(at)),
+          )
         : texts.source.default;
   return (
     <>
       {shownValue(setting, useView())}
-      <span class="sub">{from}</span>
+      <div class="small muted">{from}</div>
     </>
   );
 }
@@ -190,7 +204,9 @@ function Shown({ setting }: { setting: Setting }) {
 function shownValue({ name, value }: Setting, { t, format }: ReturnType<typeof useView>): string {
   if (value === null) return t.settings.none;
   if (name === 'mail_language')
-    return CUSTOMER_LANGUAGES.includes(value as never) ? CUSTOMERS[value as 'en'].language.name : String(value);
+    return CUSTOMER_LANGUAGES.includes(value as never)
+      ? CUSTOMERS[value as 'en'].language.name
+      : String(value);
   const isDays = isEditable(name) && EDITABLE[name].group === 'keeping';
   const text = typeof value === 'number' ? format.number(value) : value;
   return isDays ? t.settings.days(text) : text;
@@ -304,7 +320,10 @@ function SettingField({
 }
 
 /** Fields that the form has; an empty one returns to the default. */
-function changesOf(sent: URLSearchParams, names: EditableName[]): Partial<Record<EditableName, string | null>> {
+function changesOf(
+  sent: URLSearchParams,
+  names: EditableName[],
+): Partial<Record<EditableName, string | null>> {
   return Object.fromEntries(
     names.filter((name) => sent.has(name)).map((name) => [name, sent.get(name)?.trim() || null]),
   );
@@ -425,7 +444,14 @@ function ServerFields({ form, stored }: { form: FormState; stored: ReturnType<ty
         hint={route?.login === undefined ? texts.passwordHint : texts.passwordStays}
         autocomplete="new-password"
       />
-      <TextField form={form} name="from" type="email" label={texts.from} hint={texts.fromHint} value={from ?? ''} />
+      <TextField
+        form={form}
+        name="from"
+        type="email"
+        label={texts.from}
+        hint={texts.fromHint}
+        value={from ?? ''}
+      />
     </>
   );
 }
@@ -449,7 +475,14 @@ function mailUrlOf(call: OperatorCall, sent: URLSearchParams): string | null {
   const isSame = route?.host === host && route.login?.user === user;
   const typed = sent.get('password') ?? '';
   const password = typed === '' && isSame ? (route.login?.password ?? '') : typed;
-  return writeMailUrl({ host, port, user, password, isImplicit: text('tls') === 'smtps', from: text('from') });
+  return writeMailUrl({
+    host,
+    port,
+    user,
+    password,
+    isImplicit: text('tls') === 'smtps',
+    from: text('from'),
+  });
 }
 
 function showTest(call: OperatorCall, form: FormState): Answer {
@@ -495,9 +528,11 @@ function showPicture(call: OperatorCall, form: FormState): Answer {
         <Head title={texts.title} sub={texts.about} />
         <Panel id="picture" kind="narrow">
           <Inside>
-            <p>
-              <ShownPicture />
-            </p>
+            {config.shopLogo === undefined ? null : (
+              <p>
+                <ShownPicture />
+              </p>
+            )}
             {isGiven ? (
               <p class="mb-0">{t.settings.isGiven('LICENSING_SHOP_LOGO')}</p>
             ) : (

@@ -90,7 +90,8 @@ export const settings = {
     user: 'User',
     password: 'Password',
     passwordHint: 'It is stored sealed and never shown.',
-    passwordStays: 'It is stored sealed and never shown. Empty: the stored one stays, for the same server and user.',
+    passwordStays:
+      'It is stored sealed and never shown. Empty: the stored one stays, for the same server and user.',
     from: 'Sender',
     fromHint: 'The e-mail address that mails come from.',
     untried: 'Save it although it cannot be reached now',
@@ -117,7 +118,11 @@ export const settings = {
     title: 'Texts of mails',
     about: 'The texts that come with this program, and your own.',
     own: (count: number, text: string) =>
-      count === 0 ? 'All as they come with this program.' : count === 1 ? 'One of your own.' : `${text} of your own.`,
+      count === 0
+        ? 'All as they come with this program.'
+        : count === 1
+          ? 'One of your own.'
+          : `${text} of your own.`,
     go: 'Show the texts',
     caption: 'By mail',
     columns: { name: 'Mail', language: 'Language', source: 'Text' },
@@ -147,7 +152,8 @@ export const settings = {
   },
   fixed: {
     title: 'In the environment',
-    about: 'The service needs these to start. They are changed in the environment or in the settings file, and by a restart.',
+    about:
+      'The service needs these to start. They are changed in the environment or in the settings file, and by a restart.',
     caption: 'Passwords and secrets are not shown.',
     columns: { name: 'Variable', value: 'Value', source: 'From' },
     given: 'environment',

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { isGiven, withUsable, type Config } from './config';
 import { ConfigError } from './errors';
@@ -96,8 +95,7 @@ export function storeRow(
   values: Pick<StoredSetting, 'value' | 'valueSealed'>,
   { actor, now }: { actor: string; now: Date },
 ): Promise<void> {
-  const revision = randomBytes(16).toString('hex');
-  return putSetting(db, { name, ...values, revision, changedBy: actor, changedAt: now });
+  return putSetting(db, { name, ...values, changedBy: actor, changedAt: now });
 }
 
 function holdsPassword(name: EditableName, value: string): boolean {

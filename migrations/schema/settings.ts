@@ -2,7 +2,7 @@ import type { Tables } from '../tables';
 
 /**
  * What a seller sets on a page or by the command: settings by their name, the shop's picture, and texts of mails. A value
- * with a password is sealed. `revision` is new with each change, so that every instance sees that there was one.
+ * with a password is sealed. `revision` is a digest of the value, so that every instance sees a change without reading it.
  */
 export const settings: Tables = (t) => ({
   settings: {

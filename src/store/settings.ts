@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { table, type Db } from './database';
 import { toColumns, toFields } from './row-fields';
 
@@ -8,7 +9,7 @@ export interface StoredSetting {
   /** null: it is sealed */
   value: string | null;
   valueSealed: string | null;
-  /** a random text, new with each change */
+  /** of the value, so that a change is seen without reading it */
   revision: string;
   /** `operator:NAME` */
   changedBy: string;
@@ -21,15 +22,21 @@ export async function listSettings(db: Db): Promise<StoredSetting[]> {
   return rows.map(toFields);
 }
 
-/** A text that differs after each change of any setting. */
+/** A text that differs after a change of any setting. */
 export async function readSettingsMark(db: Db): Promise<string> {
   const rows = await db(table(db, 'settings')).select('name', 'revision').orderBy('name');
   return rows.map(({ name, revision }) => `${name} ${revision}`).join('\n');
 }
 
 /** Adds it, or replaces the one of this name. */
-export async function putSetting(db: Db, setting: Omit<StoredSetting, 'id'>): Promise<void> {
-  await db(table(db, 'settings')).insert(toColumns(setting)).onConflict('name').merge();
+export async function putSetting(db: Db, setting: Omit<StoredSetting, 'id' | 'revision'>): Promise<void> {
+  const row = { ...setting, revision: settingRevision(setting.value ?? setting.valueSealed ?? '') };
+  await db(table(db, 'settings')).insert(toColumns(row)).onConflict('name').merge();
+}
+
+/** @param value as it is stored */
+export function settingRevision(value: string): string {
+  return createHash('sha256').update(value).digest('hex').slice(0, 32);
 }
 
 /** @returns whether there was one */

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { findRows } from '../store/import';
+import { settingRevision } from '../store/settings';
 import { changeRow, insertNew, tally, type Job } from './import-job';
 import type { Numbered } from './record-reader';
 import { fromRow } from './records';
@@ -8,7 +8,6 @@ import { fromRow } from './records';
 export async function importSettings(job: Job, records: Numbered<'setting'>[]): Promise<void> {
   const names = records.map(({ value }) => value.name);
   const here = new Map((await findRows(job.trx, 'settings', 'name', names)).map((row) => [row.name, row]));
-  const revision = () => randomBytes(16).toString('hex');
   const added: Numbered<'setting'>[] = [];
   for (const record of records) {
     const { name, value } = record.value;
@@ -16,9 +15,9 @@ export async function importSettings(job: Job, records: Numbered<'setting'>[]): 
     if (row === undefined) added.push(record);
     else if (row.value === value) tally(job, 'setting', 'same');
     else {
-      const changes = { value, value_sealed: null, revision: revision() };
+      const changes = { value, value_sealed: null, revision: settingRevision(value) };
       await changeRow(job, 'setting', fromRow('setting', row).id, changes);
     }
   }
-  await insertNew(job, 'setting', added, () => ({ revision: revision() }));
+  await insertNew(job, 'setting', added, (record) => ({ revision: settingRevision(record.value.value) }));
 }

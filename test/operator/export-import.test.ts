@@ -232,6 +232,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
   beforeAll(async () => {
     source = await place(kind);
     key = await fill(source);
+    await source.operator.json(['settings', 'set', 'shop_name', 'Acme']);
     file = await exported(source);
   }, 120_000);
 
@@ -253,17 +254,17 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     },
   );
 
-  it('is read as the version before wrote it, without customers', async () => {
+  it('is read as the version before wrote it, without settings', async () => {
     const before = readFileSync(file, 'utf8')
       .split('\n')
-      .filter((line) => !line.startsWith('{"type":"customer"'))
+      .filter((line) => !line.startsWith('{"type":"setting"'))
       .join('\n')
-      .replace('"version":8', '"version":7')
-      .replace(/"customer":\d+,/, '');
+      .replace('"version":9', '"version":8')
+      .replace(/,"setting":\d+/, '');
     const old = join(temporaryFolder(), 'old.jsonl');
     writeFileSync(old, before);
     const { records } = await importJson(await place(kind), old);
-    expect(records).toMatchObject({ customer: { new: 0 }, license: { new: 4 } });
+    expect(records).toMatchObject({ setting: { new: 0 }, license: { new: 4 } });
   });
 
   it('has something of every type, and nothing that opens a licence', () => {
@@ -281,6 +282,8 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       access_log: ['unsummed'],
       events: ['unsummed'],
       orders: ['customer_digest'],
+      // A password stays here, and a digest.
+      settings: ['value_sealed', 'revision'],
       ...{ order_lines: ['order_id'], order_events: ['order_id'], order_licenses: ['order_id'] },
     };
     for (const type of [...TYPES, 'order_line', 'order_event', 'order_license'] as const) {
@@ -882,12 +885,12 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 9, and this program reads 7 and 8\. Install a version/,
+      /^error: Line 1: the file has format version 10, and this program reads 8 and 9\. Install a version/,
     ],
     [
       'an older format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version - 2 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 6, and this program reads 7 and 8\. Export again with a version/,
+      /^error: Line 1: the file has format version 7, and this program reads 8 and 9\. Export again with a version/,
     ],
     [
       'another kind of file',

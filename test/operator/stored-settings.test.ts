@@ -53,7 +53,9 @@ const mailUrl = (password = MAIL_PASSWORD, port = mailServer.port) =>
   `smtp://${MAIL_USER}:${encodeURIComponent(password)}@127.0.0.1:${port}?from=shop@shop.example`;
 
 const settingsOf = async (client = api): Promise<Record<string, Thing>> =>
-  Object.fromEntries(((await client.ok('GET /settings')) as Thing[]).map((row) => [row.name, row]));
+  Object.fromEntries(
+    ((await client.ok('GET /settings')) as Thing[]).map((row) => [row.name as string, row]),
+  ) as Record<string, Thing>;
 
 test('a change acts in another instance and in the command, and null returns to the default', async () => {
   const there = manageClient(other.url, api.token);
@@ -304,7 +306,7 @@ describe('texts of mails', () => {
     expect(await api.ok('PUT /mail-texts/license_key/de', { text })).toMatchObject({
       source: 'stored',
       text: `${text}\n`,
-      built_in: before.text,
+      built_in: before.text as string,
     });
     const { run } = operator(environment);
     const shown = await run(['mail', 'text', 'show', 'license_key', 'de', '--preview']);

@@ -503,6 +503,14 @@ Example Shop Ltd`,
       expect(strange.case).toBe('unknown_key');
       expectPlain(strange.body);
       cases.set(strange.case, strange);
+      const address = writeReply(sortAnswer(nobody.answer), [], {
+        ...{ language, now: NOW, license: undefined, isAddress: true },
+        myUrl: 'https://shop.example/my',
+      });
+      expect(address.case).toBe('unknown_address');
+      expect(address.body).toContain('https://shop.example/my');
+      expectPlain(address.body);
+      cases.set(address.case, address);
     }
 
     expect(await search(ip, 'en')).toMatchObject({

@@ -53,9 +53,7 @@ const mailUrl = (password = MAIL_PASSWORD, port = mailServer.port) =>
   `smtp://${MAIL_USER}:${encodeURIComponent(password)}@127.0.0.1:${port}?from=shop@shop.example`;
 
 const settingsOf = async (client = api): Promise<Record<string, Thing>> =>
-  Object.fromEntries(
-    ((await client.ok('GET /settings')) as Thing[]).map((row) => [row.name as string, row]),
-  ) as Record<string, Thing>;
+  Object.fromEntries(((await client.ok('GET /settings')) as Thing[]).map((row) => [row.name as string, row]));
 
 test('a change acts in another instance and in the command, and null returns to the default', async () => {
   const there = manageClient(other.url, api.token);

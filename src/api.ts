@@ -26,3 +26,8 @@ export const API_TEXTS = {
 export const KEY_REQUIRED = 'Download ID (license key) is required';
 
 export const PRODUCT_ID_REQUIRED = 'Product ID must be an integer';
+
+/** Where customers see their licences. @param publicUrl the site's address */
+export function myPageUrl(publicUrl: string): string {
+  return `${publicUrl}${API_PATH}/pages/my`;
+}

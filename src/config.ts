@@ -6,14 +6,24 @@ import { parse } from 'dotenv';
 import { ConfigError } from './errors';
 import type { Listen } from './http/server';
 import { isNetwork } from './licensing/ip-addresses';
-import { pictureFault } from './packages/pictures';
+import { readPicture, type Picture } from './packages/pictures';
 import { readJoomlaSite } from './joomla/site/configuration';
-import { mailOfSite, parseMailUrl, type MailSettings } from './mail/settings';
+import { mailOfSite, parseMailUrl, STORED_MAIL, type MailSettings } from './mail/settings';
 import type { MailOff } from './texts/operators/doctor';
 import type { TextFolders } from './mail/texts';
 import { HOMES, isWithin } from './process/units';
-import { describeLines, describeUnknown, isMeantForUs, type Settings, type Variable } from './settings';
-import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from './orders/shop-kinds';
+import {
+  describeLines,
+  describeUnknown,
+  EDITABLE,
+  isMeantForUs,
+  NOTHING_STORED,
+  variableOf,
+  type EditableName,
+  type Settings,
+  type StoredSettings,
+  type Variable,
+} from './settings';
 import { DEFAULT_POOL_SIZE, type DatabaseSettings } from './store/database';
 import { parseDatabaseUrl } from './store/database-url';
 
@@ -49,8 +59,8 @@ export interface Config {
   operatorUrl: string | undefined;
   /** the seller's name, for customers; empty: not known */
   shopName: string;
-  /** the file of the seller's picture, which was usable when the settings were read */
-  shopLogo: string | undefined;
+  /** the seller's picture, for customers */
+  shopLogo: Picture | undefined;
   /** the site's time zone, else the machine's, such as `Europe/Berlin` */
   timeZone: string;
   /** undefined: mail is off, for the reason of `mailOff`. Without `publicUrl` it is off too. */
@@ -88,16 +98,16 @@ export interface Config {
   envFile: string | undefined;
   /** for the operator; they do not stop the start */
   warnings: string[];
+  /** what it was built from besides the database */
+  environment: { settings: Record<string, string | undefined>; base: string; remarks: string[] };
+  /** what the database holds; the environment's values win */
+  stored: StoredSettings;
 }
 
 /** The folder with package.json; `.env` and relative paths start here, wherever the build is below it. */
 export const packageRoot = findPackageRoot(__dirname);
 
 const MEGABYTE = 1_048_576;
-
-const LONGEST_RATE_WINDOW_S = 86_400;
-
-const LONGEST_TOKEN_DAYS = 3_660;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
@@ -125,8 +135,12 @@ export function buildConfig(
   base: string,
   file?: string,
   remarks: string[] = [],
+  stored: StoredSettings = NOTHING_STORED,
 ): Config {
-  const get = (name: Variable): string | undefined => settings[name]?.trim() || undefined;
+  const kept: Record<string, string> = Object.fromEntries(
+    Object.entries(stored.values).map(([name, value]) => [variableOf(name as EditableName), value]),
+  );
+  const get = (name: Variable): string | undefined => (settings[name]?.trim() || kept[name]) ?? undefined;
 
   const joomlaRoot = optional(get('LICENSING_JOOMLA_ROOT'), (path) => resolve(base, path));
   const site = optional(joomlaRoot, readSite);
@@ -150,12 +164,14 @@ export function buildConfig(
     );
   const publicUrl = optional(get('LICENSING_PUBLIC_URL'), parsePublicUrl) ?? liveSite;
   const pagesHost = optional(get('LICENSING_PAGES_HOST'), (text) => parsePagesHost(text, publicUrl));
-  const shopLogo = optional(get('LICENSING_SHOP_LOGO'), (path) => resolve(base, path));
-  const logoFault = optional(shopLogo, pictureFault);
-  if (logoFault !== undefined) warnings.push(`LICENSING_SHOP_LOGO: ${logoFault} Pages show no picture.`);
+  const logoFile = optional(get('LICENSING_SHOP_LOGO'), (path) => resolve(base, path));
   const mailUrl = get('LICENSING_MAIL_URL');
-  const mail = mailUrl === undefined ? mailOfSite(site?.mail) : parseMailUrl(mailUrl, base, site?.mail);
-  const rateLimit = integer(get, 'LICENSING_RATE_LIMIT', 60);
+  const mailSource = settings.LICENSING_MAIL_URL?.trim() ? 'LICENSING_MAIL_URL' : STORED_MAIL;
+  const mail =
+    mailUrl === undefined ? mailOfSite(site?.mail) : parseMailUrl(mailUrl, base, site?.mail, mailSource);
+  const number = (name: NumberName, fallback: number | undefined = EDITABLE[name].fallback): number =>
+    integer(get, variableOf(name), fallback ?? 0, EDITABLE[name].min, EDITABLE[name].max);
+  const rateLimit = number('rate_limit');
   return {
     database,
     databaseSource:
@@ -185,7 +201,7 @@ export function buildConfig(
     pagesHost,
     operatorUrl: pagesHost === undefined ? publicUrl : operatorUrlOn(pagesHost, publicUrl),
     shopName: get('LICENSING_SHOP_NAME') ?? site?.siteName ?? '',
-    shopLogo: logoFault === undefined ? shopLogo : undefined,
+    shopLogo: logoFile === undefined ? stored.picture : readLogo(logoFile, warnings),
     timeZone: site?.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
     mail: typeof mail === 'string' ? undefined : mail,
     mailOff: typeof mail === 'string' ? mail : undefined,
@@ -197,24 +213,73 @@ export function buildConfig(
     mailTexts: {
       builtIn: join(packageRoot, 'mails'),
       own: optional(get('LICENSING_MAIL_TEXTS_DIR'), (path) => resolve(base, path)),
+      stored: stored.mailTexts,
     },
     keySecret: optional(get('LICENSING_KEY_SECRET'), parseKeySecret),
-    tokenDays: integer(get, 'LICENSING_TOKEN_DAYS', 14, 1, LONGEST_TOKEN_DAYS),
-    offlineDays: integer(get, 'LICENSING_OFFLINE_DAYS', 30, 1, LONGEST_TOKEN_DAYS),
+    tokenDays: number('token_days'),
+    offlineDays: number('offline_days'),
     webhookNetworks: parseNetworks('LICENSING_WEBHOOK_NETWORKS', get('LICENSING_WEBHOOK_NETWORKS') ?? ''),
     rateLimit,
-    rateWindow: integer(get, 'LICENSING_RATE_WINDOW', 60, 1, LONGEST_RATE_WINDOW_S),
-    downloadRateLimit: integer(get, 'LICENSING_DOWNLOAD_RATE_LIMIT', rateLimit),
-    manageRateLimit: integer(get, 'LICENSING_MANAGE_RATE_LIMIT', 600),
+    rateWindow: number('rate_window'),
+    downloadRateLimit: number('download_rate_limit', rateLimit),
+    manageRateLimit: number('manage_rate_limit'),
     operatorGroups: parseGroups(get('LICENSING_OPERATOR_GROUPS') ?? '8'),
     uploadLimit: MEGABYTE * integer(get, 'LICENSING_UPLOAD_LIMIT', 256, 1, 10_000),
     logLevel: oneOf('LICENSING_LOG_LEVEL', get('LICENSING_LOG_LEVEL') ?? 'info', LOG_LEVELS),
-    graceDays: integer(get, 'LICENSING_GRACE_DAYS', DEFAULT_GRACE_DAYS, 0, MAX_GRACE_DAYS),
-    logDays: integer(get, 'LICENSING_LOG_DAYS', 90, 1, 36_500),
+    graceDays: number('grace_days'),
+    logDays: number('log_days'),
     spreadFactor: integer(get, 'LICENSING_SPREAD_FACTOR', 3, 1, 1_000),
     envFile: file,
     warnings,
+    environment: { settings, base, remarks },
+    stored,
   };
+}
+
+type NumberName = {
+  [Name in EditableName]: (typeof EDITABLE)[Name] extends { kind: 'number' } ? Name : never;
+}[EditableName];
+
+/** The same environment with what the database holds. @throws ConfigError for a value that cannot be used */
+export function withStored({ environment: from, envFile }: Config, stored: StoredSettings): Config {
+  return buildConfig(from.settings, from.base, envFile, from.remarks, stored);
+}
+
+/** The same; a stored value that cannot be used is left out, with a warning. @throws ConfigError of the environment */
+export function withUsable(config: Config, stored: StoredSettings): Config {
+  try {
+    return withStored(config, stored);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+  }
+  const faults: string[] = [];
+  let usable: StoredSettings = { ...stored, values: {} };
+  for (const [name, value] of Object.entries(stored.values)) {
+    const more = { ...usable, values: { ...usable.values, [name]: value } };
+    try {
+      withStored(config, more);
+      usable = more;
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      faults.push(`The stored setting ${name} is not used: ${error.message}`);
+    }
+  }
+  const built = withStored(config, usable);
+  return { ...built, warnings: [...built.warnings, ...faults] };
+}
+
+/** Whether the environment or the settings file sets a variable, which then wins over what is stored. */
+export function isGiven({ environment: { settings } }: Pick<Config, 'environment'>, name: Variable): boolean {
+  return Boolean(settings[name]?.trim());
+}
+
+function readLogo(path: string, warnings: string[]): Picture | undefined {
+  try {
+    return readPicture(path);
+  } catch (error) {
+    warnings.push(`LICENSING_SHOP_LOGO: ${(error as Error).message} Pages show no picture.`);
+    return undefined;
+  }
 }
 
 /** The settings file: LICENSING_ENV_FILE, or else `.env` in the package's root. */

@@ -11,15 +11,23 @@ import { createMonitoringListener } from './http/monitoring';
 import { createApp } from './http/app';
 import { createClientAddressReader } from './http/client-address';
 import { createMetrics } from './http/metrics';
-import { createMemoryLimiter, createRedisLimiter, FIXED_LIMITS, type Limiter } from './http/rate-limit';
+import type { DownloadSettings } from './http/downloads';
+import type { PagesSettings } from './http/pages/page';
+import {
+  createMemoryLimiter,
+  createRedisLimiter,
+  FIXED_LIMITS,
+  type Limiter,
+  type RateLimits,
+} from './http/rate-limit';
 import { connectRedis, type RedisConnection } from './http/redis';
 import { startServer, type Listen, type RunningServer } from './http/server';
 import type { CustomerLanguage } from './texts/customers/languages';
 import { composerOf } from './mail/compose';
-import { mailingOf, queueMail } from './mail/queue';
+import { mailingOf, queueMail, type Mailing } from './mail/queue';
 import { queueReminders } from './mail/reminders';
 import type { MailSettings } from './mail/settings';
-import { startMailSender } from './mail/sender';
+import { startMailSender, type SenderSettings } from './mail/sender';
 import { createMailTransport } from './mail/transport';
 import { faultOfMessage } from './operations/failures';
 import { readOrderBody } from './operations/orders';
@@ -40,6 +48,7 @@ import { reasonCode } from './store/errors';
 import { claimDatabase, requireCurrentSchema } from './store/migrate';
 import { readTableSizes } from './store/server';
 import { toDatabaseUnusable } from './store/error-messages';
+import { watchSettings, type LiveSettings } from './stored-settings';
 import { version } from './version';
 import { createAddressRules } from './webhooks/addresses';
 import { startEndsWatch } from './webhooks/ends';
@@ -79,6 +88,8 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     onStop(() => db.destroy());
     await requireUsable(config, db);
     onStop(await claimDatabase(config.database));
+    const live = await watchSettings(db, config, log);
+    onStop(() => live.stop());
     const redis = openRedis(config, log);
     onStop(() => redis?.close());
     await redis?.started;
@@ -89,16 +100,24 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       now,
       (error, lost) => log.error({ lost, reason: reasonCode(error) }, 'access log entries were lost'),
       {
-        ...config,
-        issuer: issuerOf(config),
+        keySecret: config.keySecret,
+        spreadFactor: config.spreadFactor,
+        get issuer() {
+          return issuerOf(live.config);
+        },
+        get tokenDays() {
+          return live.config.tokenDays;
+        },
+        get offlineDays() {
+          return live.config.offlineDays;
+        },
         onFault: (reason) => log.error({ reason }, 'answers cannot be signed'),
       },
     );
     onStop(() => licensing.accessLog.flush());
-    const mailing = mailingOf(config);
-    onStop(startHousekeeping(db, config.logDays, log, now, jobsOf(config, db, now)));
-    onStop(startMail(config, db, log, now));
-    const webhooks = startWebhooks(config, db, log, now);
+    onStop(startHousekeeping(db, () => live.config.logDays, log, now, jobsOf(live, db, now)));
+    onStop(startMail(live, db, log, now));
+    const webhooks = startWebhooks(live, db, log, now);
     onStop(() => webhooks?.stop());
 
     let stopping = false;
@@ -120,36 +139,20 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
         readReadiness(config.packagesDir, db, redis, { stopping, lostSocket: own.server?.lostSocket() }),
       metrics: () => metrics.registry.metrics(),
     });
-    const settings = {
-      ...config,
-      mailing,
-      updateXml: config,
-      programFolder: packageRoot,
-      examine: () => examineFromWithin(config, db, now),
-    };
-    const queue =
-      mailing &&
-      ((
-        trx: Db,
-        request: CustomerLink | OperatorLink | ChangeMail,
-        at: { now: Date; language?: CustomerLanguage },
-      ) => queueMail(trx, request, { language: mailing.language, ...at }));
     const downloads = { packagesDir: config.packagesDir, accelLocation: config.accelLocation };
+    const settings = settingsOf(live, db, { now, downloads });
     const app = createApp({
       licensing,
-      limiter: openLimiter(config, redis),
+      limiter: openLimiter(live, redis),
       clientAddress: createClientAddressReader(config.trustedProxies),
       downloads,
       operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
-      pages: {
-        settings: { ...settings, downloads, askForXml: createAskForXml(now), queueMail: queue },
-        assetsFolder: join(packageRoot, 'dist/pages'),
-      },
+      pages: { settings, assetsFolder: join(packageRoot, 'dist/pages') },
       pagesHost: config.pagesHost,
-      origins: [config.publicUrl, config.operatorUrl].flatMap((url) =>
-        url === undefined ? [] : new URL(url).origin,
-      ),
-      shopLogo: config.shopLogo,
+      origins: () =>
+        [live.config.publicUrl, live.config.operatorUrl].flatMap((url) =>
+          url === undefined ? [] : new URL(url).origin,
+        ),
       document: { version, pageFolder: join(packageRoot, 'dist/docs-page') },
       log,
       onAnswered: metrics.observe,
@@ -193,23 +196,86 @@ async function preparePackagesFolder({ packagesDir }: Config, log: Logger): Prom
   }
 }
 
-/** What is done from time to time by one instance, besides sums and pruning. */
-function jobsOf({ keySecret, graceDays, ...config }: Config, db: Db, now: Clock): Job[] {
-  const mailing = mailingOf(config);
-  const context = { actor: 'orders', secret: keySecret, mailing, graceDays };
-  const reminders: Job | undefined = mailing && {
-    name: 'reminders',
-    everyMs: 10 * MINUTE_MS,
-    run: ({ lease, goesOn }) => queueReminders(db, { lease, mailing, now: now(), goesOn }),
-    failure: 'reminders could not be queued; it is tried again in ten minutes',
+/** What operations and pages know of the installation: what a seller may change is read at each use. */
+function settingsOf(
+  live: LiveSettings,
+  db: Db,
+  { now, downloads }: { now: Clock; downloads: DownloadSettings },
+): PagesSettings {
+  const { packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost, timeZone } = live.config;
+  const { spreadFactor, shopApiUrl } = live.config;
+  return {
+    ...{ packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost, timeZone, downloads },
+    ...{ spreadFactor, shopApiUrl },
+    programFolder: packageRoot,
+    examine: () => examineFromWithin(live.config, db, now),
+    askForXml: createAskForXml(now),
+    mailGainsNoRights: () => Promise.resolve(gainsNoRights()),
+    refresh: () => live.refresh(),
+    get config() {
+      return live.config;
+    },
+    get mailing() {
+      return mailingOf(live.config);
+    },
+    get updateXml() {
+      return live.config;
+    },
+    get logDays() {
+      return live.config.logDays;
+    },
+    get graceDays() {
+      return live.config.graceDays;
+    },
+    get operatorUrl() {
+      return live.config.operatorUrl;
+    },
+    get shopName() {
+      return live.config.shopName;
+    },
+    get shopLogo() {
+      return live.config.shopLogo;
+    },
+    get publicUrl() {
+      return live.config.publicUrl;
+    },
+    get queueMail() {
+      const mailing = mailingOf(live.config);
+      return mailing && (queueIn(mailing) as PagesSettings['queueMail']);
+    },
   };
+}
+
+function queueIn({ language }: Mailing) {
+  return (
+    trx: Db,
+    request: CustomerLink | OperatorLink | ChangeMail,
+    at: { now: Date; language?: CustomerLanguage },
+  ) => queueMail(trx, request, { language, ...at });
+}
+
+/** What is done from time to time by one instance, besides sums and pruning. */
+function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
+  const { keySecret } = live.config;
   return [
-    ...(reminders === undefined ? [] : [reminders]),
+    {
+      name: 'reminders',
+      everyMs: 10 * MINUTE_MS,
+      async run({ lease, goesOn }) {
+        const mailing = mailingOf(live.config);
+        if (mailing !== undefined) await queueReminders(db, { lease, mailing, now: now(), goesOn });
+      },
+      failure: 'reminders could not be queued; it is tried again in ten minutes',
+    },
     {
       name: 'orders',
       everyMs: MINUTE_MS,
       inBackground: true,
-      run: ({ goesOn }) => runReady(db, { ...context, now: now() }, goesOn),
+      run: ({ goesOn }) => {
+        const { graceDays } = live.config;
+        const mailing = mailingOf(live.config);
+        return runReady(db, { actor: 'orders', now: now(), secret: keySecret, mailing, graceDays }, goesOn);
+      },
       failure: 'orders that waited could not be run; it is tried again in a minute',
     },
     {
@@ -220,15 +286,9 @@ function jobsOf({ keySecret, graceDays, ...config }: Config, db: Db, now: Clock)
         catchUpAll(
           db,
           {
-            ...{
-              now,
-              secret: keySecret,
-              mailing,
-              graceDays,
-              readOrder: readOrderBody,
-              faultOf: faultOfMessage,
-            },
-            ...{ networks: config.webhookNetworks, apiUrl: config.shopApiUrl },
+            ...{ now, secret: keySecret, readOrder: readOrderBody, faultOf: faultOfMessage },
+            ...{ mailing: mailingOf(live.config), graceDays: live.config.graceDays },
+            ...{ networks: live.config.webhookNetworks, apiUrl: live.config.shopApiUrl },
           },
           turn,
         ),
@@ -237,17 +297,37 @@ function jobsOf({ keySecret, graceDays, ...config }: Config, db: Db, now: Clock)
   ];
 }
 
-/** Starts to send what is queued, if mail is set up. */
-function startMail(config: Config, db: Db, log: Logger, now: Clock): () => unknown {
-  const { mail } = config;
-  const composer = composerOf(config, createLinkCodes(db));
-  if (mail === undefined || composer === undefined) return () => undefined;
-  const from = { address: mail.from.address, name: composer.shopName };
-  const transport = createMailTransport(mail, { gainsNoRights: gainsNoRights() });
+/** Starts to send what is queued, while mail is set up. */
+function startMail(live: LiveSettings, db: Db, log: Logger, now: Clock): () => unknown {
+  const { mail } = live.config;
   // Otherwise only the mails that wait would tell.
-  if (mail.route.kind === 'sendmail')
-    transport.verify().catch((error: unknown) => warnOfMail(log, mail, error));
-  return startMailSender(db, { ...composer, transport, from }, log, now);
+  if (mail?.route.kind === 'sendmail' && live.config.publicUrl !== undefined)
+    createMailTransport(mail, { gainsNoRights: gainsNoRights() })
+      .verify()
+      .catch((error: unknown) => warnOfMail(log, mail, error));
+  const createCode = createLinkCodes(db);
+  let known: { of: Config; settings: SenderSettings | undefined } | undefined;
+  const current = () => {
+    const { config } = live;
+    if (known?.of !== config) known = { of: config, settings: senderOf(config, createCode) };
+    return known.settings;
+  };
+  return startMailSender(db, current, log, now);
+}
+
+/** undefined: mail is off */
+function senderOf(
+  config: Config,
+  createCode: ReturnType<typeof createLinkCodes>,
+): SenderSettings | undefined {
+  const composer = composerOf(config, createCode);
+  if (config.mail === undefined || composer === undefined) return undefined;
+  const from = { address: config.mail.from.address, name: composer.shopName };
+  return {
+    ...composer,
+    from,
+    transport: createMailTransport(config.mail, { gainsNoRights: gainsNoRights() }),
+  };
 }
 
 function warnOfMail(log: Logger, { source, from }: MailSettings, error: unknown): void {
@@ -257,11 +337,11 @@ function warnOfMail(log: Logger, { source, from }: MailSettings, error: unknown)
 }
 
 /** Starts to send webhooks. Without LICENSING_KEY_SECRET there are none. */
-function startWebhooks(config: Config, db: Db, log: Logger, now: Clock): WebhookSender | undefined {
-  const { keySecret, webhookNetworks } = config;
+function startWebhooks(live: LiveSettings, db: Db, log: Logger, now: Clock): WebhookSender | undefined {
+  const { keySecret, webhookNetworks } = live.config;
   if (keySecret === undefined) return undefined;
   const post = createPost(createAddressRules(webhookNetworks));
-  const sender = startWebhookSender(db, { keySecret, post, mailing: mailingOf(config) }, log, now);
+  const sender = startWebhookSender(db, { keySecret, post, mailing: () => mailingOf(live.config) }, log, now);
   const stopWatch = startEndsWatch(db, log, now);
   const stop = async () => {
     await stopWatch();
@@ -317,15 +397,21 @@ function openRedis(config: Config, log: Logger): RedisConnection | undefined {
   });
 }
 
-function openLimiter(config: Config, redis: RedisConnection | undefined): Limiter {
-  const settings = {
-    limits: {
-      api: config.rateLimit,
-      download: config.downloadRateLimit,
-      manage: config.manageRateLimit,
-      ...FIXED_LIMITS,
+function openLimiter(live: LiveSettings, redis: RedisConnection | undefined): Limiter {
+  let known: { of: Config; limits: RateLimits['limits'] } | undefined;
+  const settings: Readonly<RateLimits> = {
+    get limits() {
+      const { config } = live;
+      if (known?.of !== config) known = { of: config, limits: limitsOf(config) };
+      return known.limits;
     },
-    window: config.rateWindow,
+    get window() {
+      return live.config.rateWindow;
+    },
   };
   return redis ? createRedisLimiter(settings, redis) : createMemoryLimiter(settings);
+}
+
+function limitsOf({ rateLimit, downloadRateLimit, manageRateLimit }: Config): RateLimits['limits'] {
+  return { api: rateLimit, download: downloadRateLimit, manage: manageRateLimit, ...FIXED_LIMITS };
 }

@@ -1,5 +1,8 @@
 /** The names of the settings, and how misspelled names and lines are found. config.ts tells what each setting means. */
 
+import type { Picture } from './packages/pictures';
+import { CUSTOMER_LANGUAGES } from './texts/customers/languages';
+
 const VARIABLES = [
   'LICENSING_ENV_FILE',
   'LICENSING_DATABASE_URL',
@@ -37,6 +40,65 @@ const VARIABLES = [
 ] as const;
 export type Variable = (typeof VARIABLES)[number];
 export type Settings = Partial<Record<Variable, string>>;
+
+/** A setting that a seller may change while the service runs. Pages, API, command and config.ts go by this list. */
+export type Editable =
+  | { group: SettingGroup; kind: 'text'; most: number }
+  | { group: SettingGroup; kind: 'url' | 'mail' }
+  | { group: SettingGroup; kind: 'choice'; of: readonly string[] }
+  /** a whole number. @param fallback undefined: another setting's (config.ts) */
+  | { group: SettingGroup; kind: 'number'; min: number; max: number; fallback: number | undefined };
+
+export type SettingGroup = 'shop' | 'mail' | 'limits' | 'keeping';
+
+const number = (group: SettingGroup, fallback: number | undefined, min = 1, max = 1_000_000_000) =>
+  ({ group, kind: 'number', fallback, min, max }) as const;
+
+const LONGEST_WINDOW_S = 86_400;
+const LONGEST_TOKEN_DAYS = 3_660;
+
+/** By the variable without LICENSING_, in the order in which people see them. */
+export const EDITABLE = {
+  shop_name: { group: 'shop', kind: 'text', most: 100 },
+  public_url: { group: 'shop', kind: 'url' },
+  mail_url: { group: 'mail', kind: 'mail' },
+  mail_language: { group: 'mail', kind: 'choice', of: CUSTOMER_LANGUAGES },
+  rate_limit: number('limits', 60),
+  rate_window: number('limits', 60, 1, LONGEST_WINDOW_S),
+  download_rate_limit: number('limits', undefined),
+  manage_rate_limit: number('limits', 600),
+  grace_days: number('keeping', 3, 0, 14),
+  log_days: number('keeping', 90, 1, 36_500),
+  token_days: number('keeping', 14, 1, LONGEST_TOKEN_DAYS),
+  offline_days: number('keeping', 30, 1, LONGEST_TOKEN_DAYS),
+} as const satisfies Partial<Record<SettingName, Editable>>;
+
+/** A variable's name without LICENSING_. */
+export type SettingName = Variable extends infer Name
+  ? Name extends `LICENSING_${infer Rest}`
+    ? Lowercase<Rest>
+    : never
+  : never;
+export type EditableName = keyof typeof EDITABLE;
+export const EDITABLE_NAMES = Object.keys(EDITABLE) as EditableName[];
+
+export function variableOf<Name extends SettingName>(name: Name): `LICENSING_${Uppercase<Name>}` {
+  return `LICENSING_${name.toUpperCase() as Uppercase<Name>}`;
+}
+
+export function isEditable(name: string): name is EditableName {
+  return Object.hasOwn(EDITABLE, name);
+}
+
+/** What the database holds of settings, opened (stored-settings.ts). */
+export interface StoredSettings {
+  values: Readonly<Partial<Record<EditableName, string>>>;
+  /** the seller's texts of mails, by `NAME.LANGUAGE` */
+  mailTexts: Readonly<Record<string, string>>;
+  picture: Picture | undefined;
+}
+
+export const NOTHING_STORED: StoredSettings = { values: {}, mailTexts: {}, picture: undefined };
 
 /** Whether a settings file can hold this setting. */
 export function isSetting(name: string): name is Exclude<Variable, 'LICENSING_ENV_FILE'> {

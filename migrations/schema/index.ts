@@ -11,6 +11,7 @@ import { licenses } from './licenses';
 import { orders } from './orders';
 import { outbox } from './outbox';
 import { releases } from './releases';
+import { settings } from './settings';
 import { shops } from './shops';
 import { signIn } from './sign-in';
 import { signingKeys } from './signing-keys';
@@ -25,7 +26,9 @@ export const schema: Tables = (t) =>
     ...[catalogue, licenses, licenseKeys, activations, releases, accessLog, told, events, sums].map((one) =>
       one(t),
     ),
-    ...[signIn, signingKeys, outbox, webhooks, shops, orders, customers, instances].map((one) => one(t)),
+    ...[signIn, signingKeys, outbox, webhooks, shops, orders, customers, instances, settings].map((one) =>
+      one(t),
+    ),
   ) as ReturnType<Tables>;
 
 /** Skips tables that are there, so that it completes what an interrupted call began. */

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { loginName, readConfig, type Config } from '../config';
+import { readEffective } from '../stored-settings';
 import { withCurrentDatabase, type Db } from './database';
 import { printableText } from './printable';
 import { jsonLine, writeStandardOutput } from './standard-output';
@@ -33,14 +34,16 @@ export async function withSession(
   command: Command,
   work: (session: Session) => Promise<void>,
 ): Promise<void> {
-  const config = readConfig();
+  const environment = readConfig();
   const output = createOutput(command);
-  for (const warning of config.warnings) output.note(warning);
+  for (const warning of environment.warnings) output.note(warning);
   const name = loginName();
-  const about = { command, config, name, actor: `operator:${name}`, output };
-  await withCurrentDatabase(config, (db) => work({ ...about, db, now: new Date() })).finally(() =>
-    output.endProgress(),
-  );
+  const about = { command, name, actor: `operator:${name}`, output };
+  await withCurrentDatabase(environment, async (db) => {
+    const config = await readEffective(db, environment);
+    for (const warning of config.warnings) if (!environment.warnings.includes(warning)) output.note(warning);
+    return work({ ...about, config, db, now: new Date() });
+  }).finally(() => output.endProgress());
 }
 
 export function createOutput(command: Command): Output {

@@ -29,6 +29,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
   webhook: async () => (await import('../cli/webhook.js')).addWebhookCommands,
   'sign-in': async () => (await import('../cli/sign-in.js')).addSignInCommand,
   operator: async () => (await import('../cli/operator.js')).addOperatorCommands,
+  settings: async () => (await import('../cli/settings.js')).addSettingsCommands,
   export: async () => (await import('../cli/export.js')).addExportCommand,
   import: async () => (await import('../cli/import.js')).addImportCommand,
   why: async () => (await import('../cli/why.js')).addWhyCommand,

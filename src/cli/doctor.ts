@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError } from '../errors';
 import { loginName, readConfig, wantsColor, type Config } from '../config';
+import { readEffective } from '../stored-settings';
 import { quantity } from '../quantity';
 import { examine } from '../doctor/examine';
 import { problem, type CommandFinding } from '../doctor/finding';
@@ -67,9 +68,10 @@ async function findAll({ url, ca, repair }: DoctorOptions, output: Output): Prom
       }),
     ];
   }
-  const look = (db: Db) =>
+  const look = async (db: Db) =>
     examine({
-      config,
+      // Without the database, those of the environment.
+      config: await readEffective(db, config).catch(() => config),
       db,
       now: () => new Date(),
       url,

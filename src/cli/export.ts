@@ -22,6 +22,7 @@ const NOUNS: Record<RecordType, [one: string, many?: string]> = {
   event: ['event'],
   access: ['access', 'accesses'],
   signing_key: ['signing key'],
+  setting: ['setting'],
 };
 
 export function addExportCommand(program: Command): void {

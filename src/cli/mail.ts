@@ -1,33 +1,31 @@
-import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { readConfig } from '../config';
 import { OperatorError } from '../licensing/operator-error';
-import { composerOf, composeTest } from '../mail/compose';
-import { toMailFailure } from '../mail/failures';
-import { doctor } from '../texts/operators/en/doctor';
-import { failures } from '../texts/operators/en/failures';
-import { describeStored, mailRemedy } from '../texts/operators/failures';
 import { listAllMails, mailJson } from '../mail/queue';
-import { findTextFaults } from '../mail/texts';
-import { createMailTransport } from '../mail/transport';
+import { findTextFaults, TEXT_NAMES, type TextName } from '../mail/texts';
+import { answerOperations } from '../operations/answers';
+import { configurationOperations } from '../operations/configuration';
+import { mailTextOperations } from '../operations/mail-texts';
 import { mailOperations } from '../operations/mails';
-import { serviceGainsNoRights } from '../process/units';
-import { emailAddress, positiveInteger } from './arguments';
-import { createOutput, withSession } from './command';
+import { explainReadFault } from '../packages/file-faults';
+import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
+import { failures } from '../texts/operators/en/failures';
+import { describeStored } from '../texts/operators/failures';
+import { emailAddress, fileName, oneOf, positiveInteger } from './arguments';
+import { withSession } from './command';
 import { KEY_ARGUMENT, requireLicense } from './license-argument';
 import { operate } from './operate';
-import { printable } from './printable';
+import { readValue } from './standard-input';
 import { formatTable } from './tables';
 
 export function addMailCommands(program: Command): void {
   const mail = program.command('mail').description('Mails to customers: keys, links and reminders.');
   addTest(mail);
   addSend(mail);
+  addAnswer(mail);
   addList(mail);
+  addText(mail);
 }
-
-/** For a person who waits for it. */
-const TEST_LIMIT_MS = 60_000;
 
 function addTest(mail: Command): void {
   mail
@@ -35,38 +33,83 @@ function addTest(mail: Command): void {
     .description('Sends a test mail at once, and prints what the mail server said.')
     .argument('<address>', 'where it goes', emailAddress)
     .addHelpText('after', '\nExample:\n  licensing mail test jane@example.com')
-    .action(async (address: string, _options: object, command: Command) => {
-      const config = readConfig();
-      const output = createOutput(command);
-      for (const warning of config.warnings) output.note(warning);
-      // A test makes no code.
-      const composer = composerOf(config, () => Promise.resolve(undefined));
-      if (config.mail === undefined || composer === undefined)
-        throw new OperatorError(
-          config.mailOff === undefined
-            ? 'LICENSING_PUBLIC_URL is not set, and links in mails need the address of the site.'
-            : doctor.mailOff[config.mailOff],
+    .action((address: string, _options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const { output, config } = session;
+        for (const fault of findTextFaults(config.mailTexts)) output.note(`note: ${fault}`);
+        const sent = await operate(session, configurationOperations.sendTestMail, { body: { to: address } });
+        output.print(sent, `The mail to ${address}, from ${sent.from}, was taken: ${sent.answer}`);
+      }),
+    );
+}
+
+function addText(mail: Command): void {
+  const text = mail.command('text').description('The texts of mails: those of this program, and your own.');
+  const named = (command: Command) =>
+    command
+      .argument('<name>', 'such as license_key; "mail text list" shows all', oneOf(TEXT_NAMES))
+      .argument('<language>', 'en or de', oneOf(CUSTOMER_LANGUAGES));
+  text
+    .command('list')
+    .description('Lists the texts, and where each comes from.')
+    .addHelpText('after', '\nExample:\n  licensing mail text list')
+    .action((_options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const rows = await operate(session, mailTextOperations.listMailTexts);
+        session.output.print(rows, () =>
+          formatTable(
+            ['NAME', 'LANGUAGE', 'SOURCE'],
+            rows.map(({ name, language, source }) => [name, language, source]),
+          ),
         );
-      for (const fault of findTextFaults(config.mailTexts)) output.note(`note: ${fault}`);
-      const { mail: settings, mailLanguage: language } = config;
-      const messageId = randomBytes(16).toString('hex');
-      const composed = composeTest(address, { language, messageId }, composer);
-      const from = { address: settings.from.address, name: composer.shopName };
-      const signal = AbortSignal.timeout(TEST_LIMIT_MS);
-      const answer = await createMailTransport(settings, { gainsNoRights: await serviceGainsNoRights() })
-        .send(composed, from, signal)
-        .catch((error: unknown) => {
-          const { stored, said } = toMailFailure(error);
-          const remedy = mailRemedy(failures, stored, settings.from.address);
-          throw new OperatorError(
-            `The mail was not sent, by ${settings.source}: ${describeStored(failures.mail, stored)}.${said === undefined ? '' : ` It said: ${printable(said.trim())}`}${remedy === undefined ? '' : ` ${remedy}`}`,
-          );
+      }),
+    );
+  named(text.command('show'))
+    .description('Prints a text, with the subject in the first line.')
+    .option('--preview', 'filled in for a customer who does not exist')
+    .addHelpText('after', '\nExample:\n  licensing mail text show license_key de > license_key.de.txt')
+    .action((name: TextName, language: CustomerLanguage, options: { preview?: true }, command: Command) =>
+      withSession(command, async (session) => {
+        const path = { name, language };
+        if (options.preview) {
+          const mail = await operate(session, mailTextOperations.previewMailText, { path });
+          session.output.print(mail, `${mail.subject}\n\n${mail.text.trim()}`);
+          return;
+        }
+        const found = await operate(session, mailTextOperations.getMailText, { path });
+        session.output.print(found, found.text.trim());
+      }),
+    );
+  named(text.command('set'))
+    .description('Sets a text of your own. A file in LICENSING_MAIL_TEXTS_DIR wins over it.')
+    .argument('<file>', 'the text, with the subject in the first line; - reads standard input', fileName)
+    .addHelpText('after', '\nExample:\n  licensing mail text set license_key de license_key.de.txt')
+    .action((name: TextName, language: CustomerLanguage, file: string, _options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const body = { text: await readText(file) };
+        const set = await operate(session, mailTextOperations.setMailText, {
+          path: { name, language },
+          body,
         });
-      output.print(
-        { to: address, from: from.address, answer },
-        `The mail to ${address}, from ${from.address}, was taken: ${answer}`,
-      );
-    });
+        session.output.print(set, `The mail ${name} has your text in ${language} from now on.`);
+      }),
+    );
+  named(text.command('reset'))
+    .description('Returns to the text that comes with this program.')
+    .addHelpText('after', '\nExample:\n  licensing mail text reset license_key de')
+    .action((name: TextName, language: CustomerLanguage, _options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const reset = await operate(session, mailTextOperations.resetMailText, { path: { name, language } });
+        session.output.print(reset, `The mail ${name} has the text of this program in ${language} again.`);
+      }),
+    );
+}
+
+async function readText(file: string): Promise<string> {
+  if (file === '-') return readValue('-', 'Text');
+  return readFile(file, 'utf8').catch((error: unknown) => {
+    throw new OperatorError(`The text ${file} cannot be read: ${explainReadFault(error)}.`);
+  });
 }
 
 function addSend(mail: Command): void {
@@ -84,6 +127,42 @@ function addSend(mail: Command): void {
         );
       }),
     );
+}
+
+function addAnswer(mail: Command): void {
+  mail
+    .command('answer')
+    .description("Prints the ready answer to a licence's customer, by what holds now, or mails it.")
+    .argument('<key>', KEY_ARGUMENT)
+    .option('--language <code>', "en or de; by default the customer's", oneOf(CUSTOMER_LANGUAGES))
+    .option('--send', 'mail it as it is printed without this option')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing mail answer 12\n  licensing mail answer 12 --language de --send',
+    )
+    .action((key: string, { language, send }: AnswerOptions, command: Command) =>
+      withSession(command, async (session) => {
+        const { id } = await requireLicense(session.db, key);
+        const ready = await operate(session, answerOperations.getLicenseAnswer, {
+          path: { id },
+          query: { language },
+        });
+        const { subject, body } = ready;
+        if (!send) {
+          session.output.print(ready, `To: ${ready.to ?? '-'}\nSubject: ${subject}\n\n${body}`);
+          return;
+        }
+        const sent = await operate(session, answerOperations.sendAnswer, {
+          body: { license_id: id, subject, body, language: ready.language as CustomerLanguage },
+        });
+        session.output.print(sent, `The answer is mailed to ${ready.to ?? '-'} as soon as the service runs.`);
+      }),
+    );
+}
+
+interface AnswerOptions {
+  language?: CustomerLanguage;
+  send?: true;
 }
 
 function addList(mail: Command): void {

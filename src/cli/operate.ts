@@ -6,6 +6,7 @@ import { mailingOf } from '../mail/queue';
 import { ManageError } from '../operations/failures';
 import type { Call, Operation } from '../operations/operation';
 import { perform, type Given } from '../operations/perform';
+import { serviceGainsNoRights } from '../process/units';
 import type { ManageSettings } from '../operations/settings';
 import { NOTHING, oneOf, usageError, wholeNumber } from './arguments';
 import type { Session } from './command';
@@ -115,6 +116,10 @@ function settingsOf(config: Config, db: Db, now: Date): ManageSettings {
     ownFiles: ownFiles(config),
     programFolder: packageRoot,
     examine: () => examineFromWithin(config, db, () => now),
+    config,
+    // A command ends, and the next one reads them again.
+    refresh: () => Promise.resolve(),
+    mailGainsNoRights: serviceGainsNoRights,
   };
 }
 

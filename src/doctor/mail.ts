@@ -1,4 +1,5 @@
 import { toMailFailure } from '../mail/failures';
+import { STORED_MAIL } from '../mail/settings';
 import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';
 import { serviceGainsNoRights } from '../process/units';
@@ -19,7 +20,7 @@ export const checkMail: Check = async ({ config }) => {
     await createMailTransport(mail, { timeouts, gainsNoRights: await serviceGainsNoRights() }).verify();
   } catch (error) {
     const { stored } = toMailFailure(error);
-    const isOwn = mail.source === 'LICENSING_MAIL_URL';
+    const isOwn = mail.source === 'LICENSING_MAIL_URL' || mail.source === STORED_MAIL;
     return [
       // A shop that wants no mails need not have a site that can send.
       (isOwn ? problem : warning)('MAIL', (t) => t.mailFails(mail.source, stored, mail.from.address)),

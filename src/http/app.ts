@@ -45,9 +45,7 @@ interface AppDependencies {
   /** the only host name of the operator's API and pages; undefined: every one */
   pagesHost?: string | undefined;
   /** under which browsers know the service, such as `https://shop.example`; none: the request alone tells */
-  origins?: string[] | undefined;
-  /** the file of the seller's picture; undefined: none is served */
-  shopLogo?: string | undefined;
+  origins?: (() => string[]) | undefined;
   /** undefined: `openapi.json` and `docs` are not served */
   document?: DocumentSettings;
   log: Logger;
@@ -64,8 +62,7 @@ export function createApp({
   operator,
   pages,
   pagesHost,
-  origins = [],
-  shopLogo,
+  origins = () => [],
   document,
   log,
   onAnswered = () => undefined,
@@ -135,12 +132,12 @@ export function createApp({
     ),
   );
   operatorRouter.all('/keys.json', publicKeys(licensing));
-  if (shopLogo !== undefined) mountLogo(operatorRouter, shopLogo);
+  if (pages) mountLogo(operatorRouter, pages.settings);
   if (operator) {
     const { db, now } = licensing;
     const { isTrusted } = clientAddress;
     mountManage(operatorRouter, { db, now, limiter, ...operator });
-    mountHooks(operatorRouter, { ...operator.settings, db, now, limiter });
+    mountHooks(operatorRouter, { db, now, limiter, settings: operator.settings });
     if (pages)
       mountPages(operatorRouter, {
         db: shareOf(db),

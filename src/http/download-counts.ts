@@ -46,9 +46,9 @@ const GRANTED = 10;
 /** Seconds until a request in doubt is forgotten, because its process was killed: more than a request's deadline. */
 const DOUBT = 10;
 
-/** @param unknown counts unknown keys, and what the pages count with them */
+/** @param limitNow of unknown keys of an address, and of refusals of a key there, in a window @param unknown counts unknown keys, and what the pages count with them */
 export function countInMemory(
-  { limit }: DownloadLimits,
+  limitNow: () => number,
   unknown: (client: string, points: 0 | 1) => Counted,
   counters: ReturnType<typeof createMemoryCounters>,
 ): DownloadCounts {
@@ -62,6 +62,7 @@ export function countInMemory(
     counters(`${name}:${key}:${client}`, points);
 
   function take(asked: Asked): Taken {
+    const limit = limitNow();
     const { client, isCheck } = asked;
     const isFull = (full: Taken['full'], most: number, count: (points: 0 | 1) => Counted) => {
       if (count(0).count < most) return undefined;
@@ -81,6 +82,7 @@ export function countInMemory(
   }
 
   function settle(asked: Asked, outcome: Outcome): void {
+    const limit = limitNow();
     doubt(asked.client, -1);
     if (outcome.is === 'unknown') unknown(asked.client, 1);
     if (outcome.is === 'refused') of('refused', asked, 1);
@@ -153,7 +155,7 @@ return 1`;
  * @param nameOf the key that counts unknown keys
  */
 export function countInRedis(
-  { limit, window }: DownloadLimits,
+  limitsNow: () => DownloadLimits,
   client: ReturnType<typeof batchScripts>,
   nameOf: (client: string) => string,
 ): DownloadCounts {
@@ -167,17 +169,19 @@ export function countInRedis(
     const name = nameOf(address);
     return [name, `${name}:doubt`, `${name}:${key}`];
   };
-  const limits = [String(limit), String(GRANTED * limit)];
+  const limitsOf = ({ limit }: DownloadLimits) => [String(limit), String(GRANTED * limit)];
   return {
     async take(asked) {
-      const call = [...keysOf(asked), ...limits, asked.isCheck ? 'check' : 'download'];
+      const call = [...keysOf(asked), ...limitsOf(limitsNow()), asked.isCheck ? 'check' : 'download'];
       const [full, endsIn, first] = (await run.takeDownload(call)) as [Taken['full'] | '', number, 0 | 1];
       return { full: full || undefined, endsIn, first: first === 1 };
     },
     async settle(asked, outcome) {
       const kind = asked.isCheck ? 'check' : 'download';
       const [is, unit] = outcome.is === 'granted' ? [kind, outcome.unit] : [outcome.is, ''];
-      await run.settleDownload([...keysOf(asked), ...limits, is, unit, String(window)]);
+      const limits = limitsNow();
+      const { window } = limits;
+      await run.settleDownload([...keysOf(asked), ...limitsOf(limits), is, unit, String(window)]);
     },
   };
 }

@@ -8,7 +8,7 @@ import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
 import type { Delivery, SignatureVerdict } from '../orders/receivers/receiver';
 import { keepingUnread, takeMessage } from '../orders/take-message';
-import type { Mailing } from '../mail/queue';
+import type { ManageSettings } from '../operations/settings';
 import type { Db } from '../store/database';
 import { sendJson, sendText } from './answers';
 import type { Context, State } from './context';
@@ -28,13 +28,7 @@ interface HookDependencies {
   now: () => Date;
   limiter: Limiter;
   /** LICENSING_KEY_SECRET; without it there are no receivers */
-  keySecret: Buffer | undefined;
-  mailing: Mailing | undefined;
-  /** networks that may be reached besides public addresses */
-  webhookNetworks: readonly string[];
-  /** asked instead of senders' own addresses, for a test on this machine */
-  shopApiUrl?: string | undefined;
-  graceDays: number;
+  settings: ManageSettings;
 }
 
 /** A message that was taken and means nothing. */
@@ -44,10 +38,8 @@ const MAX_BODY_BYTES = 1024 * 1024;
 /** Messages of one network that wait to be verified. */
 const MOST_WAITING = 100;
 
-export function mountHooks(
-  router: Router<State>,
-  { db, now, limiter, keySecret, mailing, graceDays, webhookNetworks, shopApiUrl }: HookDependencies,
-): void {
+export function mountHooks(router: Router<State>, { db, now, limiter, settings }: HookDependencies): void {
+  const { keySecret, webhookNetworks, shopApiUrl } = settings;
   const receiverOf = createReceiverList(db, keySecret);
   const ask = createAsk(webhookNetworks, shopApiUrl !== undefined);
   const takeTurn = createTurns(MOST_WAITING);
@@ -95,6 +87,7 @@ export function mountHooks(
     try {
       const { receiver, kind, apiKey: key } = known;
       const whole = await completed(delivery, { kind, key, ask, apiUrl: shopApiUrl });
+      const { mailing, graceDays } = settings;
       const context = { now: now(), secret: keySecret, mailing, graceDays, readOrder: readOrderBody };
       const about = { shop: name, receiver, delivery: whole };
       return await inTime(takeMessage(db, about, { ...context, faultOf: faultOfMessage }));

@@ -28,7 +28,7 @@ type Refuse = (ctx: Context, allowance: Allowance) => void;
  * (docs/api-errors.md, "Limits").
  */
 export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Refuse) {
-  const takeTurn = createTurns(MOST_WAITING, Math.max(1, Math.floor(downloadLimit / SHARE_IN_DOUBT)));
+  const takeTurn = createTurns(MOST_WAITING, () => Math.max(1, Math.floor(downloadLimit() / SHARE_IN_DOUBT)));
   return async (ctx: Context, work: () => Promise<void>): Promise<void> => {
     const { limitKey: client } = ctx.state.client;
     const endTurn = await turnOf(takeTurn(client));

@@ -50,7 +50,7 @@ const MOST_FAILING = 20_000;
 /** Networks whose views of pages are counted in memory. */
 const MOST_VISITORS = 20_000;
 
-interface RateLimits {
+export interface RateLimits {
   /** requests in each window */
   limits: Record<Bucket, number>;
   /** seconds, for `api` and `download` */
@@ -71,11 +71,12 @@ export interface Limiter {
   /** never fails, and never waits long, either */
   downloads: DownloadCounts;
   /** unknown keys of an address, and refusals of a key there, in a window */
-  downloadLimit: number;
+  downloadLimit: () => number;
 }
 
-/** Counts in this process only. */
-export function createMemoryLimiter({ limits, window }: RateLimits): Limiter {
+/** Counts in this process only. @param settings read for each request; with another window, customers count anew */
+export function createMemoryLimiter(settings: Readonly<RateLimits>): Limiter {
+  let { window } = settings;
   // Apart, so that a flood from many networks cannot push out the counters of tokens.
   const counters = {
     customers: createMemoryCounters(window * 1000),
@@ -84,26 +85,34 @@ export function createMemoryLimiter({ limits, window }: RateLimits): Limiter {
     pages: createMemoryCounters(MINUTE * 1000, MOST_VISITORS),
     keys: createMemoryCounters(window * 1000),
   };
-  const countOf = (bucket: Bucket, client: string, points: 0 | 1) =>
-    counters[BUCKETS[bucket]](`${bucket}:${client}`, points);
+  const countOf = (bucket: Bucket, client: string, points: 0 | 1) => {
+    const { window: wanted } = settings;
+    if (wanted !== window) {
+      window = wanted;
+      counters.customers = createMemoryCounters(window * 1000);
+      counters.keys = createMemoryCounters(window * 1000);
+    }
+    return counters[BUCKETS[bucket]](`${bucket}:${client}`, points);
+  };
   const limiter = (bucket: Bucket, client: string, points: 0 | 1 = 1) =>
-    Promise.resolve(allowance(countOf(bucket, client, points), limits[bucket], points));
+    Promise.resolve(allowance(countOf(bucket, client, points), settings.limits[bucket], points));
   const unknown = (client: string, points: 0 | 1) => countOf('download', client, points);
+  const ofKeys: typeof counters.keys = (name, points) => counters.keys(name, points);
   return Object.assign(limiter, {
-    downloads: countInMemory({ limit: limits.download, window }, unknown, counters.keys),
-    downloadLimit: limits.download,
+    downloads: countInMemory(() => settings.limits.download, unknown, ofKeys),
+    downloadLimit: () => settings.limits.download,
   });
 }
 
 /** Counts in Redis, shared by all instances. While Redis is away, each instance counts in its own memory. */
-export function createRedisLimiter(settings: RateLimits, redis: RedisConnection): Limiter {
-  const { limits, window } = settings;
+export function createRedisLimiter(settings: Readonly<RateLimits>, redis: RedisConnection): Limiter {
+  const { limits: atStart, window } = settings;
   const client = batchScripts(redis.client);
   const limiterOf = (bucket: Bucket) =>
     new RateLimiterRedis({
       storeClient: client,
       keyPrefix: `licensing:${bucket}`,
-      points: limits[bucket],
+      points: atStart[bucket],
       duration: BUCKETS[bucket] === 'customers' ? window : MINUTE,
     });
   const limiters = Object.fromEntries(BUCKET_NAMES.map((bucket) => [bucket, limiterOf(bucket)])) as Record<
@@ -129,15 +138,19 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
       return inMemory();
     }
   };
-  const limiter = (bucket: Bucket, client: string, points: 0 | 1 = 1) =>
-    orInMemory(
+  const limiter = (bucket: Bucket, client: string, points: 0 | 1 = 1) => {
+    const { limits, window: wanted } = settings;
+    if (BUCKETS[bucket] === 'customers' && limiters[bucket].duration !== wanted)
+      limiters[bucket].duration = wanted;
+    return orInMemory(
       bucket === 'download' ? client : `${limiters[bucket].keyPrefix}:${client}`,
       async () =>
         allowance(await count(limiters[bucket], nameOf(bucket, client), points), limits[bucket], points),
       () => memory(bucket, client, points),
     );
+  };
   const inRedis = countInRedis(
-    { limit: limits.download, window },
+    () => ({ limit: settings.limits.download, window: settings.window }),
     client,
     (address) => `licensing:download:{${address}}`,
   );
@@ -156,7 +169,7 @@ export function createRedisLimiter(settings: RateLimits, redis: RedisConnection)
           () => memory.downloads.settle(asked, outcome),
         ),
     },
-    downloadLimit: limits.download,
+    downloadLimit: () => settings.limits.download,
   });
 }
 

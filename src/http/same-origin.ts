@@ -6,8 +6,8 @@ export type IsTrusted = (request: IncomingMessage) => boolean;
 
 interface OriginRules {
   isTrusted: IsTrusted;
-  /** origins under which browsers know the service */
-  origins: string[];
+  /** origins under which browsers know the service, as the settings are now */
+  origins: () => string[];
 }
 
 /**
@@ -15,7 +15,7 @@ interface OriginRules {
  * origin has that origin's scheme, because a CDN or another machine may end TLS and pass plain HTTP on to the web server.
  */
 export function originOf(ctx: Context, { isTrusted, origins }: OriginRules): string | undefined {
-  const known = origins.find((origin) => origin === readOrigin(`${new URL(origin).protocol}//${ctx.host}`));
+  const known = origins().find((origin) => origin === readOrigin(`${new URL(origin).protocol}//${ctx.host}`));
   if (known !== undefined) return known;
   const forwarded = isTrusted(ctx.req) ? ctx.get('X-Forwarded-Proto').trim().toLowerCase() : '';
   const scheme = forwarded === 'https' || forwarded === 'http' ? forwarded : ctx.protocol;

@@ -131,6 +131,16 @@ export async function revealKey(
   return key;
 }
 
+/** Records that an answer was sent, without its subject and text, which may name a person or a key. */
+export async function recordAnswer(
+  db: Db,
+  id: number,
+  after: { to: string },
+  context: ChangeContext,
+): Promise<void> {
+  await amend(db, id, 'answer', context, () => ({ changes: {}, before: null, after }));
+}
+
 async function refuseForeignPlan(
   trx: Transaction,
   license: LockedLicense,

@@ -79,8 +79,19 @@ export type RefusalFacts =
   | { reason: 'bad-rows'; rows: string }
   | { reason: 'token-name' | 'no-token' | 'is-operator' | 'no-operator' }
   | { reason: 'no-key-secret' | 'no-signing-key' | 'signing-key-retired' | 'last-signing-key' }
+  /** of a mail that was sent, and of a mail server that was tried. `failure`: as stored of a mail; `said`: by the server */
+  | { reason: 'mail-refused' | 'mail-server'; failure: string; said: string | null }
+  | { reason: 'in-environment'; variable: string }
+  | { reason: 'mail-text'; fault: MailTextFault }
+  | { reason: 'text-file' }
   | { reason: 'no-webhook' | 'webhook-address' }
   | { reason: 'disk-full' | 'folder-closed' };
+
+/** Why a text of a mail cannot be used; `line` counts from 1. */
+export type MailTextFault =
+  | { code: 'empty' }
+  | { code: 'placeholder'; found: string; line: number; known: string[] }
+  | { code: 'lacks'; needed: string };
 
 /** A refusal in words that fit every caller. Nothing has changed when it is thrown. */
 export class OperatorError extends CodedError<OperatorErrorCode, RefusalFacts> {

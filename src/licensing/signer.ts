@@ -69,10 +69,11 @@ const FILE_TYPE = 'license-file+jwt';
 /** @param onFault called when there is a key that cannot be used, with the reason as a sentence, once for each */
 export function createSigner(
   db: Db,
-  { issuer, keySecret, tokenDays, offlineDays }: SigningSettings,
+  settings: Readonly<SigningSettings>,
   now: () => Date,
   onFault: (reason: string) => void = () => undefined,
 ): Signer {
+  const { keySecret } = settings;
   const remembered = createMemory<Token & { at: Date }>(MAX_REMEMBERED, MINUTE_MS);
   const coverageOf = createBatches(async (asked: { licenseId: number; productId: number }[]) => {
     const distinct = (ids: number[]) => [...new Set(ids)];
@@ -114,7 +115,7 @@ export function createSigner(
       licenseId: license.id,
       productId: license.product.id,
     });
-    const lasting = lastingClaims(subject, covered, issuer);
+    const lasting = lastingClaims(subject, covered, settings.issuer);
     const what = JSON.stringify([
       ...[type, signing.kid, keyDigest, Math.floor(at.getTime() / MINUTE_MS), asked?.productId, revision],
       ...[lasting, subject.keyEndsAt, type === FILE_TYPE && endsAt],
@@ -135,24 +136,23 @@ export function createSigner(
   }
 
   return {
-    offlineDays,
+    get offlineDays() {
+      return settings.offlineDays;
+    },
     publicKeys: async () => acceptedKeys((await readKeys(0)).keys, now()).map(toJwk),
     canSign: async () => (await readKeys(0)).signing !== undefined,
-    signAnswer: (subject, { now: at, ...request }) =>
-      signToken(subject, {
-        ...request,
-        type: ANSWER_TYPE,
-        at,
-        days: tokenDays,
-        endsAt: tokenEnd(subject, at, tokenDays),
-      }),
+    signAnswer: (subject, { now: at, ...request }) => {
+      const { tokenDays: days } = settings;
+      const endsAt = tokenEnd(subject, at, days);
+      return signToken(subject, { ...request, type: ANSWER_TYPE, at, days, endsAt });
+    },
     signFile: (subject, { keyDigest, file: { madeAt, endsAt } }) =>
       signToken(subject, {
         keyDigest,
         nonce: undefined,
         type: FILE_TYPE,
         at: madeAt,
-        days: offlineDays,
+        days: settings.offlineDays,
         endsAt,
       }),
   };

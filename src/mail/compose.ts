@@ -1,5 +1,5 @@
 import { inBothForms } from '../licensing/core/identifiers';
-import { API_PATH } from '../api';
+import { API_PATH, myPageUrl } from '../api';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
 import { readPerson } from './customer-profile';
@@ -20,7 +20,8 @@ import { findShop } from '../store/shops';
 import { inReadCommitted } from '../store/transaction';
 import { findWebhook } from '../store/webhooks';
 import type { MailDetails, MailRequest, MailType } from './queue';
-import { renderMail, type KeyLine, type MailContent, type Values } from './render';
+import { openAnswer } from './answers';
+import { plainMail, renderMail, type KeyLine, type MailContent, type Values } from './render';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import type { MailSettings } from './settings';
 import { readMailText, type TextFolders, type TextName } from './texts';
@@ -38,7 +39,7 @@ export interface ComposerSettings {
 }
 
 /** The parts of the configuration that mails are composed with. */
-interface MailConfig {
+export interface MailConfig {
   mail: MailSettings | undefined;
   publicUrl: string | undefined;
   operatorUrl: string | undefined;
@@ -96,6 +97,7 @@ export async function composeMail(
   if (type === 'webhook_disabled') return composeDisabled(db, row, details, settings);
   if (type === 'order_keys') return composeKeys(db, row, details, settings);
   if (type === 'payment_failed') return composeFailedPayment(db, row, details, settings, now);
+  if (type === 'answer') return composeAnswer(row, details, settings);
   if (type === 'address_new' || type === 'address_old') return composeAddress(db, row, type, settings);
   const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
   if (license === undefined) return { obsolete: true };
@@ -163,6 +165,27 @@ async function composeAddress(
     ? await valuesOf(db, license, row, settings)
     : { support_url: undefined, my_url: myUrlOf(settings) };
   return finish(await inTheirLanguage(db, row, to), to, type, { support_url, my_url }, settings);
+}
+
+/** As it was written. */
+function composeAnswer(
+  { recipient: to, messageId }: OutboxRow,
+  details: MailDetails,
+  { keySecret, publicUrl }: ComposerSettings,
+): ComposeResult {
+  if (to === null) return { obsolete: true };
+  const text = openAnswerOrNone(details, keySecret);
+  if (text === undefined) return { failed: 'ANSWER_UNKNOWN' };
+  return { mail: { ...plainMail(text.subject, text.body), to, messageId: idOf(messageId, publicUrl) } };
+}
+
+function openAnswerOrNone(details: MailDetails, secret: Buffer | undefined) {
+  try {
+    return openAnswer(details, secret);
+  } catch (error) {
+    if (error instanceof SealError) return undefined;
+    throw error;
+  }
 }
 
 /** Tells an operator of a receiver that stopped; its address is left out, because it may hold a secret. */
@@ -341,7 +364,7 @@ async function valuesOf(
 }
 
 function myUrlOf({ publicUrl }: ComposerSettings): string {
-  return `${publicUrl}${API_PATH}/pages/my`;
+  return myPageUrl(publicUrl);
 }
 
 function finish(
@@ -354,7 +377,11 @@ function finish(
 ): { mail: ComposedMail } {
   const said = { ...values, shop: shopName };
   const rendered = renderMail(readMailText(texts, text, language as CustomerLanguage), said, keys);
-  return { mail: { ...rendered, to, messageId: `<${messageId}@${new URL(publicUrl).hostname}>` } };
+  return { mail: { ...rendered, to, messageId: idOf(messageId, publicUrl) } };
+}
+
+function idOf(messageId: string, publicUrl: string): string {
+  return `<${messageId}@${new URL(publicUrl).hostname}>`;
 }
 
 /** The mail of `licensing mail test`. @param messageId a random text */

@@ -38,6 +38,8 @@ export type MailRequest =
   | { type: 'site_removed'; licenseId: number; site: string }
   /** to the address that a customer has now, and to the one before; the licence is one of theirs, if they have any */
   | { type: 'address_new' | 'address_old'; email: string; licenseId: number | null }
+  /** as a seller wrote it (answers.ts) */
+  | { type: 'answer'; email: string; licenseId: number | null; details: MailDetails }
   /** to an operator */
   | { type: 'webhook_disabled'; email: string; webhookId: number };
 
@@ -58,6 +60,7 @@ export const MAIL_TYPES: MailType[] = [
   'webhook_disabled',
   'order_keys',
   'payment_failed',
+  'answer',
 ];
 
 /** What composing a mail needs besides the licence, as the row's JSON. */
@@ -70,6 +73,10 @@ export interface MailDetails {
   webhook_id?: number;
   /** the licences whose keys an order's mail has, or that a payment which failed was for */
   license_ids?: number[];
+  /** an answer's text, sealed, or in clear where there is no LICENSING_KEY_SECRET */
+  sealed?: string;
+  subject?: string;
+  body?: string;
 }
 
 interface QueueContext {
@@ -133,6 +140,11 @@ async function draft(
       const address = requireEmail(request.email);
       const details: MailDetails = { webhook_id: request.webhookId };
       return { ...row, address, recipient: address, details };
+    }
+    case 'answer': {
+      const { licenseId, details } = request;
+      const address = requireEmail(request.email);
+      return { ...row, licenseId, address, recipient: address, details };
     }
     case 'reminder': {
       const { licenseId, daysBefore } = request;

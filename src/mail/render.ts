@@ -52,20 +52,32 @@ const MONOSPACE =
 const PAGE =
   'font-family:Arial,Helvetica,sans-serif;font-size:16px;line-height:1.5;color:#212529;max-width:600px';
 
+/** A mail that somebody wrote: nothing in it is a placeholder. */
+export function plainMail(subject: string, body: string): MailContent {
+  const html = asPage(body, (paragraph) => linked(escapeHtml(paragraph)));
+  return { subject: oneLine(subject), text: `${body}\n`, html };
+}
+
 function toHtml(body: string, values: Values, keys: KeyLine[]): string {
   const code = (text: string) => `<code style="${MONOSPACE}">${escapeHtml(oneLine(text))}</code>`;
   const keysHtml = keys
     .map(({ what, key }) => `${escapeHtml(oneLine(what))}:<br>${code(key)}`)
     .join('<br><br>');
-  const paragraphs = body.split(/\n{2,}/).map((paragraph) => {
-    const inner = linked(escapeHtml(paragraph)).replace(PLACEHOLDER, (_whole, name: string) => {
+  return asPage(body, (paragraph) =>
+    linked(escapeHtml(paragraph)).replace(PLACEHOLDER, (_whole, name: string) => {
       if (name === 'keys') return keysHtml;
       if (name === 'key') return code(values.key ?? '');
       const value = escapeHtml(oneLine(values[name] ?? ''));
       return name === 'link' || name.endsWith('_url') ? `<a href="${value}">${value}</a>` : value;
-    });
-    return `<p>${inner.replaceAll('\n', '<br>\n')}</p>`;
-  });
+    }),
+  );
+}
+
+/** @param write makes a paragraph's HTML */
+function asPage(body: string, write: (paragraph: string) => string): string {
+  const paragraphs = body
+    .split(/\n{2,}/)
+    .map((paragraph) => `<p>${write(paragraph).replaceAll('\n', '<br>\n')}</p>`);
   return `<!doctype html>\n<html><body><div style="${PAGE}">\n${paragraphs.join('\n')}\n</div></body></html>\n`;
 }
 

@@ -48,11 +48,12 @@ export interface SenderSettings extends ComposerSettings {
 /**
  * Sends queued mails, at once when this process queues one. At least once: a mail is recorded as sent after the server's
  * 250, and a process that is killed in between leaves a claim that ends, so that it is sent again with the same Message-ID.
- * Call the result to stop.
+ * @param current the settings of now: the same object while they stay; undefined: mail is off, and nothing is sent
+ * @returns call it to stop
  */
 export function startMailSender(
   db: Db,
-  settings: SenderSettings,
+  current: () => SenderSettings | undefined,
   log: Logger,
   now: () => Date,
 ): () => Promise<void> {
@@ -63,10 +64,22 @@ export function startMailSender(
   let rests = 0;
   let restsUntil = 0;
   const isResting = () => now().getTime() < restsUntil;
+  let latest = current();
+
+  /** With other settings, what the server said before no longer counts. */
+  function settingsNow(): SenderSettings | undefined {
+    const next = current();
+    if (next !== latest) {
+      latest = next;
+      rests = 0;
+      restsUntil = 0;
+    }
+    return next;
+  }
 
   const wake = createPool<OutboxRow>(loop, {
     limit() {
-      if (isResting()) return 0;
+      if (settingsNow() === undefined || isResting()) return 0;
       // After a rest, one mail tries.
       return rests === 0 ? CONNECTIONS : 1;
     },
@@ -87,10 +100,13 @@ export function startMailSender(
 
   async function attempt(row: OutboxRow): Promise<'obsolete' | Partial<OutboxRow>> {
     const { id, type } = row;
+    const settings = settingsNow();
+    // Mail was switched off since the claim.
+    if (settings === undefined) return { nextAttemptAt: now() };
     try {
       const composed = await composeMail(db, row, settings, now());
       if ('obsolete' in composed) return 'obsolete';
-      if ('failed' in composed) return giveUp(composed.failed);
+      if ('failed' in composed) return giveUp(row, composed.failed);
       const { mail } = composed;
       sending.add(row);
       await loop
@@ -98,7 +114,7 @@ export function startMailSender(
         .finally(() => sending.delete(row));
       rests = 0;
       log.info({ mail: id, type }, 'mail sent');
-      return { sentAt: now(), nextAttemptAt: null, lastError: null };
+      return { sentAt: now(), nextAttemptAt: null, lastError: null, ...forgotten(row) };
     } catch (error) {
       const failure = toMailFailure(error);
       const { stored, isFinal } = failure;
@@ -110,11 +126,14 @@ export function startMailSender(
         { mail: id, type, reason, attempts: row.attempts },
         isOver ? 'mail given up' : 'mail not sent yet',
       );
-      return isOver ? giveUp(stored) : { lastError: stored, nextAttemptAt: next };
+      return isOver ? giveUp(row, stored) : { lastError: stored, nextAttemptAt: next };
     }
   }
 
-  const giveUp = (lastError: string) => ({ lastError, failedAt: now(), nextAttemptAt: null });
+  const giveUp = (row: OutboxRow, lastError: string) => ({
+    ...{ lastError, failedAt: now(), nextAttemptAt: null },
+    ...forgotten(row),
+  });
 
   async function restAfter({ isOfServer, stored }: MailFailure): Promise<void> {
     if (!isOfServer) rests = 0;
@@ -144,6 +163,11 @@ export function startMailSender(
     forget();
     return loop.stop();
   };
+}
+
+/** What somebody wrote to a customer is not kept longer than it is needed. */
+function forgotten({ type }: OutboxRow): Pick<Partial<OutboxRow>, 'detailsJson'> {
+  return type === 'answer' ? { detailsJson: null } : {};
 }
 
 /** undefined: it is given up */

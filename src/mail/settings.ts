@@ -37,8 +37,16 @@ const EXPECTED =
 
 const PARAMETERS = ['from', 'ca'];
 
+/** The source of mail settings that somebody entered on the page or by the command. */
+export const STORED_MAIL = 'the stored settings';
+
 /** Reads LICENSING_MAIL_URL. @param base where relative paths start @throws ConfigError */
-export function parseMailUrl(text: string, base: string, site: SiteMail | undefined): MailSettings {
+export function parseMailUrl(
+  text: string,
+  base: string,
+  site: SiteMail | undefined,
+  source = 'LICENSING_MAIL_URL',
+): MailSettings {
   const [, address = '', query] = /^([^?]*)(?:\?(.*))?$/s.exec(text) ?? [];
   const parameters = new URLSearchParams(query);
   for (const name of parameters.keys())
@@ -51,7 +59,7 @@ export function parseMailUrl(text: string, base: string, site: SiteMail | undefi
     throw new ConfigError(
       `LICENSING_MAIL_URL does not say who sends. End it with ?from= and the shop's e-mail address. ${EXPECTED}`,
     );
-  return { route, from: { address: from, name: site?.fromName }, source: 'LICENSING_MAIL_URL' };
+  return { route, from: { address: from, name: site?.fromName }, source };
 }
 
 function readRoute(address: string, ca: string | null, base: string): MailRoute {
@@ -109,4 +117,37 @@ export function mailOfSite(site: SiteMail | undefined): MailSettings | MailOff {
   const { host, port, secure, login } = site;
   const tls = ({ ssl: 'implicit', tls: 'required', none: 'offered' } as const)[secure];
   return { from, source, route: { kind: 'smtp', host, port, tls, ca: undefined, login } };
+}
+
+/** The settings of a mail server as a LICENSING_MAIL_URL; the opposite of `parseMailUrl`. */
+export function writeMailUrl({
+  host,
+  port,
+  isImplicit,
+  user,
+  password,
+  from,
+}: {
+  host: string;
+  port: string;
+  isImplicit: boolean;
+  user: string;
+  password: string;
+  from: string;
+}): string {
+  const login = user === '' ? '' : `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;
+  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  const at = port === '' ? name : `${name}:${port}`;
+  return `${isImplicit ? 'smtps' : 'smtp'}://${login}${at}?from=${encodeURIComponent(from)}`;
+}
+
+/** Where mails go, for people: without a password. */
+export function describeRoute({ route, from }: MailSettings): string {
+  if (route.kind !== 'smtp')
+    return `${route.kind === 'folder' ? 'file:' : ''}${route.path}?from=${from.address}`;
+  const { host, port, tls, login } = route;
+  return writeMailUrl({
+    ...{ host, port: String(port), isImplicit: tls === 'implicit', user: login?.user ?? '', password: '***' },
+    from: from.address,
+  });
 }

@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { MailTextFault } from '../licensing/operator-error';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
 import { operatorLanguageOf } from '../texts/operators/languages';
 
 /**
  * The texts of mails, with the subject in the first line: ours in a file for each language, each below a line `== TYPE ==`, the
- * seller's in files named `TYPE.LANGUAGE.txt`.
+ * seller's in the database and in files named `TYPE.LANGUAGE.txt`.
  */
 
 const OF_LICENSE = ['product', 'plan', 'ends', 'renew_url', 'support_url', 'my_url'] as const;
@@ -39,6 +40,8 @@ export interface TextFolders {
   builtIn: string;
   /** the seller's, each instead of ours; undefined: none */
   own: string | undefined;
+  /** the seller's in the database, by `NAME.LANGUAGE`; a file wins over them */
+  stored?: Readonly<Record<string, string>>;
 }
 
 export interface MailText {
@@ -46,18 +49,48 @@ export interface MailText {
   body: string;
 }
 
+/** Where a text comes from. */
+export const TEXT_SOURCES = ['file', 'stored', 'built_in'] as const;
+export type TextSource = (typeof TEXT_SOURCES)[number];
+
 /** The seller's text where there is a usable one, else ours. Read for each mail, so that a change needs no restart. */
 export function readMailText(folders: TextFolders, name: TextName, language: CustomerLanguage): MailText {
-  const known = OF_OPERATORS.includes(name) ? operatorLanguageOf(language) : language;
-  const own = folders.own === undefined ? undefined : join(folders.own, fileName(name, known));
-  if (own !== undefined && existsSync(own)) {
-    const text = readText(own, name);
-    if (typeof text !== 'string') return text;
+  return findMailText(folders, name, language).text;
+}
+
+/** The same, with where it comes from, and as it is written: the subject in the first line. */
+export function findMailText(
+  folders: TextFolders,
+  name: TextName,
+  language: CustomerLanguage,
+): { text: MailText; written: string; source: TextSource } {
+  const known = isOfOperators(name) ? operatorLanguageOf(language) : language;
+  const id = textId(name, known);
+  const file = `${id}.txt`;
+  const own = folders.own === undefined ? undefined : join(folders.own, file);
+  const candidates: [TextSource, string | undefined][] = [
+    ['file', own !== undefined && existsSync(own) ? readFile(own).content : undefined],
+    ['stored', folders.stored?.[id]],
+  ];
+  for (const [source, written] of candidates) {
+    const text = written === undefined ? undefined : parseMailText(written, name);
+    if (written !== undefined && text !== undefined && !('code' in text)) return { text, written, source };
   }
   const parts = readFileSync(join(folders.builtIn, `${known}.txt`), 'utf8').split(/^== (\w+) ==\n/m);
-  const builtIn = judge(parts[parts.indexOf(name) + 1] ?? '', name);
-  if (typeof builtIn === 'string') throw new Error(`${name} in ${known}.txt: ${builtIn}`);
-  return builtIn;
+  const content = parts[parts.indexOf(name) + 1] ?? '';
+  const text = parseMailText(content, name);
+  if ('code' in text) throw new Error(`${name} in ${known}.txt: ${describeTextFault(text)}`);
+  return { text, written: `${content.trimEnd()}\n`, source: 'built_in' };
+}
+
+/** Ours, as it is written. */
+export function builtInText(folders: TextFolders, name: TextName, language: CustomerLanguage): string {
+  return findMailText({ builtIn: folders.builtIn, own: undefined }, name, language).written;
+}
+
+/** `operator_link` and such are in the languages of operators alone. */
+export function isOfOperators(name: TextName): boolean {
+  return OF_OPERATORS.includes(name);
 }
 
 /** What is wrong with the seller's texts, as sentences; each such text is replaced by ours. */
@@ -81,42 +114,72 @@ export function findTextFaults({ own }: TextFolders): string[] {
     // Other files, such as a backup, may lie there.
     if (name === undefined && !file.endsWith('.txt')) return [];
     const fault =
-      name === undefined ? 'no mail has this name. See the folder mails.' : readText(join(own, file), name);
-    return typeof fault === 'string' ? [`${join(own, file)} is not used: ${fault}`] : [];
+      name === undefined ? 'no mail has this name. See the folder mails.' : faultOf(join(own, file), name);
+    return fault === undefined ? [] : [`${join(own, file)} is not used: ${fault}`];
   });
 }
 
-function fileName(name: TextName, language: CustomerLanguage): string {
-  return `${name}.${language}.txt`;
+/** A text's name and language, as the seller's texts are found by. */
+export function textId(name: TextName, language: CustomerLanguage): string {
+  return `${name}.${language}`;
 }
 
-/** The text of a file, or why it cannot be used. */
-function readText(path: string, name: TextName): MailText | string {
+function fileName(name: TextName, language: CustomerLanguage): string {
+  return `${textId(name, language)}.txt`;
+}
+
+function faultOf(path: string, name: TextName): string | undefined {
+  const { content, fault } = readFile(path);
+  if (content === undefined) return fault;
+  const text = parseMailText(content, name);
+  return 'code' in text ? describeTextFault(text) : undefined;
+}
+
+function readFile(path: string): { content?: string; fault?: string } {
   let bytes: Buffer;
   try {
     bytes = readFileSync(path);
   } catch (error) {
-    return `it cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`;
+    return { fault: `it cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).` };
   }
-  if (!isUtf8(bytes)) return 'it is not in UTF-8. Save it in UTF-8.';
-  return judge(bytes.toString('utf8').replace(/^\uFEFF/, ''), name);
+  return isUtf8(bytes)
+    ? { content: bytes.toString('utf8') }
+    : { fault: 'it is not in UTF-8. Save it in UTF-8.' };
 }
 
-function judge(content: string, name: TextName): MailText | string {
-  const [subject = '', ...lines] = content.split(/\r?\n/);
-  const body = lines.join('\n').trim();
-  if (subject.trim() === '' || body === '')
-    return 'it needs a subject in its first line, and a text below it.';
-  const known: readonly string[] = ['shop', ...PLACEHOLDERS[name]];
-  const isKnown = (whole: string) => known.some((word) => whole === `{${word}}`);
+/** A text as it is written: the subject in the first line, what follows below it. @returns or why it cannot be used */
+export function parseMailText(content: string, name: TextName): MailText | MailTextFault {
+  const lines = content.replace(/^\uFEFF/, '').split(/\r?\n/);
+  const [subject = '', ...rest] = lines;
+  const body = rest.join('\n').trim();
+  if (subject.trim() === '' || body === '') return { code: 'empty' };
+  const known = placeholdersFor(name);
   // A customer would get it unchanged.
-  const wrong = content.match(BRACED)?.find((whole) => !isKnown(whole));
-  if (wrong !== undefined)
-    return `it has ${wrong}; it may have ${known.map((word) => `{${word}}`).join(', ')}.`;
+  for (const [i, line] of lines.entries()) {
+    const found = line.match(BRACED)?.find((whole) => !known.includes(whole));
+    if (found !== undefined) return { code: 'placeholder', found, line: i + 1, known };
+  }
   const needed = NEEDED[name];
   return needed === undefined || content.includes(`{${needed}}`)
     ? { subject: subject.trim(), body }
-    : `it lacks {${needed}}.`;
+    : { code: 'lacks', needed: `{${needed}}` };
+}
+
+/** With their braces. */
+export function placeholdersFor(name: TextName): string[] {
+  return ['shop', ...PLACEHOLDERS[name]].map((word) => `{${word}}`);
+}
+
+/** As the end of a sentence that begins with the text's name. */
+export function describeTextFault(fault: MailTextFault): string {
+  switch (fault.code) {
+    case 'empty':
+      return 'it needs a subject in its first line, and a text below it.';
+    case 'placeholder':
+      return `it has ${fault.found} in line ${fault.line}; it may have ${fault.known.join(', ')}.`;
+    case 'lacks':
+      return `it lacks ${fault.needed}.`;
+  }
 }
 
 export const PLACEHOLDER = /\{([a-z_]*)\}/g;

@@ -1,4 +1,6 @@
 import { activationOperations } from './activations';
+import { answerOperations } from './answers';
+import { configurationOperations } from './configuration';
 import { customerOperations } from './customers';
 import { doctorOperations } from './doctor';
 import { historyOperations } from './history';
@@ -6,6 +8,7 @@ import { importOperations } from './imports';
 import { joomlaPluginOperations } from './joomla-plugin';
 import { licenseKeyOperations } from './license-keys';
 import { licenseOperations } from './licenses';
+import { mailTextOperations } from './mail-texts';
 import { mailOperations } from './mails';
 import { meOperations } from './me';
 import type { Operation } from './operation';
@@ -34,10 +37,11 @@ export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   Products: { ...productOperations, ...joomlaPluginOperations },
   Plans: planOperations,
   Releases: { ...releaseOperations, ...updateXmlOperations },
-  Support: { ...whyOperations, ...toldSiteOperations },
+  Support: { ...whyOperations, ...answerOperations, ...toldSiteOperations },
   Orders: { ...orderOperations, ...shopOperations, ...shopPluginOperations, ...unmatchedOperations },
   Customers: customerOperations,
   Imports: importOperations,
+  Settings: { ...configurationOperations, ...mailTextOperations },
   Statistics: statisticsOperations,
   Webhooks: webhookOperations,
   Installation: { ...meOperations, ...tokenOperations, ...signingKeyOperations, ...doctorOperations },

@@ -1,3 +1,4 @@
+import type { Config } from '../config';
 import type { Mailing } from '../mail/queue';
 import type { XmlHome } from '../joomla/update-xml/place';
 import type { ToldWords } from '../texts/operators/doctor';
@@ -11,7 +12,7 @@ export interface Examined {
   say: (texts: OperatorTexts['doctor']) => ToldWords;
 }
 
-/** What the operator's API needs to know of the installation. */
+/** What the operator's API needs to know of the installation. What a seller may change is read at each use. */
 export interface ManageSettings {
   packagesDir: string;
   /** seals keys; undefined: keys are not kept */
@@ -39,4 +40,10 @@ export interface ManageSettings {
   logDays: number;
   /** examines the installation, as far as the service can look */
   examine: () => Promise<Examined[]>;
+  /** all settings as they count now */
+  config: Config;
+  /** takes over what was just stored, before the next look */
+  refresh: () => Promise<void>;
+  /** whether a program that sends mails gains no rights (mail/transport.ts) */
+  mailGainsNoRights: () => Promise<boolean>;
 }

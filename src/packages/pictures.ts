@@ -1,11 +1,27 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { explainReadFault } from './file-faults';
 
 /** Pictures that a seller names in the settings, for the pages of customers. */
 
 export interface Picture {
-  type: 'image/png' | 'image/webp' | 'image/svg+xml';
+  type: 'image/png' | 'image/jpeg' | 'image/webp' | 'image/svg+xml';
   bytes: Buffer;
+}
+
+/** What a browser may send. An SVG can hold a script, so that it comes by a file of the machine alone. */
+export const UPLOADED_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const;
+export const MOST_UPLOADED_BYTES = 256 * 1024;
+
+/** A picture that was sent, by its content. @returns undefined: it is none that may be sent */
+export function uploadedPicture(bytes: Buffer): Picture | undefined {
+  const type = typeOf(bytes);
+  return UPLOADED_TYPES.some((one) => one === type) ? { type: type as Picture['type'], bytes } : undefined;
+}
+
+/** A short text that is another for another picture, for its address. */
+export function pictureMark({ bytes }: Picture): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 8);
 }
 
 /** Every page of a customer loads it, often over a phone's line. */
@@ -15,7 +31,7 @@ const MOST_BYTES = 200 * 1024;
 export function readPicture(path: string): Picture {
   const bytes = readSmallFile(path);
   const type = typeOf(bytes);
-  if (type === undefined) throw new Error(`${path} is not a PNG, WebP or SVG picture.`);
+  if (type === undefined) throw new Error(`${path} is not a PNG, JPEG, WebP or SVG picture.`);
   return { type, bytes };
 }
 
@@ -33,20 +49,11 @@ function readSmallFile(path: string): Buffer {
   }
 }
 
-/** Why a picture cannot be used; undefined: it can. */
-export function pictureFault(path: string): string | undefined {
-  try {
-    readPicture(path);
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
-
 /** By the content, because a wrong ending would make browsers refuse the picture (`nosniff`). */
 function typeOf(bytes: Buffer): Picture['type'] | undefined {
   const at = (start: number, end: number) => bytes.toString('latin1', start, end);
   if (at(0, 8) === '\x89PNG\r\n\x1a\n') return 'image/png';
+  if (at(0, 3) === '\xff\xd8\xff') return 'image/jpeg';
   if (at(0, 4) === 'RIFF' && at(8, 12) === 'WEBP') return 'image/webp';
   return SVG.test(bytes.toString('utf8')) ? 'image/svg+xml' : undefined;
 }

@@ -42,12 +42,12 @@ const SESSIONS_KEPT_MS = DAY_MS;
 
 /**
  * Runs `others`, then keeps the daily sums up to date and deletes what is old. One instance does it for all.
- * @param logDays how long entries of the access log are kept
+ * @param logDays how long entries of the access log are kept, as the settings are now
  * @returns call it to stop
  */
 export function startHousekeeping(
   db: Db,
-  logDays: number,
+  logDays: () => number,
   log: Logger,
   now: () => Date,
   others: Job[] = [],
@@ -65,7 +65,7 @@ export function startHousekeeping(
       name: 'prune',
       everyMs: HOUR_MS,
       inBackground: true,
-      run: (turn) => prune(db, turn, ago(logDays * DAY_MS), ago),
+      run: (turn) => prune(db, turn, ago(logDays() * DAY_MS), ago),
       failure: 'the access log could not be pruned; it is tried again in an hour',
     },
     {

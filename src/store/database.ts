@@ -14,6 +14,7 @@ export type DatabaseSettings = MysqlSettings | SqliteSettings;
 
 export type TableName =
   | 'products'
+  | 'settings'
   | 'product_includes'
   | 'plans'
   | 'licenses'

@@ -23,6 +23,7 @@ export type EventAction =
   | 'end-key'
   | 'rekey'
   | 'reveal'
+  | 'answer'
   | 'activate'
   | 'rename-activation'
   | 'free-activation'

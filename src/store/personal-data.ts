@@ -43,6 +43,7 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   told_sites: 'sites and versions, found by licence',
   key_networks: 'digests of networks, found by key',
   spreading_keys: 'ids and times',
+  settings: "the seller's own name, addresses, limits and texts",
   shop_refusals: 'counts by day',
   unmatched: 'codes and ids, whose orders and messages have the rest',
   signing_keys: 'keys, and the operators who made them',

@@ -16,6 +16,7 @@ import type { OutboxRow } from './outbox';
 import type { Release } from './releases';
 import type { RowOf } from './row-fields';
 import type { StoredSession } from './sessions';
+import type { StoredSetting } from './settings';
 import type { ShopLink, ShopMessage } from './shop-messages';
 import type { Shop, ShopSku } from './shops';
 import type { SigningKey } from './signing-keys';
@@ -61,6 +62,7 @@ declare module 'knex/types/tables' {
     [link_requests: `${string}licensing_link_requests`]: RowOf<SlotOfRequest> & { address_digest: string };
     [sessions: `${string}licensing_sessions`]: RowOf<StoredSession>;
     [operators: `${string}licensing_operators`]: RowOf<Operator>;
+    [settings: `${string}licensing_settings`]: RowOf<StoredSetting>;
     [signing_keys: `${string}licensing_signing_keys`]: RowOf<SigningKey>;
     [leases: `${string}licensing_leases`]: LeaseRow & { name: string };
     [daily_sums: `${string}licensing_daily_sums`]: RowOf<DailySum>;

@@ -19,6 +19,10 @@ interface ReplyOptions {
   upgradeUrl?: string | null | undefined;
   /** the update sites that Joomla lists for the licence (`joomlaEntries`); by default that of its product */
   entries?: string | undefined;
+  /** the customer's page; undefined: there is none */
+  myUrl?: string | undefined;
+  /** what was searched for was an e-mail address, and nothing has it */
+  isAddress?: boolean;
   /** the signature; undefined or empty: none */
   shopName?: string | undefined;
   /** the end of the key that was asked about; undefined: the main key's */
@@ -34,9 +38,9 @@ export interface Reply {
 
 /** @param happened the entries of the answer's requests, newest first (`whatHappened`) */
 export function writeReply(answer: SortedAnswer, happened: Entry[], options: ReplyOptions): Reply {
-  const { language, license, product, shopName, now } = options;
-  const { greeting, closing, subject, ask, cases } = CUSTOMERS[language].reply;
-  const replyCase = caseOf(answer, happened, license, now);
+  const { language, license, product, shopName, now, myUrl } = options;
+  const { greeting, closing, subject, ask, page, cases } = CUSTOMERS[language].reply;
+  const replyCase = options.isAddress ? 'unknown_address' : caseOf(answer, happened, license, now);
   const facts: ReplyFacts = {
     product: license?.product.name ?? null,
     entries: options.entries ?? license?.product.name ?? null,
@@ -57,6 +61,7 @@ export function writeReply(answer: SortedAnswer, happened: Entry[], options: Rep
   const paragraphs = [
     greeting,
     ...cases[replyCase](facts),
+    ...(myUrl === undefined ? [] : [page(myUrl)]),
     ...(product?.supportUrl ? [ask(product.supportUrl)] : []),
     shopName ? `${closing}\n${shopName}` : closing,
   ];
@@ -74,7 +79,10 @@ function caseOf(
   at: Date,
 ): ReplyCase {
   const [latest] = happened;
-  if (now === null) return caseOfUnknown(meant);
+  if (now === null)
+    return license === undefined && meant === undefined && latest?.kind === 'refused'
+      ? (CASES_WITHOUT_LICENSE[latest.code] ?? 'unknown_key')
+      : caseOfUnknown(meant);
   if (!now.updates.allowed) {
     switch (now.updates.code) {
       case 'DOWNLOAD_NOT_FOUND':
@@ -107,6 +115,13 @@ const CASES: Partial<Record<Code, ReplyCase>> = {
   OMITTED: 'too_many_requests',
   VERSION_NOT_PUBLISHED: 'version_gone',
   VERSION_WITHDRAWN: 'version_gone',
+};
+
+/** What an IP address met, of which no licence is known. */
+const CASES_WITHOUT_LICENSE: Partial<Record<Code, ReplyCase>> = {
+  NO_KEY: 'no_key',
+  RATE_LIMITED: 'too_many_requests',
+  OMITTED: 'too_many_requests',
 };
 
 function caseOfUnknown(meant: SortedAnswer['meant']): ReplyCase {

@@ -55,20 +55,27 @@ export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): 
       for await (const rows of readPages(trx, tableLayout(type), PAGE)) {
         if (type === 'product') await addIncludes(trx, rows);
         const whole =
-          type === 'license'
-            ? await withKeys(trx, rows)
-            : type === 'order'
-              ? await withOrderRows(trx, rows)
-              : rows;
+          type === 'setting'
+            ? rows.filter(isPortable)
+            : type === 'license'
+              ? await withKeys(trx, rows)
+              : type === 'order'
+                ? await withOrderRows(trx, rows)
+                : rows;
         await sink(whole.map((row) => `${writeLine(type, row)}\n`).join(''));
         if (type === 'release' && packages) await copyPackages(rows, packages.from, packages.to);
-        counts[type] += rows.length;
+        counts[type] += whole.length;
         onProgress?.(type, counts[type]);
       }
     }
     await sink(`${JSON.stringify({ type: 'footer', records: counts })}\n`);
     return counts;
   });
+}
+
+/** A copy on another machine must not mail the customers, and no password leaves the database. */
+function isPortable({ name, value }: Row): boolean {
+  return value !== null && name !== 'mail_url';
 }
 
 /** Puts the list of what a product includes where its record has it. */

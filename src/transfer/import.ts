@@ -7,6 +7,7 @@ import { startJob, type ImportOptions, type ImportReport, type Job } from './imp
 import { importActivations, importLicenses } from './import-licenses';
 import { importSigningKeys } from './import-signing-keys';
 import { importCustomers, importOrders, importShopLinks, importShops, importSkus } from './import-orders';
+import { importSettings } from './import-settings';
 import { describeRemarks } from './lines';
 import { readRecords, type AnyBatch } from './record-reader';
 import { inReadCommitted, inSnapshot } from '../store/transaction';
@@ -76,6 +77,8 @@ async function importRecordsOf(job: Job, batch: AnyBatch): Promise<void> {
       return importAccesses(job, batch.records);
     case 'signing_key':
       return importSigningKeys(job, batch.records);
+    case 'setting':
+      return importSettings(job, batch.records);
   }
 }
 

@@ -118,7 +118,7 @@ function checkFooter(
 ): void {
   const said = (typeof records === 'object' && records !== null ? records : {}) as Record<string, unknown>;
   for (const type of RECORD_TYPES)
-    if (said[type] !== counts[type])
+    if ((said[type] ?? (type === 'setting' ? 0 : undefined)) !== counts[type])
       throw atLine(
         line,
         `the footer does not agree with the file, which has ${counts[type]} ${type} records: lines are missing or were added`,

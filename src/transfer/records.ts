@@ -23,6 +23,8 @@ export const FORMAT = 'licensing-gateway export';
 /** A change of the fields is a new version. */
 export const FORMAT_VERSION = 9;
 
+const MAX_SETTING_LENGTH = 400_000;
+
 interface Field<T> {
   /** the allowed values, in words */
   expected: string;
@@ -320,6 +322,15 @@ export const RECORDS = {
     retired_by: nullable(text(MAX_LABEL_LENGTH)),
     retired_at: nullable(time()),
     compromised: flag(),
+  }),
+  /** without the mail server */
+  setting: record('settings', ['id'], {
+    id: smallId,
+    name: ascii(64),
+    // A picture of 256 KiB in base64.
+    value: text(MAX_SETTING_LENGTH),
+    changed_by: text(MAX_LABEL_LENGTH),
+    changed_at: time(),
   }),
 } as const;
 

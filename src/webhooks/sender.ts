@@ -35,8 +35,8 @@ const GATHER_MS = 10;
 export interface WebhookSenderSettings {
   keySecret: Buffer;
   post: Post;
-  /** undefined: mail is off */
-  mailing: Mailing | undefined;
+  /** as the settings are now; undefined: mail is off */
+  mailing: () => Mailing | undefined;
 }
 
 export interface WebhookSender {
@@ -149,7 +149,7 @@ export function startWebhookSender(
     const { outcome, disabled } = afterFailure(webhook, row, result, now());
     log.warn({ ...about, reason, attempts: row.attempts }, 'webhook not delivered');
     // First, because otherwise the row would be due for a receiver that is still enabled.
-    if (disabled !== undefined && (await disable(db, webhook, disabled, mailing, now())))
+    if (disabled !== undefined && (await disable(db, webhook, disabled, mailing(), now())))
       log.error({ webhook: webhook.id, reason: disabled }, 'webhook disabled');
     return record(row, { ...answered, ...outcome, lastError: reason });
   }

@@ -564,7 +564,12 @@ describe.each(BACKENDS)('pruning, on %s', (_name, settings) => {
     db.on('query', ({ sql, bindings }: { sql: string; bindings: unknown[] }) => {
       if (/^delete from \S*access_log/i.test(sql)) deleted.push(bindings.length);
     });
-    const stop = startHousekeeping(db, 90, pino({ level: 'silent' }), () => now);
+    const stop = startHousekeeping(
+      db,
+      () => 90,
+      pino({ level: 'silent' }),
+      () => now,
+    );
     await eventually(async () => expect(await count(db)).toBe(kept.length));
     await stop();
     expect(deleted).toEqual(Array<number>(25).fill(100));
@@ -596,7 +601,12 @@ describe.each(BACKENDS)('pruning, on %s', (_name, settings) => {
     db.on('query', ({ sql, bindings }: { sql: string; bindings: unknown[] }) => {
       if (sql.startsWith('delete') && bindings.length > 100) throw new Error('The disk is slow.');
     });
-    const stop = startHousekeeping(db, 90, pino({ level: 'silent' }), () => new Date('2026-06-30T12:00:00Z'));
+    const stop = startHousekeeping(
+      db,
+      () => 90,
+      pino({ level: 'silent' }),
+      () => new Date('2026-06-30T12:00:00Z'),
+    );
     await eventually(async () => expect(await count(db)).toBe(0));
     await stop();
   });

@@ -260,6 +260,15 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     };
   };
 
+  async function setPicture(): Promise<void> {
+    const body = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+    await call('put', '/manage/settings/picture', { body, headers: { 'Content-Type': 'image/png' } });
+  }
+
+  async function setText(): Promise<void> {
+    await call('put', '/manage/mail-texts/test/de', { body: { text: 'Probe\n\nVon {shop}.' } });
+  }
+
   const csv = () => `Key,Plan\nAAAA-${randomUUID()},${world.plan}\n`;
 
   /** How an operation is called as it should be; the answers that it then gives. */
@@ -305,6 +314,29 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       removeLicenseActivation: { path: `${lic}/activations/${activation}`, statuses: [204] },
       listLicenseMails: { path: `${lic}/mails` },
       sendLicenseMail: { path: `${lic}/mails`, statuses: [201] },
+      getLicenseAnswer: { path: `${lic}/answer`, query: [['language', 'de']] },
+      sendAnswer: {
+        body: { license_id: license, subject: 'Your licence', body: 'It is valid.' },
+        statuses: [201],
+      },
+      listSettings: {},
+      updateSettings: { body: { shop_name: 'Acme', log_days: null } },
+      setShopPicture: {
+        path: '/manage/settings/picture',
+        body: Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+        type: 'image/png',
+      },
+      removeShopPicture: {
+        path: '/manage/settings/picture',
+        statuses: [204],
+        ready: setPicture,
+      },
+      sendTestMail: { body: { to: 'jane@example.com' } },
+      listMailTexts: {},
+      getMailText: { path: '/manage/mail-texts/test/de' },
+      setMailText: { path: '/manage/mail-texts/test/de', body: { text: 'Probe\n\nVon {shop}.' } },
+      resetMailText: { path: '/manage/mail-texts/test/de', statuses: [204], ready: setText },
+      previewMailText: { path: '/manage/mail-texts/test/de/preview' },
       listLicenseEvents: { path: `${lic}/events` },
       listLicenseRequests: { path: `${lic}/requests` },
       addProduct: { body: { name: randomUUID() }, statuses: [201] },

@@ -198,9 +198,9 @@ describe('what mails say', () => {
     expect(findTextFaults(folders)).toEqual([
       expect.stringMatching(/license-key\.en\.txt is not used: no mail has this name/),
       expect.stringMatching(/license_key\.de\.txt is not used: it is not in UTF-8/),
-      expect.stringMatching(/license_key\.en\.txt is not used: it has \{ product \};/),
-      expect.stringMatching(/operator_link\.en\.txt is not used: it has \{lnk\};/),
-      expect.stringMatching(/reminder\.en\.txt is not used: it has \{product ends;/),
+      expect.stringMatching(/license_key\.en\.txt is not used: it has \{ product \} in line 3;/),
+      expect.stringMatching(/operator_link\.en\.txt is not used: it has \{lnk\} in line 3;/),
+      expect.stringMatching(/reminder\.en\.txt is not used: it has \{product ends in line 3;/),
     ]);
   });
 });

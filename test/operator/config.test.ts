@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError } from '../../src/errors';
+import { NOTHING_STORED } from '../../src/settings';
 import { envFilePath, packageRoot, readConfig, type Config, type Variable } from '../../src/config';
 import { createAuthority } from '../support/certificates';
 import { operator } from '../support/operator';
@@ -162,7 +163,7 @@ describe('a good value', () => {
       mail: undefined,
       mailLanguage: 'en',
       mailOff: 'no-site',
-      mailTexts: { builtIn: join(packageRoot, 'mails'), own: undefined },
+      mailTexts: { builtIn: join(packageRoot, 'mails'), own: undefined, stored: {} },
       siteName: undefined,
       joomlaRoot: undefined,
       redisUrls: [],
@@ -192,6 +193,8 @@ describe('a good value', () => {
       graceDays: 3,
       logDays: 90,
       warnings: [],
+      environment: expect.objectContaining({ remarks: [] }),
+      stored: NOTHING_STORED,
     });
   });
 
@@ -280,19 +283,20 @@ describe("the shop's name and picture", () => {
 
   it.each([
     ['PNG', Buffer.from('\x89PNG\r\n\x1a\n...', 'latin1')],
+    ['JPEG', Buffer.from('\xff\xd8\xff\xe0...', 'latin1')],
     ['WebP', 'RIFF\0\0\0\0WEBPVP8 '],
     [
       'SVG',
       '\uFEFF<?xml version="1.0"?>\n<!-- made > by hand -->\n<!DOCTYPE svg [<!ENTITY a "b">]>\n<svg xmlns="http://www.w3.org/2000/svg"/>',
     ],
   ])('may be a %s', (_type, content) => {
-    expect(logo(content)).toMatchObject({ shopLogo: join(folder, 'logo'), warnings: [] });
+    expect(logo(content)).toMatchObject({ shopLogo: { bytes: Buffer.from(content) }, warnings: [] });
   });
 
   it.each<[string, () => ReturnType<typeof read>, RegExp]>([
     ['is missing', () => read({ LICENSING_SHOP_LOGO: '/nowhere/logo.png' }), /cannot be read: /],
     ['is a folder', () => read({ LICENSING_SHOP_LOGO: folder }), /is not a file\./],
-    ['is a page', () => logo('<html><svg/></html>'), /is not a PNG, WebP or SVG picture\./],
+    ['is a page', () => logo('<html><svg/></html>'), /is not a PNG, JPEG, WebP or SVG picture\./],
     ['is too large', () => logo(Buffer.alloc(201 * 1024)), /has 201 KB, and may have 200 KB at most\./],
   ])('that %s is not shown, with a warning', (_name, readIt, message) => {
     const { shopLogo, warnings } = readIt();

@@ -36,6 +36,8 @@ const NO_COMMAND: Record<string, string> = {
   setProductUpdateXml: '"update-xml write" also writes to a file of its own, and remembers that',
   getProductJoomlaPlugin: '"joomla-plugin" calls it, writes the zip to a folder and prints where',
   getShopPlugin: '"shop plugin" writes the zip to a folder',
+  setShopPicture: 'LICENSING_SHOP_LOGO names a file of the machine',
+  removeShopPicture: 'the pages set it',
   publishRelease: '"release publish" without --file also sets the date, and says what it noticed',
 };
 
@@ -82,6 +84,17 @@ const LINES: [string, (made: Made) => string][] = [
   ['removeLicenseActivation', () => 'activation remove reference:order-1 WWW.one.example'],
   ['listLicenseEvents', () => 'license history reference:order-1'],
   ['sendLicenseMail', () => 'mail send reference:order-1'],
+  ['getLicenseAnswer', () => 'mail answer reference:order-1 --language de'],
+  ['sendAnswer', () => 'mail answer reference:order-1 --send'],
+  ['listSettings', () => 'settings list'],
+  ['updateSettings', () => 'settings set log_days 30'],
+  ['updateSettings', () => 'settings unset log_days'],
+  ['sendTestMail', () => 'mail test jane@example.com'],
+  ['listMailTexts', () => 'mail text list'],
+  ['getMailText', () => 'mail text show test de'],
+  ['previewMailText', () => 'mail text show test de --preview'],
+  ['setMailText', () => 'mail text set test de TEXT'],
+  ['resetMailText', () => 'mail text reset test de'],
   ['uploadRelease', () => 'release publish --product 42 --version 1.0.0 --unchecked --file PACKAGE'],
   ['updateRelease', () => 'release edit --product 42 --version 1.0.0 --changelog New'],
   ['listProductReleases', () => 'release list --product 42'],
@@ -134,6 +147,7 @@ type Made = Record<string, number>;
 let service: TestService;
 let shell: Operator;
 let zip: string;
+let text: string;
 
 beforeAll(async () => {
   const settings = {
@@ -146,6 +160,8 @@ beforeAll(async () => {
   };
   service = await startTestService(settings);
   shell = operator(settings);
+  text = join(temporaryFolder(), 'test.de.txt');
+  await writeFile(text, 'Probe\n\nVon {shop}.');
   zip = join(temporaryFolder(), 'package.zip');
   await writeFile(zip, (await makePackage()).bytes);
 });
@@ -162,7 +178,9 @@ test('each command prints what its operation answers', async () => {
   for (const [name, line] of LINES) {
     if (name === 'listOrders') made.order = await postOrder(made.addPlan as number);
     const args = line(made).split(' ');
-    const answer = await shell.json<unknown>(args.map((word) => (word === 'PACKAGE' ? zip : word)));
+    const answer = await shell.json<unknown>(
+      args.map((word) => ({ PACKAGE: zip, TEXT: text })[word] ?? word),
+    );
     const first = [answer].flat()[0] as { id?: unknown } | undefined;
     if (typeof first?.id === 'number') made[name] = first.id;
     expect({ line: args.join(' '), faults: faultsOf(ajv, BY_NAME[name] as Operation, answer) }).toEqual({

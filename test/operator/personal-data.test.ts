@@ -104,8 +104,9 @@ const OTHERS: Record<TableName, string> = {
   signing_keys: 'id kid x sealed token_days created_by created_at retired_by retired_at compromised',
   webhooks:
     'id url events secret_sealed previous_sealed previous_ends_at enabled_at disabled_at disabled_reason swept_at created_by created_at',
+  settings: 'id name value value_sealed revision changed_by changed_at',
   shops:
-    'id name kind secret_sealed is_test test_plan_id rules_json owner mail api_key_sealed site_url caught_up_until caught_up_at catch_up_tried_at catch_up_failure catch_up_json created_by created_at',
+    'id name kind secret_sealed is_test test_plan_id rules_json owner mail api_key_sealed site_url caught_up_until caught_up_at catch_up_tried_at catch_up_failure catch_up_json grace_days billing_url created_by created_at',
   shop_refusals: 'shop day times',
   told_sites: 'license_id product_id version version_at at',
   key_networks: 'key_id at',

@@ -366,7 +366,13 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     };
     await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, after(24 * 365 * HOUR));
     expect((await left()).every((count) => count > 0)).toBe(true);
-    const housekeeping = (now: Date) => startHousekeeping(db, 90, pino({ level: 'silent' }), () => now);
+    const housekeeping = (now: Date) =>
+      startHousekeeping(
+        db,
+        () => 90,
+        pino({ level: 'silent' }),
+        () => now,
+      );
     const stop = housekeeping(after(24 * 365 * HOUR));
     await eventually(async () => expect(await left()).toEqual([1, 0, 0]));
     await stop();

@@ -198,7 +198,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     await expectModel();
 
     clock.now = new Date('2027-06-01T00:00:00Z');
-    const stop = startHousekeeping(db, 90, silent, now);
+    const stop = startHousekeeping(db, () => 90, silent, now);
     await eventually(async () => {
       expect(await rows(db, 'access_log')).toEqual([]);
       expect(await db(table(db, 'refused_licenses'))).toEqual([]);

@@ -516,6 +516,14 @@ Example Shop Ltd`,
       expect(strange.case).toBe('unknown_key');
       expectPlain(strange.body);
       cases.set(strange.case, strange);
+      const address = writeReply(sortAnswer(nobody.answer), [], {
+        ...{ language, now: NOW, license: undefined, isAddress: true },
+        myUrl: 'https://shop.example/my',
+      });
+      expect(address.case).toBe('unknown_address');
+      expect(address.body).toContain('https://shop.example/my');
+      expectPlain(address.body);
+      cases.set(address.case, address);
     }
 
     expect(await search(ip, 'en')).toMatchObject({
@@ -562,7 +570,14 @@ Example Shop Ltd`,
 
   test('what needs the seller, and refusals by reason', async () => {
     const home = { xmlDir: temporaryFolder(), publicUrl: 'https://shop.example' };
-    const options = { home, failedMails: 1, stoppedWebhooks: 2, spreadFactor: 3, language: 'en' as const, now: NOW };
+    const options = {
+      home,
+      failedMails: 1,
+      stoppedWebhooks: 2,
+      spreadFactor: 3,
+      language: 'en' as const,
+      now: NOW,
+    };
     const needs = await needsYou(service.db, options);
     expect(needs).toMatchObject([
       {

@@ -85,6 +85,9 @@ describe('the customer’s pages', () => {
       updateXml: config,
       programFolder: packageRoot,
       examine: () => Promise.resolve([]),
+      config,
+      refresh: () => Promise.resolve(),
+      mailGainsNoRights: () => Promise.resolve(false),
     };
     const downloads = { packagesDir, accelLocation: undefined };
     licensing = createLicensing(db, now, () => undefined);

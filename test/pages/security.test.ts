@@ -309,9 +309,11 @@ describe('every route', () => {
     const before = await stored(service.db);
     const goesOn: string[] = [];
     try {
-      for (const { path, post } of operatorRoutes) {
+      for (const { path, post, upload } of operatorRoutes) {
         if (!post) continue;
         const answer = await writer.post(addressOf(path), { reason: 'typed "before"' });
+        // A file cannot be kept: its page comes again after the sign-in.
+        if (upload && answer.location?.startsWith('/sign-in')) continue;
         if (!answer.html.includes('name="sign_in_again"')) goesOn.push(path);
         else {
           expectAsked(path, answer);
@@ -412,7 +414,7 @@ describe('every route', () => {
     const secret = operatorRoutes.filter(({ isSecret }) => isSecret);
     expect(secret.length).toBeGreaterThan(2);
     try {
-      for (const { path, get, post } of secret) {
+      for (const { path, get, post, upload } of secret) {
         service.clock.now = NOW;
         const operator = await client();
         const address = addressOf(path);
@@ -428,7 +430,7 @@ describe('every route', () => {
         const before = await stored(service.db);
         const asked = get ? await operator.get(address) : await operator.post(address);
         if (post && get) expect((await operator.post(address)).location).toBe(asked.location);
-        if (post) expectAsked(path, await operator.post(address, { name: 'typed' }));
+        if (post && !upload) expectAsked(path, await operator.post(address, { name: 'typed' }));
         expect(await stored(service.db)).toBe(before);
         if (!get) continue;
         const query = new URLSearchParams({ next: address, why: 'again' });

@@ -236,7 +236,7 @@ function failuresOf({ method, path, body, upload }: Operation): number[] {
     400,
     401,
     403,
-    ...(path.includes('{') || BODY_NAMES_ORDERS.has(`${method} ${path}`) ? [404] : []),
+    ...(path.includes('{') || method === 'delete' || BODY_NAMES_ORDERS.has(`${method} ${path}`) ? [404] : []),
     ...(method === 'get' ? [] : [409]),
     ...(hasBody ? [413, 415] : []),
     ...(method === 'post' ? [422] : []),

@@ -1,3 +1,4 @@
+import { pictureMark } from '../../packages/pictures';
 import type { Context } from '../context';
 import { pagesBase } from '../prefix';
 import { languageOf, themeOf } from './browser-choices';
@@ -31,7 +32,8 @@ export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall 
       return this.operator?.scope === 'write';
     },
     shopName: settings.shopName,
-    logo: settings.shopLogo === undefined ? undefined : to('/my/logo'),
+    // Another picture is at another address, because browsers keep one for an hour.
+    logo: settings.shopLogo && to('/my/logo', { v: pictureMark(settings.shopLogo) }),
     said: undefined,
   };
   return {

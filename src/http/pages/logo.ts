@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
-import { readPicture } from '../../packages/pictures';
+import type { Picture } from '../../packages/pictures';
 import type { State } from '../context';
-import { compress, once, serveFile } from '../static-file';
+import { compress, serveFile, type StaticFile } from '../static-file';
 
 /** An SVG may carry a script, which must not run as the site when somebody opens the picture's own address. */
 const HEADERS = {
@@ -9,11 +9,14 @@ const HEADERS = {
   'Cache-Control': 'public, max-age=3600',
 };
 
-/** Adds `pages/my/logo`, the seller's picture, to the router. @param path a file that `readPicture` can use */
-export function mountLogo(router: Router<State>, path: string): void {
-  const logo = once(() => {
-    const { type, bytes } = readPicture(path);
-    return compress(type, bytes);
-  });
-  router.all('/pages/my/logo', serveFile(logo, 'pages', HEADERS));
+/** Adds `pages/my/logo`, the seller's picture of now, to the router; 404 without one. */
+export function mountLogo(router: Router<State>, settings: { readonly shopLogo: Picture | undefined }): void {
+  let known: { of: Picture; file: Promise<StaticFile> } | undefined;
+  const load = () => {
+    const { shopLogo: picture } = settings;
+    if (picture === undefined) return undefined;
+    if (known?.of !== picture) known = { of: picture, file: compress(picture.type, picture.bytes) };
+    return known.file;
+  };
+  router.all('/pages/my/logo', serveFile(load, 'pages', HEADERS));
 }

@@ -5,6 +5,7 @@ import type { CustomerLink, OperatorLink, QueueLink } from '../../access/link-re
 import type { CustomerSession, OperatorSession } from '../../access/sessions';
 import type { AskForXml } from '../../joomla/follow-xml';
 import type { Licensing } from '../../licensing/core/licensing';
+import type { Picture } from '../../packages/pictures';
 import type { ChangeMail } from '../../selfservice/changes';
 import type { Db } from '../../store/database';
 import type { Context } from '../context';
@@ -30,7 +31,7 @@ export interface PagesDependencies {
 
 export interface PagesSettings extends ManageSettings {
   shopName: string;
-  shopLogo: string | undefined;
+  shopLogo: Picture | undefined;
   publicUrl: string | undefined;
   pagesHost: string | undefined;
   /** a name of the time-zone database */

@@ -19,7 +19,9 @@ export type ReplyCase =
   | 'wrong_product'
   | 'no_key'
   | 'too_many_requests'
-  | 'version_gone';
+  | 'version_gone'
+  /** nothing was bought with the address */
+  | 'unknown_address';
 
 export interface ReplyFacts {
   /** null: no licence is known */
@@ -50,6 +52,8 @@ export interface ReplyTexts {
   greeting: string;
   closing: string;
   subject: (product: string | null) => string;
+  /** the customer's own page */
+  page: (url: string) => string;
   /** where to ask */
   ask: (supportUrl: string) => string;
   cases: Record<ReplyCase, (facts: ReplyFacts) => string[]>;

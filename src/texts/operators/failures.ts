@@ -32,7 +32,7 @@ export type MailFailureCode =
   | 'FOLDER'
   | 'UNKNOWN';
 
-export type ComposeFailure = 'NO_CUSTOMER' | 'KEY_UNKNOWN';
+export type ComposeFailure = 'NO_CUSTOMER' | 'KEY_UNKNOWN' | 'ANSWER_UNKNOWN';
 
 /** Why an attempt failed, as it is stored; with a status, `STATUS 500`. */
 export type PostFailure =

@@ -103,7 +103,9 @@ function addressesOf(path: string, ids: Ids): string[] {
     .replace(/:(site|activation)\b/, String(ids.site![0]))
     .replace(/:plan\b/, String(ids.plans![0]))
     .replace(/:release\b/, String(ids.releases![0]))
-    .replace(/:code\b/, 'A'.repeat(43));
+    .replace(/:code\b/, 'A'.repeat(43))
+    .replace(/:mail\b/, 'license_key')
+    .replace(/:language\b/, 'de');
   if (!/:\w+/.test(given)) return [given];
   return (own ?? [1]).map((id) => given.replace(/:\w+/g, String(id)));
 }

@@ -8,6 +8,7 @@ export function CopyText({
   text,
   rows = 1,
   isCode = false,
+  name,
   children,
 }: {
   id: string;
@@ -15,6 +16,8 @@ export function CopyText({
   text: string;
   rows?: number;
   isCode?: boolean;
+  /** of a field in a form; only of more than one line */
+  name?: string;
   /** beside the button */
   children?: Child;
 }) {
@@ -24,7 +27,13 @@ export function CopyText({
       {rows === 1 ? (
         <input class="form-control mono" id={id} aria-label={label} value={text} readonly />
       ) : (
-        <textarea class={`form-control reply${isCode ? ' mono' : ''}`} id={id} aria-label={label} rows={rows}>
+        <textarea
+          class={`form-control reply${isCode ? ' mono' : ''}`}
+          id={id}
+          aria-label={label}
+          rows={rows}
+          {...(name === undefined ? {} : { name })}
+        >
           {text}
         </textarea>
       )}

@@ -104,6 +104,8 @@ function changeOf(
     }
     case 'reveal':
       return history.revealed;
+    case 'answer':
+      return history.answered(text(is.to));
     case 'activate':
       return is.free === true
         ? history.activatedFree(activationType, identifier)

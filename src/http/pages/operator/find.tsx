@@ -1,4 +1,6 @@
-import { storedCustomer } from '../../../licensing/customer-email';
+import { myPageUrl } from '../../../api';
+import { findEmail, storedCustomer } from '../../../licensing/customer-email';
+import type { License } from '../../../licensing/licenses';
 import { canonicalKey, keyHint } from '../../../licensing/core/keys';
 import { listProducts } from '../../../licensing/catalogue';
 import { requirePlan } from '../../../licensing/find-or-refuse';
@@ -9,13 +11,14 @@ import { writeReply, type Reply } from '../../../support/reply';
 import { isOfRequest, sortAnswer } from '../../../support/sorted-answer';
 import { whatHappened, type Entry } from '../../../support/what-happened';
 import { formState, type FormState } from '../form-state';
-import { CopyText } from '../kit/copy';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
+import { mailOffReason, ReadyAnswer } from './answer';
+import { CUSTOMER_LANGUAGES, CUSTOMERS, type CustomerLanguage } from '../../../texts/customers/languages';
 import { JoomlaSays } from './joomla-says';
 import { replyLanguageOf } from './license-why';
 import { LicenseTable } from './licenses';
@@ -70,27 +73,49 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   const { answer } = found;
   const entries = whatHappened(sortAnswer(answer), { language, now: at, zone: format.zone });
   const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
-  const reply = found.of === 'key' ? await replyTo(found, entries, call) : undefined;
-  return showNone(view, about, { ...found, entries, products, reply });
+  const ready = await answersTo(found, entries, call, about);
+  const off = mailOffReason(call);
+  return showNone(view, about, { ...found, entries, products, ready, off });
 }
 
-/** What the customer is told of a key that no licence has. */
-async function replyTo(
-  { answer, licenses }: Extract<FindResult, { kind: 'none' }>,
+/** The answers in each language, first that of who asked. */
+interface Ready {
+  license: License | undefined;
+  to: string | null;
+  replies: { language: CustomerLanguage; reply: Reply }[];
+}
+
+/** What the customer is told of a key that no licence has, of an address without one, or of what an IP address met. */
+async function answersTo(
+  { answer, licenses, of }: Extract<FindResult, { kind: 'none' }>,
   entries: Entry[],
   call: OperatorCall,
-): Promise<Reply> {
-  const { at, settings } = call;
+  about: string,
+): Promise<Ready | undefined> {
+  const { at: now, settings } = call;
+  // What an IP address met says something to its user only where it was refused.
+  if (of === 'other' || (of === 'address' && !entries.some(({ kind }) => kind === 'refused')))
+    return undefined;
+  const { shopName, publicUrl } = settings;
   // A guess by the end of a key may name somebody else's licence.
   const isCertain = answer.findings.some((one) => 'certain' in one.facts && one.facts.certain === true);
-  const license = isCertain ? licenses[0]?.license : undefined;
-  return writeReply(sortAnswer(answer), entries, {
-    language: await replyLanguageOf(call, license?.customer ?? null),
-    now: at,
+  const license = of === 'key' && isCertain ? licenses[0]?.license : undefined;
+  const to = license?.customer ?? (of === 'email' ? (findEmail(about) ?? null) : null);
+  const upgradeUrl = license && (await requirePlan(call.db, license.plan.id)).upgradeUrl;
+  const first = await replyLanguageOf(call, to);
+  const sorted = sortAnswer(answer);
+  const languages = [first, ...CUSTOMER_LANGUAGES.filter((language) => language !== first)];
+  return {
     license,
-    upgradeUrl: license && (await requirePlan(call.db, license.plan.id)).upgradeUrl,
-    shopName: settings.shopName,
-  });
+    to,
+    replies: languages.map((language) => ({
+      language,
+      reply: writeReply(sorted, entries, {
+        ...{ language, now, license, shopName, upgradeUrl, isAddress: of === 'email' },
+        myUrl: publicUrl && myPageUrl(publicUrl),
+      }),
+    })),
+  };
 }
 
 function Ask({ form }: { form: FormState }) {
@@ -189,13 +214,15 @@ function FoundTable({ licenses, caption }: { licenses: FoundLicense[]; caption: 
 interface NothingFound extends Extract<FindResult, { kind: 'none' }> {
   entries: Entry[];
   products: ProductNames;
-  reply: Reply | undefined;
+  ready: Ready | undefined;
+  /** why no mail can be sent; undefined: it can */
+  off: string | undefined;
 }
 
 function showNone(
   { t, to, format }: View,
   about: string,
-  { of, heading, answer, licenses, entries, products, reply }: NothingFound,
+  { of, heading, answer, licenses, entries, products, ready, off }: NothingFound,
 ): Answer {
   const texts = t.search;
   const told = answer.findings.filter((one) => !isOfRequest(one));
@@ -250,9 +277,23 @@ function showNone(
               <FoundTable licenses={licenses} caption={texts.nearCaption(format.number(licenses.length))} />
             </Panel>
           )}
-          {reply === undefined ? null : (
-            <Panel id="reply" title={texts.answer} inside>
-              <CopyText id="reply-text" label={texts.answerBody} text={reply.body} rows={10} />
+          {ready === undefined ? null : (
+            <Panel id="reply" title={texts.answer}>
+              {ready.replies.map(({ language, reply }, i) => (
+                <details class="fold" open={i === 0}>
+                  <summary lang={language}>{CUSTOMERS[language].language.name}</summary>
+                  <div class="in">
+                    <ReadyAnswer
+                      id={`reply-${language}`}
+                      label={`${texts.answerBody} (${CUSTOMERS[language].language.name})`}
+                      license={ready.license}
+                      {...{ reply, language, off }}
+                      to={ready.to}
+                      rows={12}
+                    />
+                  </div>
+                </details>
+              ))}
             </Panel>
           )}
           {answer.untraced.length === 0 || isKey ? null : (

@@ -1,3 +1,4 @@
+import { myPageUrl } from '../../../api';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
 import { viewKey, type LicenseView } from '../../../licensing/license-view';
 import { readPerson } from '../../../mail/customer-profile';
@@ -11,7 +12,6 @@ import { whatHappened, type Entry } from '../../../support/what-happened';
 import { worksNow, type Line, type WorksNow } from '../../../support/works-now';
 import { explain, type WhyAnswer } from '../../../support/why';
 import { formState } from '../form-state';
-import { CopyText } from '../kit/copy';
 import { Form, Submit } from '../kit/fields';
 import { Icon } from '../kit/icons';
 import type { OperatorCall } from '../page';
@@ -22,6 +22,7 @@ import {
   type CustomerLanguage,
 } from '../../../texts/customers/languages';
 import { useView } from '../view';
+import { mailOffReason, ReadyAnswer } from './answer';
 import { pathOf } from './license-call';
 
 /** "Does it work now?": the answer, its evidence, the one remedy, and a mail for the customer. */
@@ -36,6 +37,8 @@ export interface Why {
   replyLanguage: CustomerLanguage;
   /** the key that is judged, where it is not the main key */
   key: { id: number; hint: string; label: string | null } | undefined;
+  /** why no mail can be sent; undefined: it can */
+  mailOff: string | undefined;
   /** whether the address chose the language of the reply */
   isReplyAsked: boolean;
 }
@@ -45,9 +48,10 @@ const LATEST = 50;
 const SHOWN = 3;
 
 export async function readWhy(
-  { db, at, settings, view, query }: OperatorCall,
+  call: OperatorCall,
   { license, plan, product, otherKeys }: LicenseView,
 ): Promise<Why> {
+  const { db, at, settings, view, query } = call;
   const { operatorLanguage: language } = view;
   const { packagesDir, logDays, timeZone: zone, shopName } = settings;
   const judge = (keyId: number | undefined) =>
@@ -78,7 +82,9 @@ export async function readWhy(
       ...{ language: replyLanguage, now: at, license, product, shopName, entries },
       upgradeUrl: plan.upgradeUrl,
       keyHint: use?.key.keyHint,
+      myUrl: settings.publicUrl && myPageUrl(settings.publicUrl),
     }),
+    mailOff: mailOffReason(call),
     key: use && { id: use.key.id, hint: use.key.keyHint ?? view.t.license.keys.noHint, label: use.key.label },
     replyLanguage,
     isReplyAsked: asCustomerLanguage(asked) !== undefined,
@@ -321,10 +327,14 @@ function ReplyFold({ license, why, isOpen }: { license: License; why: Why; isOpe
             ))}
           </span>
         </div>
-        <CopyText
+        <ReadyAnswer
           id="reply"
           label={texts.answer}
-          text={reply.body}
+          license={license}
+          reply={reply}
+          language={replyLanguage}
+          to={customer}
+          off={why.mailOff}
           rows={lines.reduce((sum, one) => sum + one, 1)}
         >
           {customer === null ? null : (
@@ -332,7 +342,7 @@ function ReplyFold({ license, why, isOpen }: { license: License; why: Why; isOpe
               {texts.mailProgram}
             </a>
           )}
-        </CopyText>
+        </ReadyAnswer>
       </div>
     </details>
   );

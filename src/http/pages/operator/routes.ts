@@ -1,4 +1,5 @@
 import type { OperatorCall, Route } from '../page';
+import { answerRoutes } from './answer';
 import { customerRoutes } from './customer';
 import { customerListRoutes } from './customers';
 import { doctorRoutes } from './doctor';
@@ -30,6 +31,8 @@ import { shopPluginRoutes } from './shop-plugin';
 import { shopListRoutes } from './shops';
 import { skuRoutes } from './shop-map';
 import { spreadingRoutes } from './spreading';
+import { mailTextRoutes } from './mail-texts';
+import { settingsRoutes } from './settings';
 import { startRoutes } from './start';
 import { systemRoutes } from './system';
 import { tokenRoutes } from './tokens';
@@ -47,6 +50,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...licenseListRoutes,
   ...issueRoutes,
   ...licenseRoutes,
+  ...answerRoutes,
   ...requestRoutes,
   ...spreadingRoutes,
   ...historyRoutes,
@@ -72,6 +76,8 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...joomlaPluginRoutes,
   ...planRoutes,
   ...systemRoutes,
+  ...settingsRoutes,
+  ...mailTextRoutes,
   ...tokenRoutes,
   ...signingKeyRoutes,
   ...operatorListRoutes,

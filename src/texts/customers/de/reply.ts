@@ -5,6 +5,7 @@ export const reply: ReplyTexts = {
   greeting: 'Guten Tag,',
   closing: 'Mit freundlichen Grüßen',
   subject: (product) => (product === null ? 'Ihr Lizenzschlüssel' : `Ihre Lizenz für ${product}`),
+  page: (url) => `Ihre Lizenzen mit Websites und Schlüsseln finden Sie auf Ihrer Seite:\n${url}`,
   ask: (supportUrl) => `Bei Fragen:\n${supportUrl}`,
   cases: {
     fine: (facts) => [
@@ -70,12 +71,16 @@ export const reply: ReplyTexts = {
       ...larger(facts, 'Eine Lizenz, die auch für die andere Erweiterung gilt, mit demselben Schlüssel:'),
     ],
     no_key: (facts) => [
-      `${your(facts)} ist gültig, aber Ihre Website hat keinen Schlüssel mitgesendet, daher meldet Joomla beim Update „${joomlaError(400)}“.`,
+      `${facts.product === null ? 'Ihre' : `${your(facts)} ist gültig, aber Ihre`} Website hat keinen Schlüssel mitgesendet, daher meldet Joomla beim Update „${joomlaError(400)}“.`,
       PASTE,
     ],
     too_many_requests: (facts) => [
-      `${your(facts)} ist gültig. Ihr Server hat in kurzer Zeit zu viele Anfragen gesendet, daher meldete Joomla „${joomlaError(429)}“.`,
+      `${facts.product === null ? '' : `${your(facts)} ist gültig. `}Ihr Server hat in kurzer Zeit zu viele Anfragen gesendet, daher meldete Joomla „${joomlaError(429)}“.`,
       'Bitte warten Sie eine Minute und versuchen Sie es noch einmal. Es muss nichts geändert werden.',
+    ],
+    unknown_address: () => [
+      'Mit der E-Mail-Adresse, von der Sie schreiben, wurde hier nichts gekauft.',
+      'Bitte antworten Sie mit der Adresse, mit der Sie gekauft haben, oder mit der Bestellnummer oder dem Ende Ihres Schlüssels. Dann kann ich nachsehen.',
     ],
     version_gone: (facts) => [
       `${your(facts)} ist gültig, aber Version ${facts.version ?? ''} kann nicht (mehr) heruntergeladen werden, daher meldet Joomla „${joomlaError(404)}“.`,

@@ -5,6 +5,7 @@ export const reply: ReplyTexts = {
   greeting: 'Hello,',
   closing: 'Kind regards',
   subject: (product) => (product === null ? 'Your licence key' : `Your licence for ${product}`),
+  page: (url) => `Your licences, their sites and keys are on your page:\n${url}`,
   ask: (supportUrl) => `If you have questions:\n${supportUrl}`,
   cases: {
     fine: (facts) => [
@@ -70,12 +71,16 @@ export const reply: ReplyTexts = {
       ...larger(facts, 'A licence that covers the other extension too, with the same key:'),
     ],
     no_key: (facts) => [
-      `${your(facts)} is valid, but your site sent no key with its request, so Joomla answers the update with "${joomlaError(400)}".`,
+      `${facts.product === null ? 'Your' : `${your(facts)} is valid, but your`} site sent no key with its request, so Joomla answers the update with "${joomlaError(400)}".`,
       PASTE,
     ],
     too_many_requests: (facts) => [
-      `${your(facts)} is valid. Your server sent too many requests in a short time, so Joomla answered with "${joomlaError(429)}".`,
+      `${facts.product === null ? '' : `${your(facts)} is valid. `}Your server sent too many requests in a short time, so Joomla answered with "${joomlaError(429)}".`,
       'Please wait a minute and try again. Nothing has to be changed.',
+    ],
+    unknown_address: () => [
+      'Nothing was bought here with the e-mail address that you write from.',
+      'Please answer with the address that you bought with, or with the order number or the end of your key. Then I can look it up.',
     ],
     version_gone: (facts) => [
       `${your(facts)} is valid, but version ${facts.version ?? ''} cannot be downloaded (any more), so Joomla answers with "${joomlaError(404)}".`,

@@ -16,6 +16,7 @@ export const failures: FailureTexts = {
     FOLDER: 'In den Ordner für Mails kann nicht geschrieben werden',
     NO_CUSTOMER: 'Die Lizenz hat keinen Kunden mit E-Mail-Adresse',
     KEY_UNKNOWN: 'Der Schlüssel der Lizenz lässt sich nicht anzeigen',
+    ANSWER_UNKNOWN: 'ihr Text wurde mit einem anderen LICENSING_KEY_SECRET versiegelt',
     NOBODYS: 'Kein Kunde hat diese Adresse: nicht gesendet',
     UNKNOWN: 'unbekannter Fehler',
   },

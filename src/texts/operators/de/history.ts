@@ -40,6 +40,7 @@ export const history: Translated<typeof en> = {
   rekeyed: (after, before) => `Neuer Schlüssel ${after} anstelle von ${before}`,
   overlap: (until) => `der alte wirkt bis ${until}`,
   revealed: 'Schlüssel angezeigt',
+  answered: (to) => `Antwort gemailt${to && ` an ${to}`}`,
   activated: (type, name) => `${thing(type).one} hinzugefügt${name && `: ${name}`}`,
   activatedFree: (type, name) => `${thing(type).one} hinzugefügt, belegt keinen Platz${name && `: ${name}`}`,
   renamed: (type, name, before, after) => `${thing(type).one} ${name} heißt ${after}, zuvor ${before}`,

@@ -3,6 +3,7 @@ import type { Translated } from '../../translated';
 
 /** Was eine Handlung sagt, wenn sie getan ist. */
 export const said: Translated<typeof en> = {
+  answerSent: (to) => `Die Mail an ${to} ist unterwegs.`,
   customerChanged: () => 'Der Kunde ist geändert.',
   customerErased: () => 'Die Daten des Kunden sind gelöscht. Die Lizenzen wirken ohne Namen weiter.',
   draftInstead: (version) =>
@@ -61,6 +62,8 @@ export const said: Translated<typeof en> = {
     return `${version} ist zurückgezogen. Joomla bietet jetzt ${offered || 'nichts'} an.`;
   },
   saved: () => 'Gespeichert.',
+  testMailSent: (to, answer) => `Die Testmail an ${to} wurde angenommen. Der Server sagte: ${answer}`,
+  textReset: () => 'Die Mail hat wieder den Text dieses Programms.',
   signingKeyAdded: (kid) => `Der Signaturschlüssel ${kid} ist angelegt. Bauen Sie ihn in Ihre Software ein.`,
   signingKeyRetired: (kid) => `Der Signaturschlüssel ${kid} ist ausgemustert.`,
   shopAdded: (shop) =>

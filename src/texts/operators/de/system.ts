@@ -25,7 +25,7 @@ export const system: Translated<typeof en> = {
   mails: {
     title: 'Mails',
     about: 'Schlüssel, Links, Erinnerungen und Nachrichten an Ihre Kunden.',
-    off: 'Mail ist nicht eingerichtet: Es braucht die Mail-Einstellungen der Website oder LICENSING_MAIL_URL, und LICENSING_PUBLIC_URL. Die Prüfung sagt, was fehlt.',
+    off: 'Mail ist nicht eingerichtet: Es braucht die Mail-Einstellungen der Website oder einen Mailserver in den Einstellungen, und die Adresse der Website. Die Prüfung sagt, was fehlt.',
     quick: 'Welche Mails',
     all: 'Neueste',
     failed: 'Nicht zugestellt',

@@ -1,5 +1,6 @@
 import type { OperatorTexts } from '../texts';
 import { german as language } from '../../customers/de/words';
+import { answer } from './answer';
 import { common } from './common';
 import { customers } from './customers';
 import { doctor } from './doctor';
@@ -18,6 +19,7 @@ import { remedy } from './remedy';
 import { requests } from './requests';
 import { said } from './said';
 import { search } from './search';
+import { settings } from './settings';
 import { signIn } from './sign-in';
 import { start } from './start';
 import { support } from './support';
@@ -29,6 +31,7 @@ import { worksNow } from './works-now';
 
 export const german: OperatorTexts = {
   language,
+  answer,
   common,
   customers,
   doctor,
@@ -47,6 +50,7 @@ export const german: OperatorTexts = {
   requests,
   said,
   search,
+  settings,
   signIn,
   start,
   support,

@@ -16,6 +16,7 @@ export const failures: FailureTexts = {
     FOLDER: 'the folder for mails cannot be written to',
     NO_CUSTOMER: 'the licence has no customer with an e-mail address',
     KEY_UNKNOWN: "the licence's key cannot be revealed",
+    ANSWER_UNKNOWN: 'its text was sealed with another LICENSING_KEY_SECRET',
     NOBODYS: 'no customer has this address: not sent',
     UNKNOWN: 'of an unknown fault',
   },

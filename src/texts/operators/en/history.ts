@@ -40,6 +40,7 @@ export const history = {
   rekeyed: (after: string, before: string) => `New key ${after} in the place of ${before}`,
   overlap: (until: string) => `the old one works until ${until}`,
   revealed: 'Key shown',
+  answered: (to: string) => `Answer mailed${to && ` to ${to}`}`,
   activated: (type: string, name: string) => `${capitalized(thing(type).one)} added${name && `: ${name}`}`,
   activatedFree: (type: string, name: string) =>
     `${capitalized(thing(type).one)} added, takes no slot${name && `: ${name}`}`,

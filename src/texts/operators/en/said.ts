@@ -1,5 +1,6 @@
 /** What an action says when it is done, by its name. Values are written by the action, in the page's language. */
 export const said = {
+  answerSent: (to) => `The mail to ${to} is on its way.`,
   customerChanged: () => 'The customer is changed.',
   customerErased: () => 'The customer’s data are erased. The licences go on working without a name.',
   draftInstead: (version) =>
@@ -56,6 +57,8 @@ export const said = {
     return `${version} is withdrawn. Joomla offers ${offered || 'nothing'} now.`;
   },
   saved: () => 'Saved.',
+  testMailSent: (to, answer) => `The test mail to ${to} was taken. The server said: ${answer}`,
+  textReset: () => 'The mail has the text of this program again.',
   signingKeyAdded: (kid: string) => `Signing key ${kid} is there. Build it into your software.`,
   signingKeyRetired: (kid: string) => `Signing key ${kid} is retired.`,
   shopAdded: (shop) => `Shop ${shop} is there. Map its articles, then let it post an order.`,

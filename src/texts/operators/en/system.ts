@@ -22,7 +22,7 @@ export const system = {
   mails: {
     title: 'Mails',
     about: 'Keys, links, reminders and notices to your customers.',
-    off: 'Mail is not set up: it needs the mail settings of the site or LICENSING_MAIL_URL, and LICENSING_PUBLIC_URL. The doctor says what is missing.',
+    off: 'Mail is not set up: it needs the mail settings of the site or a mail server in Settings, and the site’s address. The doctor says what is missing.',
     quick: 'Which mails',
     all: 'Latest',
     failed: 'Not delivered',

@@ -1,4 +1,5 @@
 import { english as language } from '../../customers/en/words';
+import { answer } from './answer';
 import { common } from './common';
 import { customers } from './customers';
 import { doctor } from './doctor';
@@ -17,6 +18,7 @@ import { remedy } from './remedy';
 import { requests } from './requests';
 import { said } from './said';
 import { search } from './search';
+import { settings } from './settings';
 import { signIn } from './sign-in';
 import { start } from './start';
 import { support } from './support';
@@ -28,6 +30,7 @@ import { worksNow } from './works-now';
 
 export const english = {
   language,
+  answer,
   common,
   customers,
   doctor,
@@ -46,6 +49,7 @@ export const english = {
   requests,
   said,
   search,
+  settings,
   signIn,
   start,
   support,

@@ -1,0 +1,242 @@
+import type { Child } from 'hono/jsx';
+import type { License } from '../../../licensing/licenses';
+import { answerOperations } from '../../../operations/answers';
+import type { Failure } from '../../../operations/failures';
+import type { Reply } from '../../../support/reply';
+import { asCustomerLanguage, type CustomerLanguage } from '../../../texts/customers/languages';
+import { act } from '../act';
+import { formRoute } from '../form-route';
+import { formState, type FormState } from '../form-state';
+import { CopyText } from '../kit/copy';
+import { ButtonLink, Form, FormErrors, Submit, TextArea, TextField } from '../kit/fields';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Inside, Panel } from '../kit/panel';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import { aboutOf, crumbsOf, licenseOf, pathOf } from './license-call';
+
+/** An answer to a customer, shown as it will be before it is sent. */
+
+export const answerRoutes: Route<OperatorCall>[] = [
+  formRoute('/licenses/:id/answer', { find: licenseOf, show: showForm, work, explain }),
+  formRoute('/answer', {
+    find: (): License | undefined => undefined,
+    show: showForm,
+    work,
+    explain,
+  }),
+];
+
+const pathFor = (license: License | undefined) =>
+  license === undefined ? '/answer' : pathOf(license, '/answer');
+
+interface Written {
+  to: string;
+  subject: string;
+  body: string;
+  language: string;
+}
+
+async function showForm(call: OperatorCall, form: FormState, license: License | undefined): Promise<Answer> {
+  const { t } = call.view;
+  const { answer: texts } = t;
+  const written = await writtenIn(call, form, license);
+  const title = texts.title;
+  const off = mailOffReason(call);
+  return {
+    page: (
+      <OperatorPage
+        title={title}
+        nav={license === undefined ? undefined : 'licenses'}
+        crumbs={license === undefined ? [] : crumbsOf(license, t)}
+      >
+        <Head title={title} sub={license === undefined ? undefined : aboutOf(license, t)} />
+        <div class="cols cols-2">
+          <Panel id="answer" title={texts.write}>
+            <Inside>
+              {off === undefined ? null : <p class="alert alert-warning">{off}</p>}
+              <Form path={pathFor(license)} form={form}>
+                <FormErrors form={form} />
+                <input type="hidden" name="language" value={written.language} />
+                <TextField form={form} name="to" type="email" label={texts.to} value={written.to} required />
+                <TextField
+                  form={form}
+                  name="subject"
+                  label={texts.subject}
+                  value={written.subject}
+                  required
+                />
+                <TextArea
+                  form={form}
+                  name="body"
+                  label={texts.body}
+                  value={written.body}
+                  rows={16}
+                  required
+                />
+                <p class="acts mb-0">
+                  {off === undefined ? (
+                    <Submit busy={texts.busy} name="do" value="send">
+                      {texts.send}
+                    </Submit>
+                  ) : null}
+                  <Submit kind="quiet" name="do" value="check">
+                    {texts.check}
+                  </Submit>
+                  <ButtonLink path={license === undefined ? '/find' : pathOf(license)}>
+                    {t.common.back}
+                  </ButtonLink>
+                </p>
+              </Form>
+            </Inside>
+          </Panel>
+          <Preview mail={written} from={senderOf(call)} />
+        </div>
+      </OperatorPage>
+    ),
+  };
+}
+
+/** The mail as it will be. */
+function Preview({ mail, from }: { mail: Written; from: string | undefined }) {
+  const { answer: texts } = useView().t;
+  return (
+    <Panel id="preview" title={texts.preview}>
+      <Inside>
+        <p class="mb-1">
+          {from === undefined ? null : (
+            <>
+              <span class="muted">{texts.from}:</span> {from}
+              <br />
+            </>
+          )}
+          <span class="muted">{texts.to}:</span> {mail.to}
+          <br />
+          <span class="muted">{texts.subject}:</span> <strong>{mail.subject}</strong>
+        </p>
+        <pre class="mb-0">
+          <code>{mail.body}</code>
+        </pre>
+      </Inside>
+    </Panel>
+  );
+}
+
+function senderOf({ settings: { config } }: OperatorCall): string | undefined {
+  return config.mail?.from.address;
+}
+
+/** What was typed, else the ready answer of the licence. */
+async function writtenIn(
+  call: OperatorCall,
+  { value }: FormState,
+  license: License | undefined,
+): Promise<Written> {
+  const typed = {
+    to: value('to'),
+    subject: value('subject'),
+    body: value('body'),
+    language: value('language'),
+  };
+  const isWhole = typed.subject !== undefined && typed.body !== undefined;
+  const asked = asCustomerLanguage(call.query.get('language') ?? '');
+  const ready =
+    license === undefined || isWhole
+      ? undefined
+      : await act(call, new URLSearchParams(), answerOperations.getLicenseAnswer, {
+          path: { id: license.id },
+          query: new URLSearchParams(asked === undefined ? {} : { language: asked }),
+        });
+  return {
+    to: typed.to ?? ready?.to ?? license?.customer ?? '',
+    subject: typed.subject ?? ready?.subject ?? '',
+    body: typed.body ?? ready?.body ?? '',
+    language: typed.language ?? ready?.language ?? call.view.language,
+  };
+}
+
+async function work(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  license: License | undefined,
+): Promise<Answer> {
+  if (sent.get('do') !== 'send') return showForm(call, formState(sent), license);
+  const to = sent.get('to')?.trim() ?? '';
+  await act(call, sent, answerOperations.sendAnswer, {
+    body: {
+      ...(license === undefined ? {} : { license_id: license.id }),
+      to,
+      language: asCustomerLanguage(sent.get('language') ?? '') ?? call.view.language,
+      subject: sent.get('subject') ?? '',
+      body: sent.get('body') ?? '',
+    },
+  });
+  return done(license === undefined ? '/mails' : pathOf(license), 'answerSent', to);
+}
+
+function explain(
+  { view: { t } }: OperatorCall,
+  { reason, status, error: { field } }: Failure,
+): string | undefined {
+  if (reason === 'no-key-secret') return t.answer.noKeySecret;
+  if (status === 400 && (field === 'subject' || field === 'body')) return t.answer.empty;
+  return status === 400 ? t.common.errors.byField.email : undefined;
+}
+
+/** Why no mail can be sent; undefined: it can. */
+export function mailOffReason({ settings: { config }, view }: OperatorCall): string | undefined {
+  const { mail: texts } = view.t.settings;
+  const { mail, mailOff, publicUrl } = config;
+  if (mail === undefined) {
+    const why = mailOff === undefined ? '' : view.t.doctor.mailOff[mailOff];
+    return `${texts.off} ${why}`.trim();
+  }
+  return publicUrl === undefined ? texts.offNoAddress : undefined;
+}
+
+/** A ready answer to be copied, changed, or taken to the page that sends it. */
+export function ReadyAnswer({
+  id,
+  label,
+  license,
+  reply,
+  language,
+  to,
+  off,
+  rows,
+  children,
+}: {
+  /** of its field, unique in the page */
+  id: string;
+  label: string;
+  license: License | undefined;
+  reply: Reply;
+  language: CustomerLanguage;
+  to: string | null;
+  /** why no mail can be sent; undefined: it can */
+  off: string | undefined;
+  rows: number;
+  /** further buttons */
+  children?: Child;
+}) {
+  const { t, mayWrite } = useView();
+  const { answer: texts } = t;
+  return (
+    <>
+      <Form path={pathFor(license)} form={formState()}>
+        <input type="hidden" name="subject" value={reply.subject} />
+        <input type="hidden" name="language" value={language} />
+        <input type="hidden" name="to" value={to ?? ''} />
+        <CopyText id={id} label={label} name="body" text={reply.body} rows={rows}>
+          {mayWrite && off === undefined ? (
+            <button class="btn btn-quiet btn-sm" type="submit" name="do" value="check">
+              {texts.open}
+            </button>
+          ) : null}
+          {children}
+        </CopyText>
+      </Form>
+      {mayWrite && off !== undefined ? <p class="small muted mt-2 mb-0">{texts.off(off)}</p> : null}
+    </>
+  );
+}

@@ -1,0 +1,201 @@
+import type { Failure } from '../../../operations/failures';
+import { notFound } from '../../../operations/failures';
+import { MAIL_TEXTS, mailTextOperations } from '../../../operations/mail-texts';
+import { CUSTOMERS } from '../../../texts/customers/languages';
+import { act, unlessGone, type DataOf } from '../act';
+import { formRoute } from '../form-route';
+import { formState, type FormState } from '../form-state';
+import { ButtonLink, Form, FormErrors, Submit, TextArea } from '../kit/fields';
+import { ListPage } from '../kit/list-page';
+import { OperatorPage } from '../kit/operator-page';
+import { Head, Inside, Panel } from '../kit/panel';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+
+/** The texts of mails: a list, and each with a preview. */
+
+type MailText = DataOf<typeof mailTextOperations.getMailText>;
+type Preview = DataOf<typeof mailTextOperations.previewMailText>;
+
+export const mailTextRoutes: Route<OperatorCall>[] = [
+  { path: '/settings/texts', get: showTexts },
+  formRoute('/settings/texts/:mail/:language', {
+    find: readText,
+    show: (call: OperatorCall, form: FormState, text: MailText) => showText(call, form, text),
+    work: save,
+    explain,
+  }),
+  { path: '/settings/texts/:mail/:language/reset', post: reset },
+];
+
+async function showTexts(call: OperatorCall): Promise<Answer> {
+  const { t, to } = call.view;
+  const { texts, title } = t.settings;
+  const rows = await act(call, new URLSearchParams(), mailTextOperations.listMailTexts);
+  return {
+    page: (
+      <ListPage
+        title={texts.title}
+        nav="system"
+        crumbs={[
+          [t.system.title, '/system'],
+          [title, '/settings'],
+        ]}
+        sub={texts.about}
+        caption={texts.caption}
+        rows={rows}
+        empty={null}
+        columns={[
+          {
+            title: texts.columns.name,
+            kind: 'name',
+            cell: ({ name, language }) => (
+              <a href={to(`/settings/texts/${name}/${language}`)}>
+                {t.license.facts.mailTypes[name] ?? name}
+                <span class="visually-hidden"> ({language})</span>
+              </a>
+            ),
+          },
+          {
+            title: texts.columns.language,
+            phone: 'beside',
+            cell: ({ language }) => CUSTOMERS[language as 'en'].language.name,
+          },
+          { title: texts.columns.source, cell: ({ source }) => texts.sources[source] ?? source },
+        ]}
+      />
+    ),
+  };
+}
+
+function pathOf({ name, language }: Pick<MailText, 'name' | 'language'>): string {
+  return `/settings/texts/${name}/${language}`;
+}
+
+function partsOf({ path }: OperatorCall): { name: string; language: string } {
+  const { mail: name = '', language = '' } = path;
+  if (!MAIL_TEXTS.some((one) => one.name === name && one.language === language)) throw notFound('mail text');
+  return { name, language };
+}
+
+function readText(call: OperatorCall): Promise<MailText> {
+  return act(call, new URLSearchParams(), mailTextOperations.getMailText, { path: partsOf(call) });
+}
+
+async function showText(
+  call: OperatorCall,
+  form: FormState,
+  text: MailText,
+  preview?: Preview,
+): Promise<Answer> {
+  const { t } = call.view;
+  const shown = preview ?? (form.failure === undefined ? await previewOf(call, undefined) : undefined);
+  const title = `${t.license.facts.mailTypes[text.name] ?? text.name} (${CUSTOMERS[text.language as 'en'].language.name})`;
+  return {
+    page: (
+      <OperatorPage
+        title={title}
+        nav="system"
+        crumbs={[
+          [t.settings.title, '/settings'],
+          [t.settings.texts.title, '/settings/texts'],
+        ]}
+      >
+        <Head title={title} />
+        <div class="cols cols-2">
+          <TextPanel form={form} text={text} />
+          {shown === undefined ? null : <PreviewPanel mail={shown} />}
+        </div>
+      </OperatorPage>
+    ),
+  };
+}
+
+/** Lines that the field shows without scrolling, about. */
+const ROWS = 22;
+
+function TextPanel({ form, text }: { form: FormState; text: MailText }) {
+  const { t } = useView();
+  const { texts } = t.settings;
+  const isFile = text.source === 'file';
+  return (
+    <Panel id="text" title={texts.text} aside={texts.sources[text.source]}>
+      <Inside>
+        {isFile ? <p>{texts.isFile}</p> : null}
+        <Form path={pathOf(text)} form={form}>
+          <FormErrors form={form} />
+          <TextArea
+            form={form}
+            name="text"
+            label={texts.text}
+            hint={texts.textHint(text.placeholders.join(', '))}
+            value={text.text}
+            rows={ROWS}
+            required
+          />
+          <p class="acts mb-0">
+            {isFile ? null : <Submit>{t.common.save}</Submit>}
+            <Submit kind="quiet" name="do" value="preview">
+              {texts.preview}
+            </Submit>
+            <ButtonLink path="/settings/texts">{t.common.back}</ButtonLink>
+          </p>
+        </Form>
+        {text.source === 'stored' ? (
+          <div class="mt-3">
+            <Form path={`${pathOf(text)}/reset`} form={formState()}>
+              <Submit kind="quiet" small>
+                {texts.reset}
+              </Submit>
+            </Form>
+          </div>
+        ) : null}
+      </Inside>
+    </Panel>
+  );
+}
+
+function PreviewPanel({ mail }: { mail: Preview }) {
+  const { texts } = useView().t.settings;
+  return (
+    <Panel id="preview" title={texts.previewTitle}>
+      <Inside>
+        <p>
+          <span class="muted">{texts.subject}:</span> <strong>{mail.subject}</strong>
+        </p>
+        <pre class="mb-0">
+          <code>{mail.text}</code>
+        </pre>
+      </Inside>
+    </Panel>
+  );
+}
+
+function previewOf(call: OperatorCall, text: string | undefined): Promise<Preview> {
+  return act(call, new URLSearchParams(), mailTextOperations.previewMailText, {
+    path: partsOf(call),
+    body: { text },
+  });
+}
+
+async function save(call: OperatorCall, sent: URLSearchParams, text: MailText): Promise<Answer> {
+  const written = sent.get('text') ?? '';
+  if (sent.get('do') === 'preview')
+    return showText(call, formState(sent), text, await previewOf(call, written));
+  await act(call, sent, mailTextOperations.setMailText, { path: partsOf(call), body: { text: written } });
+  return done(pathOf(text), 'saved');
+}
+
+function explain({ view: { t } }: OperatorCall, { facts }: Failure): string | undefined {
+  if (facts?.reason === 'mail-text') return t.settings.texts.fault(facts.fault);
+  return facts?.reason === 'text-file' ? t.settings.texts.isFile : undefined;
+}
+
+function reset(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const parts = partsOf(call);
+  const to = pathOf(parts);
+  return unlessGone(to, async () => {
+    await act(call, sent, mailTextOperations.resetMailText, { path: parts });
+    return done(to, 'textReset');
+  });
+}

@@ -1,0 +1,579 @@
+import type { Child } from 'hono/jsx';
+import { invalid, type Failure } from '../../../operations/failures';
+import { configurationOperations } from '../../../operations/configuration';
+import {
+  EDITABLE,
+  EDITABLE_NAMES,
+  isEditable,
+  type EditableName,
+  type SettingGroup,
+} from '../../../settings';
+import { writeMailUrl } from '../../../mail/settings';
+import { describeStored } from '../../../texts/operators/failures';
+import { act, unlessGone, type DataOf } from '../act';
+import { formRoute } from '../form-route';
+import type { FormState } from '../form-state';
+import { ButtonLink, Checkbox, FileField, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
+import { FormPage } from '../kit/form-page';
+import { OperatorPage } from '../kit/operator-page';
+import { Facts, Head, Inside, Panel } from '../kit/panel';
+import { Table } from '../kit/table';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { useView } from '../view';
+import { CUSTOMERS, CUSTOMER_LANGUAGES } from '../../../texts/customers/languages';
+import { mailTextOperations } from '../../../operations/mail-texts';
+
+/** The settings: what counts now, and forms for what a seller may change. */
+
+type Setting = DataOf<typeof configurationOperations.listSettings>[number];
+
+const FORM_GROUPS = ['shop', 'limits', 'keeping'] as const;
+type FormGroup = (typeof FORM_GROUPS)[number];
+
+export const settingsRoutes: Route<OperatorCall>[] = [
+  { path: '/settings', get: showSettings, hasDeadline: false },
+  formRoute('/settings/mail', {
+    isSecret: true,
+    find: readAll,
+    show: showMail,
+    work: saveMail,
+    explain,
+    hasDeadline: false,
+  }),
+  formRoute('/settings/mail/test', {
+    show: showTest,
+    work: sendTest,
+    explain: explainTest,
+    hasDeadline: false,
+  }),
+  formRoute('/settings/picture', {
+    isSecret: true,
+    upload: true,
+    show: showPicture,
+    work: setPicture,
+    explain: ({ view: { t } }, { status }) =>
+      status === 413 ? t.settings.picture.tooLarge : t.settings.picture.wrong,
+  }),
+  { path: '/settings/picture/remove', post: removePicture },
+  ...FORM_GROUPS.map((group) =>
+    formRoute(`/settings/${group}`, {
+      isSecret: true,
+      find: readAll,
+      show: (call: OperatorCall, form: FormState, all: Setting[]) => showGroup(call, form, all, group),
+      work: (call, sent) => saveGroup(call, sent, group),
+      explain,
+    }),
+  ),
+];
+
+function readAll(call: OperatorCall): Promise<Setting[]> {
+  return act(call, new URLSearchParams(), configurationOperations.listSettings);
+}
+
+function ofGroup(group: SettingGroup): EditableName[] {
+  return EDITABLE_NAMES.filter((name) => EDITABLE[name].group === group);
+}
+
+async function showSettings(call: OperatorCall): Promise<Answer> {
+  const { t, mayWrite } = call.view;
+  const { settings: texts } = t;
+  const all = await readAll(call);
+  const mailTexts = await act(call, new URLSearchParams(), mailTextOperations.listMailTexts);
+  const own = mailTexts.filter(({ source }) => source !== 'built_in').length;
+  const group = (id: SettingGroup, more: { facts?: [string, Child][]; links?: [string, string][] } = {}) => (
+    <GroupPanel id={id} all={all} mayChange={mayWrite} {...more} />
+  );
+  const isOn = call.settings.config.mail !== undefined && call.settings.config.publicUrl !== undefined;
+  return {
+    page: (
+      <OperatorPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]}>
+        <Head title={texts.title} sub={texts.about} />
+        <div class="cols cols-2">
+          {group('shop', {
+            facts: [[texts.picture.title, <ShownPicture />]],
+            links: [[texts.picture.title, '/settings/picture']],
+          })}
+          {group('mail', {
+            facts: [
+              [
+                texts.texts.title,
+                <a href={call.view.to('/settings/texts')}>
+                  {texts.texts.own(own, call.view.format.number(own))}
+                </a>,
+              ],
+            ],
+            links: isOn ? [[texts.test.go, '/settings/mail/test']] : [],
+          })}
+          {group('limits')}
+          {group('keeping')}
+        </div>
+        <Panel id="fixed" title={texts.fixed.title} kind="mt-3">
+          <Inside>
+            <p class="mb-0 small">{texts.fixed.about}</p>
+          </Inside>
+          <FixedTable rows={all.filter(({ editable }) => !editable)} />
+        </Panel>
+      </OperatorPage>
+    ),
+  };
+}
+
+function ShownPicture() {
+  const { t, logo } = useView();
+  const { alt, none } = t.settings.picture;
+  return logo === undefined ? <>{none}</> : <img src={logo} alt={alt} height="32" />;
+}
+
+function GroupPanel({
+  id,
+  all,
+  mayChange,
+  facts = [],
+  links = [],
+}: {
+  id: SettingGroup;
+  all: Setting[];
+  mayChange: boolean;
+  facts?: [string, Child][];
+  links?: [string, string][];
+}) {
+  const { t, to } = useView();
+  const { settings: texts } = t;
+  const shown = all.filter(({ name }) => isEditable(name) && EDITABLE[name].group === id);
+  const mayEdit = shown.some(({ source }) => source !== 'environment');
+  const all_links: [string, string][] = [
+    ...(mayEdit ? [[texts.change, `/settings/${id}`] as [string, string]] : []),
+    ...links,
+  ];
+  return (
+    <Panel
+      id={id}
+      title={texts.groups[id]}
+      footer={
+        mayChange && all_links.length > 0
+          ? all_links.map(([title, path], i) => (
+              <>
+                {i === 0 ? '' : ' · '}
+                <a
+                  href={to(path)}
+                  {...(title === texts.change
+                    ? { 'aria-label': `${texts.change}: ${texts.groups[id]}` }
+                    : {})}
+                >
+                  {title}
+                </a>
+              </>
+            ))
+          : undefined
+      }
+    >
+      <Inside>
+        <Facts
+          facts={[
+            ...shown.map((one) => [texts.names[one.name as EditableName], <Shown setting={one} />] as const),
+            ...facts,
+          ]}
+        />
+      </Inside>
+    </Panel>
+  );
+}
+
+/** A value and where it comes from. */
+function Shown({ setting }: { setting: Setting }) {
+  const { t, format } = useView();
+  const { settings: texts } = t;
+  const { source, variable, changed_by: by, changed_at: at } = setting;
+  const from =
+    source === 'environment'
+      ? texts.source.environment(variable)
+      : source === 'stored'
+        ? texts.source.stored(
+            (by ?? '').replace(/^(?:operator|token):/, ''),
+            at === null ? '' : format.moment(new Date(at)),
+          )
+        : texts.source.default;
+  return (
+    <>
+      {shownValue(setting, useView())}
+      <div class="small muted">{from}</div>
+    </>
+  );
+}
+
+function shownValue({ name, value }: Setting, { t, format }: ReturnType<typeof useView>): string {
+  if (value === null) return t.settings.none;
+  if (name === 'mail_language')
+    return CUSTOMER_LANGUAGES.includes(value as never)
+      ? CUSTOMERS[value as 'en'].language.name
+      : String(value);
+  const isDays = isEditable(name) && EDITABLE[name].group === 'keeping';
+  const text = typeof value === 'number' ? format.number(value) : value;
+  return isDays ? t.settings.days(text) : text;
+}
+
+function FixedTable({ rows }: { rows: Setting[] }) {
+  const { t } = useView();
+  const { fixed: texts, none } = t.settings;
+  return (
+    <Table
+      caption={texts.caption}
+      rows={rows}
+      empty={null}
+      columns={[
+        { title: texts.columns.name, kind: 'name', cell: ({ variable }) => variable },
+        {
+          title: texts.columns.value,
+          kind: 'long',
+          cell: ({ value }) => (value === null ? none : value === '***' ? texts.secretSet : String(value)),
+        },
+        {
+          title: texts.columns.source,
+          cell: ({ source }) => (source === 'environment' ? texts.given : texts.usual),
+        },
+      ]}
+    />
+  );
+}
+
+function crumbsOf({ view: { t } }: OperatorCall): [string, string][] {
+  return [
+    [t.system.title, '/system'],
+    [t.settings.title, '/settings'],
+  ];
+}
+
+function showGroup(call: OperatorCall, form: FormState, all: Setting[], group: FormGroup): Answer {
+  const { t } = call.view;
+  const { settings: texts } = t;
+  return {
+    page: (
+      <FormPage
+        title={texts.formTitle[group]}
+        nav="system"
+        crumbs={crumbsOf(call)}
+        path={`/settings/${group}`}
+        form={form}
+        submit={t.common.save}
+        busy={texts.saving}
+        back="/settings"
+      >
+        {ofGroup(group).map((name) => (
+          <SettingField form={form} setting={all.find((one) => one.name === name)} name={name} />
+        ))}
+      </FormPage>
+    ),
+  };
+}
+
+/** The field of a setting, or its value where the environment sets it. */
+function SettingField({
+  form,
+  name,
+  setting,
+}: {
+  form: FormState;
+  name: EditableName;
+  setting: Setting | undefined;
+}) {
+  const view = useView();
+  const { settings: texts } = view.t;
+  if (setting === undefined) return null;
+  const label = texts.names[name];
+  const of = EDITABLE[name];
+  if (setting.source === 'environment')
+    return (
+      <div class="fld">
+        <strong>{label}</strong>: {shownValue(setting, view)}
+        <p class="hint mb-0">{texts.isGiven(setting.variable)}</p>
+      </div>
+    );
+  const value = setting.source === 'stored' ? (setting.value ?? '') : '';
+  if (of.kind === 'choice')
+    return (
+      <Select
+        form={form}
+        name={name}
+        label={label}
+        hint={texts.hints[name]}
+        value={setting.value ?? ''}
+        required
+        options={of.of.map((one) => ({ value: one, label: CUSTOMERS[one].language.name }))}
+      />
+    );
+  const { kind } = of;
+  const usual =
+    kind === 'number' && of.fallback !== undefined
+      ? ` ${texts.fallback(view.format.number(of.fallback))}`
+      : '';
+  return (
+    <TextField
+      form={form}
+      name={name}
+      label={label}
+      hint={`${texts.hints[name]}${usual}`}
+      value={value}
+      {...(kind === 'number' ? { inputmode: 'numeric' as const } : {})}
+      {...(setting.value === null ? {} : { placeholder: String(setting.value) })}
+    />
+  );
+}
+
+/** Fields that the form has; an empty one returns to the default. */
+function changesOf(
+  sent: URLSearchParams,
+  names: EditableName[],
+): Partial<Record<EditableName, string | null>> {
+  return Object.fromEntries(
+    names.filter((name) => sent.has(name)).map((name) => [name, sent.get(name)?.trim() || null]),
+  );
+}
+
+async function saveGroup(call: OperatorCall, sent: URLSearchParams, group: FormGroup): Promise<Answer> {
+  const body = changesOf(sent, ofGroup(group));
+  refuseOtherScheme(call, body.public_url);
+  await act(call, sent, configurationOperations.updateSettings, { body });
+  return done('/settings', 'saved');
+}
+
+/** The same host by another scheme: the next form would be refused as another site's, and nobody could correct it here. */
+function refuseOtherScheme({ ctx }: OperatorCall, url: string | null | undefined): void {
+  if (!url || !URL.canParse(url)) return;
+  const { host, origin } = new URL(url);
+  if (host === ctx.host && ctx.state.origin !== undefined && origin !== ctx.state.origin)
+    throw invalid('public_url', 'This page was opened by another scheme.');
+}
+
+function explain(call: OperatorCall, { facts, error: { field } }: Failure): string | undefined {
+  const { t, format } = call.view;
+  const { settings: texts } = t;
+  switch (facts?.reason) {
+    case 'mail-server':
+      return texts.mail.refused(describeStored(t.failures.mail, facts.failure), facts.said ?? '');
+    case 'in-environment':
+      return texts.isGiven(facts.variable);
+    case 'no-key-secret':
+      return texts.mail.noKeySecret;
+    default:
+      break;
+  }
+  if (field === undefined || !isEditable(field)) return undefined;
+  const of = EDITABLE[field];
+  switch (of.kind) {
+    case 'number':
+      return texts.wrong.number(format.number(of.min), format.number(of.max));
+    case 'text':
+      return texts.wrong.text(format.number(of.most));
+    case 'url':
+      return texts.wrong.url(call.ctx.state.origin ?? `https://${call.ctx.host}`);
+    case 'choice':
+      return texts.wrong.choice;
+    case 'mail':
+      return texts.wrong.mail;
+  }
+}
+
+/** The mail server that is stored here; undefined: none is. */
+function storedServer({ settings: { config } }: OperatorCall) {
+  const { mail, stored } = config;
+  if (stored.values.mail_url === undefined || mail?.route.kind !== 'smtp') return undefined;
+  return { route: mail.route, from: mail.from.address };
+}
+
+function showMail(call: OperatorCall, form: FormState, all: Setting[]): Answer {
+  const { t } = call.view;
+  const { mail: texts, saving } = t.settings;
+  const isGiven = all.some(({ name, source }) => name === 'mail_url' && source === 'environment');
+  const stored = storedServer(call);
+  const language = all.find(({ name }) => name === 'mail_language');
+  return {
+    page: (
+      <FormPage
+        title={texts.title}
+        nav="system"
+        crumbs={crumbsOf(call)}
+        path="/settings/mail"
+        form={form}
+        about={isGiven ? t.settings.isGiven('LICENSING_MAIL_URL') : texts.about}
+        submit={isGiven ? t.common.save : texts.submit}
+        busy={isGiven ? saving : texts.busy}
+        back="/settings"
+      >
+        {isGiven ? null : <ServerFields form={form} stored={stored} />}
+        <SettingField form={form} name="mail_language" setting={language} />
+        {isGiven ? null : <Checkbox form={form} name="untried" label={texts.untried} />}
+      </FormPage>
+    ),
+  };
+}
+
+function ServerFields({ form, stored }: { form: FormState; stored: ReturnType<typeof storedServer> }) {
+  const { mail: texts } = useView().t.settings;
+  const { route, from } = stored ?? {};
+  return (
+    <>
+      <TextField form={form} name="host" label={texts.host} hint={texts.hostHint} value={route?.host ?? ''} />
+      <Select
+        form={form}
+        name="tls"
+        label={texts.tls}
+        value={route?.tls === 'implicit' ? 'smtps' : 'smtp'}
+        required
+        options={(['smtp', 'smtps'] as const).map((value) => ({ value, label: texts.tlsOptions[value] }))}
+      />
+      <TextField
+        form={form}
+        name="port"
+        label={texts.port}
+        hint={texts.portHint}
+        value={route?.port ?? ''}
+        inputmode="numeric"
+      />
+      <TextField
+        form={form}
+        name="user"
+        label={texts.user}
+        value={route?.login?.user ?? ''}
+        autocomplete="off"
+      />
+      <TextField
+        form={form}
+        name="password"
+        type="password"
+        label={texts.password}
+        hint={route?.login === undefined ? texts.passwordHint : texts.passwordStays}
+        autocomplete="new-password"
+      />
+      <TextField
+        form={form}
+        name="from"
+        type="email"
+        label={texts.from}
+        hint={texts.fromHint}
+        value={from ?? ''}
+      />
+    </>
+  );
+}
+
+async function saveMail(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const body = {
+    ...changesOf(sent, ['mail_language']),
+    ...(sent.has('host') ? { mail_url: mailUrlOf(call, sent) } : {}),
+    ...(sent.has('untried') ? { untried: true } : {}),
+  };
+  await act(call, sent, configurationOperations.updateSettings, { body });
+  return done('/settings', 'saved');
+}
+
+/** A stored password goes to no other server, and to no other user. */
+function mailUrlOf(call: OperatorCall, sent: URLSearchParams): string | null {
+  const text = (name: string) => sent.get(name)?.trim() ?? '';
+  const [host, port, user] = [text('host'), text('port'), text('user')];
+  if (host === '') return null;
+  const route = storedServer(call)?.route;
+  const isSame = route?.host === host && route.login?.user === user;
+  const typed = sent.get('password') ?? '';
+  const password = typed === '' && isSame ? (route.login?.password ?? '') : typed;
+  return writeMailUrl({
+    host,
+    port,
+    user,
+    password,
+    isImplicit: text('tls') === 'smtps',
+    from: text('from'),
+  });
+}
+
+function showTest(call: OperatorCall, form: FormState): Answer {
+  const { test: texts } = call.view.t.settings;
+  return {
+    page: (
+      <FormPage
+        title={texts.title}
+        nav="system"
+        crumbs={crumbsOf(call)}
+        path="/settings/mail/test"
+        form={form}
+        submit={texts.submit}
+        busy={texts.busy}
+        back="/settings"
+      >
+        <TextField form={form} name="to" type="email" label={texts.to} autocomplete="email" required />
+      </FormPage>
+    ),
+  };
+}
+
+async function sendTest(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const body = { to: sent.get('to')?.trim() ?? '' };
+  const { to, answer } = await act(call, sent, configurationOperations.sendTestMail, { body });
+  return done('/settings', 'testMailSent', to, answer.slice(0, 200));
+}
+
+function explainTest({ view: { t } }: OperatorCall, { facts, status }: Failure): string | undefined {
+  if (facts?.reason === 'mail-refused')
+    return t.settings.test.refused(describeStored(t.failures.mail, facts.failure), facts.said ?? '');
+  return status === 400 ? t.common.errors.byField.email : undefined;
+}
+
+function showPicture(call: OperatorCall, form: FormState): Answer {
+  const { t } = call.view;
+  const { picture: texts } = t.settings;
+  const { config } = call.settings;
+  const isGiven = Boolean(config.environment.settings.LICENSING_SHOP_LOGO?.trim());
+  return {
+    page: (
+      <OperatorPage title={texts.title} nav="system" crumbs={crumbsOf(call)}>
+        <Head title={texts.title} sub={texts.about} />
+        <Panel id="picture" kind="narrow">
+          <Inside>
+            {config.shopLogo === undefined ? null : (
+              <p>
+                <ShownPicture />
+              </p>
+            )}
+            {isGiven ? (
+              <p class="mb-0">{t.settings.isGiven('LICENSING_SHOP_LOGO')}</p>
+            ) : (
+              <Form path="/settings/picture" form={form} upload>
+                <FormErrors form={form} />
+                <FileField
+                  form={form}
+                  name="file"
+                  label={texts.file}
+                  hint={texts.hint}
+                  accept="image/png,image/jpeg,image/webp"
+                  required
+                />
+                <p class="acts mb-0">
+                  <Submit>{texts.submit}</Submit>
+                  <ButtonLink path="/settings">{t.common.back}</ButtonLink>
+                </p>
+              </Form>
+            )}
+          </Inside>
+        </Panel>
+        {config.stored.picture === undefined || isGiven ? null : (
+          <div class="mt-3">
+            <Form path="/settings/picture/remove" form={form}>
+              <Submit kind="quiet">{texts.remove}</Submit>
+            </Form>
+          </div>
+        )}
+      </OperatorPage>
+    ),
+  };
+}
+
+async function setPicture(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  await act(call, sent, configurationOperations.setShopPicture);
+  return done('/settings', 'saved');
+}
+
+function removePicture(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  return unlessGone('/settings', async () => {
+    await act(call, sent, configurationOperations.removeShopPicture);
+    return done('/settings', 'saved');
+  });
+}

@@ -1,0 +1,86 @@
+import { requireEmail } from '../licensing/customer-email';
+import { recordAnswer } from '../licensing/amend';
+import { redactKeys } from '../licensing/core/keys';
+import type { License } from '../licensing/licenses';
+import { OperatorError } from '../licensing/operator-error';
+import { openSealedKey, sealKey } from '../licensing/sealing';
+import type { Db } from '../store/database';
+import { inReadCommitted } from '../store/transaction';
+import type { CustomerLanguage } from '../texts/customers/languages';
+import { mailIsOff, queueMail, type Mail, type MailDetails, type Mailing } from './queue';
+
+/** An answer that a seller sends to a customer, as it was written. */
+
+export interface Answer {
+  /** an e-mail address */
+  to: string;
+  subject: string;
+  body: string;
+  language: CustomerLanguage;
+}
+
+/**
+ * Queues an answer, and notes it in the history of the licence that it is about. Its text waits sealed, because somebody may
+ * have written a key into it, and is deleted once it is sent or given up.
+ * @throws OperatorError when mail is off, a text is missing, or it has a key that cannot be sealed
+ */
+export async function sendAnswer(
+  db: Db,
+  answer: Answer,
+  {
+    license,
+    mailing,
+    secret,
+    actor,
+    now,
+  }: {
+    /** undefined: it is about none */
+    license: License | undefined;
+    mailing: Mailing | undefined;
+    secret: Buffer | undefined;
+    actor: string;
+    now: Date;
+  },
+): Promise<Mail> {
+  if (mailing === undefined) throw mailIsOff();
+  const to = requireEmail(answer.to);
+  const subject = answer.subject.replace(/\s+/g, ' ').trim();
+  const body = answer.body.replace(/\r\n?/g, '\n').trim();
+  for (const [field, text] of Object.entries({ subject, body }))
+    if (text === '')
+      throw new OperatorError(`The mail needs a ${field}.`, { code: 'INVALID_REQUEST', field });
+  const type = 'answer';
+  const details = sealAnswer({ subject, body }, secret);
+  const licenseId = license?.id ?? null;
+  const id = await inReadCommitted(db, async (trx) => {
+    if (license !== undefined) await recordAnswer(trx, license.id, { to }, { actor, now });
+    const context = { now, language: answer.language };
+    return queueMail(trx, { type, email: to, licenseId, details }, context);
+  });
+  return { id, type, state: 'queued', createdAt: now, sentAt: null };
+}
+
+const SEALED_FOR = 'answer to a customer';
+
+function sealAnswer(text: { subject: string; body: string }, secret: Buffer | undefined): MailDetails {
+  const json = JSON.stringify(text);
+  if (secret !== undefined) return { sealed: sealKey(json, SEALED_FOR, secret) };
+  if (redactKeys(json) !== json)
+    throw new OperatorError(
+      'The mail has a licence key in it, and waits in the database, which needs LICENSING_KEY_SECRET to seal it.',
+      { code: 'CONFLICT', field: 'body', facts: { reason: 'no-key-secret' } },
+    );
+  return text;
+}
+
+/** @throws SealError when it was sealed with another secret; undefined: the text is gone, or cannot be opened */
+export function openAnswer(
+  { sealed, subject, body }: MailDetails,
+  secret: Buffer | undefined,
+): { subject: string; body: string } | undefined {
+  if (sealed !== undefined)
+    return secret === undefined
+      ? undefined
+      : (JSON.parse(openSealedKey(sealed, SEALED_FOR, secret)) as { subject: string; body: string });
+  return subject === undefined || body === undefined ? undefined : { subject, body };
+}

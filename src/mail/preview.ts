@@ -1,0 +1,47 @@
+import { API_PATH } from '../api';
+import type { MailTextFault } from '../licensing/operator-error';
+import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
+import { renderMail, type MailContent, type Values } from './render';
+import { parseMailText, type MailText, type TextName } from './texts';
+
+/** A text of a mail, filled in for a customer who does not exist. */
+
+const KEY = 'K7QX-3MPA-9TWD-5HRC';
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** @param written the subject in the first line @returns the mail, or why the text cannot be used */
+export function previewMail(
+  written: string,
+  name: TextName,
+  {
+    language,
+    shopName,
+    publicUrl = 'https://shop.example',
+    now,
+  }: { language: CustomerLanguage; shopName: string; publicUrl: string | undefined; now: Date },
+): MailContent | MailTextFault {
+  const text: MailText | MailTextFault = parseMailText(written, name);
+  if ('code' in text) return text;
+  const { day } = CUSTOMERS[language].language;
+  const myUrl = `${publicUrl}${API_PATH}/pages/my`;
+  const values: Values = {
+    shop: shopName || 'Example Shop',
+    product: 'Gallery Pro',
+    products: 'Gallery Pro',
+    plan: 'Developer',
+    ends: day(new Date(now.getTime() + 365 * DAY_MS)),
+    old_key_ends: day(new Date(now.getTime() + 14 * DAY_MS)),
+    renew_url: 'https://shop.example/renew',
+    support_url: 'https://shop.example/support',
+    my_url: myUrl,
+    link: `${myUrl}/enter/EXAMPLE`,
+    key: KEY,
+    key_hint: '5HRC',
+    keys: '',
+    entry: 'Gallery Pro',
+    days: '30',
+    site: 'client.example',
+    name: 'client.example',
+  };
+  return renderMail(text, values, [{ what: 'Gallery Pro (Developer)', key: KEY }]);
+}

@@ -1,0 +1,92 @@
+import { Type } from '@sinclair/typebox';
+import { myPageUrl } from '../api';
+import { readPerson } from '../mail/customer-profile';
+import { findEmail } from '../licensing/customer-email';
+import { findLicense } from '../licensing/licenses';
+import { sendAnswer } from '../mail/answers';
+import { mailJson } from '../mail/queue';
+import { readyAnswer } from '../support/ready-answer';
+import { CUSTOMER_LANGUAGES } from '../texts/customers/languages';
+import { invalid } from './failures';
+import { get, post } from './operation';
+import { requireLicense } from './reading';
+import { exactly, IdGiven, oneOf, Text, TextOrNull, wordOf } from './schemas';
+import { Mail } from './things';
+
+/** The latest requests that an answer is written from. */
+const LATEST = 50;
+
+export const answerOperations = {
+  getLicenseAnswer: get(
+    '/licenses/{id}/answer',
+    {
+      summary: 'Write the ready answer to the customer of a licence',
+      description: "By what holds now and what happened, in the customer's language or the one asked for.",
+      query: exactly({ language: Type.Optional(oneOf(CUSTOMER_LANGUAGES)) }),
+      data: exactly(
+        {
+          case: Text,
+          to: TextOrNull,
+          language: wordOf(CUSTOMER_LANGUAGES),
+          subject: Text,
+          body: Text,
+          may_send: Type.Boolean({ description: 'Whether mail is set up.' }),
+        },
+        { title: 'ReadyAnswer' },
+      ),
+    },
+    async (call) => {
+      const { db, settings, query, now, language } = call;
+      const license = await requireLicense(call);
+      const { packagesDir, logDays, mailing, config } = settings;
+      const customerLanguage =
+        query.language ?? (await readPerson(db, license.customer)).language ?? config.mailLanguage;
+      const { shopName, publicUrl, timeZone: zone } = config;
+      const reply = await readyAnswer(db, license, {
+        ...{ language, packagesDir, logDays, now, limit: LATEST, customerLanguage, shopName, zone },
+        myUrl: publicUrl && myPageUrl(publicUrl),
+      });
+      const { case: about, subject, body } = reply;
+      const to = findEmail(license.customer ?? '') ?? null;
+      return {
+        data: {
+          ...{ case: about, to, language: customerLanguage, subject, body },
+          may_send: mailing !== undefined,
+        },
+      };
+    },
+  ),
+  sendAnswer: post(
+    '/answers',
+    {
+      summary: 'Mail an answer to a customer, as it is written here',
+      description:
+        '409 when mail is not set up. With a licence, it stands in its history and its mails, and goes to its customer unless `to` says otherwise.',
+      body: exactly({
+        license_id: Type.Optional(Type.Integer({ ...IdGiven, maximum: 2 ** 53 - 1 })),
+        to: Type.Optional(Type.String({ description: 'An e-mail address.' })),
+        language: Type.Optional(oneOf(CUSTOMER_LANGUAGES)),
+        subject: Type.String({ maxLength: 200 }),
+        body: Type.String({ maxLength: 20_000, description: 'Plain text.' }),
+      }),
+      data: Mail,
+      status: 201,
+    },
+    async ({ db, body: sent, settings, caller, now }) => {
+      const { license_id: licenseId, subject, body } = sent;
+      const license = licenseId === undefined ? undefined : await findLicense(db, licenseId);
+      if (licenseId !== undefined && license === undefined)
+        throw invalid('license_id', 'There is no such licence.');
+      const to = sent.to ?? license?.customer ?? '';
+      if (to === '') throw invalid('to', 'Say to whom it goes: there is no customer.');
+      const { mailing, keySecret: secret } = settings;
+      const language = sent.language ?? mailing?.language ?? 'en';
+      const mail = await sendAnswer(
+        db,
+        { to, subject, body, language },
+        { license, mailing, secret, actor: caller.actor, now },
+      );
+      return { data: mailJson(mail) };
+    },
+  ),
+};

@@ -1,0 +1,319 @@
+import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox';
+import { isGiven, withStored, type Config } from '../config';
+import { ConfigError } from '../errors';
+import { OperatorError } from '../licensing/operator-error';
+import { formatTimestampOrNull } from '../licensing/timestamps';
+import { describeRoute } from '../mail/settings';
+import { sendTestMail, tryMailServer } from '../mail/test-mail';
+import { requireEmail } from '../licensing/customer-email';
+import { MOST_UPLOADED_BYTES, UPLOADED_TYPES, uploadedPicture } from '../packages/pictures';
+import {
+  EDITABLE,
+  EDITABLE_NAMES,
+  variableOf,
+  type Editable,
+  type EditableName,
+  type SettingName,
+  type StoredSettings,
+} from '../settings';
+import {
+  PICTURE,
+  readEffective,
+  readStored,
+  SETTING_SOURCES,
+  sourceOf,
+  storeRow,
+  storeSetting,
+} from '../stored-settings';
+import { describeDatabase } from '../store/error-messages';
+import { deleteSetting, type StoredSetting } from '../store/settings';
+import { invalid, notFound } from './failures';
+import { list, patch, post, put, remove, type Call } from './operation';
+import { exactly, oneOf, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './schemas';
+import type { UploadRules } from './upload';
+
+/** The settings of the installation: those that a seller may change, and those of the environment, which are only shown. */
+
+const VALUES: Record<EditableName, (config: Config) => string | number | null> = {
+  shop_name: ({ shopName }) => shopName || null,
+  public_url: ({ publicUrl = null }) => publicUrl,
+  mail_url: ({ mail }) => (mail === undefined ? null : describeRoute(mail)),
+  mail_language: ({ mailLanguage }) => mailLanguage,
+  rate_limit: ({ rateLimit }) => rateLimit,
+  rate_window: ({ rateWindow }) => rateWindow,
+  download_rate_limit: ({ downloadRateLimit }) => downloadRateLimit,
+  manage_rate_limit: ({ manageRateLimit }) => manageRateLimit,
+  grace_days: ({ graceDays }) => graceDays,
+  log_days: ({ logDays }) => logDays,
+  token_days: ({ tokenDays }) => tokenDays,
+  offline_days: ({ offlineDays }) => offlineDays,
+};
+
+/** Passwords and secrets are left out. */
+const FIXED: Partial<Record<SettingName, (config: Config) => string | number | null>> = {
+  database_url: ({ database }) => describeDatabase(database),
+  database_connections: ({ databaseConnections }) => databaseConnections,
+  joomla_root: ({ joomlaRoot = null }) => joomlaRoot,
+  table_prefix: ({ tablePrefix }) => tablePrefix || null,
+  redis_url: ({ redisUrls }) => redisUrls.map((url) => new URL(url).host).join(', ') || null,
+  listen: ({ listen }) => describeListen(listen),
+  admin_listen: ({ adminListen }) => describeListen(adminListen),
+  trusted_proxies: ({ trustedProxies }) => trustedProxies.join(', '),
+  packages_dir: ({ packagesDir }) => packagesDir,
+  xml_dir: ({ xmlDir }) => xmlDir,
+  accel_location: ({ accelLocation = null }) => accelLocation,
+  pages_host: ({ pagesHost = null }) => pagesHost,
+  mail_texts_dir: ({ mailTexts }) => mailTexts.own ?? null,
+  key_secret: ({ keySecret }) => (keySecret === undefined ? null : '***'),
+  webhook_networks: ({ webhookNetworks }) => webhookNetworks.join(', ') || null,
+  operator_groups: ({ operatorGroups }) => operatorGroups.join(', '),
+  upload_limit: ({ uploadLimit }) => uploadLimit / 1_048_576,
+  log_level: ({ logLevel }) => logLevel,
+};
+
+function describeListen(listen: Config['listen']): string {
+  return 'path' in listen ? `unix:${listen.path}` : `${listen.host}:${listen.port}`;
+}
+
+const Setting = exactly(
+  {
+    name: Text,
+    variable: Type.String({ description: 'Of the environment, where it wins over what is stored.' }),
+    editable: Type.Boolean(),
+    value: Type.Unsafe<string | number | null>({
+      type: ['string', 'integer', 'null'],
+      description: 'As it counts now. A password or secret is `***`.',
+    }),
+    source: wordOf(SETTING_SOURCES),
+    changed_by: TextOrNull,
+    changed_at: TimeOrNull,
+  },
+  { title: 'Setting' },
+);
+
+const PICTURE_SOURCES = [...SETTING_SOURCES, 'none'] as const;
+
+/** What counts now, from the database and not from memory, so that a change shows at once. */
+async function listAll({ db, settings }: Pick<Call, 'db' | 'settings'>) {
+  const config = await readEffective(db, settings.config);
+  const { rows } = await readStored(db, settings.keySecret);
+  const stored = new Map(rows.map((row) => [row.name, row]));
+  return [
+    ...EDITABLE_NAMES.map((name) => toThing(config, name, stored.get(name))),
+    ...Object.entries(FIXED).map(([name, value]) => ({
+      name,
+      variable: variableOf(name as SettingName),
+      editable: false,
+      value: value(config),
+      source: isGiven(config, variableOf(name as SettingName)) ? 'environment' : 'default',
+      changed_by: null,
+      changed_at: null,
+    })),
+  ];
+}
+
+function toThing(config: Config, name: EditableName, row: StoredSetting | undefined) {
+  const source = sourceOf(config, name);
+  const kept = source === 'stored' ? row : undefined;
+  return {
+    name,
+    variable: variableOf(name),
+    editable: true,
+    value: VALUES[name](config),
+    source,
+    changed_by: kept?.changedBy ?? null,
+    changed_at: formatTimestampOrNull(kept?.changedAt ?? null),
+  };
+}
+
+function schemaOf(of: Editable): TSchema {
+  switch (of.kind) {
+    case 'text':
+      return orNull(Type.String({ maxLength: of.most }));
+    case 'url':
+      return orNull(Type.String({ maxLength: 255 }));
+    case 'mail':
+      return orNull(
+        Type.String({
+          maxLength: 1000,
+          description: 'smtp://user:password@host:587?from=shop@example.org, or smtps://. It is tried first.',
+        }),
+      );
+    case 'choice':
+      return orNull(oneOf(of.of));
+    case 'number':
+      return orNull(Type.Integer({ minimum: of.min, maximum: of.max }));
+  }
+}
+
+type Changes = Partial<Record<EditableName, string | number | null>> & { untried?: boolean };
+
+const Changed = exactly(
+  {
+    ...Object.fromEntries(EDITABLE_NAMES.map((name) => [name, Type.Optional(schemaOf(EDITABLE[name]))])),
+    untried: Type.Optional(
+      Type.Boolean({ description: 'Save a mail server although it cannot be reached now.' }),
+    ),
+  },
+  { description: 'A missing field stays, null returns to the default.' },
+) as unknown as TUnsafe<Changes>;
+
+/** Stores what was given, if the service could start with it. */
+async function change(call: Call<unknown, Changes>): Promise<void> {
+  const { db, body, settings, context } = call;
+  const { untried = false, ...given } = body;
+  const changes = Object.entries(given).map(
+    ([name, value]) => [name as EditableName, readValue(value)] as const,
+  );
+  for (const [name] of changes) refuseGiven(settings.config, name);
+  const { stored } = await readStored(db, settings.keySecret);
+  const config = tryOut(settings.config, stored, changes);
+  if (given.mail_url !== undefined && readValue(given.mail_url) !== null)
+    await tryMail(config, untried, settings);
+  for (const [name, value] of changes)
+    await storeSetting(db, name, value, { ...context, keySecret: settings.keySecret });
+  await settings.refresh();
+}
+
+function readValue(value: string | number | null): string | null {
+  return value === null ? null : String(value).trim() || null;
+}
+
+function refuseGiven(config: Config, name: EditableName): void {
+  const variable = variableOf(name);
+  if (isGiven(config, variable))
+    throw new OperatorError(
+      `${name} is set by ${variable} in the environment or in the settings file, which wins. Remove it there and restart the service to set it here.`,
+      { code: 'CONFLICT', field: name, facts: { reason: 'in-environment', variable } },
+    );
+}
+
+/** @throws ManageError that names the field whose value cannot be used */
+function tryOut(
+  config: Config,
+  stored: StoredSettings,
+  changes: (readonly [EditableName, string | null])[],
+): Config {
+  let tried: StoredSettings = stored;
+  for (const [name, value] of changes) {
+    const { [name]: _before, ...others } = tried.values;
+    tried = { ...tried, values: value === null ? others : { ...others, [name]: value } };
+    try {
+      withStored(config, tried);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      throw invalid(name, error.message.replaceAll(variableOf(name), name));
+    }
+  }
+  return withStored(config, tried);
+}
+
+async function tryMail({ mail }: Config, untried: boolean, settings: Call['settings']): Promise<void> {
+  if (mail === undefined) return;
+  // A file or folder of the machine is not for somebody at a browser.
+  if (mail.route.kind !== 'smtp' || mail.route.ca !== undefined)
+    throw invalid(
+      'mail_url',
+      'Here it begins with smtp:// or smtps:// and has no "ca". A folder, or an authority of your own, is set by LICENSING_MAIL_URL in the environment.',
+    );
+  if (!untried)
+    await tryMailServer(mail, { field: 'mail_url', gainsNoRights: await settings.mailGainsNoRights() });
+}
+
+const PictureThing = exactly(
+  { type: TextOrNull, bytes: Type.Integer({ minimum: 0 }), source: wordOf(PICTURE_SOURCES) },
+  { title: 'ShopPicture' },
+);
+
+function pictureThing(config: Config) {
+  const { shopLogo } = config;
+  const source = isGiven(config, 'LICENSING_SHOP_LOGO') ? 'environment' : shopLogo ? 'stored' : 'none';
+  return { type: shopLogo?.type ?? null, bytes: shopLogo?.bytes.length ?? 0, source };
+}
+
+function refusePictureGiven(config: Config): void {
+  if (isGiven(config, 'LICENSING_SHOP_LOGO'))
+    throw new OperatorError(
+      'The picture is set by LICENSING_SHOP_LOGO in the environment or in the settings file, which wins.',
+      { code: 'CONFLICT', facts: { reason: 'in-environment', variable: 'LICENSING_SHOP_LOGO' } },
+    );
+}
+
+async function readAll(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of bytes) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+export const configurationOperations = {
+  listSettings: list(
+    '/settings',
+    { summary: 'List the settings as they count now, without secrets', data: Setting },
+    async (call) => ({ data: await listAll(call), next: null }),
+  ),
+  updateSettings: patch(
+    '/settings',
+    {
+      summary: 'Change settings while the service runs',
+      description:
+        'Every instance and the command go by it within two seconds. What a variable of the environment or the settings file sets is refused (409). A mail server is tried first.',
+      body: Changed,
+      data: Type.Array(Setting),
+      hasDeadline: false,
+    },
+    async (call) => {
+      await change(call);
+      return { data: (await listAll(call)).filter(({ name }) => Object.hasOwn(call.body, name)) };
+    },
+  ),
+  setShopPicture: put(
+    '/settings/picture',
+    {
+      summary: 'Set the picture on the pages of customers',
+      description: 'PNG, JPEG or WebP with at most 256 KiB, as the body or as the part `file` of a form.',
+      upload: {
+        types: [...UPLOADED_TYPES],
+        rules: (): UploadRules<Buffer> => ({
+          limit: MOST_UPLOADED_BYTES,
+          take: readAll,
+          digest: (bytes) => bytes.toString('base64'),
+          discard: () => Promise.resolve(),
+        }),
+      },
+      data: PictureThing,
+    },
+    async (call: Call<unknown, { file?: Buffer }>) => {
+      const { db, body, settings, context } = call;
+      refusePictureGiven(settings.config);
+      if (body.file === undefined) throw invalid('file', 'The picture is missing: the part "file".');
+      if (uploadedPicture(body.file) === undefined)
+        throw invalid('file', 'The file is not a PNG, JPEG or WebP picture.');
+      await storeRow(db, PICTURE, { value: body.file.toString('base64'), valueSealed: null }, context);
+      await settings.refresh();
+      return { data: pictureThing(await readEffective(db, settings.config)) };
+    },
+  ),
+  removeShopPicture: remove(
+    '/settings/picture',
+    { summary: 'Remove the picture that was set here' },
+    async ({ db, settings }) => {
+      if (!(await deleteSetting(db, PICTURE))) throw notFound('picture');
+      await settings.refresh();
+      return pictureThing(await readEffective(db, settings.config));
+    },
+  ),
+  sendTestMail: post(
+    '/settings/test-mail',
+    {
+      summary: 'Send a test mail at once, and tell what the mail server said',
+      body: exactly({ to: Type.String({ description: 'An e-mail address.' }) }),
+      data: exactly({ to: Text, from: Text, answer: Text }, { title: 'TestMail' }),
+      hasDeadline: false,
+    },
+    async ({ db, body, settings }) => {
+      const config = await readEffective(db, settings.config);
+      const to = requireEmail(body.to);
+      return { data: await sendTestMail(config, to, await settings.mailGainsNoRights()) };
+    },
+  ),
+};

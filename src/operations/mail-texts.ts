@@ -1,0 +1,156 @@
+import { Type } from '@sinclair/typebox';
+import { OperatorError, type MailTextFault } from '../licensing/operator-error';
+import { previewMail } from '../mail/preview';
+import {
+  builtInText,
+  describeTextFault,
+  findMailText,
+  isOfOperators,
+  parseMailText,
+  placeholdersFor,
+  TEXT_NAMES,
+  TEXT_SOURCES,
+  textId,
+  type TextName,
+} from '../mail/texts';
+import { MAIL_TEXT, readEffective, storeRow } from '../stored-settings';
+import { deleteSetting } from '../store/settings';
+import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
+import { operatorLanguageOf } from '../texts/operators/languages';
+import { notFound } from './failures';
+import { get, list, post, put, remove, type Call } from './operation';
+import { exactly, Text, wordOf } from './schemas';
+
+/** The texts of mails: ours, the seller's in the database, and files of the machine, which win. */
+
+const textFields = {
+  name: wordOf(TEXT_NAMES),
+  language: wordOf(CUSTOMER_LANGUAGES),
+  source: wordOf(TEXT_SOURCES),
+};
+
+const MailTextThing = exactly(
+  {
+    ...textFields,
+    text: Type.String({ description: 'The subject in the first line.' }),
+    built_in: Type.String({ description: 'What comes with this program.' }),
+    placeholders: Type.Array(Text),
+  },
+  { title: 'MailText' },
+);
+
+const Written = exactly({
+  text: Type.String({ maxLength: 20_000, description: 'The subject in the first line.' }),
+});
+
+interface Named {
+  name: TextName;
+  language: CustomerLanguage;
+}
+
+/** Each text in the languages of those who read it. */
+export const MAIL_TEXTS: Named[] = TEXT_NAMES.flatMap((name) =>
+  CUSTOMER_LANGUAGES.filter(
+    (language) => !isOfOperators(name) || operatorLanguageOf(language) === language,
+  ).map((language) => ({ name, language })),
+);
+
+function namedBy({ path }: Pick<Call, 'path'>): Named {
+  const named = MAIL_TEXTS.find(({ name, language }) => name === path.name && language === path.language);
+  if (named === undefined) throw notFound('mail text');
+  return named;
+}
+
+async function readOne({ db, settings }: Pick<Call, 'db' | 'settings'>, { name, language }: Named) {
+  const { mailTexts } = await readEffective(db, settings.config);
+  const { written, source } = findMailText(mailTexts, name, language);
+  const built_in = builtInText(mailTexts, name, language);
+  return { name, language, source, text: written, built_in, placeholders: placeholdersFor(name) };
+}
+
+function refuse(fault: MailTextFault): never {
+  throw new OperatorError(`The text cannot be used: ${describeTextFault(fault)}`, {
+    code: 'INVALID_REQUEST',
+    field: 'text',
+    facts: { reason: 'mail-text', fault },
+  });
+}
+
+export const mailTextOperations = {
+  listMailTexts: list(
+    '/mail-texts',
+    { summary: 'List the texts of mails', data: exactly(textFields, { title: 'ListedMailText' }) },
+    async ({ db, settings }) => {
+      const { mailTexts } = await readEffective(db, settings.config);
+      const data = MAIL_TEXTS.map(({ name, language }) => ({
+        ...{ name, language },
+        source: findMailText(mailTexts, name, language).source,
+      }));
+      return { data, next: null };
+    },
+  ),
+  getMailText: get(
+    '/mail-texts/{name}/{language}',
+    { summary: 'Read a text of a mail', data: MailTextThing },
+    async (call) => ({ data: await readOne(call, namedBy(call)) }),
+  ),
+  setMailText: put(
+    '/mail-texts/{name}/{language}',
+    {
+      summary: 'Set a text of a mail',
+      description: 'A file in LICENSING_MAIL_TEXTS_DIR wins over it (409).',
+      body: Written,
+      data: MailTextThing,
+    },
+    async (call) => {
+      const { db, body, settings, context } = call;
+      const { name, language } = namedBy(call);
+      if ((await readOne(call, { name, language })).source === 'file')
+        throw new OperatorError(
+          `${textId(name, language)}.txt in LICENSING_MAIL_TEXTS_DIR wins over a text that is set here. Remove the file first.`,
+          { code: 'CONFLICT', field: 'text', facts: { reason: 'text-file' } },
+        );
+      const text = body.text.replace(/\r\n?/g, '\n').trim();
+      const parsed = parseMailText(text, name);
+      if ('code' in parsed) refuse(parsed);
+      await storeRow(
+        db,
+        `${MAIL_TEXT}${textId(name, language)}`,
+        { value: `${text}\n`, valueSealed: null },
+        context,
+      );
+      await settings.refresh();
+      return { data: await readOne(call, { name, language }) };
+    },
+  ),
+  resetMailText: remove(
+    '/mail-texts/{name}/{language}',
+    { summary: 'Return to the text that comes with this program' },
+    async (call) => {
+      const { name, language } = namedBy(call);
+      if (!(await deleteSetting(call.db, `${MAIL_TEXT}${textId(name, language)}`)))
+        throw notFound('mail text');
+      await call.settings.refresh();
+      return readOne(call, { name, language });
+    },
+  ),
+  previewMailText: post(
+    '/mail-texts/{name}/{language}/preview',
+    {
+      scope: 'read',
+      summary: 'Fill in a text for a customer who does not exist',
+      description: 'Without `text`, the one that is sent now.',
+      body: exactly({ text: Type.Optional(Written.properties.text) }),
+      data: exactly({ subject: Text, text: Text, html: Text }, { title: 'MailPreview' }),
+    },
+    async (call) => {
+      const { name, language } = namedBy(call);
+      const { shopName, publicUrl } = await readEffective(call.db, call.settings.config);
+      const written = call.body.text ?? (await readOne(call, { name, language })).text;
+      const mail = previewMail(written, name, { language, shopName, publicUrl, now: call.now });
+      if ('code' in mail) refuse(mail);
+      const { subject, text, html } = mail;
+      return { data: { subject, text, html } };
+    },
+  ),
+};

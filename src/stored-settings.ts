@@ -1,0 +1,171 @@
+import type { Logger } from 'pino';
+import { isGiven, withUsable, type Config } from './config';
+import { ConfigError } from './errors';
+import { OperatorError } from './licensing/operator-error';
+import { openSealedKey, SealError, sealKey } from './licensing/sealing';
+import { uploadedPicture } from './packages/pictures';
+import { createLoop } from './runner/loop';
+import {
+  EDITABLE,
+  isEditable,
+  NOTHING_STORED,
+  variableOf,
+  type EditableName,
+  type StoredSettings,
+} from './settings';
+import type { Db } from './store/database';
+import {
+  deleteSetting,
+  listSettings,
+  putSetting,
+  readSettingsMark,
+  type StoredSetting,
+} from './store/settings';
+
+/**
+ * Settings that a seller has stored in the database, besides those of the environment, which win. Each instance looks for
+ * changes every second, so that one acts everywhere within two.
+ */
+
+/** The names of rows that hold no setting by itself. */
+export const PICTURE = 'picture';
+export const MAIL_TEXT = 'mail_text.';
+
+/** Opened; `faults` are sentences about values that cannot be opened. */
+export async function readStored(
+  db: Db,
+  keySecret: Buffer | undefined,
+): Promise<{ stored: StoredSettings; faults: string[]; rows: StoredSetting[] }> {
+  const rows = await listSettings(db);
+  const values: Partial<Record<EditableName, string>> = {};
+  const mailTexts: Record<string, string> = {};
+  const faults: string[] = [];
+  let { picture } = NOTHING_STORED;
+  for (const row of rows) {
+    const { name, value } = row;
+    if (name === PICTURE) picture = uploadedPicture(Buffer.from(value ?? '', 'base64'));
+    else if (name.startsWith(MAIL_TEXT)) mailTexts[name.slice(MAIL_TEXT.length)] = value ?? '';
+    else if (isEditable(name))
+      try {
+        values[name] = openValue(row, keySecret);
+      } catch (error) {
+        if (!(error instanceof SealError)) throw error;
+        faults.push(
+          `The stored setting ${name} is not used: it was sealed with another LICENSING_KEY_SECRET. Set it again: licensing settings set ${name}`,
+        );
+      }
+  }
+  return { stored: { values, mailTexts, picture }, faults, rows };
+}
+
+/** The settings that count now. @throws ConfigError when those of the environment cannot be used any more */
+export async function readEffective(db: Db, config: Config): Promise<Config> {
+  const { stored, faults } = await readStored(db, config.keySecret);
+  const built = withUsable(config, stored);
+  return { ...built, warnings: [...built.warnings, ...faults] };
+}
+
+/** Stores a value that was tried (`withStored`), or removes it. @throws OperatorError when it needs a key secret */
+export async function storeSetting(
+  db: Db,
+  name: EditableName,
+  value: string | null,
+  { keySecret, ...by }: { actor: string; now: Date; keySecret: Buffer | undefined },
+): Promise<void> {
+  if (value === null) {
+    await deleteSetting(db, name);
+    return;
+  }
+  if (!holdsPassword(name, value)) {
+    await storeRow(db, name, { value, valueSealed: null }, by);
+    return;
+  }
+  if (keySecret === undefined)
+    throw new OperatorError(
+      `A password is stored sealed, which needs LICENSING_KEY_SECRET. Set it ("licensing init" makes one), or set ${variableOf(name)} in the environment.`,
+      { code: 'CONFLICT', field: name, facts: { reason: 'no-key-secret' } },
+    );
+  await storeRow(db, name, { value: null, valueSealed: sealKey(value, sealedFor(name), keySecret) }, by);
+}
+
+/** @param name PICTURE, or MAIL_TEXT and a text's id */
+export function storeRow(
+  db: Db,
+  name: string,
+  values: Pick<StoredSetting, 'value' | 'valueSealed'>,
+  { actor, now }: { actor: string; now: Date },
+): Promise<void> {
+  return putSetting(db, { name, ...values, changedBy: actor, changedAt: now });
+}
+
+function holdsPassword(name: EditableName, value: string): boolean {
+  return EDITABLE[name].kind === 'mail' && /^[a-z]+:\/\/[^/?#]*@/i.test(value);
+}
+
+function openValue({ name, value, valueSealed }: StoredSetting, keySecret: Buffer | undefined): string {
+  if (valueSealed === null) return value ?? '';
+  if (keySecret === undefined) throw new SealError('LICENSING_KEY_SECRET is not set.');
+  return openSealedKey(valueSealed, sealedFor(name), keySecret);
+}
+
+/** So that a sealed value opens only in its row. */
+function sealedFor(name: string): string {
+  return `setting ${name}`;
+}
+
+/** Where a setting's present value comes from. */
+export const SETTING_SOURCES = ['environment', 'stored', 'default'] as const;
+export type SettingSource = (typeof SETTING_SOURCES)[number];
+
+export function sourceOf(config: Config, name: EditableName): SettingSource {
+  if (isGiven(config, variableOf(name))) return 'environment';
+  return config.stored.values[name] === undefined ? 'default' : 'stored';
+}
+
+/** The settings of a running service. */
+export interface LiveSettings {
+  /** those of now; another object after each change */
+  readonly config: Config;
+  /** looks for a change at once, after one of this process */
+  refresh(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Reads what is stored, and goes on looking for changes of it. @throws the database's error */
+export async function watchSettings(db: Db, config: Config, log: Logger): Promise<LiveSettings> {
+  let mark = await readSettingsMark(db);
+  let current = await readEffective(db, config);
+  for (const warning of current.warnings.filter((one) => !config.warnings.includes(one))) log.warn(warning);
+  const loop = createLoop(log, 'a change of the settings is not seen: the database cannot be read');
+  let looking: Promise<void> | undefined;
+
+  async function look(): Promise<void> {
+    const next = await readSettingsMark(db);
+    if (next === mark) return;
+    try {
+      current = await readEffective(db, config);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      log.warn({ reason: error.message }, 'a change of the settings waits');
+      return;
+    }
+    mark = next;
+    log.info('the settings were changed');
+  }
+
+  loop.start(LOOK_EVERY_MS, () => {
+    // One look at a time, however slow the database is.
+    if (looking !== undefined) return;
+    looking = look().finally(() => (looking = undefined));
+    loop.track(looking);
+  });
+  return {
+    get config() {
+      return current;
+    },
+    refresh: look,
+    stop: loop.stop,
+  };
+}

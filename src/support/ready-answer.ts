@@ -1,0 +1,37 @@
+import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
+import { findProduct } from '../store/catalogue';
+import type { Db } from '../store/database';
+import type { License } from '../store/licenses';
+import type { CustomerLanguage } from '../texts/customers/languages';
+import { writeReply, type Reply } from './reply';
+import { sortAnswer } from './sorted-answer';
+import { whatHappened } from './what-happened';
+import { explain, type WhyOptions } from './why';
+
+/** The ready answer to the customer of a licence, as its page shows it. @param options those of `explain`, and of the mail */
+export async function readyAnswer(
+  db: Db,
+  license: License,
+  {
+    customerLanguage,
+    shopName,
+    myUrl,
+    zone,
+    ...options
+  }: WhyOptions & {
+    customerLanguage: CustomerLanguage;
+    shopName: string;
+    myUrl: string | undefined;
+    zone: string;
+  },
+): Promise<Reply> {
+  const { now, language } = options;
+  const sorted = sortAnswer(await explain(db, `id:${license.id}`, options));
+  const { activationType } = license.plan;
+  const happened = whatHappened(sorted, { language, now, zone, activationType, keyHints: [license.keyHint] });
+  const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), license.product.id));
+  const product = await findProduct(db, license.product.id);
+  return writeReply(sorted, happened, {
+    ...{ language: customerLanguage, now, license, product, shopName, entries, myUrl },
+  });
+}

@@ -1,0 +1,20 @@
+import type { answer as en } from '../en/answer';
+import type { Translated } from '../../translated';
+
+export const answer: Translated<typeof en> = {
+  title: 'Antwort an den Kunden',
+  write: 'Die Mail',
+  preview: 'Wie sie ankommt',
+  from: 'Von',
+  to: 'An',
+  subject: 'Betreff',
+  body: 'Text',
+  send: 'Mail senden',
+  busy: 'Wird gesendet...',
+  check: 'Noch einmal zeigen',
+  open: 'Als Mail senden…',
+  off: (why) => `Sie kann von hier nicht gesendet werden. ${why}`,
+  empty: 'Bitte geben Sie einen Betreff und einen Text ein.',
+  noKeySecret:
+    'Im Text steht ein Lizenzschlüssel, und er wartet in der Datenbank. Dafür braucht es LICENSING_KEY_SECRET, das ihn versiegelt. Lassen Sie den Schlüssel weg.',
+};

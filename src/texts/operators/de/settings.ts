@@ -1,0 +1,161 @@
+import type { settings as en } from '../en/settings';
+import type { Translated } from '../../translated';
+
+export const settings: Translated<typeof en> = {
+  title: 'Einstellungen',
+  about: 'Was jetzt gilt. Eine Änderung wirkt binnen zwei Sekunden, in jeder Instanz und im Kommando.',
+  summary: 'Name, Adresse und Bild des Shops, der Mailserver, Texte der Mails und Grenzen.',
+  go: 'Zu den Einstellungen',
+  change: 'Ändern',
+  groups: {
+    shop: 'Der Shop',
+    mail: 'Mail',
+    limits: 'Grenzen',
+    keeping: 'Tage',
+  },
+  names: {
+    shop_name: 'Name',
+    public_url: 'Adresse',
+    mail_url: 'Mailserver',
+    mail_language: 'Sprache der Mails',
+    rate_limit: 'Anfragen eines Clients',
+    rate_window: 'Fenster in Sekunden',
+    download_rate_limit: 'Downloads eines Clients',
+    manage_rate_limit: 'Aufrufe eines Tokens in der Minute',
+    grace_days: 'Ein Abonnement läuft weiter',
+    log_days: 'Anfragen werden aufbewahrt',
+    token_days: 'Eine signierte Antwort gilt',
+    offline_days: 'Eine Offline-Datei gilt',
+  },
+  hints: {
+    shop_name: 'Auf den Seiten für Kunden und unter Mails. Leer: der Name der Joomla-Website.',
+    public_url:
+      'Die Adresse der Website, etwa https://shop.example, für Links in Mails und für Update-XMLs. Schreiben Sie Update-XMLs nach einer Änderung neu.',
+    mail_url: '',
+    mail_language: 'Für Kunden, deren Sprache nicht bekannt ist.',
+    rate_limit: 'Aktivieren, Deaktivieren, Prüfen und Updates zusammen, in jedem Fenster.',
+    rate_window: 'Beginnt mit der ersten Anfrage eines Clients. Höchstens ein Tag.',
+    download_rate_limit: 'In jedem Fenster. Leer: so viele wie Anfragen.',
+    manage_rate_limit: 'An die API für Betreiber.',
+    grace_days: 'Tage, solange auf seine Verlängerung gewartet wird. Ein Shop kann eigene haben.',
+    log_days:
+      'Tage, für die das Zugriffsprotokoll aufbewahrt wird. Was älter ist, wird binnen einer Stunde gelöscht.',
+    token_days: 'Tage.',
+    offline_days: 'Tage, für die eine Datei für einen Rechner ohne Netz gilt.',
+  },
+  none: 'nicht gesetzt',
+  source: {
+    environment: (variable) => `durch ${variable} in der Umgebung gesetzt`,
+    stored: (who, when) => `hier gesetzt von ${who}, ${when}`,
+    default: 'Vorgabe',
+  },
+  isGiven: (variable) =>
+    `${variable} ist in der Umgebung oder in der Einstellungsdatei gesetzt und geht vor. Entfernen Sie es dort und starten Sie den Dienst neu, um es hier zu ändern.`,
+  fallback: (value) => `Leer: ${value}.`,
+  fallbackSeconds: (value) => `${value} s`,
+  days: (count) => `${count} Tage`,
+  formTitle: {
+    shop: 'Den Shop ändern',
+    limits: 'Die Grenzen ändern',
+    keeping: 'Die Tage ändern',
+  },
+  saving: 'Wird gespeichert...',
+  wrong: {
+    number: (least, most) => `Bitte geben Sie eine ganze Zahl von ${least} bis ${most} ein.`,
+    text: (most) => `Bitte geben Sie eine Zeile mit höchstens ${most} Zeichen ein.`,
+    url: (origin) =>
+      `Bitte geben Sie die Adresse so ein, wie ein Browser sie zeigt, etwa https://shop.example. Diese Seite haben Sie unter ${origin} geöffnet.`,
+    choice: 'Bitte wählen Sie aus der Liste.',
+    mail: 'Bitte geben Sie den Namen des Mailservers und die E-Mail-Adresse des Absenders ein.',
+  },
+  picture: {
+    title: 'Bild',
+    about: 'Oben auf den Seiten für Kunden, neben dem Namen.',
+    alt: 'Das Bild des Shops',
+    file: 'Bild',
+    hint: 'PNG, JPEG oder WebP, höchstens 256 KiB. Es wird 32 Pixel hoch gezeigt.',
+    submit: 'Bild setzen',
+    remove: 'Bild entfernen',
+    none: 'keines',
+    wrong: 'Das ist kein Bild in PNG, JPEG oder WebP. Bitte wählen Sie eine andere Datei.',
+    tooLarge: 'Das Bild hat mehr als 256 KiB. Bitte wählen Sie ein kleineres.',
+  },
+  mail: {
+    title: 'Mailserver',
+    about: 'Er wird vor dem Speichern versucht: Der Dienst verbindet sich und meldet sich an.',
+    host: 'Server',
+    hostHint: 'Etwa mail.example.org. Leer: die Mail-Einstellungen der Joomla-Website.',
+    port: 'Port',
+    portHint: 'Leer: 587 mit Passwort, 465 mit TLS von Anfang an.',
+    tls: 'Verschlüsselung',
+    tlsOptions: { smtp: 'STARTTLS', smtps: 'TLS von Anfang an' },
+    user: 'Benutzer',
+    password: 'Passwort',
+    passwordHint: 'Es wird versiegelt gespeichert und nie gezeigt.',
+    passwordStays:
+      'Es wird versiegelt gespeichert und nie gezeigt. Leer: Das gespeicherte bleibt, für denselben Server und Benutzer.',
+    from: 'Absender',
+    fromHint: 'Die E-Mail-Adresse, von der Mails kommen.',
+    untried: 'Speichern, obwohl er jetzt nicht erreichbar ist',
+    submit: 'Versuchen und speichern',
+    busy: 'Wird versucht...',
+    refused: (why, said) =>
+      `Nichts wurde gespeichert: ${why}.${said === '' ? '' : ` Er sagte: „${said}“.`} Um ihn trotzdem zu speichern, wählen Sie das letzte Kästchen und geben Sie das Passwort noch einmal ein.`,
+    noKeySecret:
+      'Ein Passwort wird versiegelt gespeichert, und dafür braucht es LICENSING_KEY_SECRET. Setzen Sie es in der Einstellungsdatei (openssl rand -base64 32 macht einen Wert) und starten Sie den Dienst neu, oder setzen Sie dort LICENSING_MAIL_URL.',
+    off: 'Mail ist nicht eingerichtet.',
+    offNoAddress: 'Mail ist aus: Links in Mails brauchen die Adresse des Shops.',
+  },
+  test: {
+    title: 'Eine Testmail senden',
+    go: 'Testmail senden',
+    to: 'An',
+    submit: 'Senden',
+    busy: 'Wird gesendet...',
+    refused: (why, said) =>
+      `Die Mail wurde nicht gesendet: ${why}.${said === '' ? '' : ` Der Server sagte: „${said}“.`}`,
+  },
+  texts: {
+    title: 'Texte der Mails',
+    about: 'Die Texte, die mit diesem Programm kommen, und Ihre eigenen.',
+    own: (count, text) =>
+      count === 0
+        ? 'Alle, wie sie mit diesem Programm kommen.'
+        : count === 1
+          ? 'Ein eigener.'
+          : `${text} eigene.`,
+    go: 'Texte zeigen',
+    caption: 'Nach Mail',
+    columns: { name: 'Mail', language: 'Sprache', source: 'Text' },
+    sources: { file: 'eine Datei des Rechners', stored: 'Ihr eigener', built_in: 'von diesem Programm' },
+    isFile:
+      'Eine Datei in LICENSING_MAIL_TEXTS_DIR hat diesen Text und geht vor. Entfernen Sie die Datei, um den Text hier zu ändern.',
+    text: 'Text',
+    textHint: (words) =>
+      `Der Betreff in der ersten Zeile. Eine Zeile, deren Platzhalter keinen Wert hat, fällt weg. Platzhalter: ${words}`,
+    preview: 'Vorschau',
+    previewTitle: 'Wie ein Kunde sie bekommt',
+    subject: 'Betreff',
+    reset: 'Zum Text dieses Programms zurück',
+    fault: (fault) => {
+      switch (fault.code) {
+        case 'empty':
+          return 'Der Text braucht einen Betreff in der ersten Zeile und etwas darunter.';
+        case 'placeholder':
+          return `Zeile ${fault.line} hat ${fault.found}. Diese Mail kann ${fault.known.join(', ')} haben.`;
+        case 'lacks':
+          return `Dem Text fehlt ${fault.needed}; ohne das nützt die Mail nichts.`;
+      }
+    },
+  },
+  fixed: {
+    title: 'In der Umgebung',
+    about:
+      'Diese braucht der Dienst zum Start. Sie werden in der Umgebung oder in der Einstellungsdatei geändert, und durch einen Neustart.',
+    caption: 'Passwörter und Geheimnisse werden nicht gezeigt.',
+    columns: { name: 'Variable', value: 'Wert', source: 'Von' },
+    given: 'Umgebung',
+    usual: 'Vorgabe',
+    secretSet: 'gesetzt',
+  },
+};

@@ -1,0 +1,18 @@
+/** An answer to a customer. */
+export const answer = {
+  title: 'Answer for the customer',
+  write: 'The mail',
+  preview: 'As it will arrive',
+  from: 'From',
+  to: 'To',
+  subject: 'Subject',
+  body: 'Text',
+  send: 'Send the mail',
+  busy: 'Sending...',
+  check: 'Show it again',
+  open: 'Send it by mail…',
+  off: (why: string) => `It cannot be sent from here. ${why}`,
+  empty: 'Please type a subject and a text.',
+  noKeySecret:
+    'There is a licence key in the text, and it waits in the database. That needs LICENSING_KEY_SECRET, which seals it. Leave the key out.',
+};

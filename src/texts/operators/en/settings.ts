@@ -1,0 +1,165 @@
+import type { MailTextFault } from '../../../licensing/operator-error';
+import type { EditableName } from '../../../settings';
+
+/** The pages about the settings. */
+export const settings = {
+  title: 'Settings',
+  about: 'What counts now. A change acts within two seconds, in every instance and in the command.',
+  summary: 'The shop’s name, address and picture, the mail server, texts of mails, and limits.',
+  go: 'To the settings',
+  change: 'Change',
+  groups: {
+    shop: 'The shop',
+    mail: 'Mail',
+    limits: 'Limits',
+    keeping: 'Days',
+  },
+  names: {
+    shop_name: 'Name',
+    public_url: 'Address',
+    mail_url: 'Mail server',
+    mail_language: 'Language of mails',
+    rate_limit: 'Requests of a client',
+    rate_window: 'Window in seconds',
+    download_rate_limit: 'Downloads of a client',
+    manage_rate_limit: 'Calls of a token in a minute',
+    grace_days: 'A subscription goes on for',
+    log_days: 'Requests are kept for',
+    token_days: 'A signed answer counts for',
+    offline_days: 'An offline file counts for',
+  } satisfies Record<EditableName, string>,
+  hints: {
+    shop_name: 'On customers’ pages and below mails. Empty: the name of the Joomla site.',
+    public_url:
+      'The site’s address, such as https://shop.example, for links in mails and for update XMLs. Write update XMLs again after a change.',
+    mail_url: '',
+    mail_language: 'For customers whose language is not known.',
+    rate_limit: 'Activate, deactivate, validate and updates together, in each window.',
+    rate_window: 'Begins with a client’s first request. At most a day.',
+    download_rate_limit: 'In each window. Empty: as many as requests.',
+    manage_rate_limit: 'To the operator’s API.',
+    grace_days: 'Days, while its renewal is awaited. A shop may have its own.',
+    log_days: 'Days for which the access log is kept. What is older is deleted within the hour.',
+    token_days: 'Days.',
+    offline_days: 'Days for which a file for a machine without network counts.',
+  } satisfies Record<EditableName, string>,
+  none: 'not set',
+  source: {
+    environment: (variable: string) => `set by ${variable} in the environment`,
+    stored: (who: string, when: string) => `set here by ${who}, ${when}`,
+    default: 'default',
+  },
+  isGiven: (variable: string) =>
+    `${variable} is set in the environment or in the settings file, and wins. Remove it there and restart the service to change it here.`,
+  fallback: (value: string) => `Empty: ${value}.`,
+  fallbackSeconds: (value: string) => `${value} s`,
+  days: (count: string) => `${count} days`,
+  formTitle: {
+    shop: 'Change the shop',
+    limits: 'Change the limits',
+    keeping: 'Change the days',
+  },
+  saving: 'Saving...',
+  wrong: {
+    number: (least: string, most: string) => `Please type a whole number from ${least} to ${most}.`,
+    text: (most: string) => `Please type one line of at most ${most} characters.`,
+    url: (origin: string) =>
+      `Please type the address as a browser shows it, such as https://shop.example. You have opened this page at ${origin}.`,
+    choice: 'Please choose one of the list.',
+    mail: 'Please type the name of the mail server, and the e-mail address that sends.',
+  },
+  picture: {
+    title: 'Picture',
+    about: 'At the top of customers’ pages, beside the name.',
+    alt: 'The shop’s picture',
+    file: 'Picture',
+    hint: 'PNG, JPEG or WebP, at most 256 KiB. It is shown 32 pixels high.',
+    submit: 'Set the picture',
+    remove: 'Remove the picture',
+    none: 'none',
+    wrong: 'This is not a PNG, JPEG or WebP picture. Please choose another file.',
+    tooLarge: 'The picture has more than 256 KiB. Please choose a smaller one.',
+  },
+  mail: {
+    title: 'Mail server',
+    about: 'It is tried before it is saved: the service connects and signs in.',
+    host: 'Server',
+    hostHint: 'Such as mail.example.org. Empty: the mail settings of the Joomla site.',
+    port: 'Port',
+    portHint: 'Empty: 587 with a password, 465 with TLS from the start.',
+    tls: 'Encryption',
+    tlsOptions: { smtp: 'STARTTLS', smtps: 'TLS from the start' },
+    user: 'User',
+    password: 'Password',
+    passwordHint: 'It is stored sealed and never shown.',
+    passwordStays:
+      'It is stored sealed and never shown. Empty: the stored one stays, for the same server and user.',
+    from: 'Sender',
+    fromHint: 'The e-mail address that mails come from.',
+    untried: 'Save it although it cannot be reached now',
+    submit: 'Try and save',
+    busy: 'Trying...',
+    /** @param why a clause @param said what the mail server said; empty: nothing */
+    refused: (why: string, said: string) =>
+      `Nothing was saved: ${why}.${said === '' ? '' : ` It said: “${said}”.`} To save it all the same, tick the last box and type the password again.`,
+    noKeySecret:
+      'A password is stored sealed, which needs LICENSING_KEY_SECRET. Set it in the settings file (openssl rand -base64 32 makes a value) and restart the service, or set LICENSING_MAIL_URL there.',
+    off: 'Mail is not set up.',
+    offNoAddress: 'Mail is off: links in mails need the address of the shop.',
+  },
+  test: {
+    title: 'Send a test mail',
+    go: 'Send a test mail',
+    to: 'To',
+    submit: 'Send',
+    busy: 'Sending...',
+    refused: (why: string, said: string) =>
+      `The mail was not sent: ${why}.${said === '' ? '' : ` The server said: “${said}”.`}`,
+  },
+  texts: {
+    title: 'Texts of mails',
+    about: 'The texts that come with this program, and your own.',
+    own: (count: number, text: string) =>
+      count === 0
+        ? 'All as they come with this program.'
+        : count === 1
+          ? 'One of your own.'
+          : `${text} of your own.`,
+    go: 'Show the texts',
+    caption: 'By mail',
+    columns: { name: 'Mail', language: 'Language', source: 'Text' },
+    sources: { file: 'a file of the machine', stored: 'your own', built_in: 'of this program' } as Record<
+      string,
+      string
+    >,
+    isFile:
+      'A file in LICENSING_MAIL_TEXTS_DIR has this text, and wins. Remove the file to change the text here.',
+    text: 'Text',
+    textHint: (words: string) =>
+      `The subject in the first line. A line whose placeholder has no value is left out. Placeholders: ${words}`,
+    preview: 'Preview',
+    previewTitle: 'As a customer gets it',
+    subject: 'Subject',
+    reset: 'Return to the text of this program',
+    fault: (fault: MailTextFault) => {
+      switch (fault.code) {
+        case 'empty':
+          return 'The text needs a subject in its first line, and something below it.';
+        case 'placeholder':
+          return `Line ${fault.line} has ${fault.found}. This mail may have ${fault.known.join(', ')}.`;
+        case 'lacks':
+          return `The text lacks ${fault.needed}, without which the mail is of no use.`;
+      }
+    },
+  },
+  fixed: {
+    title: 'In the environment',
+    about:
+      'The service needs these to start. They are changed in the environment or in the settings file, and by a restart.',
+    caption: 'Passwords and secrets are not shown.',
+    columns: { name: 'Variable', value: 'Value', source: 'From' },
+    given: 'environment',
+    usual: 'default',
+    secretSet: 'set',
+  },
+};

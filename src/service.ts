@@ -15,9 +15,10 @@ import { createMemoryLimiter, createRedisLimiter, FIXED_LIMITS, type Limiter } f
 import { connectRedis, type RedisConnection } from './http/redis';
 import { startServer, type Listen, type RunningServer } from './http/server';
 import type { CustomerLanguage } from './texts/customers/languages';
-import { composerOf } from './mail/compose';
+import { composerOf, letterheadOf } from './mail/compose';
 import { mailingOf, queueMail } from './mail/queue';
 import { queueReminders } from './mail/reminders';
+import { queueNotices } from './mail/security-release';
 import type { MailSettings } from './mail/settings';
 import { startMailSender } from './mail/sender';
 import { createMailTransport } from './mail/transport';
@@ -118,6 +119,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     const settings = {
       ...config,
       mailing,
+      letterhead: letterheadOf(config),
       updateXml: config,
       programFolder: packageRoot,
       examine: () => examineFromWithin(config, db, now),
@@ -197,8 +199,16 @@ function jobsOf({ keySecret, ...config }: Config, db: Db, now: Clock): Job[] {
     run: ({ lease, goesOn }) => queueReminders(db, { lease, mailing, now: now(), goesOn }),
     failure: 'reminders could not be queued; it is tried again in ten minutes',
   };
+  // What a stopped process began; whoever asks for the mails queues them.
+  const notices: Job | undefined = mailing && {
+    name: 'security notices',
+    everyMs: MINUTE_MS,
+    inBackground: true,
+    run: ({ goesOn }) => queueNotices(db, { language: mailing.language, now: now(), goesOn }),
+    failure: 'mails of a security release could not be queued; it is tried again in a minute',
+  };
   return [
-    ...(reminders === undefined ? [] : [reminders]),
+    ...[reminders, notices].filter((job) => job !== undefined),
     {
       name: 'orders',
       everyMs: MINUTE_MS,

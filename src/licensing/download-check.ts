@@ -2,6 +2,7 @@ import type { Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
 import type { DownloadRequest, FindRelease } from './download';
 import type { LicenseMatch } from './core/lookup';
+import { isVersion } from './versions';
 import { entitledUntil, isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './core/verdict';
 
 /** What a customer's site is told beside the verdict on a download (docs/contract.md, 8.6). */
@@ -9,6 +10,8 @@ export interface DownloadFacts {
   expiresAt: Date | null;
   /** what was asked for, else what the download would give, else the latest */
   version: string | null;
+  /** whether that version closes a hole */
+  security: boolean;
   /** the latest this licence may have */
   entitledVersion: string | null;
   renewUrl: string | null;
@@ -41,10 +44,23 @@ export async function gatherFacts(
   return {
     expiresAt: known?.license.expiresAt ?? null,
     version: given ?? (await findRelease({ productId, version: undefined }))?.version ?? null,
+    security: await isSecurityRelease(release, { productId, version: given }, findRelease),
     entitledVersion: entitled?.version ?? null,
     renewUrl: own?.renewUrl ?? asked?.renewUrl ?? null,
     supportUrl: own?.supportUrl ?? asked?.supportUrl ?? null,
   };
+}
+
+/** @param release what the download gives; undefined: the wanted version is looked up */
+async function isSecurityRelease(
+  release: Release | undefined,
+  { productId, version }: { productId: number; version: string | undefined },
+  findRelease: FindRelease,
+): Promise<boolean> {
+  // MySQL cannot compare the ASCII column with other characters.
+  const isFindable = version === undefined || isVersion(version);
+  const shown = release ?? (isFindable ? await findRelease({ productId, version }) : undefined);
+  return shown?.state === 'published' && shown.security;
 }
 
 /** Whichever site asks: the entitlement is the licence's. */

@@ -86,6 +86,8 @@ export function releaseJson(release: Release) {
       'version',
       'state',
       'changelog',
+      'security',
+      'notifiedAt',
       'publishedAt',
       'fileName',
       'fileSize',

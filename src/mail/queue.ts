@@ -44,7 +44,8 @@ export type MailRequest =
 export const REMINDER_DAYS = [30, 7, 0] as const;
 export type DaysBefore = (typeof REMINDER_DAYS)[number];
 
-export type MailType = MailRequest['type'] | 'order_keys';
+/** `security_release` is queued by security-release.ts. */
+export type MailType = MailRequest['type'] | 'order_keys' | 'security_release';
 
 export const MAIL_TYPES: MailType[] = [
   'license_key',
@@ -57,6 +58,7 @@ export const MAIL_TYPES: MailType[] = [
   'address_old',
   'webhook_disabled',
   'order_keys',
+  'security_release',
 ];
 
 /** What composing a mail needs besides the licence, as the row's JSON. */
@@ -69,6 +71,8 @@ export interface MailDetails {
   webhook_id?: number;
   /** the licences whose keys an order's mail has */
   license_ids?: number[];
+  /** the security release that is told of */
+  release_id?: number;
 }
 
 interface QueueContext {
@@ -100,14 +104,11 @@ export function queueMail(db: Db, request: MailRequest, context: QueueContext): 
   return db.isTransaction ? queue(db as Transaction) : inTransaction(db, queue);
 }
 
-async function draft(
-  db: Db,
-  request: MailRequest,
-  { now, language, dueAt = now }: QueueContext,
-): Promise<NewOutboxRow> {
-  const row: NewOutboxRow = {
+/** A row that is about nobody yet. */
+export function queueRow(type: MailType, { now, language, dueAt = now }: QueueContext): NewOutboxRow {
+  return {
     kind: 'mail',
-    type: request.type,
+    type,
     language,
     createdAt: now,
     nextAttemptAt: dueAt,
@@ -117,6 +118,15 @@ async function draft(
     details: null,
     once: null,
   };
+}
+
+async function draft(
+  db: Db,
+  request: MailRequest,
+  context: QueueContext,
+): Promise<NewOutboxRow> {
+  const { now } = context;
+  const row = queueRow(request.type, context);
   switch (request.type) {
     case 'customer_link':
     case 'operator_link': {

@@ -28,6 +28,9 @@ const UploadFields = exactly({
   ),
   changelog: Type.Optional(Type.String({ description: 'What is new.' })),
   draft: Type.Optional(Flag),
+  security: Type.Optional(
+    Type.Unsafe<Static<typeof Flag>>({ ...Flag, description: 'It closes a security hole.' }),
+  ),
   unchecked: Type.Optional(
     Type.Unsafe<Static<typeof Flag>>({
       ...Flag,
@@ -79,6 +82,7 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
       file,
       changelog: query.changelog,
       draft: isSet(query.draft),
+      security: query.security === undefined ? undefined : isSet(query.security),
       date: undefined,
       newUpdateServer: isSet(query.new_update_server),
       unchecked: isSet(query.unchecked),
@@ -165,8 +169,11 @@ export const releaseOperations = {
     '/releases/{id}',
     {
       goesOnWith: 'a draft',
-      summary: "Change a version's changelog; its package never changes",
-      body: exactly({ changelog: Text }),
+      summary: "Change a version's changelog, or mark it as a security release; its package never changes",
+      body: exactly({
+        changelog: Type.Optional(Text),
+        security: Type.Optional(Type.Boolean({ description: 'It closes a security hole.' })),
+      }),
       data: Release,
       afterCommit: FOLLOW,
     },
@@ -183,6 +190,7 @@ export const releaseOperations = {
       body: exactly({
         new_update_server: Type.Optional(Type.Boolean()),
         unchecked: Type.Optional(Type.Boolean()),
+        security: Type.Optional(Type.Boolean()),
       }),
       data: Release,
       hasDeadline: false,
@@ -194,6 +202,7 @@ export const releaseOperations = {
         ...{ productId, version, file: undefined, changelog: undefined, draft: false, date: undefined },
         newUpdateServer: call.body.new_update_server ?? false,
         unchecked: call.body.unchecked ?? false,
+        security: call.body.security,
       };
       const { release } = await publish(call.db, placesOf(call.settings), request, call.now);
       return { data: releaseJson(release) };

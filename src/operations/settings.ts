@@ -1,3 +1,4 @@
+import type { Letterhead } from '../mail/compose';
 import type { Mailing } from '../mail/queue';
 import type { XmlHome } from '../joomla/update-xml/place';
 import type { OperatorLanguage } from '../texts/operators/languages';
@@ -30,6 +31,8 @@ export interface ManageSettings {
   uploadLimit: number;
   /** undefined: mail is not set up */
   mailing: Mailing | undefined;
+  /** what mails are written with */
+  letterhead: Letterhead;
   updateXml: XmlHome;
   /** no update XML is written over them */
   ownFiles?: OwnFile[];

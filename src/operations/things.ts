@@ -188,6 +188,8 @@ export const Release = exactly(
     version: Text,
     state: wordOf(['draft', 'published', 'withdrawn']),
     changelog: Text,
+    security: Type.Boolean({ description: 'It closes a security hole.' }),
+    notified_at: { ...TimeOrNull, description: 'When its customers were told by mail; null: they were not.' },
     published_at: TimeOrNull,
     file_name: Text,
     file_size: Type.Integer({ minimum: 0, description: 'bytes' }),

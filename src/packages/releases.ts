@@ -37,6 +37,8 @@ export interface PublishRequest {
   /** undefined: none, or the draft's */
   changelog: string | undefined;
   draft: boolean;
+  /** whether it closes a hole; undefined: no, or as the draft says */
+  security?: boolean | undefined;
   /** publication date; undefined: now */
   date: Date | undefined;
 }
@@ -99,6 +101,7 @@ export async function publishRelease(
       const changes: ReleaseChanges = {
         ...fields,
         ...(changelog === undefined ? {} : { changelog }),
+        ...(request.security === undefined ? {} : { security: request.security }),
         state,
         publishedAt,
       };
@@ -113,6 +116,7 @@ export async function publishRelease(
         versionOrder: versionOrder(version),
         state,
         changelog: changelog ?? '',
+        security: request.security ?? false,
         publishedAt,
         createdAt: now,
       });
@@ -142,14 +146,17 @@ export function withdrawRelease(db: Db, productId: number, version: string, now:
   });
 }
 
-/** Changes a version's changelog; its package never changes. @throws OperatorError when there is no such version */
+/** Changes what is said of a version; its package never changes. @throws OperatorError when there is no such version */
 export function editRelease(
   db: Db,
   productId: number,
   version: string,
-  { changelog }: { changelog: string },
+  { changelog, security }: { changelog?: string | undefined; security?: boolean | undefined },
 ): Promise<Release> {
-  const changes = { changelog: requireChangelog(changelog) };
+  const changes: ReleaseChanges = {
+    ...(changelog === undefined ? {} : { changelog: requireChangelog(changelog) }),
+    ...(security === undefined ? {} : { security }),
+  };
   return changeRelease(db, productId, version, () => changes);
 }
 

@@ -23,6 +23,7 @@ export type EventAction =
   | 'end-key'
   | 'rekey'
   | 'reveal'
+  | 'notify'
   | 'activate'
   | 'rename-activation'
   | 'free-activation'

@@ -13,6 +13,10 @@ export interface Release {
   versionOrder: string;
   state: ReleaseState;
   changelog: string;
+  /** it closes a hole */
+  security: boolean;
+  /** when its customers were told of it by mail; null: they were not */
+  notifiedAt: Date | null;
   publishedAt: Date | null;
   /** the file name of the download */
   fileName: string;
@@ -78,6 +82,7 @@ export async function listPublishedReleases(
 const COLUMNS = [
   ...['id', 'product_id', 'version', 'version_order', 'state', 'published_at', 'file_name', 'file_size'],
   ...['sha256', 'sha384', 'sha512', 'created_at'],
+  ...['security', 'notified_at'],
 ];
 
 const STATES_WITH_PACKAGE: ReleaseState[] = ['published', 'draft'];
@@ -93,8 +98,11 @@ export async function listPackages(db: Db): Promise<Release[]> {
   return rows.map(toFields);
 }
 
+/** Without a word, it is no security release. */
+type NewRelease = Omit<Release, 'id' | 'security' | 'notifiedAt'> & { security?: boolean };
+
 /** @throws a duplicate (`isDuplicate`) when the version exists already */
-export async function insertRelease(db: Db, release: Omit<Release, 'id'>): Promise<void> {
+export async function insertRelease(db: Db, release: NewRelease): Promise<void> {
   await db(table(db, 'releases')).insert(toColumns(release));
 }
 

@@ -1,5 +1,6 @@
 import { OperatorError, type RefusalFacts } from '../licensing/operator-error';
 import {
+  FIELDS_SINCE,
   FORMAT,
   FORMAT_VERSION,
   RECORD_TYPES,
@@ -35,12 +36,14 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
   let state: 'header' | 'records' | 'footer' = 'header';
   let batch: { type: RecordType; records: Numbered<RecordType>[]; bytes: number } | undefined;
   let last = 0;
+  let isOlder = false;
   for await (const { line, text } of readLines(source)) {
     last = line;
-    const value = parseLine(line, text, state);
+    let value = parseLine(line, text, state);
     if (state === 'footer') throw atLine(line, 'there is more after the footer');
     if (state === 'header') {
       checkHeader(line, value);
+      isOlder = value.version === OLDEST_VERSION;
       state = 'records';
       continue;
     }
@@ -50,6 +53,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
       continue;
     }
     const type = readType(line, value, batch?.type);
+    if (isOlder) value = { ...FIELDS_SINCE[type], ...value };
     const fault = recordFault(type, value);
     if (fault !== undefined) throw atLine(line, fault);
     const record = { line, value: value as unknown as RecordOf<RecordType> };
@@ -103,7 +107,7 @@ function checkHeader(line: number, { type, format, version }: Record<string, unk
   if (version < OLDEST_VERSION) throw atLine(line, `${said}. Export again with a version that writes that`);
 }
 
-/** A file of the version before is read too: it has no customers. */
+/** A file of the version before is read too. */
 const OLDEST_VERSION = FORMAT_VERSION - 1;
 
 function checkFooter(
@@ -113,7 +117,7 @@ function checkFooter(
 ): void {
   const said = (typeof records === 'object' && records !== null ? records : {}) as Record<string, unknown>;
   for (const type of RECORD_TYPES)
-    if ((said[type] ?? (type === 'customer' ? 0 : undefined)) !== counts[type])
+    if (said[type] !== counts[type])
       throw atLine(
         line,
         `the footer does not agree with the file, which has ${counts[type]} ${type} records: lines are missing or were added`,

@@ -21,7 +21,12 @@ import { RELEASE_STATES } from '../store/releases';
 
 export const FORMAT = 'licensing-gateway export';
 /** A change of the fields is a new version. */
-export const FORMAT_VERSION = 8;
+export const FORMAT_VERSION = 9;
+
+/** What a record of the version before means, in the fields that it lacks. */
+export const FIELDS_SINCE: Partial<Record<RecordType, Record<string, unknown>>> = {
+  release: { security: false, notified_at: null },
+};
 
 interface Field<T> {
   /** the allowed values, in words */
@@ -152,6 +157,8 @@ export const RECORDS = {
     version: ascii(64),
     state: oneOf(RELEASE_STATES),
     changelog: text(4_000_000),
+    security: flag(),
+    notified_at: nullable(time()),
     published_at: nullable(time()),
     // The name is sent in a header unescaped, and Joomla unpacks by its extension.
     file_name: matching(

@@ -80,7 +80,7 @@ const OTHERS: Record<TableName, string> = {
     'id plan_id status activation_limit activations_used expires_at last_check_at check_count created_at revision main_key_id issued_by customer_digest',
   activations: 'id license_id identifier activated_at key_id free site held_until',
   releases:
-    'id product_id version version_order state published_at file_name file_size sha256 sha384 sha512 created_at',
+    'id product_id version version_order state security notified_at published_at file_name file_size sha256 sha384 sha512 created_at',
   access_log: 'id at endpoint outcome license_id key_hint product_id times last_at key_id unsummed',
   events: 'id license_id at action times last_at unsummed',
   product_includes: 'product_id included_id',
@@ -106,6 +106,7 @@ const OTHERS: Record<TableName, string> = {
     'id url events secret_sealed previous_sealed previous_ends_at enabled_at disabled_at disabled_reason swept_at created_by created_at',
   shops: 'id name kind secret_sealed is_test test_plan_id rules_json owner mail created_by created_at',
   shop_refusals: 'shop day times',
+  security_notices: 'release_id actor plan_id license_id mails due_at done_at',
   told_sites: 'license_id product_id version version_at at',
   key_networks: 'key_id at',
   spreading_keys: 'key_id license_id at',

@@ -100,6 +100,8 @@ function changeOf(
     }
     case 'reveal':
       return history.revealed;
+    case 'notify':
+      return history.notified(text(is.version));
     case 'activate':
       return is.free === true
         ? history.activatedFree(activationType, identifier)

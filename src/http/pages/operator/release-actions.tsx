@@ -57,7 +57,7 @@ async function latestBeside({ db }: OperatorCall, { id, productId }: Release): P
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
-  const body = { changelog: sent.get('changelog') ?? '' };
+  const body = { changelog: sent.get('changelog') ?? '', security: sent.get('security') === 'true' };
   await act(call, sent, releaseOperations.updateRelease, { path: { id: release.id }, body });
   return done(listOf(release), 'saved');
 }
@@ -95,6 +95,9 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, release: Relea
             {state === 'draft' ? (
               <ButtonLink path={`/releases/${id}/publish`}>{editPage.publish(version)}</ButtonLink>
             ) : null}
+            {state === 'published' && release.security ? (
+              <ButtonLink path={`/releases/${id}/notify`}>{t.releases.security.tell}</ButtonLink>
+            ) : null}
             {state === 'withdrawn' ? null : (
               <ButtonLink path={`/releases/${id}/withdraw`}>{editPage.withdraw(version)}</ButtonLink>
             )}
@@ -108,6 +111,14 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, release: Relea
           hint={fields.changelogHint}
           value={release.changelog}
           rows={8}
+        />
+        <Checkbox
+          form={form}
+          name="security"
+          value="true"
+          label={t.releases.security.field}
+          hint={t.releases.security.fieldHint}
+          checked={release.security}
         />
         <p class="hint">{editPage.about}</p>
       </FormPage>

@@ -163,6 +163,12 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
                   { value: '1', label: texts.draft },
                 ]}
               />
+              <Checkbox
+                form={form}
+                name="security"
+                label={t.releases.security.field}
+                hint={t.releases.security.fieldHint}
+              />
               <Allowances form={form} />
               <Submit busy={t.common.busy}>{texts.submit}</Submit>
               <UploadProgress />

@@ -21,6 +21,7 @@ import { productFormRoutes } from './product-form';
 import { productListRoutes } from './products';
 import { releaseActionRoutes } from './release-actions';
 import { releaseNewRoutes } from './release-new';
+import { releaseNotifyRoutes } from './release-notify';
 import { releaseListRoutes } from './releases';
 import { requestRoutes } from './requests';
 import { signingKeyRoutes } from './signing-keys';
@@ -59,6 +60,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...releaseListRoutes,
   ...releaseNewRoutes,
   ...releaseActionRoutes,
+  ...releaseNotifyRoutes,
   ...productListRoutes,
   ...productFormRoutes,
   ...productRoutes,

@@ -46,6 +46,7 @@ export const my: Translated<typeof en> = {
   versions: 'Versionen',
   versionsOf: (product) => `Versionen von ${product}`,
   noVersions: 'Noch ist keine Version erschienen.',
+  security: 'Diese Version schließt eine Sicherheitslücke. Bitte aktualisieren Sie.',
   allVersions: 'Alle Versionen zeigen',
   download: 'Herunterladen',
   downloadVersion: (version) => `${version} herunterladen`,

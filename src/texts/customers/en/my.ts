@@ -42,6 +42,7 @@ export const my = {
   versions: 'Versions',
   versionsOf: (product: string) => `Versions of ${product}`,
   noVersions: 'No version has been published yet.',
+  security: 'This version closes a security hole. Please update.',
   allVersions: 'Show all versions',
   download: 'Download',
   downloadVersion: (version: string) => `Download ${version}`,

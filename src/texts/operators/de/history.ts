@@ -36,6 +36,7 @@ export const history: Translated<typeof en> = {
   rekeyed: (after, before) => `Neuer Schlüssel ${after} anstelle von ${before}`,
   overlap: (until) => `der alte wirkt bis ${until}`,
   revealed: 'Schlüssel angezeigt',
+  notified: (version) => `Kunde über die Sicherheitsversion ${version} benachrichtigt`,
   activated: (type, name) => `${thing(type).one} hinzugefügt${name && `: ${name}`}`,
   activatedFree: (type, name) => `${thing(type).one} hinzugefügt, belegt keinen Platz${name && `: ${name}`}`,
   renamed: (type, name, before, after) => `${thing(type).one} ${name} heißt ${after}, zuvor ${before}`,

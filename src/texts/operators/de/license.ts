@@ -64,6 +64,7 @@ export const license: Translated<typeof en> = {
       reminder: 'Erinnerung an das Ende',
       key_changed: 'Schlüssel wurde geändert',
       site_removed: 'Website wurde entfernt',
+      security_release: 'Sicherheitsversion',
       webhook_disabled: 'Webhook wurde angehalten',
     },
     mailStates: { queued: 'wartet', sent: 'gesendet', failed: 'nicht zugestellt' },

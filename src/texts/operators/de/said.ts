@@ -48,6 +48,8 @@ export const said: Translated<typeof en> = {
       ? `${version} ist veröffentlicht. Joomla bietet ab jetzt ${version} an.`
       : `${version} ist veröffentlicht. Joomla bietet weiter ${offered || 'nichts'} an.`;
   },
+  releaseNotified: (version, mails) =>
+    `Die Kunden werden über ${version} benachrichtigt. Mails, die unterwegs sind: ${mails}.`,
   releaseWithdrawn: (version, xml, offered) => {
     if (xml === 'stale')
       return `${version} ist zurückgezogen, aber Joomla bietet noch dasselbe an: Legen Sie das Update-XML an seinen Ort, wie diese Seite sagt.`;

@@ -36,6 +36,7 @@ export const history = {
   rekeyed: (after: string, before: string) => `New key ${after} in the place of ${before}`,
   overlap: (until: string) => `the old one works until ${until}`,
   revealed: 'Key shown',
+  notified: (version: string) => `Customer told of the security release ${version}`,
   activated: (type: string, name: string) => `${capitalized(thing(type).one)} added${name && `: ${name}`}`,
   activatedFree: (type: string, name: string) =>
     `${capitalized(thing(type).one)} added, takes no slot${name && `: ${name}`}`,

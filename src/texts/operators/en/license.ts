@@ -65,6 +65,7 @@ export const license = {
       reminder: 'Reminder of the end',
       key_changed: 'Key was changed',
       site_removed: 'Site was removed',
+      security_release: 'Security release',
       webhook_disabled: 'Webhook was stopped',
     } as Record<string, string>,
     mailStates: { queued: 'waits', sent: 'sent', failed: 'not delivered' } as Record<string, string>,

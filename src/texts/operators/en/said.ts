@@ -43,6 +43,8 @@ export const said = {
       ? `${version} is published. Joomla offers ${version} from now on.`
       : `${version} is published. Joomla goes on offering ${offered || 'nothing'}.`;
   },
+  releaseNotified: (version, mails) =>
+    `The customers are told of ${version}. Mails that are on their way: ${mails}.`,
   releaseWithdrawn: (version, xml, offered) => {
     if (xml === 'stale')
       return `${version} is withdrawn, but Joomla still offers what it did: put the update XML in its place, as this page says.`;

@@ -228,7 +228,8 @@ async function queuePortion(
   const place = {
     ...(next ?? { planId, licenseId }),
     mails: notice.mails + mails.length,
-    dueAt: new Date(from + mails.length * APART_MS),
+    // The database keeps whole seconds, of which each has its five mails.
+    dueAt: new Date(Math.ceil((from + mails.length * APART_MS) / 1_000) * 1_000),
     doneAt: next === undefined ? now : null,
   };
   await inTransaction(db, async (trx) => {

@@ -67,6 +67,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   const ask = (path: string) => request(service.url).get(`${PREFIX}/downloads/${path}`);
 
   const bare = {
+    security: false,
     expires_at: null,
     renew_url: 'https://shop.example/renew',
     support_url: 'https://shop.example/help',
@@ -118,7 +119,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       '',
       43,
       'DOWNLOAD_NOT_FOUND',
-      { expires_at: null, version: null, entitled_version: null, renew_url: null, support_url: null },
+      { ...bare, version: null, entitled_version: null, renew_url: null, support_url: null },
     ],
     // The club's own address, and that of the extension where the club has none.
     ['club', '', 42, null, { ...latest, renew_url: 'https://shop.example/club' }],
@@ -128,6 +129,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       43,
       'PRODUCT_MISMATCH',
       {
+        security: false,
         expires_at: null,
         version: null,
         entitled_version: null,
@@ -141,7 +143,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       '',
       0,
       'LICENSE_NOT_FOUND',
-      { expires_at: null, version: null, entitled_version: null, renew_url: null, support_url: null },
+      { ...bare, version: null, entitled_version: null, renew_url: null, support_url: null },
     ],
   ])('%s%s for product %d: %s', async (name, query, productId, code, data) => {
     const path = `${productId}?license_key=${keyOf(name)}${query}`;

@@ -136,7 +136,7 @@ export const releases: Translated<typeof en> = {
       `Es sind Kunden, deren Lizenz ${version} abdeckt, wenn eine ihrer Websites eine ältere Version gemeldet hat oder keine eine. Jeder erhält eine Mail in seiner Sprache, wie viele Lizenzen er auch hat.`,
     once: 'Das geht einmal für diese Version. Was gesendet ist, lässt sich nicht zurücknehmen.',
     pace: 'Höchstens 300 Mails in der Minute werden gesendet. Der Verlauf jeder Lizenz nennt es.',
-    off: 'Der Mailversand ist nicht eingerichtet, deshalb kann nichts gesendet werden. Die Prüfung sagt, was fehlt.',
+    off: 'Der Mailversand ist nicht eingerichtet, deshalb kann nichts gesendet werden. Der Doktor sagt, was fehlt.',
     told: (at, mails) => `Die Kunden wurden am ${at} benachrichtigt, mit ${mails} Mails.`,
     already: (version) => `Die Kunden wurden über ${version} schon benachrichtigt.`,
     preview: 'Die Mail',

@@ -47,6 +47,8 @@ export const my: Translated<typeof en> = {
   versionsOf: (product) => `Versionen von ${product}`,
   noVersions: 'Noch ist keine Version erschienen.',
   security: 'Diese Version schließt eine Sicherheitslücke. Bitte aktualisieren Sie.',
+  securityOf: (product, version) =>
+    `Version ${version} von ${product} schließt eine Sicherheitslücke. Bitte aktualisieren Sie.`,
   allVersions: 'Alle Versionen zeigen',
   download: 'Herunterladen',
   downloadVersion: (version) => `${version} herunterladen`,

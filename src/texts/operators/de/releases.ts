@@ -137,7 +137,7 @@ export const releases: Translated<typeof en> = {
     once: 'Das geht einmal für diese Version. Was gesendet ist, lässt sich nicht zurücknehmen.',
     pace: 'Höchstens 300 Mails in der Minute werden gesendet. Der Verlauf jeder Lizenz nennt es.',
     off: 'Der Mailversand ist nicht eingerichtet, deshalb kann nichts gesendet werden. Der Doktor sagt, was fehlt.',
-    told: (at, mails) => `Die Kunden wurden am ${at} benachrichtigt, mit ${mails} Mails.`,
+    told: (at, mails) => `Die Kunden wurden am ${at} benachrichtigt. Mails: ${mails}.`,
     already: (version) => `Die Kunden wurden über ${version} schon benachrichtigt.`,
     preview: 'Die Mail',
     sites: 'Wer was nutzt',

@@ -253,17 +253,18 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     },
   );
 
-  it('is read as the version before wrote it, without customers', async () => {
+  it('is read as the version before wrote it, which knew no security release', async () => {
     const before = readFileSync(file, 'utf8')
-      .split('\n')
-      .filter((line) => !line.startsWith('{"type":"customer"'))
-      .join('\n')
-      .replace('"version":8', '"version":7')
-      .replace(/"customer":\d+,/, '');
+      .replace('"version":9', '"version":8')
+      .replaceAll(/"security":(?:true|false),"notified_at":(?:null|"[^"]*"),/g, '');
     const old = join(temporaryFolder(), 'old.jsonl');
     writeFileSync(old, before);
-    const { records } = await importJson(await place(kind), old);
-    expect(records).toMatchObject({ customer: { new: 0 }, license: { new: 4 } });
+    const to = await place(kind);
+    const { records } = await importJson(to, old);
+    expect(records).toMatchObject({ license: { new: 4 } });
+    expect(await to.db(table(to.db, 'releases')).select('security', 'notified_at')).toEqual(
+      expect.arrayContaining([{ security: 0, notified_at: null }]),
+    );
   });
 
   it('has something of every type, and nothing that opens a licence', () => {
@@ -882,12 +883,12 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 9, and this program reads 7 and 8\. Install a version/,
+      /^error: Line 1: the file has format version 10, and this program reads 8 and 9\. Install a version/,
     ],
     [
       'an older format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version - 2 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 6, and this program reads 7 and 8\. Export again with a version/,
+      /^error: Line 1: the file has format version 7, and this program reads 8 and 9\. Export again with a version/,
     ],
     [
       'another kind of file',

@@ -126,7 +126,9 @@ function addPublish(release: Command): void {
 function addEdit(release: Command): void {
   release
     .command('edit')
-    .description("Changes a version's changelog, or marks it as a security release. Its package never changes.")
+    .description(
+      "Changes a version's changelog, or marks it as a security release. Its package never changes.",
+    )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')
     .addOption(new Option('--changelog <text>', 'what is new').conflicts('changelogFile'))
@@ -159,17 +161,17 @@ function addEdit(release: Command): void {
             seen.xml && state !== 'draft'
               ? await noteFollowed(session, product, `Version ${version} is changed`, seen.xml)
               : [];
-          session.output.print(
-            edited,
-            [describeEdit(version, changelog, security), ...line].join('\n'),
-          );
+          session.output.print(edited, [describeEdit(version, changelog, security), ...line].join('\n'));
         }),
     );
 }
 
 function describeEdit(version: string, changelog: string | undefined, security: boolean | undefined): string {
   const marked = `Version ${version} is ${security ? 'a security release' : 'no security release'}.`;
-  return [changelog === undefined ? [] : `The changelog of version ${version} is changed.`, security === undefined ? [] : marked]
+  return [
+    changelog === undefined ? [] : `The changelog of version ${version} is changed.`,
+    security === undefined ? [] : marked,
+  ]
     .flat()
     .join(' ');
 }

@@ -11,15 +11,11 @@ export function securityLines(changelog: string): string[] {
 }
 
 /** A version's changelog as customers read it: of a security release these lines stand first. */
-export function shownChangelog({
-  changelog,
-  security,
-}: {
-  changelog: string;
-  security: boolean;
-}): string {
+export function shownChangelog({ changelog, security }: { changelog: string; security: boolean }): string {
   if (!security) return changelog;
   const lines = changelog.split(/\r\n|[\r\n]/);
   const first = lines.filter((line) => SECURITY.test(line));
-  return first.length === 0 ? changelog : [...first, ...lines.filter((line) => !SECURITY.test(line))].join('\n');
+  return first.length === 0
+    ? changelog
+    : [...first, ...lines.filter((line) => !SECURITY.test(line))].join('\n');
 }

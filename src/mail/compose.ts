@@ -66,7 +66,9 @@ export interface Letterhead {
 }
 
 export function letterheadOf(
-  config: Pick<MailConfig, 'mail' | 'publicUrl' | 'shopName' | 'mailTexts'> & { mailLanguage: CustomerLanguage },
+  config: Pick<MailConfig, 'mail' | 'publicUrl' | 'shopName' | 'mailTexts'> & {
+    mailLanguage: CustomerLanguage;
+  },
 ): Letterhead {
   const { mailTexts: texts, mailLanguage: language, publicUrl } = config;
   return { texts, language, publicUrl, shopName: shopNameOf(config) };

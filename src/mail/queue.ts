@@ -120,11 +120,7 @@ export function queueRow(type: MailType, { now, language, dueAt = now }: QueueCo
   };
 }
 
-async function draft(
-  db: Db,
-  request: MailRequest,
-  context: QueueContext,
-): Promise<NewOutboxRow> {
+async function draft(db: Db, request: MailRequest, context: QueueContext): Promise<NewOutboxRow> {
   const { now } = context;
   const row = queueRow(request.type, context);
   switch (request.type) {

@@ -57,9 +57,7 @@ interface Concerned {
 async function plansCovering(db: Db, productId: number): Promise<Plan[]> {
   const bundles = bundlesOf(await readCatalogue(db), productId);
   const products = new Set([productId, ...bundles.map(({ id }) => id)]);
-  return (await listPlans(db))
-    .filter((plan) => products.has(plan.productId))
-    .sort((a, b) => a.id - b.id);
+  return (await listPlans(db)).filter((plan) => products.has(plan.productId)).sort((a, b) => a.id - b.id);
 }
 
 /** @returns `next` undefined: these were the last */
@@ -196,7 +194,7 @@ export async function queueNotice(
 ): Promise<number> {
   for (;;) {
     const notice = await findNotice(db, releaseId);
-    if (notice === undefined || notice.doneAt !== null) return notice?.mails ?? 0;
+    if (notice?.doneAt !== null) return notice?.mails ?? 0;
     onProgress?.(notice.mails);
     await queuePortion(db, notice, language, now);
     if (!(await goesOn())) return notice.mails;
@@ -234,7 +232,14 @@ async function queuePortion(
   };
   await inTransaction(db, async (trx) => {
     if (!(await advanceNotice(trx, notice, place)) || concerned.length === 0) return;
-    const ids = [...(await lockLicenses(trx, concerned.map(({ id }) => id))).keys()];
+    const ids = [
+      ...(
+        await lockLicenses(
+          trx,
+          concerned.map(({ id }) => id),
+        )
+      ).keys(),
+    ];
     await raiseRevisions(trx, new Map(ids.map((id) => [id, 1])));
     await recordEvents(
       trx,

@@ -46,12 +46,7 @@ export const releaseNoticeOperations = {
     async (call) => {
       const { db, now, settings } = call;
       const release = await requireRelease(call);
-      const { mails, subject, text, notifiedAt } = await previewNotice(
-        db,
-        release,
-        settings.letterhead,
-        now,
-      );
+      const { mails, subject, text, notifiedAt } = await previewNotice(db, release, settings.letterhead, now);
       return { data: { mails, subject, text, notified_at: formatTimestampOrNull(notifiedAt) } };
     },
   ),
@@ -67,7 +62,11 @@ export const releaseNoticeOperations = {
     },
     async (call) => {
       const { db, now, settings, context } = call;
-      await startNotice(db, await requireRelease(call), { actor: context.actor, mailing: settings.mailing, now });
+      await startNotice(db, await requireRelease(call), {
+        actor: context.actor,
+        mailing: settings.mailing,
+        now,
+      });
       return { data: {} };
     },
   ),

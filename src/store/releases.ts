@@ -51,6 +51,15 @@ export async function listPublishedVersions(db: Db, productId: number, by?: Date
   return query.pluck('version');
 }
 
+/** A product's highest published security release. */
+export async function findLatestSecurityRelease(db: Db, productId: number): Promise<Release | undefined> {
+  const row = await db(table(db, 'releases'))
+    .where({ product_id: productId, state: 'published', security: 1 })
+    .orderBy('version_order', 'desc')
+    .first();
+  return row && toFields(row);
+}
+
 /** A product's releases, highest version first; with `after`, only some of those behind that version. */
 export async function listReleases(
   db: Db,

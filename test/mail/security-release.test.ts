@@ -119,7 +119,9 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     for (const [i, [name, license]] of told.entries())
       expect([name, await eventsOf(license.id)]).toMatchObject([
         name,
-        i < concerned ? [{ after: { product_id: 42, version }, actor: expect.stringContaining('admin') }] : [],
+        i < concerned
+          ? [{ after: { product_id: 42, version }, actor: expect.stringContaining('admin') }]
+          : [],
       ]);
     expect(await eventsOf(nobody)).toEqual([]);
     const again = await service.write.refused(`POST /releases/${id}/notify`, {}, 'CONFLICT');
@@ -180,7 +182,8 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(new Set(first.map(({ once }) => once)).size).toBe(230);
     const seconds = new Map<number, number>();
     for (const { nextAttemptAt, attempts } of first)
-      if (attempts === 0) seconds.set(+(nextAttemptAt as Date), (seconds.get(+(nextAttemptAt as Date)) ?? 0) + 1);
+      if (attempts === 0)
+        seconds.set(+(nextAttemptAt as Date), (seconds.get(+(nextAttemptAt as Date)) ?? 0) + 1);
     expect(Math.max(...seconds.values())).toBe(5);
     expect(Math.max(...seconds.keys())).toBe(NOW.getTime() + 45_000);
 
@@ -189,9 +192,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       .where({ release_id: id })
       .update({ done_at: null, plan_id: 0, license_id: 0, mails: 0 });
     const context = { language: 'en' as const, now: NOW };
-    expect(
-      await queueNotice(db, id, { ...context, goesOn: () => Promise.resolve(++asked < 1) }),
-    ).toBe(0);
+    expect(await queueNotice(db, id, { ...context, goesOn: () => Promise.resolve(++asked < 1) })).toBe(0);
     expect((await findNotice(db, id))?.doneAt).toBeNull();
     await Promise.all([
       queueNotices(db, { ...context, goesOn: () => Promise.resolve(true) }),
@@ -213,10 +214,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       insertNotice(trx, { releaseId: 999_999, actor: 'operator:test', dueAt: busyUntil }),
     );
     await service.write.ok(`POST /releases/${id}/notify`, {});
-    expect((await queued()).map(({ nextAttemptAt }) => nextAttemptAt)).toEqual([
-      busyUntil,
-      busyUntil,
-    ]);
+    expect((await queued()).map(({ nextAttemptAt }) => nextAttemptAt)).toEqual([busyUntil, busyUntil]);
     await eraseCustomer(service.db, 'erased@example.com', { actor: 'operator:test', now: NOW });
     const left = await queued();
     expect(left.map(({ licenseId }) => licenseId).filter((one) => one !== null)).toEqual([kept.id]);

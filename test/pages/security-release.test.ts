@@ -53,7 +53,11 @@ it('is marked, shown to its customer, and told of once', async () => {
   );
 
   const asked = textOf((await pages.get(notify)).html);
-  for (const text of ['1 mail will be sent.', 'Security update for Example Shop: version 2.1.0', 'Send 1 mail'])
+  for (const text of [
+    '1 mail will be sent.',
+    'Security update for Example Shop: version 2.1.0',
+    'Send 1 mail',
+  ])
     expect(asked).toContain(text);
   expect(asked).toContain('- Only the owner sees an order.');
   expect(await db(table(db, 'outbox'))).toEqual([]);

@@ -165,7 +165,9 @@ export function judgeDownload(
 }
 
 /** What says which releases a licence covers after its end. */
-type EndTerms = Pick<LicenseTerms, 'status' | 'expiresAt'> & { plan: Pick<LicenseTerms['plan'], 'afterExpiry'> };
+type EndTerms = Pick<LicenseTerms, 'status' | 'expiresAt'> & {
+  plan: Pick<LicenseTerms['plan'], 'afterExpiry'>;
+};
 
 /** Whether a licence may have a published release of a product that it covers, whichever of its keys or sites asks. */
 export function coversRelease(

@@ -9,7 +9,7 @@ import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
 import { productCrumbs, runsFor, slotsInWords } from './catalogue';
-import { readSecurityStanding, SecurityPanel } from './security-panel';
+import { SecurityPanel, securityOf } from './security-panel';
 import { ManifestPanel, OfferPanel, readOffer } from './update-xml';
 
 /** One product: what sites get, its plans, and what its extension's manifest needs. */
@@ -22,7 +22,7 @@ async function showProduct(call: OperatorCall): Promise<Answer> {
   const { product, plans } = details;
   const { id, name } = product;
   const offer = await readOffer(call, product);
-  const security = await readSecurityStanding(call, id);
+  const security = await securityOf(call, id);
   const licenses = await within(call.db, (on) => countLicensesByPlan(on, id));
   const texts = view.t.products;
   const actions = (

@@ -31,7 +31,12 @@ async function requireSecurityRelease(call: OperatorCall): Promise<Release> {
 async function notify(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
   const { id, productId, version } = release;
   const { mails } = await act(call, sent, releaseNoticeOperations.sendReleaseNotice, { path: { id } });
-  return done(`/releases?product_id=${productId}`, 'releaseNotified', version, call.view.format.number(mails));
+  return done(
+    `/releases?product_id=${productId}`,
+    'releaseNotified',
+    version,
+    call.view.format.number(mails),
+  );
 }
 
 function explainNotice(
@@ -61,10 +66,17 @@ async function askNotify(call: OperatorCall, form: FormState, release: Release):
         form={form}
         points={
           notifiedAt === null
-            ? [texts.count(mails, format.number(mails)), texts.whom(version), texts.once, isOff ? texts.off : texts.pace]
+            ? [
+                texts.count(mails, format.number(mails)),
+                texts.whom(version),
+                texts.once,
+                isOff ? texts.off : texts.pace,
+              ]
             : [texts.told(format.moment(notifiedAt), format.number(mails))]
         }
-        submit={notifiedAt !== null || isOff || mails === 0 ? undefined : texts.submit(mails, format.number(mails))}
+        submit={
+          notifiedAt !== null || isOff || mails === 0 ? undefined : texts.submit(mails, format.number(mails))
+        }
         busy={texts.busy}
         acts={<ButtonLink path={`/products/${productId}/sites`}>{texts.sites}</ButtonLink>}
         back={back}

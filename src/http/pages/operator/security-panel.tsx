@@ -1,35 +1,20 @@
-import { readProductSites } from '../../../licensing/told-sites';
-import { latestRelease } from '../../../licensing/updates';
-import type { Release } from '../../../store/releases';
+import { readSecurityStanding, type SecurityStanding } from '../../../licensing/told-sites';
 import { ButtonLink } from '../kit/fields';
 import { Inside, Panel } from '../kit/panel';
 import type { OperatorCall } from '../page';
 import { useView } from '../view';
-import { within } from '../within';
+import { LONG_PATIENCE_MS, within } from '../within';
 
-/** A security release of a product, and how many sites still run an older version. */
-interface SecurityStanding {
-  release: Release;
-  /** undefined: not known in time */
-  sites: { counted: number; behind: number } | undefined;
+/** @returns undefined also when it is not known in time */
+export function securityOf({ db }: OperatorCall, productId: number): Promise<SecurityStanding | undefined> {
+  return within(db, (on) => readSecurityStanding(on, productId), LONG_PATIENCE_MS);
 }
 
-/** @returns undefined when the latest version is no security release */
-export async function readSecurityStanding(
-  { db, at }: OperatorCall,
-  productId: number,
-): Promise<SecurityStanding | undefined> {
-  const release = await latestRelease(db, productId);
-  if (release === undefined || !release.security) return undefined;
-  const told = await within(db, (on) => readProductSites(on, productId, { limit: 1, after: undefined }, at));
-  const behind = told && Math.round(told.counted * (1 - (told.share ?? 1)));
-  return { release, sites: told && { counted: told.counted, behind: behind ?? 0 } };
-}
-
+/** The product's newest security release, and how many sites still run an older version. */
 export function SecurityPanel({ standing }: { standing: SecurityStanding | undefined }) {
   const { t, to, format, mayWrite } = useView();
   if (standing === undefined) return null;
-  const { release, sites } = standing;
+  const { release, counted, behind } = standing;
   const { id, productId, version, notifiedAt } = release;
   const texts = t.releases.security;
   return (
@@ -37,9 +22,7 @@ export function SecurityPanel({ standing }: { standing: SecurityStanding | undef
       <Inside>
         <p>
           <a href={to(`/products/${productId}/sites`)}>
-            {sites === undefined
-              ? texts.behind
-              : texts.behindOf(format.number(sites.behind), format.number(sites.counted))}
+            {texts.behindOf(format.number(behind), format.number(counted))}
           </a>
         </p>
         {notifiedAt !== null ? (

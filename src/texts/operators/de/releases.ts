@@ -123,7 +123,6 @@ export const releases: Translated<typeof en> = {
       'Zeilen der Änderungen, die mit „security:“ beginnen, stehen bei den Kunden zuerst. Danach können Sie die Kunden per Mail benachrichtigen.',
     badge: 'Sicherheitsversion',
     title: (version) => `${version} ist eine Sicherheitsversion`,
-    behind: 'Websites, auf denen noch eine ältere Version läuft',
     behindOf: (behind, counted) =>
       `Auf ${behind} von ${counted} Websites, die ihre Version gemeldet haben, läuft noch eine ältere`,
     tell: 'Kunden benachrichtigen...',

@@ -118,7 +118,6 @@ export const releases = {
       'Lines of the changelog that begin with “security:” stand first where customers read it. You can then tell the customers by mail.',
     badge: 'Security release',
     title: (version: string) => `${version} is a security release`,
-    behind: 'Sites that still run an older version',
     behindOf: (behind: string, counted: string) =>
       `${behind} of ${counted} sites that told their version still run an older one`,
     tell: 'Tell the customers...',
@@ -126,7 +125,8 @@ export const releases = {
   },
   notifyPage: {
     title: (version: string) => `Tell the customers of ${version}?`,
-    count: (mails: number, shown: string) => (mails === 1 ? '1 mail will be sent.' : `${shown} mails will be sent.`),
+    count: (mails: number, shown: string) =>
+      mails === 1 ? '1 mail will be sent.' : `${shown} mails will be sent.`,
     whom: (version: string) =>
       `Customers whose licence covers ${version} get it, if a site of theirs told an older version or no site told any. Each gets one mail in their language, however many licences they have.`,
     once: 'It is sent once for this version. What is sent cannot be taken back.',

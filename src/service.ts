@@ -23,9 +23,10 @@ import {
 import { connectRedis, type RedisConnection } from './http/redis';
 import { startServer, type Listen, type RunningServer } from './http/server';
 import type { CustomerLanguage } from './texts/customers/languages';
-import { composerOf } from './mail/compose';
+import { composerOf, letterheadOf } from './mail/compose';
 import { mailingOf, queueMail, type Mailing } from './mail/queue';
 import { queueReminders } from './mail/reminders';
+import { queueNotices } from './mail/security-release';
 import type { MailSettings } from './mail/settings';
 import { startMailSender, type SenderSettings } from './mail/sender';
 import { createMailTransport } from './mail/transport';
@@ -218,6 +219,9 @@ function settingsOf(
     get mailing() {
       return mailingOf(live.config);
     },
+    get letterhead() {
+      return letterheadOf(live.config);
+    },
     get updateXml() {
       return live.config;
     },
@@ -266,6 +270,17 @@ function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
         if (mailing !== undefined) await queueReminders(db, { lease, mailing, now: now(), goesOn });
       },
       failure: 'reminders could not be queued; it is tried again in ten minutes',
+    },
+    {
+      // What a stopped process began; whoever asks for the mails queues them.
+      name: 'security notices',
+      everyMs: MINUTE_MS,
+      inBackground: true,
+      async run({ goesOn }) {
+        const mailing = mailingOf(live.config);
+        if (mailing !== undefined) await queueNotices(db, { language: mailing.language, now: now(), goesOn });
+      },
+      failure: 'mails of a security release could not be queued; it is tried again in a minute',
     },
     {
       name: 'orders',

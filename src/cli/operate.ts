@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { packageRoot, type Config } from '../config';
 import { examineFromWithin } from '../doctor/examine';
 import { OperatorError } from '../licensing/operator-error';
+import { letterheadOf } from '../mail/compose';
 import { mailingOf } from '../mail/queue';
 import { ManageError } from '../operations/failures';
 import type { Call, Operation } from '../operations/operation';
@@ -112,6 +113,7 @@ function settingsOf(config: Config, db: Db, now: Date): ManageSettings {
   return {
     ...config,
     mailing: mailingOf(config),
+    letterhead: letterheadOf(config),
     updateXml: config,
     ownFiles: ownFiles(config),
     programFolder: packageRoot,

@@ -25,6 +25,7 @@ import {
   writtenJson,
 } from './update-xml';
 import { releaseJson } from '../licensing/views';
+import { addNotify } from './release-notify';
 import { formatTable } from './tables';
 
 interface PublishOptions {
@@ -41,6 +42,7 @@ interface PublishOptions {
   newUpdateServer?: true;
   unchecked?: true;
   rollout?: number;
+  security?: boolean;
 }
 
 const WRITE_XML =
@@ -52,6 +54,8 @@ const NEW_UPDATE_SERVER =
 const UNCHECKED =
   'publish a package that lacks files its manifest names, or a first one without the lines for updates';
 
+const SECURITY = 'it closes a security hole: customers see it, and "release notify" tells them';
+
 export function addReleaseCommands(program: Command): void {
   const release = program.command('release').description('Versions of a product and their packages.');
   addPublish(release);
@@ -59,6 +63,7 @@ export function addReleaseCommands(program: Command): void {
   addList(release);
   addRollout(release);
   addWithdraw(release);
+  addNotify(release);
 }
 
 function addPublish(release: Command): void {
@@ -82,6 +87,7 @@ function addPublish(release: Command): void {
         .argParser(percent)
         .conflicts('draft'),
     )
+    .option('--security', SECURITY)
     .addHelpText(
       'after',
       '\nExample:\n  licensing release publish --product 42 --version 2.1.0 --file pkg_example.zip --changelog "Faster"',
@@ -108,6 +114,7 @@ function addPublish(release: Command): void {
             newUpdateServer: options.newUpdateServer ?? false,
             unchecked: options.unchecked ?? false,
             rollout: options.rollout,
+            security: options.security,
           },
           now,
           (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
@@ -132,28 +139,33 @@ function addPublish(release: Command): void {
 function addEdit(release: Command): void {
   release
     .command('edit')
-    .description("Changes a version's changelog. Its package never changes.")
+    .description(
+      "Changes a version's changelog, or marks it as a security release. Its package never changes.",
+    )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')
     .addOption(new Option('--changelog <text>', 'what is new').conflicts('changelogFile'))
     .option('--changelog-file <file>', 'a text file with what is new', fileName)
+    .option('--security', SECURITY)
+    .option('--no-security', 'it closes none')
     .addHelpText(
       'after',
       '\nExample:\n  licensing release edit --product 42 --version 2.1.0 --changelog-file CHANGES.txt',
     )
     .action(
       (
-        options: Pick<PublishOptions, 'product' | 'version' | 'changelog' | 'changelogFile'>,
+        options: Pick<PublishOptions, 'product' | 'version' | 'changelog' | 'changelogFile' | 'security'>,
         command: Command,
       ) =>
         withSession(command, async (session) => {
-          requireChange(command, options.changelog, options.changelogFile);
-          const changelog = (await changelogOf(options)) ?? '';
+          const { security } = options;
+          requireChange(command, options.changelog, options.changelogFile, security);
+          const changelog = await changelogOf(options);
           const { id } = await requireRelease(session.db, options.product, options.version.trim());
           const seen: { xml?: FollowedXml } = {};
           const edited = await operate(session, releaseOperations.updateRelease, {
             path: { id },
-            body: { changelog },
+            body: { changelog, security },
             followXml: async () => (seen.xml = await follow(session, options.product)),
           });
           const { version, state, product_id: product } = edited;
@@ -162,10 +174,7 @@ function addEdit(release: Command): void {
             seen.xml && state !== 'draft'
               ? await noteFollowed(session, product, `Version ${version} is changed`, seen.xml)
               : [];
-          session.output.print(
-            edited,
-            [`The changelog of version ${version} is changed.`, ...line].join('\n'),
-          );
+          session.output.print(edited, [describeEdit(version, changelog, security), ...line].join('\n'));
         }),
     );
 }
@@ -210,6 +219,16 @@ function percent(text: string): number {
   if (value < 1 || value > 100)
     throw new InvalidArgumentError('It must be a whole number of percent, 1 to 100.');
   return value;
+}
+
+function describeEdit(version: string, changelog: string | undefined, security: boolean | undefined): string {
+  const marked = `Version ${version} is ${security ? 'a security release' : 'no security release'}.`;
+  return [
+    changelog === undefined ? [] : `The changelog of version ${version} is changed.`,
+    security === undefined ? [] : marked,
+  ]
+    .flat()
+    .join(' ');
 }
 
 function addList(release: Command): void {

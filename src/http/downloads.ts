@@ -105,6 +105,7 @@ function sendVerdict(ctx: Context, refusal: Refusal | undefined, facts: Download
     message: code === null ? '' : (refusal?.message ?? API_TEXTS[code]),
     expires_at: formatTimestampOrNull(facts.expiresAt),
     version: facts.version,
+    security: facts.security,
     entitled_version: facts.entitledVersion,
     renew_url: facts.renewUrl,
     support_url: facts.supportUrl,

@@ -1,5 +1,6 @@
 import { API_PATH } from '../api';
 import type { Licensing } from '../licensing/core/licensing';
+import { shownChangelog } from '../licensing/changelog';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Update } from '../licensing/updates';
 import { sendData, sendWritten, writeData } from './answers';
@@ -33,7 +34,7 @@ function writeUpdate({ product, release }: Update): string {
     name: product.name,
     version: release.version,
     download_url: `${API_PATH}/downloads/${product.id}`,
-    changelog: release.changelog,
+    changelog: shownChangelog(release),
     date: formatTimestamp(release.publishedAt ?? release.createdAt),
     file_size: release.fileSize,
   });

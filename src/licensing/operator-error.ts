@@ -57,6 +57,7 @@ export type RefusalFacts =
   | { reason: 'no-draft' | 'no-draft-package' }
   | { reason: 'no-version' | 'xml-of-another'; product: number }
   | { reason: 'other-update-server' | 'no-zip' | 'no-version-inside' }
+  | { reason: 'not-published' | 'not-security' | 'is-notified' }
   | { reason: 'is-published' | 'is-withdrawn' | 'equal-version'; version: string }
   | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' | 'no-key-column' | 'no-plan-column' }
   | { reason: 'too-much-xml' | 'no-manifest'; product: number }

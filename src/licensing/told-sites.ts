@@ -1,6 +1,6 @@
 import type { Db } from '../store/database';
 import { findLicensesByIds, type License } from '../store/licenses';
-import type { Release } from '../store/releases';
+import { findLatestSecurityRelease, type Release } from '../store/releases';
 import { countToldVersions, listToldSites, toldVersionAt, type ToldSite } from '../store/told';
 import {
   isAscii,
@@ -69,6 +69,25 @@ export async function readProductSites(
     versions,
     behind: await listBehind(db, { productId, without, newest }, page, now),
   };
+}
+
+/** A product's newest security release, and the sites that told their version. */
+export interface SecurityStanding {
+  release: Release;
+  counted: number;
+  /** with an older version */
+  behind: number;
+}
+
+/** @returns undefined when there is no security release, or a later version is out and nobody told an older one */
+export async function readSecurityStanding(db: Db, productId: number): Promise<SecurityStanding | undefined> {
+  const release = await findLatestSecurityRelease(db, productId);
+  if (release === undefined) return undefined;
+  const versions = await countToldVersions(db, productId);
+  const sum = (some: typeof versions) => some.reduce((all, { count }) => all + count, 0);
+  const behind = sum(versions.filter(({ version }) => compareVersions(version, release.version) < 0));
+  if (behind === 0 && (await latestRelease(db, productId))?.id !== release.id) return undefined;
+  return { release, counted: sum(versions), behind };
 }
 
 /** In tenths. A site may say so before the version is published, where it was installed for a trial. */

@@ -90,6 +90,8 @@ export function releaseJson(release: Release) {
       'state',
       'changelog',
       'rollout',
+      'security',
+      'notifiedAt',
       'publishedAt',
       'fileName',
       'fileSize',

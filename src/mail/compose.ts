@@ -1,5 +1,6 @@
 import { inBothForms } from '../licensing/core/identifiers';
 import { API_PATH, myPageUrl } from '../api';
+import { securityLines } from '../licensing/changelog';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
 import { readPerson } from './customer-profile';
@@ -17,6 +18,8 @@ import { findLicensesByIds } from '../store/licenses';
 import { findOrder } from '../store/orders';
 import type { OutboxRow } from '../store/outbox';
 import { findShop } from '../store/shops';
+import type { Product } from '../store/catalogue';
+import { findReleaseById, type Release } from '../store/releases';
 import { inReadCommitted } from '../store/transaction';
 import { findWebhook } from '../store/webhooks';
 import type { MailDetails, MailRequest, MailType } from './queue';
@@ -53,6 +56,25 @@ export function composerOf(config: MailConfig, createCode: CreateCode): Composer
   const { mail, publicUrl, operatorUrl = publicUrl, keySecret, mailTexts: texts } = config;
   if (mail === undefined || publicUrl === undefined || operatorUrl === undefined) return undefined;
   return { publicUrl, operatorUrl, keySecret, createCode, texts, shopName: shopNameOf(config) };
+}
+
+/** What mails are written with, also where none is sent. */
+export interface Letterhead {
+  texts: TextFolders;
+  shopName: string;
+  /** the site's address; undefined: not known, and lines with links are left out */
+  publicUrl: string | undefined;
+  /** for customers whose own is not known */
+  language: CustomerLanguage;
+}
+
+export function letterheadOf(
+  config: Pick<MailConfig, 'mail' | 'publicUrl' | 'shopName' | 'mailTexts'> & {
+    mailLanguage: CustomerLanguage;
+  },
+): Letterhead {
+  const { mailTexts: texts, mailLanguage: language, publicUrl } = config;
+  return { texts, language, publicUrl, shopName: shopNameOf(config) };
 }
 
 /** Signs mails: the seller's name, else the sender's, else the site's host. */
@@ -98,6 +120,7 @@ export async function composeMail(
   if (type === 'order_keys') return composeKeys(db, row, details, settings);
   if (type === 'payment_failed') return composeFailedPayment(db, row, details, settings, now);
   if (type === 'answer') return composeAnswer(row, details, settings);
+  if (type === 'security_release') return composeSecurity(db, row, details, settings, now);
   if (type === 'address_new' || type === 'address_old') return composeAddress(db, row, type, settings);
   const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
   if (license === undefined) return { obsolete: true };
@@ -149,6 +172,43 @@ async function composeLink(
   // Now, and not when it was asked for: then the time it takes would tell whose address is a customer's.
   await inReadCommitted(db, (trx) => tellProfile(trx, to, { language: row.language }, row.createdAt));
   return finish(await inTheirLanguage(db, row, to), to, type, values, settings);
+}
+
+/** Tells a customer of a security release, unless it was withdrawn or the licence stopped since. */
+async function composeSecurity(
+  db: Db,
+  row: OutboxRow,
+  { release_id: releaseId = 0 }: MailDetails,
+  settings: ComposerSettings,
+  now: Date,
+): Promise<ComposeResult> {
+  const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
+  const release = await findReleaseById(db, releaseId);
+  if (license === undefined || release?.state !== 'published') return { obsolete: true };
+  if (STOPPED.includes(liveStatus(license, now))) return { obsolete: true };
+  const to = findEmail(license.customer ?? '');
+  if (to === undefined) return { failed: 'NO_CUSTOMER' };
+  const values = securityValues(await requireProduct(db, release.productId), release, settings.publicUrl);
+  return finish(await inTheirLanguage(db, row, to), to, 'security_release', values, settings);
+}
+
+/** A mail is read at a glance; the rest stands on the customer's page. */
+const MOST_LINES = 20;
+
+/** @param publicUrl undefined: it is not known, and the mail has no link */
+export function securityValues(
+  { name, supportUrl }: Product,
+  { version, changelog }: Release,
+  publicUrl: string | undefined,
+): Values {
+  const fixed = securityLines(changelog).slice(0, MOST_LINES);
+  return {
+    product: name,
+    version,
+    fixed: fixed.length === 0 ? undefined : fixed,
+    support_url: supportUrl ?? undefined,
+    my_url: publicUrl === undefined ? undefined : myUrlOf({ publicUrl }),
+  };
 }
 
 /** Neither address is named to the other: one of them may be a stranger's. */
@@ -363,7 +423,7 @@ async function valuesOf(
   };
 }
 
-function myUrlOf({ publicUrl }: ComposerSettings): string {
+function myUrlOf({ publicUrl }: Pick<ComposerSettings, 'publicUrl'>): string {
   return myPageUrl(publicUrl);
 }
 

@@ -46,7 +46,8 @@ export type MailRequest =
 export const REMINDER_DAYS = [30, 7, 0] as const;
 export type DaysBefore = (typeof REMINDER_DAYS)[number];
 
-export type MailType = MailRequest['type'] | 'order_keys' | 'payment_failed';
+/** `security_release` is queued by security-release.ts. */
+export type MailType = MailRequest['type'] | 'order_keys' | 'payment_failed' | 'security_release';
 
 export const MAIL_TYPES: MailType[] = [
   'license_key',
@@ -61,6 +62,7 @@ export const MAIL_TYPES: MailType[] = [
   'order_keys',
   'payment_failed',
   'answer',
+  'security_release',
 ];
 
 /** What composing a mail needs besides the licence, as the row's JSON. */
@@ -77,6 +79,8 @@ export interface MailDetails {
   sealed?: string;
   subject?: string;
   body?: string;
+  /** the security release that is told of */
+  release_id?: number;
 }
 
 interface QueueContext {
@@ -108,14 +112,11 @@ export function queueMail(db: Db, request: MailRequest, context: QueueContext): 
   return db.isTransaction ? queue(db as Transaction) : inTransaction(db, queue);
 }
 
-async function draft(
-  db: Db,
-  request: MailRequest,
-  { now, language, dueAt = now }: QueueContext,
-): Promise<NewOutboxRow> {
-  const row: NewOutboxRow = {
+/** A row that is about nobody yet. */
+export function queueRow(type: MailType, { now, language, dueAt = now }: QueueContext): NewOutboxRow {
+  return {
     kind: 'mail',
-    type: request.type,
+    type,
     language,
     createdAt: now,
     nextAttemptAt: dueAt,
@@ -125,6 +126,11 @@ async function draft(
     details: null,
     once: null,
   };
+}
+
+async function draft(db: Db, request: MailRequest, context: QueueContext): Promise<NewOutboxRow> {
+  const { now } = context;
+  const row = queueRow(request.type, context);
   switch (request.type) {
     case 'customer_link':
     case 'operator_link': {

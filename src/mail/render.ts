@@ -1,7 +1,7 @@
 import { PLACEHOLDER, type MailText } from './texts';
 
-/** The placeholders' values; undefined: the line with the placeholder is left out. */
-export type Values = Partial<Record<string, string>>;
+/** The placeholders' values, a list with a line for each; undefined: the line with the placeholder is left out. */
+export type Values = Partial<Record<string, string | string[]>>;
 
 export interface MailContent {
   subject: string;
@@ -26,10 +26,10 @@ export function renderMail({ subject, body }: MailText, values: Values, keys: Ke
     .replace(/\n{3,}/g, '\n\n')
     .trim();
   return {
-    subject: fill(subject, (name) => oneLine(values[name] ?? ''))
+    subject: fill(subject, (name) => written(values[name]))
       .replace(/\s+/g, ' ')
       .trim(),
-    text: `${fill(kept, (name) => (name === 'keys' ? keysText : oneLine(values[name] ?? '')))}\n`,
+    text: `${fill(kept, (name) => (name === 'keys' ? keysText : written(values[name]))).replace(/ +\n/g, '\n')}\n`,
     html: toHtml(kept, values, keys),
   };
 }
@@ -40,6 +40,10 @@ function placeholdersOf(line: string): string[] {
 
 function fill(text: string, valueOf: (name: string) => string): string {
   return text.replace(PLACEHOLDER, (_whole, name: string) => valueOf(name));
+}
+
+function written(value: string | string[] = ''): string {
+  return Array.isArray(value) ? value.map((one) => `\n- ${oneLine(one)}`).join('') : oneLine(value);
 }
 
 /** A value with a line break could look like the seller's own text. */
@@ -66,8 +70,8 @@ function toHtml(body: string, values: Values, keys: KeyLine[]): string {
   return asPage(body, (paragraph) =>
     linked(escapeHtml(paragraph)).replace(PLACEHOLDER, (_whole, name: string) => {
       if (name === 'keys') return keysHtml;
-      if (name === 'key') return code(values.key ?? '');
-      const value = escapeHtml(oneLine(values[name] ?? ''));
+      if (name === 'key') return code(written(values.key));
+      const value = escapeHtml(written(values[name]));
       return name === 'link' || name.endsWith('_url') ? `<a href="${value}">${value}</a>` : value;
     }),
   );

@@ -23,6 +23,7 @@ export const PLACEHOLDERS = {
   operator_link: ['link'],
   key_changed: [...OF_LICENSE, 'key_hint', 'old_key_ends'],
   site_removed: [...OF_LICENSE, 'site'],
+  security_release: ['product', 'version', 'fixed', 'my_url', 'support_url'],
   address_new: ['my_url', 'support_url'],
   address_old: ['support_url'],
   webhook_disabled: ['name', 'link'],

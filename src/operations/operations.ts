@@ -15,6 +15,7 @@ import type { Operation } from './operation';
 import { orderOperations } from './orders';
 import { planOperations } from './plans';
 import { productOperations } from './products';
+import { releaseNoticeOperations } from './release-notice';
 import { releaseOperations } from './releases';
 import { signingKeyOperations } from './signing-keys';
 import { shopPluginOperations } from './shop-plugin';
@@ -36,7 +37,7 @@ export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   History: historyOperations,
   Products: { ...productOperations, ...joomlaPluginOperations },
   Plans: planOperations,
-  Releases: { ...releaseOperations, ...updateXmlOperations },
+  Releases: { ...releaseOperations, ...releaseNoticeOperations, ...updateXmlOperations },
   Support: { ...whyOperations, ...answerOperations, ...toldSiteOperations },
   Orders: { ...orderOperations, ...shopOperations, ...shopPluginOperations, ...unmatchedOperations },
   Customers: customerOperations,

@@ -36,6 +36,9 @@ const UploadFields = exactly({
   changelog: Type.Optional(Type.String({ description: 'What is new.' })),
   draft: Type.Optional(Flag),
   rollout: Type.Optional(Rollout),
+  security: Type.Optional(
+    Type.Unsafe<Static<typeof Flag>>({ ...Flag, description: 'It closes a security hole.' }),
+  ),
   unchecked: Type.Optional(
     Type.Unsafe<Static<typeof Flag>>({
       ...Flag,
@@ -87,6 +90,7 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
       file,
       changelog: query.changelog,
       draft: isSet(query.draft),
+      security: query.security === undefined ? undefined : isSet(query.security),
       date: undefined,
       rollout: query.rollout,
       newUpdateServer: isSet(query.new_update_server),
@@ -174,10 +178,15 @@ export const releaseOperations = {
     '/releases/{id}',
     {
       goesOnWith: 'a draft',
-      summary: "Change a version's changelog, or the share of addresses that are offered it",
+      summary:
+        "Change a version's changelog, or the share of addresses that are offered it, or mark it as a security release",
       description:
         'Its package never changes. Raising `rollout` never takes the version away from a site; to stop a rollout, withdraw the version.',
-      body: exactly({ changelog: Type.Optional(Text), rollout: Type.Optional(Rollout) }),
+      body: exactly({
+        changelog: Type.Optional(Text),
+        rollout: Type.Optional(Rollout),
+        security: Type.Optional(Type.Boolean({ description: 'It closes a security hole.' })),
+      }),
       data: Release,
       // The address of the update XML is asked whether it can do it, and up to 100 files are written.
       hasDeadline: false,
@@ -192,8 +201,9 @@ export const releaseOperations = {
         if (state === 'published') await requireStaging(db, settings.updateXml, productId, body.rollout);
         release = await setRollout(db, productId, version, body.rollout);
       }
-      if (body.changelog !== undefined)
-        release = await editRelease(db, productId, version, { changelog: body.changelog });
+      const { changelog, security } = body;
+      if (changelog !== undefined || security !== undefined)
+        release = await editRelease(db, productId, version, { changelog, security });
       return { data: releaseJson(release) };
     },
   ),
@@ -205,6 +215,7 @@ export const releaseOperations = {
         new_update_server: Type.Optional(Type.Boolean()),
         unchecked: Type.Optional(Type.Boolean()),
         rollout: Type.Optional(Rollout),
+        security: Type.Optional(Type.Boolean()),
       }),
       data: Release,
       hasDeadline: false,
@@ -217,6 +228,7 @@ export const releaseOperations = {
         newUpdateServer: call.body.new_update_server ?? false,
         unchecked: call.body.unchecked ?? false,
         rollout: call.body.rollout,
+        security: call.body.security,
       };
       const { release } = await publish(call.db, placesOf(call.settings), request, call.now);
       return { data: releaseJson(release) };

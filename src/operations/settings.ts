@@ -1,4 +1,5 @@
 import type { Config } from '../config';
+import type { Letterhead } from '../mail/compose';
 import type { Mailing } from '../mail/queue';
 import type { XmlHome } from '../joomla/update-xml/place';
 import type { ToldWords } from '../texts/operators/doctor';
@@ -27,6 +28,8 @@ export interface ManageSettings {
   mailing: Mailing | undefined;
   /** of shops that say nothing else */
   graceDays: number;
+  /** what mails are written with */
+  letterhead: Letterhead;
   updateXml: XmlHome;
   /** where the API is called from outside; undefined: it is not known */
   operatorUrl: string | undefined;

@@ -202,6 +202,8 @@ export const Release = exactly(
       maximum: 100,
       description: 'The share of addresses that are offered it, in percent.',
     }),
+    security: Type.Boolean({ description: 'It closes a security hole.' }),
+    notified_at: { ...TimeOrNull, description: 'When its customers were told by mail; null: they were not.' },
     published_at: TimeOrNull,
     file_name: Text,
     file_size: Type.Integer({ minimum: 0, description: 'bytes' }),

@@ -38,6 +38,8 @@ export interface PublishRequest {
   /** undefined: none, or the draft's */
   changelog: string | undefined;
   draft: boolean;
+  /** whether it closes a hole; undefined: no, or as the draft says */
+  security?: boolean | undefined;
   /** publication date; undefined: now */
   date: Date | undefined;
   /** the share of addresses that are offered it, in percent; undefined: all */
@@ -104,6 +106,7 @@ export async function publishRelease(
       const changes: ReleaseChanges = {
         ...fields,
         ...(changelog === undefined ? {} : { changelog }),
+        ...(request.security === undefined ? {} : { security: request.security }),
         state,
         rollout,
         publishedAt,
@@ -120,6 +123,7 @@ export async function publishRelease(
         state,
         changelog: changelog ?? '',
         rollout,
+        security: request.security ?? false,
         publishedAt,
         createdAt: now,
       });
@@ -149,14 +153,17 @@ export function withdrawRelease(db: Db, productId: number, version: string, now:
   });
 }
 
-/** Changes a version's changelog; its package never changes. @throws OperatorError when there is no such version */
+/** Changes what is said of a version; its package never changes. @throws OperatorError when there is no such version */
 export function editRelease(
   db: Db,
   productId: number,
   version: string,
-  { changelog }: { changelog: string },
+  { changelog, security }: { changelog?: string | undefined; security?: boolean | undefined },
 ): Promise<Release> {
-  const changes = { changelog: requireChangelog(changelog) };
+  const changes: ReleaseChanges = {
+    ...(changelog === undefined ? {} : { changelog: requireChangelog(changelog) }),
+    ...(security === undefined ? {} : { security }),
+  };
   return changeRelease(db, productId, version, () => changes);
 }
 

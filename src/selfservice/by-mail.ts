@@ -35,7 +35,7 @@ export interface MyLicense extends LicenseStanding {
   sites: { newest: MySite[]; total: number };
   removals: Removals;
   /** what can be downloaded now of the products that it covers, its own first */
-  downloads: { productId: number; product: string; version: string }[];
+  downloads: { productId: number; product: string; version: string; security: boolean }[];
   renewUrl: string | null;
   supportUrl: string | null;
   /** of its plan, where a larger licence would help */
@@ -179,7 +179,9 @@ async function findDownloads(
     covered.map(async ({ id: productId, name: product }, i) => {
       const request = { productId, version: undefined, identifierGiven: false };
       const { refusal, release } = await decideDownload(founds[i], finders, request, now);
-      return refusal || !release ? [] : [{ productId, product, version: release.version }];
+      if (refusal || !release) return [];
+      const { version, security } = release;
+      return [{ productId, product, version, security }];
     }),
   );
   return decided.flat();

@@ -1,6 +1,7 @@
 import { includedIn, type Catalogue, type CatalogueProduct } from '../licensing/bundles';
 import { decideDownload, type DownloadFinders, type FindRelease } from '../licensing/download';
 import type { LicenseMatch } from '../licensing/core/lookup';
+import { shownChangelog } from '../licensing/changelog';
 import { latestOf } from '../licensing/updates';
 import type { RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder } from '../packages/package-files';
@@ -12,6 +13,8 @@ export interface OfferedVersion {
   /** bytes */
   size: number;
   changelog: string;
+  /** it closes a hole */
+  security: boolean;
   /** why it may not be downloaded now; null: it may */
   code: RefusalCode | null;
 }
@@ -62,10 +65,12 @@ export async function offerProduct(
   const latest = given.refusal === undefined ? (given.release?.version ?? null) : null;
   const shown = own.filter(({ version }, i) => most === undefined || i < most || version === latest);
   const versions = await Promise.all(
-    shown.map(async ({ version, publishedAt, fileSize, changelog }): Promise<OfferedVersion> => {
+    shown.map(async (release): Promise<OfferedVersion> => {
+      const { version, publishedAt, fileSize, security } = release;
       const { refusal } = await decide(version);
       const code = refusal?.refused ?? null;
-      return { version, releasedAt: publishedAt, size: fileSize, changelog, code };
+      const changelog = shownChangelog(release);
+      return { version, releasedAt: publishedAt, size: fileSize, changelog, security, code };
     }),
   );
   return { id, name, renewUrl, supportUrl, latest, versions, more: shown.length < own.length };

@@ -23,6 +23,7 @@ export type TableName =
   | 'releases'
   | 'access_log'
   | 'license_refusals'
+  | 'security_notices'
   | 'told_sites'
   | 'key_networks'
   | 'spreading_keys'

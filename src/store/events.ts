@@ -24,6 +24,7 @@ export type EventAction =
   | 'rekey'
   | 'reveal'
   | 'answer'
+  | 'notify'
   | 'activate'
   | 'rename-activation'
   | 'free-activation'

@@ -40,6 +40,7 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   migrations: 'names of migrations',
   shop_skus: "the shop's own article numbers",
   shops: "the seller's settings",
+  security_notices: 'ids, counts, and the operator who told the customers',
   told_sites: 'sites and versions, found by licence',
   key_networks: 'digests of networks, found by key',
   spreading_keys: 'ids and times',

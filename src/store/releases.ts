@@ -18,6 +18,10 @@ export interface Release {
   changelog: string;
   /** the share of addresses that are offered it, 1 to 100 percent */
   rollout: number;
+  /** it closes a hole */
+  security: boolean;
+  /** when its customers were told of it by mail; null: they were not */
+  notifiedAt: Date | null;
   publishedAt: Date | null;
   /** the file name of the download */
   fileName: string;
@@ -60,6 +64,15 @@ export async function listPublishedVersions(db: Db, productId: number): Promise<
   return (await listPublished(db, productId)).map(({ version }) => version);
 }
 
+/** A product's highest published security release. */
+export async function findLatestSecurityRelease(db: Db, productId: number): Promise<Release | undefined> {
+  const row = await db(table(db, 'releases'))
+    .where({ product_id: productId, state: 'published', security: 1 })
+    .orderBy('version_order', 'desc')
+    .first();
+  return row && toFields(row);
+}
+
 /** A product's releases, highest version first; with `after`, only some of those behind that version. */
 export async function listReleases(
   db: Db,
@@ -91,6 +104,7 @@ export async function listPublishedReleases(
 const COLUMNS = [
   ...['id', 'product_id', 'version', 'version_order', 'state', 'rollout', 'published_at', 'file_name'],
   ...['file_size', 'sha256', 'sha384', 'sha512', 'created_at'],
+  ...['security', 'notified_at'],
 ];
 
 const STATES_WITH_PACKAGE: ReleaseState[] = ['published', 'draft'];
@@ -106,11 +120,12 @@ export async function listPackages(db: Db): Promise<Release[]> {
   return rows.map(toFields);
 }
 
+/** Without a word, it is no security release. */
+type NewRelease = Omit<Release, 'id' | 'rollout' | 'security' | 'notifiedAt'> &
+  Partial<Pick<Release, 'rollout' | 'security'>>;
+
 /** @throws a duplicate (`isDuplicate`) when the version exists already */
-export async function insertRelease(
-  db: Db,
-  release: Omit<Release, 'id' | 'rollout'> & Partial<Pick<Release, 'rollout'>>,
-): Promise<void> {
+export async function insertRelease(db: Db, release: NewRelease): Promise<void> {
   await db(table(db, 'releases')).insert(toColumns(release));
 }
 

@@ -22,6 +22,7 @@ const FLAGS = [
   'partial',
   'reminders',
   'renews_itself',
+  'security',
 ] as const;
 
 type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`

@@ -14,6 +14,7 @@ import type { Operator } from './operators';
 import type { Order, OrderEvent, OrderLicense, OrderLine } from './orders';
 import type { OutboxRow } from './outbox';
 import type { Release } from './releases';
+import type { SecurityNotice } from './security-notices';
 import type { RowOf } from './row-fields';
 import type { StoredSession } from './sessions';
 import type { StoredSetting } from './settings';
@@ -50,6 +51,7 @@ declare module 'knex/types/tables' {
     [license_keys: `${string}licensing_license_keys`]: RowOf<LicenseKey>;
     [activations: `${string}licensing_activations`]: RowOf<StoredActivation>;
     [releases: `${string}licensing_releases`]: RowOf<Release>;
+    [security_notices: `${string}licensing_security_notices`]: RowOf<SecurityNotice>;
     [access_log: `${string}licensing_access_log`]: RowOf<Access & LoggedAccess> & Unsummed;
     [license_refusals: `${string}licensing_license_refusals`]: { license_id: number; at: string };
     [told_sites: `${string}licensing_told_sites`]: RowOf<ToldSite>;

@@ -239,7 +239,8 @@ function releaseConflict(here: RecordOf<'release'>, there: RecordOf<'release'>):
 }
 
 function releaseChanges(here: RecordOf<'release'>, there: RecordOf<'release'>): Row {
-  const fields = ['state', 'changelog', 'published_at', ...PACKAGE_FIELDS] as const;
+  const told = here.notified_at === null ? (['notified_at'] as const) : [];
+  const fields = ['state', 'changelog', 'security', 'published_at', ...told, ...PACKAGE_FIELDS] as const;
   const row = toRow('release', there);
   return Object.fromEntries(
     fields.filter((field) => here[field] !== there[field]).map((field) => [field, row[field] ?? null]),

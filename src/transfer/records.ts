@@ -158,6 +158,8 @@ export const RECORDS = {
     state: oneOf(RELEASE_STATES),
     changelog: text(4_000_000),
     rollout: integer(1, WHOLE_ROLLOUT),
+    security: flag(),
+    notified_at: nullable(time()),
     published_at: nullable(time()),
     // The name is sent in a header unescaped, and Joomla unpacks by its extension.
     file_name: matching(
@@ -390,7 +392,7 @@ export const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = {
   key: { folded_digest: null },
   order_event: { grace_days: 0 },
   plan: { upgrade_url: null },
-  release: { rollout: WHOLE_ROLLOUT },
+  release: { rollout: WHOLE_ROLLOUT, security: false, notified_at: null },
   shop: {
     ...{ api_key_sealed: null, site_url: null, caught_up_until: null, caught_up_at: null },
     ...{ grace_days: null, billing_url: null },

@@ -75,6 +75,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   const ask = (path: string) => request(service.url).get(`${PREFIX}/downloads/${path}`);
 
   const bare = {
+    security: false,
     expires_at: null,
     latest: '2.0.0',
     renew_url: 'https://shop.example/renew',
@@ -137,6 +138,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       43,
       'PRODUCT_MISMATCH',
       {
+        security: false,
         expires_at: null,
         version: null,
         entitled_version: null,

@@ -197,7 +197,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       emptyProduct: await id(make('/products', { name: `${name} empty`, element: `pkg_${name}` })),
       key: await id(make(`/licenses/${license}/keys`, {})),
       activation: await id(make(`/licenses/${license}/activations`, { identifier: 'example.com' })),
-      release: await release('1.0.0'),
+      release: await release('1.0.0', [['security', '1']]),
       draft: await release('1.1.0', [['draft', '1']]),
       token: await id(make('/tokens', { name, scope: 'read' })),
       // Another one stays, so that this one may be retired.
@@ -360,6 +360,8 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       updateRelease: { path: `/manage/releases/${release}`, body: { changelog: 'New' } },
       publishRelease: { path: `/manage/releases/${draft}/publish` },
       withdrawRelease: { path: `/manage/releases/${release}/withdraw` },
+      previewReleaseNotice: { path: `/manage/releases/${release}/notify` },
+      sendReleaseNotice: { path: `/manage/releases/${release}/notify` },
       getProductJoomlaPlugin: {
         path: `/manage/products/${emptyProduct}/joomla-plugin`,
         query: [['vendor', 'Acme']],

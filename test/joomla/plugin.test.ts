@@ -26,6 +26,7 @@ import {
 } from '../support/joomla-host';
 import { startNginx } from '../support/nginx';
 import { operator, type Operator } from '../support/operator';
+import { editRelease } from '../../src/packages/releases';
 import { giveRelease } from '../support/packages';
 import { php72Faults, phpFaults } from '../support/php-files';
 import { eventually, sharedFolder, temporaryFolder } from '../support/processes';
@@ -429,6 +430,20 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
     expect(text.messages[0]![1]).toBe(
       'Example Shop: The licence ended on 2026-06-30. Renew it to get updates again. Renew: https://shop.example/renew?a=1&b=2 | Ask for help: https://shop.example/help',
     );
+  });
+
+  it.each([
+    ['en-GB', 'Version 2.0.0 closes a security hole.'],
+    ['de-DE', 'Version 2.0.0 schließt eine Sicherheitslücke.'],
+  ])('says in %s when the version that is refused is a security release', async (language, says) => {
+    const refused = { download: addressOn(nginx.port, `?dlid=${keys.get('expired')!}`) };
+    await editRelease(service.db, 42, '2.0.0', { security: true });
+    const [marked] = await site.run<Downloaded>([refused], { language });
+    await editRelease(service.db, 42, '2.0.0', { security: false });
+    const [plain] = await site.run<Downloaded>([refused], { language });
+
+    expect(marked?.messages[0]?.[1]).toContain(` ${says} `);
+    expect(plain?.messages[0]?.[1]).not.toContain(says);
   });
 
   it('lets a download that is allowed through, and tells the site and the installed version', async () => {

@@ -108,6 +108,8 @@ test.each(blocks)('%s', (title, commands) => {
   const said: Record<string, RegExp> = {
     "A customer's update failed": /License is not active[^]*suspended[^]*licensing license reinstate 1/,
     'Publish the next version': /pkg_example\.xml offers 1\.1\.1 \(stable\)/,
+    'A security release':
+      /1\.1\.1 is a security release\.[^]*closes a security hole[^]*- Only the owner sees an order\./,
     'A bad release':
       /Version 1\.1\.1 is withdrawn\.\n\S+pkg_example\.xml offers nothing\.[^]*\n\S+pkg_example\.xml offers 1\.1\.0 \(stable\)\./,
     Refund: /Licence 1 [^]*licence 2/,

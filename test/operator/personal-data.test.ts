@@ -80,7 +80,7 @@ const OTHERS: Record<TableName, string> = {
     'id plan_id status activation_limit activations_used expires_at last_check_at check_count created_at revision main_key_id issued_by customer_digest',
   activations: 'id license_id identifier activated_at key_id free site held_until',
   releases:
-    'id product_id version version_order state published_at file_name file_size sha256 sha384 sha512 created_at',
+    'id product_id version version_order state security notified_at published_at file_name file_size sha256 sha384 sha512 created_at',
   access_log: 'id at endpoint outcome license_id key_hint product_id times last_at key_id unsummed',
   events: 'id license_id at action times last_at unsummed',
   product_includes: 'product_id included_id',
@@ -108,6 +108,7 @@ const OTHERS: Record<TableName, string> = {
   shops:
     'id name kind secret_sealed is_test test_plan_id rules_json owner mail api_key_sealed site_url caught_up_until caught_up_at catch_up_tried_at catch_up_failure catch_up_json grace_days billing_url created_by created_at',
   shop_refusals: 'shop day times',
+  security_notices: 'release_id actor plan_id license_id mails due_at done_at',
   told_sites: 'license_id product_id version version_at at',
   key_networks: 'key_id at',
   spreading_keys: 'key_id license_id at',

@@ -11,6 +11,7 @@ import { createApp } from '../../src/http/app';
 import { createClientAddressReader } from '../../src/http/client-address';
 import { createMemoryLimiter, FIXED_LIMITS, type Limiter } from '../../src/http/rate-limit';
 import { editProduct } from '../../src/licensing/catalogue';
+import { letterheadOf } from '../../src/mail/compose';
 import { changeState } from '../../src/licensing/lifecycle';
 import { createLicensing, type Licensing } from '../../src/licensing/core/licensing';
 import type { ChangeMail } from '../../src/selfservice/changes';
@@ -82,6 +83,7 @@ describe('the customer’s pages', () => {
     const settings = {
       ...config,
       mailing: undefined,
+      letterhead: letterheadOf(config),
       updateXml: config,
       programFolder: packageRoot,
       examine: () => Promise.resolve([]),

@@ -3,6 +3,7 @@ import type { LicenseMatch } from '../../src/licensing/core/lookup';
 import {
   asShown,
   byKey,
+  coversRelease,
   entitledUntil,
   isRefusal,
   judgeActivation,
@@ -352,4 +353,21 @@ test('a plan of an unknown type is a fault of the service, not of its customer',
   expect(() => judgeActivation(match({ type: 'planet', identifier: undefined }), NOW)).toThrow(
     'Plan 1 has an unknown',
   );
+});
+
+test.each<[Differences, Date | null, boolean]>([
+  [{}, BEFORE, true],
+  [{}, null, true],
+  [{ endsAt: AFTER }, BEFORE, true],
+  [{ endsAt: BEFORE }, BEFORE, false],
+  [{ endsAt: BEFORE, afterExpiry: 'last_release' }, BEFORE, true],
+  [{ endsAt: BEFORE, afterExpiry: 'last_release' }, NOW, false],
+  [{ endsAt: BEFORE, afterExpiry: 'last_release' }, null, false],
+  [{ endsAt: AFTER, afterExpiry: 'last_release' }, NOW, true],
+  [{ status: 'suspended', afterExpiry: 'last_release' }, BEFORE, false],
+  [{ status: 'revoked' }, BEFORE, false],
+  [{ status: 'cancelled' }, BEFORE, false],
+])('a licence %j covers what was published on %p: %p', (different, publishedAt, covers) => {
+  const { license } = match(different) as LicenseMatch;
+  expect(coversRelease(license, { publishedAt }, NOW)).toBe(covers);
 });

@@ -155,6 +155,7 @@ const Check = dataOf('DownloadCheck', {
   version: orNull(
     Type.String({ description: 'What was asked for, else what the download gives, else the latest.' }),
   ),
+  security: Type.Boolean({ description: 'Whether this version closes a security hole.' }),
   entitled_version: orNull(Type.String({ description: 'The latest that this licence may have.' })),
   renew_url: TextOrNull,
   support_url: TextOrNull,

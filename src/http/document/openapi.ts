@@ -221,7 +221,7 @@ function successes(operation: Operation, components: Components): Json {
 
 /** The data with what follows the change. */
 function extended(data: TSchema, { title, adds }: NonNullable<Operation['afterCommit']>): TSchema {
-  const { properties, required } = data as unknown as { properties: Json; required: string[] };
+  const { properties, required = [] } = data as unknown as { properties: Json; required?: string[] };
   return {
     ...data,
     title,
@@ -237,13 +237,16 @@ function failuresOf({ method, path, body, upload }: Operation): number[] {
     401,
     403,
     ...(path.includes('{') || method === 'delete' || BODY_NAMES_ORDERS.has(`${method} ${path}`) ? [404] : []),
-    ...(method === 'get' ? [] : [409]),
+    ...(method === 'get' && !CONFLICTING_GETS.has(path) ? [] : [409]),
     ...(hasBody ? [413, 415] : []),
     ...(method === 'post' ? [422] : []),
     ...[429, 500, 503],
     ...(STORES_PACKAGES.has(`${method} ${path}`) ? [507] : []),
   ];
 }
+
+/** A version that is no published security release has nothing to preview. */
+const CONFLICTING_GETS = new Set(['/releases/{id}/notify']);
 
 const STORES_PACKAGES = new Set(['post /products/{id}/releases']);
 

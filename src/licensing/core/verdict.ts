@@ -164,12 +164,30 @@ export function judgeDownload(
   return undefined;
 }
 
+/** What says which releases a licence covers after its end. */
+type EndTerms = Pick<LicenseTerms, 'status' | 'expiresAt' | 'graceDays'> & {
+  plan: Pick<LicenseTerms['plan'], 'afterExpiry'>;
+};
+
+/** Whether a licence may have a published release of a product that it covers, whichever of its keys or sites asks. */
+export function coversRelease(
+  license: EndTerms,
+  { publishedAt }: Pick<Release, 'publishedAt'>,
+  now: Date,
+): boolean {
+  const status = liveStatus(license, now);
+  if (isStopped(status)) return false;
+  const until = entitledUntil(license, now);
+  if (until === undefined) return status === 'active';
+  return publishedAt !== null && publishedAt <= until;
+}
+
 /**
  * The paid end of an expired licence that still downloads the releases published until then (docs/contract.md, 8.3).
  *
  * @returns undefined for a licence that downloads every release, or none
  */
-export function entitledUntil(license: LicenseTerms, now: Date): Date | undefined {
+export function entitledUntil(license: EndTerms, now: Date): Date | undefined {
   if (license.plan.afterExpiry !== 'last_release' || liveStatus(license, now) !== 'expired') return undefined;
   return paidEnd(license) ?? undefined;
 }

@@ -40,6 +40,11 @@ export function License({ license }: { license: MyLicense }) {
         {isLive && sites.total > 0 ? (
           <p class="muted small mb-0 mt-1">{sentences.removalsLeft({ ...removals, activationType })}</p>
         ) : null}
+        {license.downloads
+          .filter(({ security }) => security)
+          .map(({ product, version }) => (
+            <p class="small fw-semibold mb-0 mt-1">{my.securityOf(product, version)}</p>
+          ))}
         <div class="acts mt-3">
           {license.downloads.map(({ productId, product, version }) => (
             <DownloadButton licenseId={id} productId={productId} version={version}>

@@ -34,7 +34,7 @@ export function Versions({
 
 function Version({
   productId,
-  version: { version, releasedAt, size, changelog, code },
+  version: { version, releasedAt, size, changelog, security, code },
 }: {
   productId: number;
   version: OfferedVersion;
@@ -48,6 +48,7 @@ function Version({
           {releasedAt === null ? null : `${format.localDay(releasedAt)} · `}
           {format.bytes(size)}
         </span>
+        {security ? <p class="small fw-semibold mb-0">{t.my.security}</p> : null}
         <Changelog text={changelog} />
       </div>
       <div>

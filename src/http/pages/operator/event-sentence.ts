@@ -106,6 +106,8 @@ function changeOf(
       return history.revealed;
     case 'answer':
       return history.answered(text(is.to));
+    case 'notify':
+      return history.notified(text(is.version));
     case 'activate':
       return is.free === true
         ? history.activatedFree(activationType, identifier)

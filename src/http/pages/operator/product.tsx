@@ -9,6 +9,7 @@ import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
 import { productCrumbs, runsFor, slotsInWords } from './catalogue';
+import { SecurityPanel, securityOf } from './security-panel';
 import { ManifestPanel, OfferPanel, readOffer } from './update-xml';
 
 /** One product: what sites get, its plans, and what its extension's manifest needs. */
@@ -21,6 +22,7 @@ async function showProduct(call: OperatorCall): Promise<Answer> {
   const { product, plans } = details;
   const { id, name } = product;
   const offer = await readOffer(call, product);
+  const security = await securityOf(call, id);
   const licenses = await within(call.db, (on) => countLicensesByPlan(on, id));
   const texts = view.t.products;
   const actions = (
@@ -44,6 +46,7 @@ async function showProduct(call: OperatorCall): Promise<Answer> {
     page: (
       <TitledPage title={name} nav="products" crumbs={productCrumbs(view)} actions={actions}>
         <OfferPanel offer={offer} />
+        <SecurityPanel standing={security} />
         <div class="cols cols-side">
           <Plans productId={id} plans={plans} licenses={licenses} />
           <aside>

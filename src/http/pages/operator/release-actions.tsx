@@ -59,7 +59,7 @@ async function latestBeside({ db }: OperatorCall, { id, productId }: Release): P
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
-  const body = { changelog: sent.get('changelog') ?? '' };
+  const body = { changelog: sent.get('changelog') ?? '', security: sent.get('security') === 'true' };
   await act(call, sent, releaseOperations.updateRelease, { path: { id: release.id }, body });
   return done(listOf(release), 'saved');
 }
@@ -100,6 +100,9 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, release: Relea
             {state === 'published' ? (
               <ButtonLink path={`/releases/${id}/rollout`}>{t.releases.rollout.link}</ButtonLink>
             ) : null}
+            {state === 'published' && release.security ? (
+              <ButtonLink path={`/releases/${id}/notify`}>{t.releases.security.tell}</ButtonLink>
+            ) : null}
             {state === 'withdrawn' ? null : (
               <ButtonLink path={`/releases/${id}/withdraw`}>{editPage.withdraw(version)}</ButtonLink>
             )}
@@ -115,6 +118,14 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, release: Relea
           rows={8}
         />
         <ChangelogPreview changelog={form.value('changelog') ?? release.changelog} />
+        <Checkbox
+          form={form}
+          name="security"
+          value="true"
+          label={t.releases.security.field}
+          hint={t.releases.security.fieldHint}
+          checked={release.security}
+        />
         <p class="hint">{editPage.about}</p>
       </FormPage>
     ),

@@ -156,6 +156,12 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
           ]}
         />
         <RolloutField form={form} />
+        <Checkbox
+          form={form}
+          name="security"
+          label={t.releases.security.field}
+          hint={t.releases.security.fieldHint}
+        />
         <Allowances form={form} />
         <UploadProgress />
       </FormPage>

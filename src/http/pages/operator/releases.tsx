@@ -80,9 +80,10 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
           {
             title: columns.version,
             kind: 'name',
-            cell: ({ id, version, changelog }) => (
+            cell: ({ id, version, changelog, security }) => (
               <>
                 {mayWrite ? <a href={to(`/releases/${id}/edit`)}>{version}</a> : version}
+                {security ? <span class="sub fw-normal">{texts.security.badge}</span> : null}
                 <span class="sub fw-normal">{firstLine(changelog)}</span>
               </>
             ),

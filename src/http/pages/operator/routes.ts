@@ -23,6 +23,7 @@ import { productListRoutes } from './products';
 import { releaseActionRoutes } from './release-actions';
 import { releaseNewRoutes } from './release-new';
 import { releaseRolloutRoutes } from './release-rollout';
+import { releaseNotifyRoutes } from './release-notify';
 import { releaseListRoutes } from './releases';
 import { requestRoutes } from './requests';
 import { signingKeyRoutes } from './signing-keys';
@@ -67,6 +68,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...releaseNewRoutes,
   ...releaseActionRoutes,
   ...releaseRolloutRoutes,
+  ...releaseNotifyRoutes,
   ...productListRoutes,
   ...productFormRoutes,
   ...productRoutes,

@@ -49,6 +49,9 @@ export const my: Translated<typeof en> = {
   versions: 'Versionen',
   versionsOf: (product) => `Versionen von ${product}`,
   noVersions: 'Noch ist keine Version erschienen.',
+  security: 'Diese Version schließt eine Sicherheitslücke. Bitte aktualisieren Sie.',
+  securityOf: (product, version) =>
+    `Version ${version} von ${product} schließt eine Sicherheitslücke. Bitte aktualisieren Sie.`,
   allVersions: 'Alle Versionen zeigen',
   download: 'Herunterladen',
   downloadVersion: (version) => `${version} herunterladen`,

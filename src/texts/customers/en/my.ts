@@ -45,6 +45,9 @@ export const my = {
   versions: 'Versions',
   versionsOf: (product: string) => `Versions of ${product}`,
   noVersions: 'No version has been published yet.',
+  security: 'This version closes a security hole. Please update.',
+  securityOf: (product: string, version: string) =>
+    `Version ${version} of ${product} closes a security hole. Please update.`,
   allVersions: 'Show all versions',
   download: 'Download',
   downloadVersion: (version: string) => `Download ${version}`,

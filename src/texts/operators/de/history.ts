@@ -41,6 +41,7 @@ export const history: Translated<typeof en> = {
   overlap: (until) => `der alte wirkt bis ${until}`,
   revealed: 'Schlüssel angezeigt',
   answered: (to) => `Antwort gemailt${to && ` an ${to}`}`,
+  notified: (version) => `Kunde über die Sicherheitsversion ${version} benachrichtigt`,
   activated: (type, name) => `${thing(type).one} hinzugefügt${name && `: ${name}`}`,
   activatedFree: (type, name) => `${thing(type).one} hinzugefügt, belegt keinen Platz${name && `: ${name}`}`,
   renamed: (type, name, before, after) => `${thing(type).one} ${name} heißt ${after}, zuvor ${before}`,

@@ -68,6 +68,7 @@ export const license: Translated<typeof en> = {
       reminder: 'Erinnerung an das Ende',
       key_changed: 'Schlüssel wurde geändert',
       site_removed: 'Website wurde entfernt',
+      security_release: 'Sicherheitsversion',
       webhook_disabled: 'Webhook wurde angehalten',
       address_new: 'Adresse wurde geändert, an die neue',
       address_old: 'Adresse wurde geändert, an die alte',

@@ -160,6 +160,32 @@ export const releases: Translated<typeof en> = {
       note: 'Hinweise',
     },
   },
+  security: {
+    field: 'Sie schließt eine Sicherheitslücke',
+    fieldHint:
+      'Zeilen der Änderungen, die mit „security:“ beginnen, stehen bei den Kunden zuerst. Danach können Sie die Kunden per Mail benachrichtigen.',
+    badge: 'Sicherheitsversion',
+    title: (version) => `${version} ist eine Sicherheitsversion`,
+    behindOf: (behind, counted) =>
+      `Auf ${behind} von ${counted} Websites, die ihre Version gemeldet haben, läuft noch eine ältere`,
+    tell: 'Kunden benachrichtigen...',
+    told: (at) => `Die Kunden wurden am ${at} benachrichtigt.`,
+  },
+  notifyPage: {
+    title: (version) => `Kunden über ${version} benachrichtigen?`,
+    count: (mails, shown) => (mails === 1 ? '1 Mail wird gesendet.' : `${shown} Mails werden gesendet.`),
+    whom: (version) =>
+      `Es sind Kunden, deren Lizenz ${version} abdeckt, wenn eine ihrer Websites eine ältere Version gemeldet hat oder keine eine. Jeder erhält eine Mail in seiner Sprache, wie viele Lizenzen er auch hat.`,
+    once: 'Das geht einmal für diese Version. Was gesendet ist, lässt sich nicht zurücknehmen.',
+    pace: 'Höchstens 300 Mails in der Minute werden gesendet. Der Verlauf jeder Lizenz nennt es.',
+    off: 'Der Mailversand ist nicht eingerichtet, deshalb kann nichts gesendet werden. Der Doktor sagt, was fehlt.',
+    told: (at, mails) => `Die Kunden wurden am ${at} benachrichtigt. Mails: ${mails}.`,
+    already: (version) => `Die Kunden wurden über ${version} schon benachrichtigt.`,
+    preview: 'Die Mail',
+    sites: 'Wer was nutzt',
+    submit: (mails, shown) => (mails === 1 ? '1 Mail senden' : `${shown} Mails senden`),
+    busy: 'Die Mails werden vorgemerkt...',
+  },
   editPage: {
     title: (version) => `${version} bearbeiten`,
     about: 'Das Paket und die Nummer ändern sich nie.',

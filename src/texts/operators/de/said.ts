@@ -55,6 +55,8 @@ export const said: Translated<typeof en> = {
       return `${version} ist für ${to}, aber das Update-XML ließ sich nicht schreiben: siehe diese Seite.`;
     return `${version} wird jetzt für ${to} angeboten.`;
   },
+  releaseNotified: (version, mails) =>
+    `Die Kunden werden über ${version} benachrichtigt. Mails, die unterwegs sind: ${mails}.`,
   releaseWithdrawn: (version, xml, offered) => {
     if (xml === 'stale')
       return `${version} ist zurückgezogen, aber Joomla bietet noch dasselbe an: Legen Sie das Update-XML an seinen Ort, wie diese Seite sagt.`;

@@ -41,6 +41,7 @@ export const history = {
   overlap: (until: string) => `the old one works until ${until}`,
   revealed: 'Key shown',
   answered: (to: string) => `Answer mailed${to && ` to ${to}`}`,
+  notified: (version: string) => `Customer told of the security release ${version}`,
   activated: (type: string, name: string) => `${capitalized(thing(type).one)} added${name && `: ${name}`}`,
   activatedFree: (type: string, name: string) =>
     `${capitalized(thing(type).one)} added, takes no slot${name && `: ${name}`}`,

@@ -69,6 +69,7 @@ export const license = {
       reminder: 'Reminder of the end',
       key_changed: 'Key was changed',
       site_removed: 'Site was removed',
+      security_release: 'Security release',
       webhook_disabled: 'Webhook was stopped',
       address_new: 'Address was changed, to the new one',
       address_old: 'Address was changed, to the old one',

@@ -156,6 +156,33 @@ export const releases = {
       note: 'Notes',
     },
   },
+  security: {
+    field: 'It closes a security hole',
+    fieldHint:
+      'Lines of the changelog that begin with “security:” stand first where customers read it. You can then tell the customers by mail.',
+    badge: 'Security release',
+    title: (version: string) => `${version} is a security release`,
+    behindOf: (behind: string, counted: string) =>
+      `${behind} of ${counted} sites that told their version still run an older one`,
+    tell: 'Tell the customers...',
+    told: (at: string) => `The customers were told on ${at}.`,
+  },
+  notifyPage: {
+    title: (version: string) => `Tell the customers of ${version}?`,
+    count: (mails: number, shown: string) =>
+      mails === 1 ? '1 mail will be sent.' : `${shown} mails will be sent.`,
+    whom: (version: string) =>
+      `Customers whose licence covers ${version} get it, if a site of theirs told an older version or no site told any. Each gets one mail in their language, however many licences they have.`,
+    once: 'It is sent once for this version. What is sent cannot be taken back.',
+    pace: 'At most 300 mails a minute are sent. Each licence’s history says so.',
+    off: 'Mail is not set up, so nothing can be sent. The doctor says what is missing.',
+    told: (at: string, mails: string) => `The customers were told on ${at}. Mails: ${mails}.`,
+    already: (version: string) => `The customers were told of ${version} already.`,
+    preview: 'The mail',
+    sites: 'Who runs what',
+    submit: (mails: number, shown: string) => (mails === 1 ? 'Send 1 mail' : `Send ${shown} mails`),
+    busy: 'Queueing the mails...',
+  },
   editPage: {
     title: (version: string) => `Edit ${version}`,
     about: 'The package and the number never change.',

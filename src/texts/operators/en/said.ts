@@ -50,6 +50,8 @@ export const said = {
       return `${version} is for ${to}, but the update XML could not be written: see this page.`;
     return `${version} is offered to ${to} now.`;
   },
+  releaseNotified: (version, mails) =>
+    `The customers are told of ${version}. Mails that are on their way: ${mails}.`,
   releaseWithdrawn: (version, xml, offered) => {
     if (xml === 'stale')
       return `${version} is withdrawn, but Joomla still offers what it did: put the update XML in its place, as this page says.`;

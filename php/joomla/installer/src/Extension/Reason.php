@@ -276,6 +276,10 @@ final class Reason extends CMSPlugin implements SubscriberInterface
         $entitled = $this->version($answer['entitled_version'] ?? null);
         $sentences = [$this->sentence($code, $answer, $version)];
 
+        if ($version !== '' && ($answer['security'] ?? null) === true) {
+            $sentences[] = sprintf($this->word('SECURITY'), $version);
+        }
+
         if ($entitled !== '' && $entitled !== $version) {
             $sentences[] = sprintf($this->word('STILL_COVERED'), $entitled);
         }

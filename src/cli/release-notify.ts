@@ -1,0 +1,59 @@
+import type { Command } from 'commander';
+import { OperatorError } from '../licensing/operator-error';
+import { quantity } from '../quantity';
+import { releaseNoticeOperations } from '../operations/release-notice';
+import { requireRelease } from '../packages/releases';
+import { positiveInteger } from './arguments';
+import { withSession } from './command';
+import { operate } from './operate';
+import { askYesOrNo } from './standard-input';
+
+interface NotifyOptions {
+  product: number;
+  version: string;
+  dryRun?: true;
+  yes?: true;
+}
+
+/** `release notify`: tells the customers of a security release. */
+export function addNotify(release: Command): void {
+  release
+    .command('notify')
+    .description(
+      'Mails each customer who may have a security release and may still run an older version: what it fixes, and where it is. Once for a version, at most 300 mails a minute.',
+    )
+    .requiredOption('--product <id>', 'product id', positiveInteger)
+    .requiredOption('--version <version>', 'the version')
+    .option('--dry-run', 'print the mail and how many there would be, and send nothing')
+    .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing release notify --product 42 --version 2.1.0 --dry-run\n  licensing release notify --product 42 --version 2.1.0',
+    )
+    .action(({ product, version, dryRun, yes }: NotifyOptions, command: Command) =>
+      withSession(command, async (session) => {
+        const { db, output } = session;
+        const { id } = await requireRelease(db, product, version.trim());
+        const path = { id };
+        const preview = await operate(session, releaseNoticeOperations.previewReleaseNotice, { path });
+        const { mails, subject, text, notified_at: notifiedAt } = preview;
+        if (dryRun) {
+          const sent = notifiedAt === null ? '' : `, sent since ${notifiedAt}`;
+          output.print(preview, `${quantity(mails, 'mail')}${sent}:\n\n${subject}\n\n${text}`);
+          return;
+        }
+        if (!yes && notifiedAt === null) {
+          output.note(`${subject}\n\n${text}`);
+          const answer = await askYesOrNo(`Send it to ${quantity(mails, 'customer')}? [y/N] `);
+          if (answer === undefined)
+            throw new OperatorError('Nothing was sent: there is nobody to ask. --yes sends without asking.');
+          if (!answer) throw new OperatorError('Nothing was sent.');
+        }
+        const sent = await operate(session, releaseNoticeOperations.sendReleaseNotice, {
+          path,
+          onProgress: (done) => output.progress(`Queued: ${quantity(done, 'mail')}`),
+        });
+        output.print(sent, `${quantity(sent.mails, 'mail')} will be sent, at most 300 a minute.`);
+      }),
+    );
+}

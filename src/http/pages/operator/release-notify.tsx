@@ -1,0 +1,90 @@
+import { previewNotice } from '../../../mail/security-release';
+import { releaseNoticeOperations } from '../../../operations/release-notice';
+import { findReleaseById, type Release } from '../../../packages/releases';
+import { ManageError, type Failure } from '../../../operations/failures';
+import { readId } from '../../../operations/reading';
+import { act } from '../act';
+import { formRoute } from '../form-route';
+import type { FormState } from '../form-state';
+import { ButtonLink } from '../kit/fields';
+import { FormPage } from '../kit/form-page';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
+
+/** Tells the customers of a security release, after a look at the mail. */
+
+export const releaseNotifyRoutes: Route<OperatorCall>[] = [
+  formRoute('/releases/:id/notify', {
+    hasDeadline: false,
+    find: requireSecurityRelease,
+    show: askNotify,
+    work: notify,
+    explain: explainNotice,
+  }),
+];
+
+async function requireSecurityRelease(call: OperatorCall): Promise<Release> {
+  const release = await findReleaseById(call.db, readId(call));
+  if (release?.state !== 'published' || !release.security) throw new ManageError('NOT_FOUND', '');
+  return release;
+}
+
+async function notify(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<Answer> {
+  const { id, productId, version } = release;
+  const { mails } = await act(call, sent, releaseNoticeOperations.sendReleaseNotice, { path: { id } });
+  return done(
+    `/releases?product_id=${productId}`,
+    'releaseNotified',
+    version,
+    call.view.format.number(mails),
+  );
+}
+
+function explainNotice(
+  { view: { t } }: OperatorCall,
+  { facts }: Failure,
+  _sent: URLSearchParams,
+  { version }: Release,
+): string | undefined {
+  return facts?.reason === 'is-notified' ? t.releases.notifyPage.already(version) : undefined;
+}
+
+async function askNotify(call: OperatorCall, form: FormState, release: Release): Promise<Answer> {
+  const { view, db, settings, at } = call;
+  const { t, format } = view;
+  const { notifyPage: texts, title: list } = t.releases;
+  const { id, version, productId } = release;
+  const { mails, subject, text, notifiedAt } = await previewNotice(db, release, settings.letterhead, at);
+  const back = `/releases?product_id=${productId}`;
+  const isOff = settings.mailing === undefined;
+  return {
+    page: (
+      <FormPage
+        title={texts.title(version)}
+        nav="releases"
+        crumbs={[[list, back]]}
+        path={`/releases/${id}/notify`}
+        form={form}
+        points={
+          notifiedAt === null
+            ? [
+                texts.count(mails, format.number(mails)),
+                texts.whom(version),
+                texts.once,
+                isOff ? texts.off : texts.pace,
+              ]
+            : [texts.told(format.moment(notifiedAt), format.number(mails))]
+        }
+        submit={
+          notifiedAt !== null || isOff || mails === 0 ? undefined : texts.submit(mails, format.number(mails))
+        }
+        busy={texts.busy}
+        acts={<ButtonLink path={`/products/${productId}/sites`}>{texts.sites}</ButtonLink>}
+        back={back}
+      >
+        <h2 class="h6">{texts.preview}</h2>
+        <p class="fw-semibold mb-1">{subject}</p>
+        <pre class="text-wrap">{text}</pre>
+      </FormPage>
+    ),
+  };
+}

@@ -1,0 +1,38 @@
+import { readSecurityStanding, type SecurityStanding } from '../../../licensing/told-sites';
+import { ButtonLink } from '../kit/fields';
+import { Inside, Panel } from '../kit/panel';
+import type { OperatorCall } from '../page';
+import { useView } from '../view';
+import { LONG_PATIENCE_MS, within } from '../within';
+
+/** @returns undefined also when it is not known in time */
+export function securityOf({ db }: OperatorCall, productId: number): Promise<SecurityStanding | undefined> {
+  return within(db, (on) => readSecurityStanding(on, productId), LONG_PATIENCE_MS);
+}
+
+/** The product's newest security release, and how many sites still run an older version. */
+export function SecurityPanel({ standing }: { standing: SecurityStanding | undefined }) {
+  const { t, to, format, mayWrite } = useView();
+  if (standing === undefined) return null;
+  const { release, counted, behind } = standing;
+  const { id, productId, version, notifiedAt } = release;
+  const texts = t.releases.security;
+  return (
+    <Panel id="security" title={texts.title(version)}>
+      <Inside>
+        <p>
+          <a href={to(`/products/${productId}/sites`)}>
+            {texts.behindOf(format.number(behind), format.number(counted))}
+          </a>
+        </p>
+        {notifiedAt !== null ? (
+          <p class="mb-0">{texts.told(format.moment(notifiedAt))}</p>
+        ) : mayWrite ? (
+          <p class="acts mb-0">
+            <ButtonLink path={`/releases/${id}/notify`}>{texts.tell}</ButtonLink>
+          </p>
+        ) : null}
+      </Inside>
+    </Panel>
+  );
+}

@@ -1,0 +1,282 @@
+import { bundlesOf, readCatalogue } from '../licensing/bundles';
+import { coversRelease } from '../licensing/core/verdict';
+import { findEmail } from '../licensing/customer-email';
+import { requireProduct } from '../licensing/find-or-refuse';
+import { OperatorError } from '../licensing/operator-error';
+import { compareVersions } from '../licensing/versions';
+import { recordEvents } from '../licensing/webhook-events';
+import { listPlans, type Plan } from '../store/catalogue';
+import { customerDigest } from '../store/customer-digest';
+import type { Db } from '../store/database';
+import { lockLicenses, raiseRevisions } from '../store/licenses';
+import { findQueuedOnce, insertOutboxRows } from '../store/outbox';
+import { findReleaseById, type Release } from '../store/releases';
+import {
+  advanceNotice,
+  claimNotice,
+  findNotice,
+  insertNotice,
+  latestNoticeDue,
+  listNoticeLicenses,
+  listToldVersions,
+  listUnfinishedNotices,
+  type SecurityNotice,
+} from '../store/security-notices';
+import { inTransaction } from '../store/transaction';
+import type { CustomerLanguage } from '../texts/customers/languages';
+import { securityValues, type Letterhead } from './compose';
+import { queueRow, type MailDetails, type Mailing } from './queue';
+import { renderMail, type MailContent } from './render';
+import { readMailText } from './texts';
+
+/**
+ * Tells customers of a security release, each once: those with a licence that may have it, of which a site told an older
+ * version, or none told any (docs/releases.md, A security release). The mails are queued in portions, from a place that the
+ * database keeps, so that a killed process is gone on from where it was.
+ */
+
+/** In one transaction, which blocks these licences' clients for about 0.1 s. */
+const LICENSES_AT_ONCE = 100;
+/** Nothing is locked while they are counted. */
+const COUNTED_AT_ONCE = 500;
+/** 300 a minute: what a usual mail server takes from one sender. */
+const APART_MS = 200;
+
+type Place = Pick<SecurityNotice, 'planId' | 'licenseId'>;
+
+const BEGINNING: Place = { planId: 0, licenseId: 0 };
+
+/** A licence whose customer is concerned. */
+interface Concerned {
+  id: number;
+  /** the customer's */
+  address: string;
+}
+
+/** The plans whose licences cover a product, by id. */
+async function plansCovering(db: Db, productId: number): Promise<Plan[]> {
+  const bundles = bundlesOf(await readCatalogue(db), productId);
+  const products = new Set([productId, ...bundles.map(({ id }) => id)]);
+  return (await listPlans(db)).filter((plan) => products.has(plan.productId)).sort((a, b) => a.id - b.id);
+}
+
+/** @returns `next` undefined: these were the last */
+async function readPortion(
+  db: Db,
+  { release, plans }: { release: Release; plans: Plan[] },
+  { planId, licenseId }: Place,
+  limit: number,
+  now: Date,
+): Promise<{ concerned: Concerned[]; next: Place | undefined }> {
+  const [plan, following] = plans.filter(({ id }) => id >= planId);
+  if (plan === undefined) return { concerned: [], next: undefined };
+  const licenses = await listNoticeLicenses(db, plan.id, plan.id === planId ? licenseId : 0, limit);
+  const covering = licenses.filter((one) => coversRelease({ ...one, plan }, release, now));
+  const told = await listToldVersions(
+    db,
+    release.productId,
+    covering.map(({ id }) => id),
+  );
+  const isBehind = (version: string) => compareVersions(version, release.version) < 0;
+  const concerned = covering.flatMap(({ id, customer }) => {
+    const address = findEmail(customer);
+    return address !== undefined && (told.get(id)?.some(isBehind) ?? true) ? [{ id, address }] : [];
+  });
+  const last = licenses.at(-1);
+  if (last !== undefined && licenses.length === limit)
+    return { concerned, next: { planId: plan.id, licenseId: last.id } };
+  return { concerned, next: following && { planId: following.id, licenseId: 0 } };
+}
+
+/** How many customers would be told now. */
+async function countConcerned(db: Db, release: Release, now: Date): Promise<number> {
+  const plans = await plansCovering(db, release.productId);
+  const customers = new Set<string>();
+  for (let place: Place | undefined = BEGINNING; place !== undefined;) {
+    const portion = await readPortion(db, { release, plans }, place, COUNTED_AT_ONCE, now);
+    for (const { address } of portion.concerned) customers.add(customerDigest(address));
+    place = portion.next;
+  }
+  return customers.size;
+}
+
+export interface NoticePreview extends Pick<MailContent, 'subject' | 'text'> {
+  /** that would be sent now, or that were queued */
+  mails: number;
+  /** null: the customers were not told yet */
+  notifiedAt: Date | null;
+}
+
+/**
+ * What the mails would say, and how many there would be. Changes nothing.
+ * @throws OperatorError (CONFLICT) when it is no published security release
+ */
+export async function previewNotice(
+  db: Db,
+  release: Release,
+  letterhead: Letterhead,
+  now: Date,
+): Promise<NoticePreview> {
+  if (release.notifiedAt === null) requireSecurityRelease(release);
+  const product = await requireProduct(db, release.productId);
+  const text = readMailText(letterhead.texts, 'security_release', letterhead.language);
+  const values = { ...securityValues(product, release, letterhead.publicUrl), shop: letterhead.shopName };
+  const { subject, text: body } = renderMail(text, values);
+  const mails =
+    release.notifiedAt === null
+      ? await countConcerned(db, release, now)
+      : ((await findNotice(db, release.id))?.mails ?? 0);
+  return { mails, subject, text: body, notifiedAt: release.notifiedAt };
+}
+
+function requireSecurityRelease({ version, state, security }: Release): void {
+  if (state !== 'published')
+    throw new OperatorError(`Version ${version} is not published, so customers cannot get it.`, {
+      code: 'CONFLICT',
+      facts: { reason: 'not-published' },
+    });
+  if (!security)
+    throw new OperatorError(`Version ${version} is not marked as a security release.`, {
+      code: 'CONFLICT',
+      facts: { reason: 'not-security' },
+    });
+}
+
+/**
+ * Claims the release for this call: `queueNotice` is to follow once it is committed.
+ * @throws OperatorError (CONFLICT) when its customers were told, it is no published security release, or mail is off
+ */
+export async function startNotice(
+  db: Db,
+  release: Release,
+  { actor, mailing, now }: { actor: string; mailing: Mailing | undefined; now: Date },
+): Promise<void> {
+  const { id, version } = release;
+  if (release.notifiedAt !== null) throw notifiedAlready(version);
+  requireSecurityRelease(release);
+  if (mailing === undefined)
+    throw new OperatorError('Mail is not set up, so no customer can be told.', {
+      code: 'CONFLICT',
+      facts: { reason: 'mail-off' },
+    });
+  await inTransaction(db, async (trx) => {
+    if (!(await claimNotice(trx, id, now))) throw notifiedAlready(version);
+    // Behind the mails of another release, so that both together are not faster.
+    const dueAt = latest(now, await latestNoticeDue(trx));
+    await insertNotice(trx, { releaseId: id, actor, dueAt });
+  });
+}
+
+function notifiedAlready(version: string): OperatorError {
+  return new OperatorError(`The customers were told of version ${version} already.`, {
+    code: 'CONFLICT',
+    facts: { reason: 'is-notified' },
+  });
+}
+
+function latest(now: Date, other: Date | null): Date {
+  return other !== null && other > now ? other : now;
+}
+
+interface QueueContext {
+  language: CustomerLanguage;
+  now: Date;
+  /** asked between portions */
+  goesOn?: () => Promise<boolean>;
+  onProgress?: ((done: number) => void) | undefined;
+}
+
+/** Queues the mails of a claimed release, or those that are left. @returns how many there are now */
+export async function queueNotice(
+  db: Db,
+  releaseId: number,
+  { language, now, goesOn = () => Promise.resolve(true), onProgress }: QueueContext,
+): Promise<number> {
+  for (;;) {
+    const notice = await findNotice(db, releaseId);
+    if (notice?.doneAt !== null) return notice?.mails ?? 0;
+    onProgress?.(notice.mails);
+    await queuePortion(db, notice, language, now);
+    if (!(await goesOn())) return notice.mails;
+  }
+}
+
+async function queuePortion(
+  db: Db,
+  notice: SecurityNotice,
+  language: CustomerLanguage,
+  now: Date,
+): Promise<void> {
+  const { releaseId, actor, planId, licenseId } = notice;
+  const release = await findReleaseById(db, releaseId);
+  // Withdrawn since: there is nothing to update to.
+  const plans = release?.state === 'published' ? await plansCovering(db, release.productId) : [];
+  const { concerned, next } =
+    release === undefined
+      ? { concerned: [], next: undefined }
+      : await readPortion(db, { release, plans }, notice, LICENSES_AT_ONCE, now);
+  const first = new Map<string, Concerned>();
+  for (const one of concerned) {
+    const name = noticeName(releaseId, one.address);
+    if (!first.has(name)) first.set(name, one);
+  }
+  const queued = await findQueuedOnce(db, [...first.keys()]);
+  const mails = [...first].filter(([name]) => !queued.has(name));
+  const from = latest(now, notice.dueAt).getTime();
+  const place = {
+    ...(next ?? { planId, licenseId }),
+    mails: notice.mails + mails.length,
+    // The database keeps whole seconds, of which each has its five mails.
+    dueAt: new Date(Math.ceil((from + mails.length * APART_MS) / 1_000) * 1_000),
+    doneAt: next === undefined ? now : null,
+  };
+  await inTransaction(db, async (trx) => {
+    if (!(await advanceNotice(trx, notice, place)) || concerned.length === 0) return;
+    const ids = [
+      ...(
+        await lockLicenses(
+          trx,
+          concerned.map(({ id }) => id),
+        )
+      ).keys(),
+    ];
+    await raiseRevisions(trx, new Map(ids.map((id) => [id, 1])));
+    await recordEvents(
+      trx,
+      ids.map((id) => ({
+        licenseId: id,
+        at: now,
+        actor,
+        action: 'notify',
+        before: null,
+        after: { product_id: release?.productId, version: release?.version },
+      })),
+    );
+    const details: MailDetails = { release_id: releaseId };
+    await insertOutboxRows(
+      trx,
+      mails.map(([once, { id }], i) => ({
+        ...queueRow('security_release', { now, language, dueAt: new Date(from + i * APART_MS) }),
+        licenseId: id,
+        details,
+        once,
+      })),
+    );
+  });
+}
+
+/** The name that keeps a customer from being told twice of a release. */
+function noticeName(releaseId: number, address: string): string {
+  return `security:${releaseId}:${customerDigest(address)}`;
+}
+
+/** Goes on with what a stopped process began. */
+export async function queueNotices(
+  db: Db,
+  context: QueueContext & { goesOn: () => Promise<boolean> },
+): Promise<void> {
+  for (const id of await listUnfinishedNotices(db)) {
+    if (!(await context.goesOn())) return;
+    await queueNotice(db, id, context);
+  }
+}

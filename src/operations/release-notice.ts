@@ -1,0 +1,73 @@
+import { Type } from '@sinclair/typebox';
+import { formatTimestampOrNull } from '../licensing/timestamps';
+import { previewNotice, queueNotice, startNotice } from '../mail/security-release';
+import { findReleaseById, type Release } from '../packages/releases';
+import { notFound } from './failures';
+import { get, post, type AfterCommit, type Call } from './operation';
+import { readId } from './reading';
+import { exactly, Text, TimeOrNull } from './schemas';
+
+const MAILS = Type.Integer({ minimum: 0, description: 'One for each customer.' });
+
+/** The mails are queued in transactions of their own: one would hold the rows of every licence. */
+const QUEUE: AfterCommit<{ mails: typeof MAILS }> = {
+  title: 'SentNotice',
+  adds: { mails: MAILS },
+  async perform(call) {
+    const { db, now, settings, onProgress } = call;
+    const mails = await queueNotice(db, readId(call, 'id', 'release'), {
+      language: settings.letterhead.language,
+      now,
+      onProgress,
+    });
+    return { mails };
+  },
+};
+
+async function requireRelease(call: Pick<Call, 'db' | 'path'>): Promise<Release> {
+  const release = await findReleaseById(call.db, readId(call, 'id', 'release'));
+  if (release === undefined) throw notFound('release');
+  return release;
+}
+
+export const releaseNoticeOperations = {
+  previewReleaseNotice: get(
+    '/releases/{id}/notify',
+    {
+      summary: 'Preview the mails about a security release',
+      description:
+        'One goes to each customer with a licence that may have the version, of which a site told an older one, or none told any. Once they are sent, `mails` says how many there were.',
+      data: exactly(
+        { mails: MAILS, subject: Text, text: Text, notified_at: TimeOrNull },
+        { title: 'NoticePreview' },
+      ),
+      hasDeadline: false,
+    },
+    async (call) => {
+      const { db, now, settings } = call;
+      const release = await requireRelease(call);
+      const { mails, subject, text, notifiedAt } = await previewNotice(db, release, settings.letterhead, now);
+      return { data: { mails, subject, text, notified_at: formatTimestampOrNull(notifiedAt) } };
+    },
+  ),
+  sendReleaseNotice: post(
+    '/releases/{id}/notify',
+    {
+      summary: 'Tell customers of a security release by mail, once',
+      description:
+        'At most 300 mails a minute are sent, each in the language of its customer. It is 409 when the customers were told already, when the version is no published security release, and when mail is not set up.',
+      data: exactly({}, { title: 'Notice' }),
+      hasDeadline: false,
+      afterCommit: QUEUE,
+    },
+    async (call) => {
+      const { db, now, settings, context } = call;
+      await startNotice(db, await requireRelease(call), {
+        actor: context.actor,
+        mailing: settings.mailing,
+        now,
+      });
+      return { data: {} };
+    },
+  ),
+};

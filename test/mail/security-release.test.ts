@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { editProduct } from '../../src/licensing/catalogue';
+import { withdrawRelease } from '../../src/packages/releases';
+import { queueNotice, queueNotices } from '../../src/mail/security-release';
+import { eraseCustomer } from '../../src/privacy/erase-customer';
+import { tellProfile } from '../../src/store/customer-profiles';
+import { table } from '../../src/store/database';
+import { toFields } from '../../src/store/row-fields';
+import { findNotice, insertNotice } from '../../src/store/security-notices';
+import { recordToldSites } from '../../src/store/told';
+import { inTransaction } from '../../src/store/transaction';
+import { startMailServer, type MailServer } from '../support/mail-server';
+import { NOW, startManaged, type Managed } from '../support/manage';
+import { giveRelease } from '../support/packages';
+import { eventually } from '../support/processes';
+import { giveLicense, givePlan, ONE_BACKEND } from '../support/service';
+
+/** Customers are told of a security release: whom, what, once. 42 is an extension, 44 a club of it, 43 another one. */
+
+const PUBLISHED = new Date('2026-11-20T00:00:00Z');
+const CHANGELOG = 'fix: A\nsecurity: A form took <script>.\n- Security: Links\u0007were followed.';
+
+describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
+  let server: MailServer;
+  let service: Managed;
+  let plans: { plain: number; faithful: number; club: number; other: number };
+  /** unique in this file, so that each test has customers of its own */
+  let round = 0;
+
+  beforeAll(async () => {
+    server = await startMailServer();
+    service = await startManaged({
+      ...(await settings()),
+      LICENSING_MAIL_URL: `smtp://127.0.0.1:${server.port}?from=sales@shop.example`,
+      LICENSING_PUBLIC_URL: 'https://shop.example',
+      LICENSING_SHOP_NAME: 'Acme',
+    });
+    const { db } = service;
+    plans = {
+      plain: await givePlan(db),
+      faithful: await givePlan(db, { afterExpiry: 'last_release' }),
+      club: await givePlan(db, { productId: 44 }),
+      other: await givePlan(db, { productId: 43 }),
+    };
+    await editProduct(db, 42, { supportUrl: 'https://shop.example/help' });
+    await editProduct(db, 44, { includes: [42] });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await server.stop();
+  });
+  beforeEach(async () => {
+    round++;
+    service.clock.now = NOW;
+    await service.db(table(service.db, 'outbox')).delete();
+    await service.db(table(service.db, 'security_notices')).delete();
+    await service.db(table(service.db, 'told_sites')).delete();
+    await service.db(table(service.db, 'licenses')).update({ status: 'revoked' });
+  });
+
+  const release = async (security = true) => {
+    const version = `${round}.1.0`;
+    const given = await giveRelease(service, { version, date: PUBLISHED, changelog: CHANGELOG, security });
+    return given.release;
+  };
+  const sell = (plan: number, customer: string | undefined, expiresAt?: Date) =>
+    giveLicense(service.db, plan, { customer, expiresAt }, NOW);
+  const tell = (licenseId: number, version: string, productId = 42, site = 'a.example') =>
+    recordToldSites(service.db, [{ licenseId, productId, site, version, at: NOW }]);
+  const queued = async () =>
+    (await service.db(table(service.db, 'outbox')).where({ type: 'security_release' }).orderBy('id')).map(
+      toFields,
+    );
+  const eventsOf = async (id: number) =>
+    (await service.write.all(`/licenses/${id}/events`)).filter(({ action }) => action === 'notify');
+
+  test('whoever may have it and may run an older version is told, each customer once', async () => {
+    const { id, version } = await release();
+    const older = `${round}.0.9`;
+    const told: [name: string, license: { id: number }][] = [];
+    const give = async (name: string, plan: number, sites: [string, number?, string?][] = [], end?: Date) => {
+      const license = await sell(plan, `${name}@example.com`, end);
+      for (const site of sites) await tell(license.id, ...site);
+      told.push([name, license]);
+      return license;
+    };
+    const past = new Date('2026-11-01T00:00:00Z');
+    const later = new Date('2026-11-22T00:00:00Z');
+    await give('silent', plans.plain);
+    await give('behind', plans.plain, [[older], [version, 42, 'b.example']]);
+    await give('club', plans.club);
+    await give('agency', plans.plain);
+    await give('agency', plans.faithful, [[older]]);
+    await give('covered', plans.faithful, [], later);
+    await give('other-site', plans.club, [[older, 43]]);
+    const concerned = told.length;
+    await give('newest', plans.plain, [[version], [`${round}.2.0`, 42, 'b.example']]);
+    await give('ended', plans.plain, [], later);
+    await give('too-early', plans.faithful, [], past);
+    await give('other', plans.other);
+    const { id: nobody } = await sell(plans.plain, undefined);
+    const suspended = await give('suspended', plans.plain);
+    await service.write.ok(`POST /licenses/${suspended.id}/suspend`, {});
+
+    const preview = await service.read.ok(`GET /releases/${id}/notify`);
+    expect(preview).toEqual({
+      mails: concerned - 1,
+      subject: `Security update for Example Shop: version ${version}`,
+      text: expect.stringContaining(
+        'It fixes:\n- A form took <script>.\n- Links were followed.\n\nIn Joomla: open System, Update, Extensions',
+      ),
+      notified_at: null,
+    });
+    expect(await queued()).toEqual([]);
+    await service.read.refused(`POST /releases/${id}/notify`, {}, 'FORBIDDEN');
+    expect(await service.write.ok(`POST /releases/${id}/notify`, {})).toEqual({ mails: concerned - 1 });
+    const mails = await queued();
+    expect(mails).toHaveLength(concerned - 1);
+    for (const [i, [name, license]] of told.entries())
+      expect([name, await eventsOf(license.id)]).toMatchObject([
+        name,
+        i < concerned
+          ? [{ after: { product_id: 42, version }, actor: expect.stringContaining('admin') }]
+          : [],
+      ]);
+    expect(await eventsOf(nobody)).toEqual([]);
+    const again = await service.write.refused(`POST /releases/${id}/notify`, {}, 'CONFLICT');
+    expect(again).toMatch(/already/);
+    expect(await service.read.ok(`GET /releases/${id}/notify`)).toMatchObject({
+      mails: concerned - 1,
+      notified_at: NOW.toISOString().replace('.000', ''),
+    });
+    expect(await service.read.ok(`GET /releases/${id}`)).toMatchObject({ security: true });
+  });
+
+  test('the mail is in the language of its customer, and says what is fixed and where it is', async () => {
+    const { id, version } = await release();
+    await sell(plans.plain, 'grete@example.com');
+    await inTransaction(service.db, (trx) => tellProfile(trx, 'grete@example.com', { language: 'de' }, NOW));
+    const before = server.received.length;
+    await service.write.ok(`POST /releases/${id}/notify`, {});
+    await eventually(() => expect(server.received).toHaveLength(before + 1));
+    const { text } = server.received[before] as { text: string };
+    expect(text).toContain(`Version ${version} von Example Shop schließt eine Sicherheitslücke.`);
+    expect(text).toContain('Sie behebt:\n- A form took <script>.\n- Links were followed.\n');
+    expect(text).toContain('https://shop.example/api/index.php/v1/licensing/pages/my');
+    expect(text).toContain('Fragen: https://shop.example/help');
+    expect(text).toContain('- A form took &#60;script&#62;.');
+  });
+
+  test('what is no published security release is refused', async () => {
+    const { id } = await release(false);
+    const path = `/releases/${id}/notify`;
+    expect(await service.write.refused(`GET ${path}`, undefined, 'CONFLICT')).toMatch(/not marked/);
+    await service.write.refused(`POST ${path}`, {}, 'CONFLICT');
+    expect(await service.write.ok(`PATCH /releases/${id}`, { security: true })).toMatchObject({
+      security: true,
+      changelog: CHANGELOG,
+      notified_at: null,
+    });
+    expect(await service.write.ok(`GET ${path}`)).toMatchObject({ mails: 0 });
+    await withdrawRelease(service.db, 42, `${round}.1.0`, NOW);
+    expect(await service.write.refused(`POST ${path}`, {}, 'CONFLICT')).toMatch(/not published/);
+    await service.write.refused('POST /releases/999999/notify', {}, 'NOT_FOUND');
+  });
+
+  test('many are told by two processes at once, and after a stop, each once and apart', async () => {
+    const { id } = await release();
+    const { db } = service;
+    const licenses: number[] = [];
+    for (let i = 0; i < 250; i++)
+      licenses.push((await sell(plans.plain, `many-${round}-${i % 230}@example.com`)).id);
+    let asked = 0;
+    const claims = await Promise.all([
+      service.write.send(`POST /releases/${id}/notify`, { body: {}, headers: { 'Idempotency-Key': 'a' } }),
+      service.write.send(`POST /releases/${id}/notify`, { body: {}, headers: { 'Idempotency-Key': 'b' } }),
+    ]);
+    expect(claims.map(({ status }) => status).sort()).toEqual([200, 409]);
+    const [done] = claims.filter(({ status }) => status === 200);
+    expect(done?.body.data).toEqual({ mails: 230 });
+    const first = await queued();
+    expect(new Set(first.map(({ once }) => once)).size).toBe(230);
+    const seconds = new Map<number, number>();
+    for (const { nextAttemptAt, attempts } of first)
+      if (attempts === 0)
+        seconds.set(+(nextAttemptAt as Date), (seconds.get(+(nextAttemptAt as Date)) ?? 0) + 1);
+    expect(Math.max(...seconds.values())).toBe(5);
+    expect(Math.max(...seconds.keys())).toBe(NOW.getTime() + 45_000);
+
+    // Back to the beginning, as if the process had died after the first portion.
+    await db(table(db, 'security_notices'))
+      .where({ release_id: id })
+      .update({ done_at: null, plan_id: 0, license_id: 0, mails: 0 });
+    const context = { language: 'en' as const, now: NOW };
+    expect(await queueNotice(db, id, { ...context, goesOn: () => Promise.resolve(++asked < 1) })).toBe(0);
+    expect((await findNotice(db, id))?.doneAt).toBeNull();
+    await Promise.all([
+      queueNotices(db, { ...context, goesOn: () => Promise.resolve(true) }),
+      queueNotice(db, id, context),
+    ]);
+    expect(await findNotice(db, id)).toMatchObject({ doneAt: NOW, mails: 0 });
+    expect(await queued()).toHaveLength(230);
+    // Two rounds over the same licences wrote two entries; the two processes of a round wrote one.
+    expect(await eventsOf(licenses[249] as number)).toHaveLength(2);
+  });
+
+  test('an erased customer gets none, and a withdrawn version is not told of', async () => {
+    const { id, version } = await release();
+    await sell(plans.plain, 'erased@example.com');
+    const kept = await sell(plans.plain, 'kept@example.com');
+    // Another release's mails take until then; these wait behind them.
+    const busyUntil = new Date(NOW.getTime() + 3_600_000);
+    await inTransaction(service.db, (trx) =>
+      insertNotice(trx, { releaseId: 999_999, actor: 'operator:test', dueAt: busyUntil }),
+    );
+    await service.write.ok(`POST /releases/${id}/notify`, {});
+    expect((await queued()).map(({ nextAttemptAt }) => nextAttemptAt)).toEqual([busyUntil, busyUntil]);
+    await eraseCustomer(service.db, 'erased@example.com', { actor: 'operator:test', now: NOW });
+    const left = await queued();
+    expect(left.map(({ licenseId }) => licenseId).filter((one) => one !== null)).toEqual([kept.id]);
+    await withdrawRelease(service.db, 42, version, NOW);
+    const before = server.received.length;
+    service.clock.now = new Date(busyUntil.getTime() + 60_000);
+    await eventually(async () => expect(await queued()).toEqual([]), 60_000);
+    expect(server.received).toHaveLength(before);
+  });
+});

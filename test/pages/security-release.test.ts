@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { table } from '../../src/store/database';
+import { recordToldSites } from '../../src/store/told';
+import { startManaged, type Managed } from '../support/manage';
+import { giveRelease } from '../support/packages';
+import { giveLicense, givePlan } from '../support/service';
+import { customerClient, pagesClient, textOf } from './support/session';
+
+/** A security release on the pages: marked, told of, and seen by its customer. */
+
+let service: Managed;
+beforeAll(async () => {
+  service = await startManaged({
+    LICENSING_MAIL_URL: 'smtp://127.0.0.1:9?from=shop@shop.example',
+    LICENSING_PUBLIC_URL: 'https://shop.example',
+  });
+});
+afterAll(() => service.stop());
+
+it('is marked, shown to its customer, and told of once', async () => {
+  const { db } = service;
+  const pages = await pagesClient(service);
+  const plan = await givePlan(db);
+  const changelog = 'fix: Faster.\nsecurity: Only the owner sees an order.';
+  const { release } = await giveRelease(service, { version: '2.1.0', changelog });
+  const { id: licenseId, key } = await giveLicense(db, plan, { customer: 'jo@example.com' });
+  const told = { licenseId, productId: 42, at: service.clock.now };
+  await recordToldSites(db, [
+    { ...told, site: 'a.example', version: '2.0.0' },
+    { ...told, site: 'b.example', version: '2.1.0' },
+  ]);
+  const notify = `/releases/${release.id}/notify`;
+  expect(textOf((await pages.get('/products/42')).html)).not.toContain('security release');
+  expect((await pages.get(notify)).status).toBe(404);
+
+  const form = await pages.get(`/releases/${release.id}/edit`);
+  expect(form.html).not.toContain(notify);
+  await pages.send(`/releases/${release.id}/edit`, { changelog, security: 'true' });
+  const edit = await pages.get(`/releases/${release.id}/edit`);
+  expect(edit.html).toMatch(/name="security" value="true" checked/);
+  expect(edit.html).toContain(notify);
+  expect(textOf((await pages.get('/releases?product_id=42')).html)).toContain('Security release');
+  const product = await pages.get('/products/42');
+  expect(textOf(product.html)).toContain('1 of 2 sites that told their version still run an older one');
+  expect(product.html).toContain(notify);
+
+  const mine = textOf((await (await customerClient(service, { key })).get('/my')).html);
+  expect(mine).toContain('This version closes a security hole. Please update.');
+  expect(mine.indexOf('Only the owner sees')).toBeLessThan(mine.indexOf('Faster.'));
+  const german = await customerClient(service, { email: 'jo@example.com' }, { language: 'de' });
+  expect(textOf((await german.get('/my/mail')).html)).toContain(
+    'Version 2.1.0 von Example Shop schließt eine Sicherheitslücke.',
+  );
+
+  const asked = textOf((await pages.get(notify)).html);
+  for (const text of [
+    '1 mail will be sent.',
+    'Security update for Example Shop: version 2.1.0',
+    'Send 1 mail',
+  ])
+    expect(asked).toContain(text);
+  expect(asked).toContain('- Only the owner sees an order.');
+  expect(await db(table(db, 'outbox'))).toEqual([]);
+  const sent = await pages.send(notify);
+  expect(textOf(sent.html)).toContain('The customers are told of 2.1.0. Mails that are on their way: 1.');
+  expect(await db(table(db, 'outbox'))).toMatchObject([
+    { type: 'security_release', license_id: licenseId, recipient: null },
+  ]);
+  expect(textOf((await pages.get(`/licenses/${licenseId}/history`)).html)).toContain(
+    'Customer told of the security release 2.1.0',
+  );
+  const after = textOf((await pages.get(notify)).html);
+  expect(after).toMatch(/The customers were told on .*\. Mails: 1\./);
+  expect(after).not.toContain('Send 1 mail');
+  const again = await pages.post(notify, { once: 'another' });
+  expect([again.status, textOf(again.html)]).toEqual([
+    409,
+    expect.stringContaining('The customers were told of 2.1.0 already.'),
+  ]);
+});

@@ -375,7 +375,6 @@ export const shopOperations = {
   catchUpShop: post(
     '/shops/{name}/catch-up',
     {
-      goesOn: true,
       summary: 'Take what a shop told while it was not heard',
       description:
         "Reads the sender's own list, and takes each entry as if it had come as a message. What was taken before changes nothing. A run ends after 100 pages or 40 seconds; with `done` false the next call goes on there. It also runs once a night.",

@@ -7,7 +7,7 @@ import { idIndex, licenseIndex, tableBy } from './statements';
 /** Every column that can hold typed text. */
 export const TEXT_COLUMNS = {
   products: ['name', 'element', 'renew_url', 'support_url', 'update_xml'],
-  plans: ['name'],
+  plans: ['name', 'upgrade_url'],
   licenses: ['customer', 'reference', 'metadata'],
   license_keys: ['label'],
   activations: ['identifier', 'name'],

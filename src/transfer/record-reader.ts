@@ -101,7 +101,7 @@ function checkHeader(line: number, { type, format, version }: Record<string, unk
   if (type !== 'header' || format !== FORMAT)
     throw atLine(line, 'this is not the header of a file that an export wrote');
   if (typeof version !== 'number') throw atLine(line, '"version" must be a number');
-  const said = `the file has format version ${version}, and this program reads ${OLDEST_VERSION} to ${FORMAT_VERSION}`;
+  const said = `the file has format version ${version}, and this program reads ${OLDEST_VERSION} and ${FORMAT_VERSION}`;
   if (version > FORMAT_VERSION)
     throw atLine(line, `${said}. Install a version of it as new as the one that wrote the file`);
   if (version < OLDEST_VERSION) throw atLine(line, `${said}. Export again with a version that writes that`);

@@ -410,7 +410,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       after_expiry: 'nothing',
     };
     expect(added).toEqual({
-      ...{ id: added.id, ...plan, free_staging: false, self_service_moves: 3 },
+      ...{ id: added.id, ...plan, free_staging: false, self_service_moves: 3, upgrade_url: null },
       created_at: expect.stringMatching(TIME),
     });
     expect(await rows(service.db, 'plans')).toContainEqual(
@@ -739,7 +739,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       customer: 'joe@example.com',
       reference: 'order 3',
       metadata: {},
-      expires_at: null,
+      ...{ expires_at: null, paid_until: null, renews_itself: false },
       last_check_at: null,
       last_check_ip: null,
       check_count: 0,

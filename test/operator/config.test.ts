@@ -165,6 +165,7 @@ describe('a good value', () => {
       mailOff: 'no-site',
       mailTexts: { builtIn: join(packageRoot, 'mails'), own: undefined, stored: {} },
       siteName: undefined,
+      spreadFactor: 3,
       joomlaRoot: undefined,
       redisUrls: [],
       listen: { host: '127.0.0.1', port: 3080 },

@@ -202,7 +202,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       await activate(client, 'c.example');
       const view = await byKey({ id: agency.id, key: client.key });
       expect([view.standing, view.slots]).toEqual([
-        { code: 'FULL', until: null, limit: 1 },
+        { code: 'FULL', until: null, nextPayment: null, limit: 1 },
         { limit: 1, used: 1 },
       ]);
       expect((await byKey(agency)).standing.code).toBe('ACTIVE');
@@ -253,8 +253,8 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         [43, '1.0'],
       ]);
       expect((await mine(license)).downloads).toEqual([
-        { productId: 42, product: 'Example Shop', version: '2.1.0' },
-        { productId: 43, product: 'Product 43', version: '1.0' },
+        { productId: 42, product: 'Example Shop', version: '2.1.0', security: false },
+        { productId: 43, product: 'Product 43', version: '1.0', security: false },
       ]);
     });
 

@@ -47,7 +47,7 @@ export const shopRoutes: Route<OperatorCall>[] = [
     explain,
   }),
   { path: '/shops/:name/run', goesOn: true, post: run, hasDeadline: false },
-  { path: '/shops/:name/catch-up', goesOn: true, post: catchUp, hasDeadline: false },
+  { path: '/shops/:name/catch-up', post: catchUp, hasDeadline: false },
   formRoute('/shops/:name/remove', {
     isSecret: true,
     find: findShop,

@@ -62,7 +62,10 @@ export async function readStored(
 export async function readEffective(db: Db, config: Config): Promise<Config> {
   const { stored, faults } = await readStored(db, config.keySecret);
   const built = withUsable(config, stored);
-  return { ...built, warnings: [...built.warnings, ...faults] };
+  // What no variable sets stays.
+  const { shopApiUrl } = config;
+  const own = shopApiUrl === undefined ? {} : { shopApiUrl };
+  return { ...built, ...own, warnings: [...built.warnings, ...faults] };
 }
 
 /** Stores a value that was tried (`withStored`), or removes it. @throws OperatorError when it needs a key secret */

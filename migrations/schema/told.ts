@@ -10,11 +10,11 @@ export const told: Tables = (t) => ({
       site: `${t.ascii(255)} NOT NULL`,
       version: `${t.ascii(64)} NOT NULL`,
       // When it first said this version.
-      version_at: `${t.time} NOT NULL`,
+      first_at: `${t.time} NOT NULL`,
       at: `${t.time} NOT NULL`,
     },
     primary: ['license_id', 'product_id', 'site'],
-    indexes: [['product_id', 'at'], ['product_id', 'version', 'version_at'], ['at']],
+    indexes: [['product_id', 'at'], ['product_id', 'version', 'first_at'], ['at']],
   },
   // The networks that downloaded by each key, as digests, with their latest download.
   key_networks: {

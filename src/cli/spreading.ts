@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { toldSiteOperations } from '../operations/told-sites';
 import { withSession } from './command';
-import { operate } from './operate';
+import { operateAll } from './operate';
 import { formatTable } from './tables';
 
 export function addSpreadingCommand(program: Command): void {
@@ -16,7 +16,7 @@ export function addSpreadingCommand(program: Command): void {
     )
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
-        const keys = await operate(session, toldSiteOperations.listSpreading);
+        const keys = await operateAll(session, toldSiteOperations.listSpreading);
         session.output.printList(
           keys,
           () =>

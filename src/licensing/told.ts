@@ -96,7 +96,7 @@ function toldSite({
   site,
   installedVersion: version,
   at,
-}: Access): Omit<ToldSite, 'versionAt'>[] {
+}: Access): Omit<ToldSite, 'firstAt'>[] {
   if (licenseId === null || productId === null || site === null || version === null) return [];
   return [{ licenseId, productId, site, version, at }];
 }

@@ -1,8 +1,10 @@
 import { Type } from '@sinclair/typebox';
+import { isCursorId, isCursorTime, readCursor, toPage } from '../licensing/cursors';
 import { requireProduct } from '../licensing/find-or-refuse';
 import { listSpreadingKeys, type Spreading } from '../licensing/told';
 import { readProductSites, type SiteBehind } from '../licensing/told-sites';
 import { formatTimestamp } from '../licensing/timestamps';
+import { toSqlTime } from '../store/time';
 import type { ToldSite } from '../store/told';
 import { get, list } from './operation';
 import { pageOf, readId } from './reading';
@@ -17,10 +19,10 @@ const told = {
   at: { ...Time, description: 'When it last told anything.' },
 };
 
-const toldJson = ({ site, version, versionAt, at }: ToldSite) => ({
+const toldJson = ({ site, version, firstAt, at }: ToldSite) => ({
   site,
   version,
-  version_at: formatTimestamp(versionAt),
+  version_at: formatTimestamp(firstAt),
   at: formatTimestamp(at),
 });
 
@@ -137,11 +139,23 @@ export const toldSiteOperations = {
       summary: 'Keys in many hands',
       description:
         'Keys that more networks downloaded by in 30 days than their slots explain. Nothing is refused by it.',
+      query: exactly(Paging),
       data: SpreadingKey,
     },
-    async ({ db, settings, now }) => ({
-      data: (await listSpreadingKeys(db, settings.spreadFactor, now)).map(spreadingJson),
-      next: null,
-    }),
+    async ({ db, settings, query, now }) => {
+      const { limit, after } = pageOf(query);
+      const [at, id] = readCursor<[string, number]>(after, [isCursorTime, isCursorId]) ?? [];
+      const rest = (await listSpreadingKeys(db, settings.spreadFactor, now)).filter(
+        (one) =>
+          at === undefined ||
+          toSqlTime(one.at) < at ||
+          (toSqlTime(one.at) === at && one.key.id < (id as number)),
+      );
+      const { items, next } = toPage(rest.slice(0, limit + 1), limit, (one) => [
+        toSqlTime(one.at),
+        one.key.id,
+      ]);
+      return { data: items.map(spreadingJson), next };
+    },
   ),
 };

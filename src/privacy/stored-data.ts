@@ -177,13 +177,13 @@ async function* profileItems(db: Db, { customer }: Whose): AsyncGenerator<object
 
 /** What sites told of the customer's licences. */
 async function* toldItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object> {
-  for (const { licenseId, productId, site, version, versionAt, at } of await listToldSitesOf(db, licenseIds))
+  for (const { licenseId, productId, site, version, firstAt, at } of await listToldSitesOf(db, licenseIds))
     yield {
       license_id: licenseId,
       product_id: productId,
       site,
       version,
-      version_at: formatTimestamp(versionAt),
+      version_at: formatTimestamp(firstAt),
       at: formatTimestamp(at),
     };
 }

@@ -14,7 +14,7 @@ export interface ToldSite {
   /** the version that it said is installed */
   version: string;
   /** when it first said so */
-  versionAt: Date;
+  firstAt: Date;
   at: Date;
 }
 
@@ -37,8 +37,8 @@ export const MOST_TOLD_SITES = 1_000;
 export const MOST_NETWORKS = 5_000;
 
 /** Keeps the latest of each licence, product and site; may be repeated. In the order of the key, against deadlocks. */
-export async function recordToldSites(db: Db, told: Omit<ToldSite, 'versionAt'>[]): Promise<void> {
-  const latest = new Map<string, Omit<ToldSite, 'versionAt'>>();
+export async function recordToldSites(db: Db, told: Omit<ToldSite, 'firstAt'>[]): Promise<void> {
+  const latest = new Map<string, Omit<ToldSite, 'firstAt'>>();
   for (const one of told) {
     const key = [one.licenseId, one.productId, one.site].join(' ');
     if (one.at >= (latest.get(key)?.at ?? 0)) latest.set(key, one);
@@ -56,10 +56,10 @@ export async function recordToldSites(db: Db, told: Omit<ToldSite, 'versionAt'>[
   // MySQL assigns from left to right: each of these still sees the columns after it as they were.
   await rawChange(
     db,
-    `INSERT INTO ${table(db, 'told_sites')} (license_id, product_id, site, version, version_at, at)
+    `INSERT INTO ${table(db, 'told_sites')} (license_id, product_id, site, version, first_at, at)
      VALUES ${rows.map(() => '(?, ?, ?, ?, ?, ?)').join(', ')} ${conflict}
-       version_at = CASE WHEN ${isLater} AND ${given('version')} <> ${old('version')}
-                         THEN ${given('at')} ELSE ${old('version_at')} END,
+       first_at = CASE WHEN ${isLater} AND ${given('version')} <> ${old('version')}
+                         THEN ${given('at')} ELSE ${old('first_at')} END,
        version = CASE WHEN ${isLater} THEN ${given('version')} ELSE ${old('version')} END,
        at = CASE WHEN ${isLater} THEN ${given('at')} ELSE ${old('at')} END`,
     rows.flatMap(({ licenseId, productId, site, version, at }) => [
@@ -98,7 +98,7 @@ export async function countToldVersions(
   db: Db,
   productId: number,
 ): Promise<{ version: string; count: number }[]> {
-  const rows = await db(tableBy(db, 'told_sites', 'product_id', 'version', 'version_at'))
+  const rows = await db(tableBy(db, 'told_sites', 'product_id', 'version', 'first_at'))
     .where({ product_id: productId })
     .groupBy('version')
     .select<{ version: string; n: number | string }[]>('version', db.raw('COUNT(*) AS n'));
@@ -112,13 +112,13 @@ export async function toldVersionAt(
   versions: string[],
   n: number,
 ): Promise<Date | undefined> {
-  const row = await db(tableBy(db, 'told_sites', 'product_id', 'version', 'version_at'))
+  const row = await db(tableBy(db, 'told_sites', 'product_id', 'version', 'first_at'))
     .where({ product_id: productId })
     .whereIn('version', versions)
-    .orderBy('version_at')
+    .orderBy('first_at')
     .offset(n - 1)
     .first();
-  return row && toFields(row).versionAt;
+  return row && toFields(row).firstAt;
 }
 
 export interface ToldPlace {

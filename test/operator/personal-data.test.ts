@@ -77,7 +77,7 @@ const OTHERS: Record<TableName, string> = {
   plans:
     'id product_id activation_type activation_limit duration created_at after_expiry free_staging self_service_moves upgrade_url',
   licenses:
-    'id plan_id status activation_limit activations_used expires_at last_check_at check_count created_at revision main_key_id issued_by customer_digest',
+    'id plan_id status activation_limit activations_used expires_at last_check_at check_count created_at revision main_key_id issued_by customer_digest grace_days renews_itself',
   activations: 'id license_id identifier activated_at key_id free site held_until',
   releases:
     'id product_id version version_order state security notified_at published_at file_name file_size sha256 sha384 sha512 created_at',
@@ -109,7 +109,7 @@ const OTHERS: Record<TableName, string> = {
     'id name kind secret_sealed is_test test_plan_id rules_json owner mail api_key_sealed site_url caught_up_until caught_up_at catch_up_tried_at catch_up_failure catch_up_json grace_days billing_url created_by created_at',
   shop_refusals: 'shop day times',
   security_notices: 'release_id actor plan_id license_id mails due_at done_at',
-  told_sites: 'license_id product_id version version_at at',
+  told_sites: 'license_id product_id version first_at at',
   key_networks: 'key_id at',
   spreading_keys: 'key_id license_id at',
   unmatched: 'id digest shop order_id message_id event reason at state acted_by acted_at license_id',
@@ -198,7 +198,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       ...of('access_log', 'identifier', 'version', 'user_agent', 'ip', 'site', 'installed_version'),
     });
     await add('told_sites', {
-      ...{ license_id, product_id: plan!.product_id, version: '1.0.0', version_at: AT, at: AT },
+      ...{ license_id, product_id: plan!.product_id, version: '1.0.0', first_at: AT, at: AT },
       ...of('told_sites', 'site'),
     });
     const [keyId] = await db(table(db, 'license_keys')).where({ license_id }).pluck('id');

@@ -187,7 +187,12 @@ export const NOT_SENT_WHOLE =
 
 /** Replaces a canonical key in a text, however its letters and hyphens are written there. */
 export function withoutKey(text: string, key: string): string {
-  if (isKey(text, key)) return '[key]';
+  const rest = withoutSpelled(text, key);
+  // In a spelling that only the look-up understands.
+  return isKey(rest, key) ? '[key]' : rest;
+}
+
+function withoutSpelled(text: string, key: string): string {
   // The cheap check first: nearly no text has the key in it, and each key needs an expression of its own.
   if (key.length < LEAST_KEY || !text.toLowerCase().includes(key.slice(0, 4).toLowerCase())) return text;
   const parts = key.split(ANY_DASH).map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));

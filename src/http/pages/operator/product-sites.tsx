@@ -98,10 +98,10 @@ async function downloadSites(call: OperatorCall): Promise<Answer> {
   const { id } = await requireProduct(call.db, readId(call));
   const rows = csvRows(
     async (after) => (await readProductSites(call.db, id, { limit: CSV_PAGE, after }, call.at)).behind,
-    ({ site, version, versionAt, at, license, code }) => ({
+    ({ site, version, firstAt, at, license, code }) => ({
       site,
       version,
-      version_at: versionAt.toISOString(),
+      version_at: firstAt.toISOString(),
       at: at.toISOString(),
       license_id: license.id,
       customer: license.customer,

@@ -187,6 +187,8 @@ export const NOT_SENT_WHOLE =
 
 /** Replaces a canonical key in a text, however its letters and hyphens are written there. */
 export function withoutKey(text: string, key: string): string {
+  // However short: browsers put passwords into key fields.
+  if (text.trim() === key) return '[key]';
   const rest = withoutSpelled(text, key);
   // In a spelling that only the look-up understands.
   return isKey(rest, key) ? '[key]' : rest;

@@ -221,6 +221,13 @@ export function ReadyAnswer({
 }) {
   const { t, mayWrite } = useView();
   const { answer: texts } = t;
+  // Who may only look copies it.
+  if (!mayWrite)
+    return (
+      <CopyText id={id} label={label} text={reply.body} rows={rows}>
+        {children}
+      </CopyText>
+    );
   return (
     <>
       <Form path={pathFor(license)} form={formState()}>
@@ -228,7 +235,7 @@ export function ReadyAnswer({
         <input type="hidden" name="language" value={language} />
         <input type="hidden" name="to" value={to ?? ''} />
         <CopyText id={id} label={label} name="body" text={reply.body} rows={rows}>
-          {mayWrite && off === undefined ? (
+          {off === undefined ? (
             <button class="btn btn-quiet btn-sm" type="submit" name="do" value="check">
               {texts.open}
             </button>
@@ -236,7 +243,7 @@ export function ReadyAnswer({
           {children}
         </CopyText>
       </Form>
-      {mayWrite && off !== undefined ? <p class="small muted mt-2 mb-0">{texts.off(off)}</p> : null}
+      {off !== undefined ? <p class="small muted mt-2 mb-0">{texts.off(off)}</p> : null}
     </>
   );
 }

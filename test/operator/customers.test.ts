@@ -461,6 +461,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       releases: [
         'version',
         'version_order',
+        'notified_at',
         'state',
         'published_at',
         'sha256',

@@ -20,7 +20,9 @@ const callOf = (
   const asked = fields.length === 0 ? '' : `?${fields.join('&')}`;
   return `${method.toUpperCase()} ${path.replace(/\{\w+\}/g, id)}${asked}`;
 };
-const LISTS = OPERATIONS.filter(({ isList, path }) => isList && path !== '/doctor');
+/** Those that are short come whole. */
+const WHOLE = ['/doctor', '/settings', '/mail-texts'];
+const LISTS = OPERATIONS.filter(({ isList, path }) => isList && !WHOLE.includes(path));
 const WITH_BODY = OPERATIONS.filter(({ method, upload }) => !['get', 'delete'].includes(method) && !upload);
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 

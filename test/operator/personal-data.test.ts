@@ -80,7 +80,7 @@ const OTHERS: Record<TableName, string> = {
     'id plan_id status activation_limit activations_used expires_at last_check_at check_count created_at revision main_key_id issued_by customer_digest grace_days renews_itself',
   activations: 'id license_id identifier activated_at key_id free site held_until',
   releases:
-    'id product_id version version_order state security notified_at published_at file_name file_size sha256 sha384 sha512 created_at',
+    'id product_id version version_order state rollout security notified_at published_at file_name file_size sha256 sha384 sha512 created_at',
   access_log: 'id at endpoint outcome license_id key_hint product_id times last_at key_id unsummed',
   events: 'id license_id at action times last_at unsummed',
   product_includes: 'product_id included_id',
@@ -116,7 +116,7 @@ const OTHERS: Record<TableName, string> = {
   shop_skus: 'id shop sku awaited plan_id quantity created_at',
   // The owner is the name of a token, which has no address.
   orders: 'id shop digest owner own_only customer_digest language mail is_test state created_at',
-  order_events: 'id order_id event identity at received_at partial is_test effect renews_itself reduced',
+  order_events: 'id order_id event identity at received_at partial is_test effect renews_itself reduced grace_days',
   order_lines: 'id order_id plan_id quantity waits_for awaited',
   order_licenses: 'id order_id line_id license_id role state base_ends_at plans_json',
   shop_messages: 'id shop digest type result order_id awaits received_at',

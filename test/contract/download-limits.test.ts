@@ -261,7 +261,7 @@ describe.each(STORES)('a service that counts in %s', (_name, newUrl) => {
     const replaced = await giveLicense(service.db, plan);
     await rekey(service.db, replaced.id, {}, undefined, {
       actor: 'operator:test',
-      now: new Date(Date.now() - 60_000),
+      now: new Date(service.clock.now.getTime() - 60_000),
     });
     for (let i = 0; i < 60; i++) expect(await ask(address, `dlid=${replaced.key}`)).toBe(403);
     expect(await ask(address, `dlid=${replaced.key}`)).toBe(429);

@@ -40,12 +40,13 @@ const FOR_WRITERS = new Set([
   'GET /shops/{name}',
   'GET /shops/{name}/map',
   'GET /shops/{name}/messages',
+  'GET /shops/{name}/plugin',
   'GET /webhooks',
   'GET /webhooks/{id}',
   'GET /webhooks/{id}/deliveries',
 ]);
 /** For every scope but `issue`, though it is a POST. */
-const FOR_READERS = new Set(['POST /why']);
+const FOR_READERS = new Set(['POST /why', 'POST /mail-texts/{name}/{language}/preview']);
 
 const CALLS = OPERATIONS.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
 /** With an id that nothing has. */

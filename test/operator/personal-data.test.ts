@@ -116,7 +116,8 @@ const OTHERS: Record<TableName, string> = {
   shop_skus: 'id shop sku awaited plan_id quantity created_at',
   // The owner is the name of a token, which has no address.
   orders: 'id shop digest owner own_only customer_digest language mail is_test state created_at',
-  order_events: 'id order_id event identity at received_at partial is_test effect renews_itself reduced grace_days',
+  order_events:
+    'id order_id event identity at received_at partial is_test effect renews_itself reduced grace_days',
   order_lines: 'id order_id plan_id quantity waits_for awaited',
   order_licenses: 'id order_id line_id license_id role state base_ends_at plans_json',
   shop_messages: 'id shop digest type result order_id awaits received_at',

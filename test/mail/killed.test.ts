@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Settings } from '../../src/config';
 import { issueLicenses } from '../../src/licensing/issue';
 import { queueMail } from '../../src/mail/queue';
 import { table } from '../../src/store/database';
@@ -6,7 +8,7 @@ import { createAuthority } from '../support/certificates';
 import { MAIL_PASSWORD, MAIL_USER, startMailServer } from '../support/mail-server';
 import { giveToken, manageClient } from '../support/manage';
 import { operator } from '../support/operator';
-import { eventually, freePort } from '../support/processes';
+import { eventually, freePort, temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase, givePlan, rows } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
@@ -115,9 +117,10 @@ test('killed between recording an order and sending its keys: each order has one
   await server.stop();
 }, 120_000);
 
-const testMail = async (LICENSING_MAIL_URL: string) => {
+/** @param database where settings are stored */
+const testMail = async (LICENSING_MAIL_URL: string, database: Settings) => {
   const { run } = operator({
-    LICENSING_DATABASE_URL: 'sqlite:/nonexistent/never-opened.sqlite',
+    ...database,
     LICENSING_PUBLIC_URL: PUBLIC_URL,
     LICENSING_MAIL_URL,
   });
@@ -126,10 +129,12 @@ const testMail = async (LICENSING_MAIL_URL: string) => {
 };
 
 test('mail test: taken over TLS with a password; and each way to fail in plain words', async () => {
+  const database = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'mail.sqlite')}` };
+  await (await openMigrated(database)).destroy();
   const user = `${MAIL_USER}:${encodeURIComponent(MAIL_PASSWORD)}@`;
   const end = `localhost:${secure.port}?from=sales@shop.example`;
   const ca = `&ca=${authority.ca}`;
-  const taken = await testMail(`smtps://${user}${end}${ca}`);
+  const taken = await testMail(`smtps://${user}${end}${ca}`, database);
   expect([taken.code, taken.said]).toEqual([0, expect.stringContaining('was taken: 250')]);
   expect(secure.received).toMatchObject([{ to: ['jane@example.com'], subject: 'Test mail of shop.example' }]);
 
@@ -141,12 +146,12 @@ test('mail test: taken over TLS with a password; and each way to fail in plain w
     [`smtp://no-such-host.invalid?from=sales@shop.example`, /cannot be reached/],
   ];
   for (const [url, why] of failing) {
-    const { code, said } = await testMail(url);
+    const { code, said } = await testMail(url, database);
     expect([code, said]).toEqual([1, expect.stringMatching(why)]);
     expect(said).not.toMatch(/wrong-secret|a:b@c/);
   }
   secure.manners.refuses = { 'jane@example.com': 550 };
-  expect((await testMail(`smtps://${user}${end}${ca}`)).said).toMatch(
+  expect((await testMail(`smtps://${user}${end}${ca}`, database)).said).toMatch(
     /no mail for this address \(550\).*is refused/,
   );
 }, 60_000);

@@ -112,10 +112,10 @@ test.each(blocks)('%s', (title, commands) => {
       /1\.1\.1 is a security release\.[^]*closes a security hole[^]*- Only the owner sees an order\./,
     'A bad release':
       /Version 1\.1\.1 is withdrawn\.\n\S+pkg_example\.xml offers nothing\.[^]*\n\S+pkg_example\.xml offers 1\.1\.0 \(stable\)\./,
-    Refund: /Licence 1 [^]*licence 2/,
+    Refund: /Licence 1 [^]*licence 3/,
     'Upgrade a plan': /Licences that follow: 1\./,
     'To another product': /plan Suite \(3\), 0 of 30 slots used/,
-    'Move everything to another database': /license +2 +0 [^]*Imported\./,
+    'Move everything to another database': /license +3 +0 [^]*Imported\./,
     'Take over licences of another system': /2 would be new[^]*2 imported/,
     'Erase a customer': /customer +-/,
     Clubs: /includes +Example Shop \(42\), Example Gallery \(43\)\n/,

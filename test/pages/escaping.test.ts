@@ -86,11 +86,13 @@ const PROPS: Record<string, Record<string, unknown>> = {
   Paging: paging,
   Panel: { id: HOSTILE, title: HOSTILE, aside: HOSTILE, footer: HOSTILE, kind: HOSTILE, children },
   SaidLine: {},
+  SiteName: { of: HOSTILE },
   Select: { ...field, options },
   Status: { status: HOSTILE },
   Submit: { busy: HOSTILE, name: HOSTILE, value: HOSTILE, children },
   Table: table,
   TextArea: field,
+  TitledPage: { ...page, heading: HOSTILE, sub: HOSTILE, actions: HOSTILE },
   TextField: field,
   UploadProgress: {},
 };

@@ -204,7 +204,10 @@ function addRekey(license: Command): void {
       duration,
     )
     .option('--mail', 'mail the new key to the customer: the main key alone')
-    .addHelpText('after', '\nExamples:\n  licensing license rekey 12 --overlap 14d\n  licensing license rekey 12 --overlap 14d --mail')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing license rekey 12 --overlap 14d\n  licensing license rekey 12 --overlap 14d --mail',
+    )
     .action((given: string, options: RekeyOptions, command: Command) =>
       withSession(command, async (session) => {
         const { output } = session;

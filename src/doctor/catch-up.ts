@@ -21,7 +21,9 @@ export const checkCatchUp: Check = async ({ db, now }): Promise<Finding[]> => {
       fine.push({ name, last });
       continue;
     }
-    findings.push(warning('CATCH_UP_FAILED', (t) => t.catchUpFailed(name, catchUpFailure ?? undefined, last)));
+    findings.push(
+      warning('CATCH_UP_FAILED', (t) => t.catchUpFailed(name, catchUpFailure ?? undefined, last)),
+    );
   }
   if (fine.length > 0) findings.push(ok('CATCH_UP', (t) => t.caughtUp(fine)));
   const others = shops.flatMap(({ name, state }) => (state === 'ready' ? [] : { name, state }));

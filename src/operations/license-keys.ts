@@ -111,7 +111,9 @@ export const licenseKeyOperations = {
           Type.String({ ...DurationGiven, description: 'How long the old key still works.' }),
         ),
         mail: Type.Optional(
-          Type.Boolean({ description: 'Mails the new key to the customer: of the main key alone, else 409.' }),
+          Type.Boolean({
+            description: 'Mails the new key to the customer: of the main key alone, else 409.',
+          }),
         ),
         ...Reason,
       }),

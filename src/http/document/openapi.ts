@@ -246,7 +246,7 @@ function failuresOf({ method, path, body, upload }: Operation): number[] {
 }
 
 /** A version that is no published security release has nothing to preview. */
-const CONFLICTING_GETS = new Set(['/releases/{id}/notify']);
+const CONFLICTING_GETS = new Set(['/releases/{id}/notify', '/shops/{name}/plugin']);
 
 const STORES_PACKAGES = new Set(['post /products/{id}/releases']);
 

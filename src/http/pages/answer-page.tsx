@@ -10,7 +10,7 @@ import { ErrorPage, troubleOf } from './error-page';
 import { setPageHeaders } from './headers';
 import { countView, noTurn, refuseView, turnOfSession } from './limits';
 import type { Answer, PageCall, PagesDependencies, Route } from './page';
-import { FORM_LIMIT, NO_FORM, OPERATOR_FORM_LIMIT, readForm } from './read-form';
+import { FORM_LIMIT, noForm, OPERATOR_FORM_LIMIT, readForm } from './read-form';
 import { send } from './send';
 
 /** The steps of every request for a page, and what is answered when one of them refuses. */
@@ -60,7 +60,7 @@ export function answerPage<Call extends PageCall>(
         return;
       }
       const form =
-        isPost && !route.upload ? await readForm(ctx, confirm ? OPERATOR_FORM_LIMIT : FORM_LIMIT) : NO_FORM;
+        isPost && !route.upload ? await readForm(ctx, confirm ? OPERATOR_FORM_LIMIT : FORM_LIMIT) : noForm();
       sent = form;
       const confirmed = isPost && confirm ? await confirm.recent(entered, route, form) : entered;
       if (!('ctx' in confirmed)) {
@@ -106,12 +106,12 @@ async function refuse<Call extends PageCall>(
     refuseView(ctx, error);
     return;
   }
-  const failure = refusalOf(error, sent ?? NO_FORM);
+  const failure = refusalOf(error, sent ?? noForm());
   const trouble = troubleOf(failure, error);
   if (failure === undefined) ctx.state.fault = error;
   ctx.state.code = trouble.code;
   if (confirm && failure?.error.code === 'SIGN_IN_AGAIN') {
-    await send(call, confirm.ask(sent ?? NO_FORM));
+    await send(call, confirm.ask(sent ?? noForm()));
     return;
   }
   if (failure?.retryAfter !== undefined) ctx.set('Retry-After', String(failure.retryAfter));

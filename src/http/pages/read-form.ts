@@ -7,8 +7,8 @@ import { readBytes } from '../read-body';
 /** Bytes. The largest form of a customer, with an address, has some hundred; an operator's has a changelog. */
 export const FORM_LIMIT = 16 * 1024;
 export const OPERATOR_FORM_LIMIT = 2 * 1024 * 1024;
-/** Of a GET, or of an upload, which the operation reads itself. */
-export const NO_FORM = new URLSearchParams();
+/** Of a GET, or of an upload, which the operation reads itself; each its own, because an upload's fields are put into it. */
+export const noForm = () => new URLSearchParams();
 
 /** @throws ManageError for a form that is larger than `limit` bytes */
 export async function readForm(ctx: Context, limit: number): Promise<URLSearchParams> {

@@ -126,9 +126,9 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
     for (let i = 0; i < 13; i++) for (const last of [1, 2]) await from(shared.key, `198.51.${i}.${last}`);
     for (let i = 0; i < 20; i++) await from(wide.key, `2001:db8:${i}:1::1`);
     const networks = (id: number) => db(table(db, 'key_networks')).where({ key_id: id });
-    const [keyId] = (await db(table(db, 'license_keys'))
+    const [keyId] = await db(table(db, 'license_keys'))
       .where({ license_id: shared.id })
-      .pluck('id')) as number[];
+      .pluck<number[]>('id');
     await eventually(async () => expect(await networks(keyId!)).toHaveLength(13));
     expect(await service.read.ok('GET /spreading')).toEqual([]);
 
@@ -148,7 +148,7 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
         },
       ]),
     );
-    const queued = await db(table(db, 'outbox')).where({ webhook_id: hook.id });
+    const queued = await db(table(db, 'outbox')).where({ webhook_id: hook.id as number });
     expect(queued).toMatchObject([{ type: 'key.spreading', license_id: shared.id }]);
     expect(queued[0]?.details_json).not.toMatch(/198\.51|2001:db8/);
 

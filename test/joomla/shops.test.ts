@@ -906,7 +906,9 @@ describe.each(['4.4', '6.1'] as const)('J2Commerce on Joomla %s', (version) => {
     const [{ body, alt }] = (await pay(number, { template })) as [SentMail];
     const later = await shop.visit({ status: [number, 8], template });
 
-    expect(alt).toMatch(/^Hier: Ihre Lizenzschlüssel\nPRO-1Y: [0-9A-F-]{35} \(gültig bis .*\)\n\.  Ende\.$/);
+    expect(alt).toMatch(
+      /^Hier: Ihre Lizenzschlüssel\nPRO-1Y: [0-9A-F-]{35} \(gültig bis .*\)\n\. {2}Ende\.$/,
+    );
     expect(body).toContain('Hier: <p><strong>Ihre Lizenzschlüssel');
     expect(KEY.test(to(later.mails, 'guest@')[0]!.body)).toBe(true);
     expect(await cli.json(['customer', 'show', 'guest@example.com'])).toMatchObject({ language: 'de' });

@@ -49,7 +49,7 @@ describe.each(ONE_BACKEND)('a plan of another product, on %s', (_, settings) => 
   };
   const fetches = async (key: string) => {
     const query = new URLSearchParams({ license_key: key, identifier: SITE });
-    return (await fetch(`${service.url}${PREFIX}/downloads/${gallery}?${query}`)).status;
+    return (await fetch(`${service.url}${PREFIX}/downloads/${gallery}?${String(query)}`)).status;
   };
   /** What must be the same afterwards, and what was told. */
   const expectMoved = async ({ id, license_key, expires_at }: Thing, limit: number) => {

@@ -85,7 +85,7 @@ describe('the one spelling of a key', () => {
     expect(foldedDigest(one)).not.toBe(keyDigest(one));
   });
 
-  it('is found in any text around it, or none is: never another one', () => {
+  it('is found in any text around it, or none is: never one that does not stand there', () => {
     const around = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 40 }),
       fc.string({
@@ -101,8 +101,14 @@ describe('the one spelling of a key', () => {
     );
     fc.assert(
       fc.property(around, written, around, (before, key, after) => {
-        const found = canonicalKey(before + key + after);
-        if (hasOwnShape(found)) expect(found).toBe(KEY);
+        const text = before + key + after;
+        const found = canonicalKey(text);
+        // Random groups may make up a key of their own, with a part of ours.
+        const digits = text
+          .normalize('NFKC')
+          .replace(/[^\p{L}\p{N}]/gu, '')
+          .toUpperCase();
+        if (hasOwnShape(found)) expect(digits).toContain(found.replaceAll('-', ''));
       }),
       { numRuns: 20_000 },
     );

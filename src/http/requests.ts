@@ -91,8 +91,7 @@ function checkNonce(nonce: string, key: string): void {
   if (isDamaged(nonce)) throw damaged('nonce');
   if (Array.from(nonce).length > MAX_NONCE_LENGTH)
     throw new InvalidRequestError(`"nonce" must have at most ${MAX_NONCE_LENGTH} characters.`);
-  if (holdsKey(nonce, key))
-    throw new InvalidRequestError('"nonce" must not contain a license key.');
+  if (holdsKey(nonce, key)) throw new InvalidRequestError('"nonce" must not contain a license key.');
 }
 
 /** A key of another system has no blanks: a sentence that was sent as the key is none. */

@@ -355,7 +355,7 @@ export const doctor: OperatorTexts['doctor'] = {
   messagesUnmatched: (shop, count) => ({
     what: `${quantity(count, 'Ereignis', 'Ereignisse')} von ${shop} ${count === 1 ? 'betrifft' : 'betreffen'} Geld, und keine Bestellung, Position oder Zahlung dazu ist bekannt.`,
     why: 'Eine Verlängerung, ein Wechsel oder eine Erstattung kann zu einer Bestellung gehören, die älter ist als der Shop hier: Ihre Lizenz bleibt, wie sie ist.',
-    remedy: `„licensing unmatched list --shop ${shop}“ zeigt sie. Dann für jedes: licensing unmatched assign ID --license ID, oder issue, oder leave (docs/shop.md).`,
+    remedy: `„licensing unmatched list --shop ${shop}“ zeigt sie. Dann für jedes: licensing unmatched assign ID --license ID, oder issue, oder leave (docs/shop-waiting.md).`,
   }),
   catchUpFailed: (shop, why, last) => ({
     what: `${shop} ließ sich nicht nachholen${why === undefined ? '' : `: ${describeStored(failures.catchUp, why)}`}. Zuletzt: ${last ?? 'nie'}.`,

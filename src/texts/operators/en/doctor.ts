@@ -341,7 +341,7 @@ export const doctor = {
   messagesUnmatched: (shop: string, count: number): DoctorWords => ({
     what: `${quantity(count, 'event', 'events')} of ${shop} ${count === 1 ? 'is' : 'are'} about money, and belong${count === 1 ? 's' : ''} to no order, line or payment that is known.`,
     why: 'A renewal, a change or a refund may be of an order from before the shop was set up: its licence stays as it is.',
-    remedy: `"licensing unmatched list --shop ${shop}" lists them. Then, for each: licensing unmatched assign ID --license ID, or issue, or leave (docs/shop.md).`,
+    remedy: `"licensing unmatched list --shop ${shop}" lists them. Then, for each: licensing unmatched assign ID --license ID, or issue, or leave (docs/shop-waiting.md).`,
   }),
   catchUpFailed: (shop: string, why: string | undefined, last: string | undefined): DoctorWords => ({
     what: `${shop} could not be caught up${why === undefined ? '' : `: ${describeStored(failures.catchUp, why)}`}. It last was: ${last ?? 'never'}.`,

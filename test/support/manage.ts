@@ -1,4 +1,5 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type { Scope } from '../../src/access/caller';
 import { addToken } from '../../src/access/tokens';
@@ -64,6 +65,11 @@ const REFUSALS = {
 } as const;
 export type Refusal = keyof typeof REFUSALS;
 
+/** Whether an answer says to try again: the service had no time, or the first request with its key is under way. */
+export function isLate({ status, headers }: ManageAnswer): boolean {
+  return (status === 503 || status === 409) && headers.has('retry-after');
+}
+
 /** @param heard receives everything that was said, for `expectNoSecrets` */
 export function manageClient(
   url: string,
@@ -102,7 +108,15 @@ export function manageClient(
       };
     },
     async ok(call, body, status = 200) {
-      const answer = await client.send(call, { body });
+      // A client tries again when it is told to (503); on a busy machine a request may be late. With the key it is done once.
+      const headers: Record<string, string> = call.startsWith('POST ')
+        ? { 'Idempotency-Key': randomUUID() }
+        : {};
+      let answer = await client.send(call, { body, headers });
+      for (let left = 3; isLate(answer) && status !== 503 && left > 0; left--) {
+        await sleep(1_000 * Number(answer.headers.get('retry-after')));
+        answer = await client.send(call, { body, headers });
+      }
       if (answer.status !== status) throw new Error(`${call}: ${answer.status} ${answer.text}`);
       return answer.text === '' ? {} : answer.body.data;
     },

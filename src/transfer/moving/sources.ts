@@ -1,8 +1,9 @@
 import { OperatorError } from '../../licensing/operator-error';
+import { membershipPro } from './membershippro';
 import type { MovingSource } from './source';
 
 /** The systems that can be moved in from, by the names that `--from` takes. A new one is a file of this folder and a line here. */
-export const SOURCES: MovingSource[] = [];
+export const SOURCES: MovingSource[] = [membershipPro];
 
 /** @throws OperatorError when there is no source of this name */
 export function requireSource(name: string): MovingSource {

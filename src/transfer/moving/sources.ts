@@ -1,9 +1,10 @@
 import { OperatorError } from '../../licensing/operator-error';
+import { ars } from './ars';
 import { membershipPro } from './membershippro';
 import type { MovingSource } from './source';
 
 /** The systems that can be moved in from, by the names that `--from` takes. A new one is a file of this folder and a line here. */
-export const SOURCES: MovingSource[] = [membershipPro];
+export const SOURCES: MovingSource[] = [membershipPro, ars];
 
 /** @throws OperatorError when there is no source of this name */
 export function requireSource(name: string): MovingSource {

@@ -147,7 +147,7 @@ async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<Rig
   const known = new Set(plans.map(({ key }) => key));
   const wanted = [
     ...['akeebasubs_subscription_id', 'user_id', 'akeebasubs_level_id', 'publish_up', 'publish_down'],
-    ...['state', 'processor_key'],
+    ...['state', 'processor_key', 'enabled'],
   ];
   const order = ['user_id', 'akeebasubs_subscription_id'];
   const refunded = await refundedPayments(tables);
@@ -162,8 +162,11 @@ async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<Rig
         const isRefunded = state === 'X' || refunded.has(paymentOf(row));
         if (state !== 'C' && !isRefunded) return { row: id, leftOut: 'it was never paid (new or pending)' };
         const [startsAt, end] = [momentOf(row.publish_up), momentOf(row.publish_down)];
+        // One that is over, or begins later, is not enabled either.
+        const isRunning = (startsAt === undefined || startsAt <= now) && (end === undefined || end > now);
+        const isOff = isRunning && Number(row.enabled) !== 1;
         return {
-          ...{ row: id, plan, startsAt, isRefunded, isGood: !isRefunded },
+          ...{ row: id, plan, startsAt, isRefunded, isGood: !isRefunded && !isOff },
           endsAt: end && end.getUTCFullYear() >= LIFETIME ? null : end,
         };
       }),

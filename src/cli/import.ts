@@ -142,7 +142,7 @@ async function runFrom(
   ) => (name === undefined ? read(undefined, true) : withInput(name, read));
   await withFile(file, (bytes, again) =>
     withFile(options.users, (users, usersAgain) =>
-      runMoveIn(session, from, options, { file: bytes, users, readsAgain: again && usersAgain }),
+      runMoveIn(session, from, options, { name: file, file: bytes, users, readsAgain: again && usersAgain }),
     ),
   );
 }

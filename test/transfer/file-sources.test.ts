@@ -38,7 +38,7 @@ async function* bytesOf(text: string | Buffer): AsyncGenerator<Buffer> {
 }
 
 async function read(source: MovingSource, { file, users, dates }: Given): Promise<Read> {
-  const { plans, items } = await source.open({
+  const opened = await source.open({
     // Files alone are read.
     db: undefined as unknown as Db,
     sitePrefix: undefined,
@@ -49,14 +49,14 @@ async function read(source: MovingSource, { file, users, dates }: Given): Promis
     now: new Date('2026-11-27T12:00:00Z'),
   });
   const all: SourceItem[] = [];
-  for await (const item of items()) all.push(item);
+  for await (const item of opened.items()) all.push(item);
   const rowsBy = (kinds: [string, number][]) => {
     const rows: Record<string, number[]> = {};
     for (const [kind, row] of kinds) (rows[kind] ??= []).push(row);
     return rows;
   };
   return {
-    plans,
+    plans: opened.plans,
     licenses: all.filter((item): item is SourceLicense => 'keys' in item),
     leftOut: rowsBy(all.flatMap((item) => ('leftOut' in item ? [[item.leftOut, item.row]] : []))),
     warnings: rowsBy(all.flatMap((item) => ('code' in item ? [[item.code, item.row]] : []))),

@@ -264,7 +264,8 @@ function faultOfKey(key: string): Fault | undefined {
   return undefined;
 }
 
-function readKey(text: string): string | Fault {
+/** @returns the canonical key; a fault's text never repeats it */
+export function readKey(text: string): string | Fault {
   if (text === '') return new Fault('there is no key');
   try {
     const key = requireKey(text);

@@ -123,6 +123,8 @@ const OTHERS: Record<TableName, string> = {
   shop_messages: 'id shop digest type result order_id awaits received_at',
   shop_links: 'id shop digest kind paid created_at',
   customers: 'id digest language told_at chosen_language',
+  imports: 'id source at actor plans_json counts_json undone_at',
+  imported: 'kind item_id import_id brought_json',
 };
 
 /** An operator stays one, as a customer's data is erased; a version of a program is the product's, not a person's. */

@@ -44,6 +44,8 @@ export interface SourceKey {
   limit: number | undefined;
   /** what the key is activated for, as the source has it */
   sites: string[];
+  /** it works no more at the source, where the licence does */
+  ended?: boolean;
 }
 
 /** A right of the source that becomes a licence here, or an update of one. */
@@ -85,6 +87,8 @@ export interface SourceWarning {
   code: string;
   /** the kind in words, the same for all rows of a code */
   warning: string;
+  /** the customer whom somebody has to look at, by address */
+  customer?: string;
 }
 
 export type SourceItem = SourceLicense | SourceOmission | SourceWarning;
@@ -103,6 +107,8 @@ export interface SourceContext {
   dates: DateForm | undefined;
   /** columns of a source that cannot be seen whole, confirmed by the seller */
   confirmed: boolean;
+  /** plans that the map takes together, such as `3+8` (rights.ts) */
+  together?: string[][];
   now: Date;
 }
 

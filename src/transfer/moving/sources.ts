@@ -1,0 +1,15 @@
+import { OperatorError } from '../../licensing/operator-error';
+import type { MovingSource } from './source';
+
+/** The systems that can be moved in from, by the names that `--from` takes. A new one is a file of this folder and a line here. */
+export const SOURCES: MovingSource[] = [];
+
+/** @throws OperatorError when there is no source of this name */
+export function requireSource(name: string): MovingSource {
+  const source = SOURCES.find((one) => one.name === name);
+  if (source !== undefined) return source;
+  throw new OperatorError(
+    `There is no source "${name}". There ${SOURCES.length === 1 ? 'is' : 'are'} ${SOURCES.map((one) => one.name).join(', ')}.`,
+    { code: 'INVALID_REQUEST', field: 'from' },
+  );
+}

@@ -1,5 +1,5 @@
 import { OperatorError } from '../../licensing/operator-error';
-import { parseMoment } from '../../licensing/timestamps';
+import { endOfDay, isStorable } from '../../licensing/timestamps';
 import type { DateForm } from './source';
 
 /** Dates of tables, whose form is guessed only where exactly one fits all rows. */
@@ -21,15 +21,14 @@ export function readDate(text: string, form: DateForm, edge: Edge): Date | undef
   const parts = form === 'iso' ? yearFirst(text) : yearLast(text, form);
   if (parts === undefined) return undefined;
   const { year, month, day, time, half, zone } = parts;
-  const date = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
-  const clock = time === undefined ? '' : inTwentyFourHours(time, half);
-  if (clock === undefined) return undefined;
-  try {
-    return parseMoment(`${date}${clock}${zone ?? ''}`, edge, 'utc');
-  } catch (error) {
-    if (error instanceof OperatorError) return undefined;
-    throw error;
-  }
+  const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day));
+  const date = new Date(midnight);
+  // 31 February would be a day in March.
+  if (date.getUTCDate() !== Number(day) || date.getUTCMonth() !== Number(month) - 1 || !isStorable(date))
+    return undefined;
+  if (time === undefined) return edge === 'first' ? date : endOfDay(date);
+  const seconds = secondsOf(time, half);
+  return seconds === undefined ? undefined : new Date(midnight + (seconds - secondsOfZone(zone)) * 1_000);
 }
 
 /** The forms in which a text is a date. */
@@ -60,26 +59,35 @@ function yearLast(text: string, form: 'dmy' | 'mdy'): Parts | undefined {
   return { year, month, day, time, half, zone };
 }
 
-/** `T13:05:00` of `1:05` and `P`; undefined when there is no such time. */
-function inTwentyFourHours(time: string, half: string | undefined): string | undefined {
-  const [hour = '', ...rest] = time.split(':');
-  if (half === undefined) return `T${hour.padStart(2, '0')}:${rest.join(':')}`;
-  if (Number(hour) < 1 || Number(hour) > 12) return undefined;
-  const shown = (Number(hour) % 12) + (half.toUpperCase() === 'P' ? 12 : 0);
-  return `T${String(shown).padStart(2, '0')}:${rest.join(':')}`;
+/** Since midnight; undefined when there is no such time. */
+function secondsOf(time: string, half: string | undefined): number | undefined {
+  const [hour = 0, minute = 0, second = 0] = time.split(':').map(Number);
+  if (minute > 59 || second > 59 || hour > (half === undefined ? 23 : 12)) return undefined;
+  if (half !== undefined && hour === 0) return undefined;
+  const shown = half === undefined ? hour : (hour % 12) + (half.toUpperCase() === 'P' ? 12 : 0);
+  return (shown * 60 + minute) * 60 + second;
+}
+
+/** East of UTC. */
+function secondsOfZone(zone = 'Z'): number {
+  const [, sign, hours, minutes] = /^([+-])(\d\d):?(\d\d)$/.exec(zone) ?? [];
+  return sign === undefined ? 0 : (sign === '-' ? -60 : 60) * (Number(hours) * 60 + Number(minutes));
 }
 
 /** What is known of a column's dates after all rows. */
 export class DateColumn {
   #rows = 0;
   readonly #fitting = new Map<DateForm, number>();
+  /** rows beside each other often have the same day */
+  #last: [text: string, forms: DateForm[]] = ['', []];
 
   /** @param name as the file's heading has it */
   constructor(readonly name: string) {}
 
   note(text: string): void {
     this.#rows++;
-    for (const form of formsOf(text)) this.#fitting.set(form, (this.#fitting.get(form) ?? 0) + 1);
+    if (text !== this.#last[0]) this.#last = [text, formsOf(text)];
+    for (const form of this.#last[1]) this.#fitting.set(form, (this.#fitting.get(form) ?? 0) + 1);
   }
 
   /**

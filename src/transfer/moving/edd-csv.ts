@@ -1,6 +1,6 @@
-import { fileSource, noCustomer, oneKey, type RowReader } from './file-source';
+import { fileSource, oneKey, type RowReader } from './file-source';
 import type { SourceLicense } from './source';
-import { addressOf, idOfKey, LeftOut, sitesOf, type FormerRow } from './table';
+import { idOfKey, LeftOut, sitesOf, type FormerRow } from './table';
 
 /**
  * Easy Digital Downloads, Software Licensing: its own export of licences (class EDD_SL_License_Export). The headings are
@@ -56,11 +56,8 @@ const reader: RowReader<Field> = {
   *read(row) {
     const key = row.text('key');
     if (key === '') throw new LeftOut('there is no key');
-    const email = row.text('email');
-    const customer = addressOf(email);
-    if (customer === null) yield noCustomer(row);
     yield oneKey(key, {
-      customer,
+      customer: row.text('email') || null,
       customerName: row.text('name') || null,
       status: row.status('status', STATES) ?? 'active',
       startsAt: row.date('date'),

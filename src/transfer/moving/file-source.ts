@@ -7,7 +7,6 @@ import type {
   SourceLicense,
   SourceName,
   SourcePlan,
-  SourceWarning,
 } from './source';
 
 /** A source that is a system's own export: one table, read twice. */
@@ -47,19 +46,14 @@ export function fileSource<F extends string>(source: FileSource<F>): MovingSourc
   return { name, title, reads: 'file', open: (context) => openFile(source, context) };
 }
 
-/** The row that counts for an id. */
-interface Chosen {
-  line: number;
-  rank: number;
-}
-
 export async function openFile<F extends string>(
   { title, rules, begin }: Pick<FileSource<F>, 'title' | 'rules' | 'begin'>,
   context: SourceContext,
 ): Promise<OpenSource & { table: FormerTable<F> }> {
   const reader = await begin(context);
   const plans = new Map<string, SourcePlan>();
-  const chosen = new Map<string, Chosen>();
+  // By id, the line of the row that counts, and its rank as the last digit: a table has many.
+  const chosen = new Map<string, number>();
   const table = await FormerTable.open(
     context.file,
     { ...rules, title, asked: context.dates },
@@ -69,7 +63,8 @@ export async function openFile<F extends string>(
       const { id, plan } = found;
       if (!plans.has(plan.key)) plans.set(plan.key, planOf(plan));
       const rank = reader.isEnded(row) ? 2 : reader.isLesser?.(row) ? 0 : 1;
-      if (rank > (chosen.get(id)?.rank ?? -1)) chosen.set(id, { line: row.line, rank });
+      const before = chosen.get(id);
+      if (before === undefined || rank > before % 10) chosen.set(id, row.line * 10 + rank);
       reader.note?.(row, id, opened);
     },
   );
@@ -79,7 +74,7 @@ export async function openFile<F extends string>(
 async function* itemsOf<F extends string>(
   reader: RowReader<F>,
   table: FormerTable<F>,
-  chosen: ReadonlyMap<string, Chosen>,
+  chosen: ReadonlyMap<string, number>,
 ): AsyncGenerator<SourceItem, void> {
   yield* reader.remarks?.(table) ?? [];
   for await (const { line, row } of table.rows())
@@ -88,7 +83,8 @@ async function* itemsOf<F extends string>(
     else {
       const items = orLeftOut(() => {
         const [id, { key: plan }] = [reader.id(row, table), reader.plan(row, table)];
-        if (chosen.get(id)?.line !== line) throw new LeftOut('another row of the same licence counts');
+        if (Math.floor((chosen.get(id) ?? 0) / 10) !== line)
+          throw new LeftOut('another row of the same licence counts');
         return [...reader.read(row, id, table)].map((item): SourceItem =>
           'keys' in item ? { ...item, id, row: line, plan } : item,
         );
@@ -121,14 +117,5 @@ export function oneKey(
     ...{ sites: [], metadata: {} },
     ...more,
     keys: [{ key, limit: undefined, sites: [] }],
-  };
-}
-
-/** A licence whose customer cannot be written to, nor sign in. */
-export function noCustomer({ line }: { line: number }): SourceWarning {
-  return {
-    row: line,
-    code: 'no-customer',
-    warning: 'there is no e-mail address: the licence comes without a customer',
   };
 }

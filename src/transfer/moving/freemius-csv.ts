@@ -1,6 +1,6 @@
-import { fileSource, noCustomer, oneKey, type RowReader } from './file-source';
+import { fileSource, oneKey, type RowReader } from './file-source';
 import { readPeople, type People } from './people';
-import { addressOf, idOfKey, LeftOut, type FormerRow } from './table';
+import { idOfKey, LeftOut } from './table';
 
 /**
  * Freemius: the table that its importer takes and its exporter for EDD writes (FS_EDD_Export), or its API's licences as a
@@ -60,11 +60,9 @@ function readerOf(people: People | undefined): RowReader<Field> {
       const key = row.text('key');
       if (key === '') throw new LeftOut('there is no key');
       const user = people?.users.get(row.text('user'));
-      const customer = addressOf(row.text('email')) ?? user?.email ?? null;
-      if (customer === null) yield noCustomer(row);
       yield oneKey(key, {
-        customer,
-        customerName: nameOf(row) ?? user?.name ?? null,
+        customer: row.text('email') || (user?.email ?? null),
+        customerName: row.text('name') || (user?.name ?? null),
         status: row.isSet('cancelled') ? 'cancelled' : 'active',
         startsAt: row.date('date'),
         expiresAt: row.end('end'),
@@ -73,8 +71,4 @@ function readerOf(people: People | undefined): RowReader<Field> {
       });
     },
   };
-}
-
-function nameOf(row: FormerRow<Field>): string | undefined {
-  return row.text('name') || undefined;
 }

@@ -1,7 +1,7 @@
 import { addDuration } from '../../licensing/durations';
-import { fileSource, noCustomer, oneKey, type RowReader } from './file-source';
+import { fileSource, oneKey, type RowReader } from './file-source';
 import type { SourceLicense } from './source';
-import { addressOf, idOfKey, LeftOut, type FormerRow } from './table';
+import { idOfKey, LeftOut, type FormerRow } from './table';
 
 /**
  * Gumroad: its export of sales (Exports::PurchaseExportService). A subscription has a row for each charge, all with the
@@ -37,7 +37,7 @@ const PERIODS: Record<string, string> = {
   ...{ monthly: '1m', quarterly: '3m', biannually: '6m', yearly: '1y', every_two_years: '2y' },
 };
 
-/** What all charges of a sale's key say. */
+/** What all charges of a subscription's key say. */
 interface Charges {
   /** as the cells have them; also of those that were refunded, because that ends nothing */
   times: [text: string, field: 'time' | 'date'][];
@@ -76,9 +76,9 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
     isEnded: (row) => endedAs(row) !== undefined,
     isLesser: (row) => row.isSet('recurring'),
     note: (row, id) => {
+      if (!isSubscription(row) && !sales.has(id)) return;
       const sale = sales.get(id) ?? { times: [], recurrence: '', ended: '' };
-      const time = row.text('time');
-      sale.times.push(time === '' ? [row.text('date'), 'date'] : [time, 'time']);
+      sale.times.push(timeOf(row));
       sale.recurrence = row.text('recurrence').toLowerCase() || sale.recurrence;
       sale.ended = row.text('ended') || sale.ended;
       sales.set(id, sale);
@@ -86,9 +86,11 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
     *read(row, id, table) {
       if (row.isSet('preorder')) throw new LeftOut('a pre-order that is not charged yet');
       const giftee = row.text('giftee');
-      const customer = addressOf(giftee || row.text('email') || row.text('buyer'));
-      if (customer === null) yield noCustomer(row);
-      const { times, recurrence, ended } = sales.get(id) as Charges;
+      const { times, recurrence, ended } = sales.get(id) ?? {
+        times: [timeOf(row)],
+        recurrence: '',
+        ended: '',
+      };
       const charged = times
         .filter(([text]) => text !== '')
         .map(([text, field]) => table.dateOf(text, field).getTime());
@@ -111,7 +113,7 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
         };
       const order = row.text('order');
       yield oneKey(row.text('key'), {
-        customer,
+        customer: giftee || row.text('email') || row.text('buyer') || null,
         // The buyer's name is not that of whom the gift is for.
         customerName: giftee === '' ? row.text('name') || null : null,
         status,
@@ -125,6 +127,15 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
       });
     },
   };
+}
+
+function isSubscription(row: FormerRow<Field>): boolean {
+  return row.isSet('recurring') || row.text('recurrence') !== '' || row.text('ended') !== '';
+}
+
+function timeOf(row: FormerRow<Field>): [text: string, field: 'time' | 'date'] {
+  const time = row.text('time');
+  return time === '' ? [row.text('date'), 'date'] : [time, 'time'];
 }
 
 /** undefined: the sale stands */

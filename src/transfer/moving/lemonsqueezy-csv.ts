@@ -1,6 +1,6 @@
-import { fileSource, noCustomer, oneKey, type RowReader } from './file-source';
+import { fileSource, oneKey, type RowReader } from './file-source';
 import type { SourceLicense } from './source';
-import { addressOf, idOfKey, LeftOut, type FormerRow } from './table';
+import { idOfKey, LeftOut, type FormerRow } from './table';
 
 /**
  * Lemon Squeezy: its licence keys. The columns are named as the attributes of its API's object `license-keys`
@@ -57,12 +57,10 @@ const reader: RowReader<Field> = {
   *read(row) {
     const key = row.text('key');
     if (key === '') throw new LeftOut('there is no key');
-    const customer = addressOf(row.text('email'));
-    if (customer === null) yield noCustomer(row);
     const status = row.status('status', STATES) ?? 'active';
     const order = row.text('order');
     yield oneKey(key, {
-      customer,
+      customer: row.text('email') || null,
       customerName: row.text('name') || null,
       status: isRefunded(row) ? 'cancelled' : row.isSet('disabled') ? 'suspended' : status,
       startsAt: row.date('date'),

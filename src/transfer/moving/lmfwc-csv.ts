@@ -1,8 +1,8 @@
 import { addDuration } from '../../licensing/durations';
-import { fileSource, noCustomer, oneKey, type RowReader } from './file-source';
+import { fileSource, oneKey, type RowReader } from './file-source';
 import { readPeople, type Order, type People, type Person } from './people';
 import type { SourceLicense } from './source';
-import { addressOf, idOfKey, LeftOut, type FormerRow } from './table';
+import { idOfKey, LeftOut, type FormerRow } from './table';
 
 /**
  * License Manager for WooCommerce, and Digital License Manager, which came of it: the export of keys, which the plugin
@@ -69,7 +69,6 @@ function readerOf(people: People | undefined): RowReader<Field> {
         throw new LeftOut('the key is encrypted: export the licences in the plugin, which decrypts them');
       const order = orderOf(row);
       const person = personOf(row, order, people);
-      if (person.email === null) yield noCustomer(row);
       if (isEmpty(row, 'order'))
         yield { row: row.line, code: 'no-order', warning: 'it belongs to somebody, and to no order' };
       const state = row.status('status', STATES);
@@ -102,7 +101,7 @@ function isEmpty(row: FormerRow<Field>, field: 'order' | 'user'): boolean {
 }
 
 function personOf(row: FormerRow<Field>, order: Order | undefined, people: People | undefined): Person {
-  const own = { email: addressOf(row.text('email')), name: row.text('name') || null };
+  const own = { email: row.text('email') || null, name: row.text('name') || null };
   // An order of a guest has an address, and no user.
   const all = [own, order, people?.users.get(row.text('user'))];
   return all.find((one): one is Person => one !== undefined && one.email !== null) ?? own;

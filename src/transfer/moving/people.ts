@@ -1,4 +1,4 @@
-import { addressOf, FormerTable, type FormerRow } from './table';
+import { FormerTable, type FormerRow } from './table';
 import type { DateForm } from './source';
 
 /**
@@ -25,7 +25,7 @@ const COLUMNS = {
 type Field = keyof typeof COLUMNS;
 
 export interface Person {
-  /** null: none that is one */
+  /** null: none */
   email: string | null;
   name: string | null;
 }
@@ -82,7 +82,7 @@ function note(
   isUser: boolean,
   { users, orders }: Pick<People, 'users' | 'orders'>,
 ): void {
-  const person = { email: addressOf(row.text('email')), name: row.text('name') || null };
+  const person = { email: row.text('email') || null, name: row.text('name') || null };
   if (isUser) {
     if (person.email !== null) users.set(row.text('id'), person);
     return;

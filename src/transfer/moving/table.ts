@@ -1,4 +1,3 @@
-import { findEmail } from '../../licensing/customer-email';
 import { canonicalKey, keyDigest } from '../../licensing/core/keys';
 import { OperatorError } from '../../licensing/operator-error';
 import { MAX_UINT32 } from '../../store/columns';
@@ -190,11 +189,6 @@ const LIFETIME = new Set([
 
 function isLifetime(text: string): boolean {
   return LIFETIME.has(text.toLowerCase());
-}
-
-/** The address in a cell; null: there is none, or what is there is no address. */
-export function addressOf(text: string): string | null {
-  return findEmail(text) ?? null;
 }
 
 /** For a reference where the export has no ids: which key it is, without the key. */

@@ -15,14 +15,14 @@ const MAX_FIELDS = 20;
 /** A changelog has a megabyte at the most. */
 const MAX_FIELD_BYTES = 2 * 1024 * 1024;
 
-/** Reads the whole body. Nothing of it is left when this throws. @throws ManageError */
+/** Reads the whole body; without one there is no file. Nothing of it is left when this throws. @throws ManageError */
 export async function receiveUpload<F>(
   ctx: Context,
   types: string[],
   rules: UploadRules<F>,
 ): Promise<Upload<F>> {
   allowSlowBody(ctx.req);
-  if (!hasBody(ctx)) throw invalid('file', 'The body must be the file, or a form with the part "file".');
+  if (!hasBody(ctx)) return { fields: {}, file: undefined };
   refuseEncoded(ctx);
   if (ctx.is(FORM)) return receiveForm(ctx, rules);
   if (!ctx.is(...types)) throw unsupported(ctx, [...types, FORM]);

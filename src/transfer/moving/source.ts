@@ -20,7 +20,8 @@ export type SourceName =
   | 'gumroad-csv';
 
 /** The order of days and months in dates that do not say it; `unix`: seconds since 1970. */
-export type DateForm = 'unix' | 'iso' | 'dmy' | 'mdy';
+export const DATE_FORMS = ['unix', 'iso', 'dmy', 'mdy'] as const;
+export type DateForm = (typeof DATE_FORMS)[number];
 
 /** What the source sells, and its key in the plan map. */
 export interface SourcePlan {

@@ -58,11 +58,15 @@ export async function openFile<F extends string>(
     context.file,
     { ...rules, title, asked: context.dates },
     (row, opened) => {
-      const found = orLeftOut(() => ({ id: reader.id(row, opened), plan: reader.plan(row, opened) }));
+      const found = orLeftOut(() => ({
+        id: reader.id(row, opened),
+        plan: reader.plan(row, opened),
+        isEnded: reader.isEnded(row),
+      }));
       if (found instanceof LeftOut) return;
-      const { id, plan } = found;
+      const { id, plan, isEnded } = found;
       if (!plans.has(plan.key)) plans.set(plan.key, planOf(plan));
-      const rank = reader.isEnded(row) ? 2 : reader.isLesser?.(row) ? 0 : 1;
+      const rank = isEnded ? 2 : reader.isLesser?.(row) ? 0 : 1;
       const before = chosen.get(id);
       if (before === undefined || rank > before % 10) chosen.set(id, row.line * 10 + rank);
       reader.note?.(row, id, opened);
@@ -83,7 +87,8 @@ async function* itemsOf<F extends string>(
     else {
       const items = orLeftOut(() => {
         const [id, { key: plan }] = [reader.id(row, table), reader.plan(row, table)];
-        if (Math.floor((chosen.get(id) ?? 0) / 10) !== line)
+        const best = chosen.get(id);
+        if (best !== undefined && Math.floor(best / 10) !== line)
           throw new LeftOut('another row of the same licence counts');
         return [...reader.read(row, id, table)].map((item): SourceItem =>
           'keys' in item ? { ...item, id, row: line, plan } : item,

@@ -2,12 +2,23 @@ import { OperatorError } from '../../licensing/operator-error';
 import { eddCsv } from './edd-csv';
 import { freemiusCsv } from './freemius-csv';
 import { gumroadCsv } from './gumroad-csv';
+import { hikaSerial } from './hikaserial';
 import { lemonSqueezyCsv } from './lemonsqueezy-csv';
 import { lmfwcCsv } from './lmfwc-csv';
 import type { MovingSource } from './source';
+import { easyCommerce, licenseDock } from './unseen';
 
 /** The systems that can be moved in from, by the names that `--from` takes. A new one is a file of this folder and a line here. */
-export const SOURCES: MovingSource[] = [eddCsv, lmfwcCsv, freemiusCsv, lemonSqueezyCsv, gumroadCsv];
+export const SOURCES: MovingSource[] = [
+  hikaSerial,
+  licenseDock,
+  easyCommerce,
+  eddCsv,
+  lmfwcCsv,
+  freemiusCsv,
+  lemonSqueezyCsv,
+  gumroadCsv,
+];
 
 /** @throws OperatorError when there is no source of this name */
 export function requireSource(name: string): MovingSource {

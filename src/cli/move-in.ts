@@ -69,7 +69,7 @@ export async function runUndo(session: Session, id: number): Promise<void> {
 
 export async function runList(session: Session): Promise<void> {
   const imports = await operateAll(session, importOperations.listImports);
-  session.output.print({ imports }, () =>
+  session.output.print(imports, () =>
     imports.length === 0
       ? 'No move from another system.'
       : formatTable(

@@ -5,11 +5,13 @@ import { gumroadCsv } from './gumroad-csv';
 import { hikaSerial } from './hikaserial';
 import { lemonSqueezyCsv } from './lemonsqueezy-csv';
 import { lmfwcCsv } from './lmfwc-csv';
+import { membershipPro } from './membershippro';
 import type { MovingSource } from './source';
 import { easyCommerce, licenseDock } from './unseen';
 
 /** The systems that can be moved in from, by the names that `--from` takes. A new one is a file of this folder and a line here. */
 export const SOURCES: MovingSource[] = [
+  membershipPro,
   hikaSerial,
   licenseDock,
   easyCommerce,

@@ -114,7 +114,7 @@ class UnseenTable<F extends string> {
   }
 
   get #columns(): string[] {
-    return Object.values(this.#found);
+    return Object.values<string>(this.#found as Record<string, string>);
   }
 
   /** in the order of ids */

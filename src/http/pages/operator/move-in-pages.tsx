@@ -113,11 +113,22 @@ function Runs({ runs }: { runs: ImportRun[] }) {
   });
   return (
     <Table
-      caption={texts.runs}
+      caption={texts.runsOrder}
       rows={runs}
       empty={<p class="mb-0">{texts.noRuns}</p>}
       columns={[
-        { title: columns.from, kind: 'name', cell: ({ source }) => titleOf(source) },
+        {
+          title: columns.from,
+          kind: 'name',
+          cell: ({ source, undoneAt }) => (
+            <>
+              {titleOf(source)}
+              {undoneAt === null ? null : (
+                <span class="sub fw-normal">{texts.undone(format.moment(undoneAt))}</span>
+              )}
+            </>
+          ),
+        },
         { title: columns.at, cell: ({ at }) => format.moment(at) },
         { title: columns.actor, kind: 'long', cell: ({ actor }) => actor },
         count(columns.added, ({ new: added }) => added),
@@ -132,9 +143,7 @@ function Runs({ runs }: { runs: ImportRun[] }) {
               <a href={to(`/move-in/${id}/undo`)} aria-label={texts.undoOne(titleOf(source))}>
                 {texts.undo}
               </a>
-            ) : (
-              <span class="muted">{texts.undone(format.moment(undoneAt))}</span>
-            ),
+            ) : null,
         },
       ]}
     />
@@ -175,13 +184,13 @@ export function PreviewPage({ form, sent, report, options, checked }: PreviewPro
         <input type="hidden" name="from" value={source.name} />
         <input type="hidden" name="keys" value={form.value('keys') ?? '[]'} />
         <input type="hidden" name="checked" value={checked} />
+        <input type="hidden" name="dates" value={form.value('dates') ?? ''} />
         {kept === undefined ? null : <input type="hidden" name="table" value={kept} />}
         <div class="stack">
           <Panel id="plans" title={texts.plansTitle}>
             <Inside>{texts.plansAbout}</Inside>
             <PlanTable form={form} plans={report.plans} options={options} />
-            <Inside>
-              {bytes === undefined ? null : <DatesField form={form} />}
+            <div class="in mt-2">
               {bytes !== undefined && kept === undefined ? (
                 <FileField
                   form={form}
@@ -201,10 +210,9 @@ export function PreviewPage({ form, sent, report, options, checked }: PreviewPro
                   {texts.check}
                 </Submit>
               </p>
-            </Inside>
+            </div>
           </Panel>
           <Panel id="counts" title={texts.countsTitle}>
-            <Counts report={report} />
             <Inside>
               <Facts
                 facts={(
@@ -217,6 +225,7 @@ export function PreviewPage({ form, sent, report, options, checked }: PreviewPro
                 ).map(([term, count]) => [term, number(count)])}
               />
             </Inside>
+            <Counts report={report} />
           </Panel>
           <Remarks
             id="warnings"
@@ -263,7 +272,7 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
   ];
   return (
     <Table
-      caption={texts.plansTitle}
+      caption={texts.plansOrder}
       rows={plans.map((plan, index) => ({ ...plan, index }))}
       empty={<p class="mb-0">{texts.noPlans}</p>}
       columns={[
@@ -323,7 +332,7 @@ function Counts({ report: { counts } }: { report: Pick<MoveReport, 'counts'> }) 
   const columns = texts.countColumns;
   return (
     <Table
-      caption={texts.countsTitle}
+      caption={texts.countsOrder}
       rows={counts}
       empty={<p class="mb-0">{texts.noCounts}</p>}
       columns={[
@@ -352,7 +361,7 @@ function Remarks({ id, title, remarks }: { id: string; title: string; remarks: R
   return (
     <Panel id={id} title={title}>
       <Table
-        caption={title}
+        caption={texts.remarksOrder}
         rows={remarks}
         empty={null}
         columns={[
@@ -403,7 +412,7 @@ function Samples({ samples }: { samples: Sample[] }) {
   return (
     <Panel id="samples" title={texts.samplesTitle}>
       <Table
-        caption={texts.samplesTitle}
+        caption={texts.samplesOrder}
         rows={samples}
         empty={null}
         columns={[
@@ -502,7 +511,7 @@ export function UndonePage({
         </Panel>
         <Panel id="left" title={texts.left}>
           <Table
-            caption={texts.left}
+            caption={texts.leftOrder}
             rows={left}
             empty={<p class="mb-0">{texts.noneLeft}</p>}
             columns={[

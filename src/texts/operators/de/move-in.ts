@@ -17,7 +17,7 @@ export const moveIn: Translated<typeof en> = {
   file: 'Datei (CSV)',
   fileHint: 'Nur für Systeme, die eine Datei exportieren. Importiert wird noch nichts.',
   users: 'Der Befehl „licensing import --users“ nimmt eine zweite Datei mit den Adressen der Kunden dazu.',
-  dates: 'Daten in der Datei',
+  dates: 'Schreibweise der Datumsangaben',
   datesHint: 'Wählen Sie nur, wenn Sie gefragt werden.',
   dateForms: {
     '': 'herausfinden',
@@ -30,6 +30,7 @@ export const moveIn: Translated<typeof en> = {
   reading: 'Wird gelesen...',
   runs: 'Bisherige Umzüge',
   noRuns: 'Noch keiner. Nichts ändert sich, bevor Sie gesehen haben, was geschähe.',
+  runsOrder: 'Neueste zuerst',
   runColumns: {
     from: 'Von',
     at: 'Wann',
@@ -53,6 +54,7 @@ export const moveIn: Translated<typeof en> = {
   plansTitle: 'Welcher Tarif wird welcher?',
   plansAbout:
     'Wählen Sie für jeden einen Ihrer Tarife. „Anlegen“ legt Produkt und Tarif mit den Namen des bisherigen Systems an.',
+  plansOrder: 'Wie sie das bisherige System aufzählt',
   noPlans: 'Es gibt keine Lizenz, die umziehen könnte.',
   planColumns: { theirs: 'Dort', licenses: 'Lizenzen', ours: 'Hier' },
   ourPlan: (name) => `Tarif hier für ${name}`,
@@ -67,6 +69,7 @@ export const moveIn: Translated<typeof en> = {
   check: 'Noch einmal ansehen',
   checking: 'Wird gelesen...',
   countsTitle: 'Was dann hier wäre',
+  countsOrder: 'Nach Produkt, Tarif und Zustand',
   countColumns: { product: 'Produkt', plan: 'Tarif', state: 'Zustand', licenses: 'Lizenzen' },
   noCounts: 'So, wie es jetzt ist, nichts. Wählen Sie oben Tarife.',
   facts: {
@@ -77,8 +80,10 @@ export const moveIn: Translated<typeof en> = {
   },
   warningsTitle: 'Was Sie wissen sollten',
   leftOutTitle: 'Ausgelassen',
+  remarksOrder: 'In der Reihenfolge ihrer ersten Zeilen',
   remarkColumns: { what: 'Was', count: 'Wie oft', where: 'Zeilen oder Nummern dort' },
   samplesTitle: 'Lizenzen vorher und nachher',
+  samplesOrder: 'Zuerst eine je Tarif und Zustand',
   sampleColumns: { customer: 'Kunde', before: 'Dort', after: 'Hier' },
   noCustomer: 'kein Kunde',
   key: (end) => `Schlüssel ${end}`,
@@ -113,6 +118,7 @@ export const moveIn: Translated<typeof en> = {
   removed: { license: 'Lizenzen entfernt', plan: 'Tarife entfernt', product: 'Produkte entfernt' },
   left: 'Was bleibt',
   noneLeft: 'Nichts davon ist übrig.',
+  leftOrder: 'Nach Art und Nummer',
   leftColumns: { what: 'Was', id: 'ID', why: 'Warum' },
   kinds: { license: 'Lizenz', plan: 'Tarif', product: 'Produkt' },
   wasUndone: 'Dieser Umzug wurde schon zurückgenommen.',

@@ -28,6 +28,7 @@ export const moveIn = {
   reading: 'Reading...',
   runs: 'Moves so far',
   noRuns: 'None yet. Nothing changes before you have seen what would happen.',
+  runsOrder: 'Latest first',
   runColumns: {
     from: 'From',
     at: 'When',
@@ -51,6 +52,7 @@ export const moveIn = {
   plansTitle: 'Which plan becomes which?',
   plansAbout:
     'Choose a plan of yours for each. “Make it” makes a product and a plan by the names of the former system.',
+  plansOrder: 'As the former system lists them',
   noPlans: 'There is no licence to move.',
   planColumns: { theirs: 'There', licenses: 'Licences', ours: 'Here' },
   ourPlan: (name: string) => `Plan here for ${name}`,
@@ -65,6 +67,7 @@ export const moveIn = {
   check: 'Look again',
   checking: 'Reading...',
   countsTitle: 'What would be here',
+  countsOrder: 'By product, plan and state',
   countColumns: { product: 'Product', plan: 'Plan', state: 'State', licenses: 'Licences' },
   noCounts: 'Nothing, as it is now. Choose plans above.',
   facts: {
@@ -75,8 +78,10 @@ export const moveIn = {
   },
   warningsTitle: 'What to know',
   leftOutTitle: 'Left out',
+  remarksOrder: 'In the order of their first rows',
   remarkColumns: { what: 'What', count: 'How many', where: 'Rows or ids there' },
   samplesTitle: 'Licences before and after',
+  samplesOrder: 'One of each plan and state first',
   sampleColumns: { customer: 'Customer', before: 'There', after: 'Here' },
   noCustomer: 'no customer',
   key: (end: string) => `Key ${end}`,
@@ -111,6 +116,7 @@ export const moveIn = {
   removed: { license: 'Licences removed', plan: 'Plans removed', product: 'Products removed' },
   left: 'What stays',
   noneLeft: 'Nothing of it is left.',
+  leftOrder: 'By kind and number',
   leftColumns: { what: 'What', id: 'ID', why: 'Why' },
   kinds: { license: 'Licence', plan: 'Plan', product: 'Product' },
   wasUndone: 'This move was undone before.',

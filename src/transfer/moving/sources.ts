@@ -1,4 +1,5 @@
 import { OperatorError } from '../../licensing/operator-error';
+import { ars } from './ars';
 import { eddCsv } from './edd-csv';
 import { freemiusCsv } from './freemius-csv';
 import { gumroadCsv } from './gumroad-csv';
@@ -12,6 +13,7 @@ import { easyCommerce, licenseDock } from './unseen';
 /** The systems that can be moved in from, by the names that `--from` takes. A new one is a file of this folder and a line here. */
 export const SOURCES: MovingSource[] = [
   membershipPro,
+  ars,
   hikaSerial,
   licenseDock,
   easyCommerce,

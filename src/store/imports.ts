@@ -44,6 +44,11 @@ export async function setImport(
   await trx(table(trx, 'imports')).where({ id }).update(toColumns(changes));
 }
 
+export async function findImport(db: Db, id: number): Promise<ImportRun | undefined> {
+  const row = await db(table(db, 'imports')).where({ id }).first();
+  return row && toFields(row);
+}
+
 export async function lockImport(trx: Transaction, id: number): Promise<ImportRun | undefined> {
   const row = await trx(table(trx, 'imports')).where({ id }).forUpdate().first();
   return row && toFields(row);

@@ -8,6 +8,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
   init: async () => (await import('../cli/init.js')).addInitCommand,
   migrate: async () => (await import('../cli/migrate.js')).addMigrateCommand,
   nginx: async () => (await import('../cli/nginx.js')).addNginxCommand,
+  apache: async () => (await import('../cli/apache.js')).addApacheCommand,
   product: async () => (await import('../cli/product.js')).addProductCommands,
   plan: async () => (await import('../cli/plan.js')).addPlanCommands,
   php: async () => (await import('../cli/php.js')).addPhpCommand,

@@ -79,7 +79,7 @@ RewriteRule "^" "${quotable(folder)}/${eddFile(productId)}" "[L,E=licensing_form
     xml !== undefined && 'name' in xml
       ? `\${LICENSING_UPDATES}/${quotable(xml.name)}`
       : quotable(xml?.path ?? '');
-  return `${is}RewriteRule "^" "${to}?" "[${xml !== undefined && 'name' in xml ? 'PT' : 'L'},${says}]"
+  return `${is}RewriteRule "^" "${to}?" "[${xml !== undefined && 'name' in xml ? 'PT' : 'L,T=application/xml'},${says}]"
 `;
 }
 

@@ -72,7 +72,7 @@ set $licensing_formerly_now $licensing_formerly_to;
 if ($uri ~ "^${accelLocation.replaceAll('.', '\\.')}") {
     set $licensing_formerly_now "";
 }
-if ($licensing_formerly_now) {
+if ($licensing_formerly_now) {${edd.length === 0 ? '' : '\n    # Read before the arguments change.\n    set $licensing_formerly_sent $licensing_formerly_license;'}
     set $args $licensing_formerly_args;
     rewrite ^ $licensing_formerly_now last;
 }
@@ -104,7 +104,7 @@ ${LOGS}}
 function eddLocation(productId: number, siteUrl: string): string {
   const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\')}'`;
   const replaces = eddReplacements(
-    `${siteUrl}${API_PATH}/downloads/${productId}?license_key=$licensing_formerly_license`,
+    `${siteUrl}${API_PATH}/downloads/${productId}?license_key=$licensing_formerly_sent`,
   );
   return `location = /_licensing_formerly/edd/${productId} {
     internal;

@@ -33,6 +33,19 @@ export async function planFormerly(
   list: readonly Formerly[],
   { home, place, folder }: PlanOptions,
 ): Promise<FormerPlan> {
+  const { items, remarks } = await findArsItems(db, list, place);
+  const answers: FormerAnswer[] = [];
+  for (const address of formerAddresses(list, items, folder))
+    answers.push({ ...address, xml: await xmlOf(db, address, home) });
+  return { answers, remarks };
+}
+
+/** The downloads of each of ARS's update streams, and of which they are not known. */
+export async function findArsItems(
+  db: Db,
+  list: readonly Formerly[],
+  place: FormerPlace,
+): Promise<{ items: Map<string, string[]>; remarks: string[] }> {
   const remarks: string[] = [];
   const items = new Map<string, string[]>();
   for (const one of list.filter(({ system }) => system === 'ars')) {
@@ -47,10 +60,7 @@ export async function planFormerly(
       );
     else items.set(one.id, found);
   }
-  const answers: FormerAnswer[] = [];
-  for (const address of formerAddresses(list, items, folder))
-    answers.push({ ...address, xml: await xmlOf(db, address, home) });
-  return { answers, remarks };
+  return { items, remarks };
 }
 
 async function xmlOf(

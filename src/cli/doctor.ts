@@ -94,10 +94,11 @@ async function findAll({ url, ca, repair, log }: DoctorOptions, output: Output):
 
 /** @throws OperatorError when it cannot be read */
 async function openLog(file: string): Promise<NonNullable<Patient['log']>> {
-  if (file === '-') return { name: 'Standard input', lines: createInterface({ input: process.stdin }) };
+  if (file === '-')
+    return { name: 'Standard input', readLines: () => createInterface({ input: process.stdin }) };
   try {
     const handle = await open(file);
-    return { name: file, lines: handle.readLines() };
+    return { name: file, readLines: () => handle.readLines() };
   } catch (error) {
     throw new OperatorError(`${file} cannot be read: ${explainReadFault(error)}.`, {
       code: 'INVALID_REQUEST',

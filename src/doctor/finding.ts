@@ -33,7 +33,7 @@ export interface Patient {
   repairAs: string | undefined;
   progress: (text: string) => void;
   /** a web server's log that was named */
-  log?: { name: string; lines: AsyncIterable<string> };
+  log?: { name: string; readLines: () => AsyncIterable<string> };
 }
 
 export type Check = (patient: Patient) => Promise<Finding[]>;

@@ -101,7 +101,7 @@ async function checkLog({ config, db, log }: Patient): Promise<CommandFinding[]>
   const { formerly } = config;
   const { items } = await findArsItems(db, formerly, formerPlace(config));
   const addresses = formerAddresses(formerly, items, folderOf(config.publicUrl));
-  const found = await countFormerRequests(log.lines, addresses);
+  const found = await countFormerRequests(log.readLines(), addresses);
   const names = formerly.map(nameOfFormerly);
   const others = found.filter(({ name }) => !names.includes(name));
   const told = names.map((name) =>

@@ -1,7 +1,7 @@
 import { isSqlite, type Db } from './database';
 import { codeOf, messageOf } from './errors';
 import { rawRows } from './statements';
-import { toSqlTime } from './time';
+import { fromSqlTime, toSqlTime } from './time';
 
 /** Reads tables of the system that a seller used before. Nothing is ever written to them. */
 
@@ -73,9 +73,9 @@ export interface FormerSite {
 }
 
 export interface FormerLog {
-  /** the first and the last day that are counted, as stored */
-  from: string;
-  to: string;
+  /** the time that is counted; it ends with the latest entry */
+  from: Date;
+  to: Date;
   sites: FormerSite[];
 }
 
@@ -133,7 +133,8 @@ async function readLog(
   );
   const last = ends?.[0]?.latest;
   if (last === undefined || last === null) return undefined;
-  const since = toSqlTime(new Date(Date.parse(`${last.replace(' ', 'T')}Z`) - days * DAY_MS));
+  const to = fromSqlTime(last);
+  const from = new Date(to.getTime() - days * DAY_MS);
   const rows = await readRows<{
     domain: string | null;
     who: string | number | null;
@@ -147,12 +148,12 @@ async function readLog(
       `SELECT ${domain} AS domain, ${key} AS who, ${ip} AS ip,
               CASE WHEN ${answeredAt} = MAX(${at}) THEN 1 ELSE 0 END AS answered
          FROM ${name} WHERE ${at} > ? GROUP BY ${domain}, ${key}, ${ip}`,
-    [since],
+    [toSqlTime(from)],
   );
   return (
     rows && {
-      from: since,
-      to: last,
+      from,
+      to,
       sites: rows.map(({ domain: site, who, ip: address, answered }) => ({
         domain: site,
         key: String(who ?? ''),

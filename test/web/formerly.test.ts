@@ -144,17 +144,17 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
 
     it('gives the service the key alone, and none of the client’s headers', async () => {
       const seen: object[] = [];
-      const { host, close } = await startUpstream((request, response) => {
+      const upstream = await startUpstream((request, response) => {
         const { url, headers } = request;
         const { cookie, authorization, 'x-forwarded-for': forwarded } = headers;
         seen.push({ url, cookie, authorization, forwarded });
         response.end();
       });
-      shops.closing({ host, close, connections: () => 0 });
+      shops.closing(upstream);
       const headers = { Cookie: 'session=1', Authorization: 'Basic eDp5', 'X-Forwarded-For': '198.51.100.9' };
       const query = `version=1.0.0&identifier=a.example&check=1&domain=b.example&download_id=${key}`;
       const address = `/?option=com_osmembership&task=download_update_package&document_id=5&${query}`;
-      await get(await start(host), address, { headers });
+      await get(await start(upstream.host), address, { headers });
 
       const nothing = { cookie: undefined, authorization: undefined };
       expect(seen).toEqual([

@@ -16,8 +16,11 @@ export interface Formerly {
   productId: number;
 }
 
-/** A path of a site: no blank, quote or sign of a query, because configurations contain it as it stands. */
-const PATH = /^\/[A-Za-z0-9._~*/-]+$/;
+/**
+ * A path of a site: no blank, quote or sign of a query, because configurations contain it as it stands. One `*`, because
+ * the time to compare a request with more grows with the square of its length.
+ */
+const PATH = /^\/(?=.)[A-Za-z0-9._~/-]*(?:\*[A-Za-z0-9._~/-]*)?$/;
 
 /** Reads `ars=7:42`, or `path=/old/updates.xml:42`. @throws OperatorError */
 export function readFormerly(text: string): Formerly {
@@ -29,7 +32,7 @@ export function readFormerly(text: string): Formerly {
   if (system === 'path' ? !PATH.test(id) : !/^[0-9]{1,10}$/.test(id))
     throw new OperatorError(
       system === 'path'
-        ? `"${text}": the path must begin with / and have only letters, digits and .-_~*/ in it, such as path=/old/updates.xml:42.`
+        ? `"${text}": the path must begin with / and have only letters, digits, .-_~/ and one * in it, such as path=/old/updates.xml:42.`
         : `"${text}": what the former system calls it must be a number, such as ${system}=7:42.`,
     );
   return { system, id: system === 'path' ? id : String(Number(id)), productId: Number(product) };

@@ -7,6 +7,7 @@ import { ConfigError } from './errors';
 import type { Listen } from './http/server';
 import { isNetwork } from './licensing/ip-addresses';
 import { readPicture, type Picture } from './packages/pictures';
+import { readFormerlyList, type Formerly } from './joomla/formerly/addresses';
 import { readJoomlaSite } from './joomla/site/configuration';
 import { mailOfSite, parseMailUrl, STORED_MAIL, type MailSettings } from './mail/settings';
 import type { MailOff } from './texts/operators/doctor';
@@ -95,6 +96,8 @@ export interface Config {
   logDays: number;
   /** networks of a key in 30 days, as a multiple of its slots, before it counts as in many hands */
   spreadFactor: number;
+  /** addresses of the system that was used before, which the web server answers */
+  formerly: Formerly[];
   envFile: string | undefined;
   /** for the operator; they do not stop the start */
   warnings: string[];
@@ -229,6 +232,7 @@ export function buildConfig(
     graceDays: number('grace_days'),
     logDays: number('log_days'),
     spreadFactor: integer(get, 'LICENSING_SPREAD_FACTOR', 3, 1, 1_000),
+    formerly: parseFormerly(get('LICENSING_FORMERLY') ?? ''),
     envFile: file,
     warnings,
     environment: { settings, base, remarks },
@@ -329,6 +333,14 @@ function mayRead(path: string): boolean {
     return true;
   } catch {
     return false;
+  }
+}
+
+function parseFormerly(text: string): Formerly[] {
+  try {
+    return readFormerlyList(text);
+  } catch (error) {
+    throw new ConfigError(`LICENSING_FORMERLY: ${(error as Error).message}`);
   }
 }
 

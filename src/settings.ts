@@ -36,6 +36,7 @@ const VARIABLES = [
   'LICENSING_LOG_LEVEL',
   'LICENSING_LOG_DAYS',
   'LICENSING_SPREAD_FACTOR',
+  'LICENSING_FORMERLY',
   'LICENSING_ADMIN_LISTEN',
 ] as const;
 export type Variable = (typeof VARIABLES)[number];

@@ -8,6 +8,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
   init: async () => (await import('../cli/init.js')).addInitCommand,
   migrate: async () => (await import('../cli/migrate.js')).addMigrateCommand,
   nginx: async () => (await import('../cli/nginx.js')).addNginxCommand,
+  apache: async () => (await import('../cli/apache.js')).addApacheCommand,
   product: async () => (await import('../cli/product.js')).addProductCommands,
   plan: async () => (await import('../cli/plan.js')).addPlanCommands,
   php: async () => (await import('../cli/php.js')).addPhpCommand,
@@ -32,6 +33,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
   settings: async () => (await import('../cli/settings.js')).addSettingsCommands,
   export: async () => (await import('../cli/export.js')).addExportCommand,
   import: async () => (await import('../cli/import.js')).addImportCommand,
+  'move-in': async () => (await import('../cli/move-in-check.js')).addMoveInCommands,
   why: async () => (await import('../cli/why.js')).addWhyCommand,
   doctor: async () => (await import('../cli/doctor.js')).addDoctorCommand,
 };

@@ -1,12 +1,15 @@
+import { open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 import { InvalidArgumentError, type Command } from 'commander';
 import { ConfigError } from '../errors';
 import { loginName, readConfig, wantsColor, type Config } from '../config';
 import { readEffective } from '../stored-settings';
 import { quantity } from '../quantity';
 import { examine } from '../doctor/examine';
-import { problem, type CommandFinding } from '../doctor/finding';
+import { problem, type CommandFinding, type Patient } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
-import { authorities } from './arguments';
+import { explainReadFault } from '../packages/file-faults';
+import { authorities, fileName } from './arguments';
 import { doctor as english } from '../texts/operators/en/doctor';
 import { createOutput, type Output } from './command';
 import { STATEMENT_TIMEOUT_MS, withDatabase, type Db } from './database';
@@ -16,6 +19,7 @@ interface DoctorOptions {
   url?: URL;
   ca?: string[];
   repair?: boolean;
+  log?: string;
 }
 
 export function addDoctorCommand(program: Command): void {
@@ -34,6 +38,11 @@ export function addDoctorCommand(program: Command): void {
       authorities,
     )
     .option('--repair', 'set counters right that differ from the activations there are')
+    .option(
+      '--log <file>',
+      'count in this log of the web server which addresses of the system that was used before are asked; - reads standard input',
+      fileName,
+    )
     .addHelpText('after', '\nExample:\n  licensing doctor --url https://shop.example')
     .action(async (options: DoctorOptions, command: Command) => {
       const output = createOutput(command);
@@ -53,7 +62,7 @@ export function addDoctorCommand(program: Command): void {
     });
 }
 
-async function findAll({ url, ca, repair }: DoctorOptions, output: Output): Promise<CommandFinding[]> {
+async function findAll({ url, ca, repair, log }: DoctorOptions, output: Output): Promise<CommandFinding[]> {
   if (ca !== undefined && url?.protocol !== 'https:')
     throw new OperatorError('--ca is for the certificate of a site: name it with --url https://YOUR.SITE.');
   let config: Config;
@@ -78,8 +87,24 @@ async function findAll({ url, ca, repair }: DoctorOptions, output: Output): Prom
       ca,
       repairAs: repair ? `operator:${loginName()}` : undefined,
       progress: (text) => output.progress(text),
+      ...(log !== undefined && { log: await openLog(log) }),
     });
   return withDatabase(config, look, STATEMENT_TIMEOUT_MS).finally(() => output.endProgress());
+}
+
+/** @throws OperatorError when it cannot be read */
+async function openLog(file: string): Promise<NonNullable<Patient['log']>> {
+  if (file === '-')
+    return { name: 'Standard input', readLines: () => createInterface({ input: process.stdin }) };
+  try {
+    const handle = await open(file);
+    return { name: file, readLines: () => handle.readLines() };
+  } catch (error) {
+    throw new OperatorError(`${file} cannot be read: ${explainReadFault(error)}.`, {
+      code: 'INVALID_REQUEST',
+      field: 'log',
+    });
+  }
 }
 
 /** A command speaks English. */

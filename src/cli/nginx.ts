@@ -8,9 +8,11 @@ import { hostAndPort } from '../http/server';
 import { findInstances, instanceSocket } from '../process/instances';
 import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
+import { nginxParts, type NginxParts } from '../joomla/formerly/nginx';
 import { lookAt, makeFolder, refuseOwn, replaceFile, type OwnFile } from '../packages/replace-file';
 import { folderName, upTo } from './arguments';
 import { createOutput } from './command';
+import { formerlyOption, planOf, type FormerlyOptions } from './formerly';
 import { ownFiles } from './output-file';
 
 /** The files in nginx/, in the order nginx reads them. */
@@ -25,7 +27,7 @@ const MEGABYTE = 1_048_576;
 /** The folder from which site.example.conf includes the other two files. */
 const DEFAULT_FOLDER = '/etc/nginx/licensing';
 
-interface NginxOptions {
+interface NginxOptions extends FormerlyOptions {
   serverName: string;
   out?: string;
   instances?: number;
@@ -51,28 +53,34 @@ export function addNginxCommand(program: Command): void {
       'write them into this folder instead; a file there that differs stays, beside NAME.new',
       folderName,
     )
+    .addOption(formerlyOption())
     .addHelpText(
       'after',
       '\nExample:\n  licensing nginx --server-name shop.example --instances 2 --out /etc/nginx/licensing',
     )
-    .action(async ({ serverName, out, instances }: NginxOptions, command: Command) => {
+    .action(async ({ serverName, out, instances, formerly }: NginxOptions, command: Command) => {
       const config = readConfig();
       const output = createOutput(command);
       const folder = out === undefined ? DEFAULT_FOLDER : resolve(out);
       const servers = upstreamServers(config, instances);
+      const plan = await planOf(config, formerly, output);
+      const parts =
+        plan &&
+        nginxParts(plan.answers, {
+          accelLocation: config.accelLocation ?? ACCEL_LOCATION,
+          siteUrl: plan.siteUrl ?? `https://${serverName}`,
+          quotable,
+        });
       const files = await Promise.all(
         filesFor(config).map(async (name) => ({
           name,
-          text: await fillIn(name, config, serverName, folder, servers),
+          text: withFormerly(name, await fillIn(name, config, serverName, folder, servers), parts),
         })),
       );
       for (const remark of remarks(config, instances)) output.note(remark);
       const { written, kept } =
         out === undefined ? NOTHING : await writeFiles(folder, files, ownFiles(config));
-      for (const path of kept)
-        output.note(
-          `${path} differs from what would be written, and stays as it is. The new one: ${path}.new (diff -u ${path} ${path}.new; mv takes it over).`,
-        );
+      for (const path of kept) output.note(differs(path));
       output.print(
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
         out === undefined
@@ -84,6 +92,17 @@ export function addNginxCommand(program: Command): void {
 
 function filesFor({ pagesHost }: Config): string[] {
   return pagesHost === undefined ? [...FILES] : [...FILES, PAGES_FILE];
+}
+
+/** As the files are shipped. */
+const ACCEL_LOCATION = '/_licensing_packages/';
+
+/** With what answers the former system's addresses, at the end of the files. */
+function withFormerly(name: string, text: string, parts: NginxParts | undefined): string {
+  if (parts === undefined) return text;
+  if (name === 'licensing.conf') return text + parts.server;
+  if (name !== 'upstream.conf') return text;
+  return text.replace('default "(another path)";', `default ${parts.defaultPath};`) + parts.http;
 }
 
 const EXAMPLE_SERVERS = `    server unix:${instanceSocket('1')} max_fails=0;
@@ -117,7 +136,7 @@ async function fillIn(
     [EXAMPLE_SERVERS, servers],
     ['/var/lib/licensing/packages/', `${quotable(packagesDir)}/`],
     ['root /var/lib/licensing/xml;', `root ${quotable(xmlDir)};`],
-    ['/_licensing_packages/', accelLocation ?? '/_licensing_packages/'],
+    [ACCEL_LOCATION, accelLocation ?? ACCEL_LOCATION],
     ['client_max_body_size 257m;', `client_max_body_size ${uploadLimit / MEGABYTE + 1}m;`],
     ['/joomla', FOLDER_NAME.test(folderOfSite) ? `/${folderOfSite}` : '/joomla'],
     ['pages.shop.example', pagesHost ?? `pages.${serverName}`],
@@ -178,14 +197,18 @@ function remarks({ accelLocation, listen, trustedProxies }: Config, instances: n
   ];
 }
 
-interface Written {
+export interface Written {
   written: string[];
   kept: string[];
 }
 const NOTHING: Written = { written: [], kept: [] };
 
+export function differs(path: string): string {
+  return `${path} differs from what would be written, and stays as it is. The new one: ${path}.new (diff -u ${path} ${path}.new; mv takes it over).`;
+}
+
 /** Writes new versions beside files edited by hand. @returns the paths written, and the existing files that differ */
-async function writeFiles(
+export async function writeFiles(
   dir: string,
   files: { name: string; text: string }[],
   own: OwnFile[],

@@ -15,6 +15,7 @@ import {
   type Finding,
   type Patient,
 } from './finding';
+import { checkFormerly } from './formerly';
 import { checkKeys } from './keys';
 import { checkMail, checkOutbox } from './mail';
 import { checkNodes } from './nodes';
@@ -64,6 +65,7 @@ const CHECKS: Entry[] = [
   { name: 'CATCH_UP', check: checkCatchUp, needsDatabase: true },
   { name: 'COUNTERS', check: checkCounters, within: null, needsDatabase: true },
   { name: 'SITE', check: checkSite, within: checkSiteFromWithin, needsDatabase: false },
+  { name: 'FORMERLY', check: checkFormerly, within: null, needsDatabase: true },
   { name: 'PAGES', check: checkPages, within: checkPublicUrl, needsDatabase: false },
 ];
 

@@ -32,6 +32,8 @@ export interface Patient {
   /** the author of repairs; undefined: repair nothing */
   repairAs: string | undefined;
   progress: (text: string) => void;
+  /** a web server's log that was named */
+  log?: { name: string; readLines: () => AsyncIterable<string> };
 }
 
 export type Check = (patient: Patient) => Promise<Finding[]>;

@@ -11,6 +11,7 @@ import { licenseOperations } from './licenses';
 import { mailTextOperations } from './mail-texts';
 import { mailOperations } from './mails';
 import { meOperations } from './me';
+import { moveInOperations } from './move-in';
 import type { Operation } from './operation';
 import { orderOperations } from './orders';
 import { planOperations } from './plans';
@@ -41,7 +42,7 @@ export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   Support: { ...whyOperations, ...answerOperations, ...toldSiteOperations },
   Orders: { ...orderOperations, ...shopOperations, ...shopPluginOperations, ...unmatchedOperations },
   Customers: customerOperations,
-  Imports: importOperations,
+  Imports: { ...importOperations, ...moveInOperations },
   Settings: { ...configurationOperations, ...mailTextOperations },
   Statistics: statisticsOperations,
   Webhooks: webhookOperations,

@@ -10,7 +10,7 @@ import {
   tableBy,
 } from './statements';
 import type { TimePlace } from './events';
-import { toFields } from './row-fields';
+import { toFields, type RowOf } from './row-fields';
 import { toSqlTime } from './time';
 
 /** A download, a refused activation or deactivation, or a client over its limit. Equal accesses share a row. */
@@ -45,7 +45,7 @@ export interface LoggedAccess extends Access {
 }
 
 /** The time of the latest access in a row. */
-export function latestOf({ at, lastAt }: LoggedAccess): Date {
+export function latestOf({ at, lastAt }: Pick<LoggedAccess, 'at' | 'lastAt'>): Date {
   return lastAt ?? at;
 }
 
@@ -298,6 +298,45 @@ export async function countDownloadsOf(
 export async function lastAccessId(db: Db): Promise<number> {
   const row = (await db(table(db, 'access_log')).max({ id: 'id' }).first()) as { id: number | null };
   return row.id ?? 0;
+}
+
+/** Of an access, what tells sites apart. */
+export type SiteAccess = Pick<
+  LoggedAccess,
+  | 'id'
+  | 'at'
+  | 'lastAt'
+  | 'outcome'
+  | 'endpoint'
+  | 'licenseId'
+  | 'keyHint'
+  | 'identifier'
+  | 'ip'
+  | 'site'
+  | 'times'
+>;
+
+const SITE_ACCESS_PAGE = 5_000;
+
+/** All accesses since a moment, a few thousand rows at once, about in the order in which they came. */
+export async function* readSiteAccesses(db: Db, since: Date): AsyncGenerator<SiteAccess[]> {
+  const [first] = await db(tableBy(db, 'access_log', 'at'))
+    .where('at', '>=', toSqlTime(new Date(since.getTime() - ROW_LASTS_MS)))
+    .orderBy([{ column: 'at' }, { column: 'id' }])
+    .limit(1)
+    .pluck('id');
+  for (let next = first; next !== undefined;) {
+    const rows = await rawRows<RowOf<SiteAccess>>(
+      db,
+      `SELECT id, at, last_at, outcome, endpoint, license_id, key_hint, identifier, ip, site, times
+         FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log')}
+        WHERE id >= ? ORDER BY id LIMIT ${SITE_ACCESS_PAGE}`,
+      [next],
+    );
+    const last = rows.at(-1);
+    next = rows.length < SITE_ACCESS_PAGE || last === undefined ? undefined : last.id + 1;
+    yield rows.map(toFields).filter((one) => latestOf(one) >= since);
+  }
 }
 
 /** The address of a User-Agent's first access among ids above `after`. */

@@ -172,6 +172,6 @@ const SQLITE_CODES = new Map([
   [26, 'SQLITE_NOTADB'],
 ]);
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : '';
 }

@@ -351,6 +351,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       updatePlan: { path: `/manage/plans/${plan}`, body: { name: 'Renamed' } },
       removePlan: { path: `/manage/plans/${emptyPlan}`, statuses: [204] },
       listProductReleases: { path: `/manage/products/${product}/releases` },
+      getMoveIn: {},
       listProductSites: { path: `/manage/products/${product}/sites` },
       uploadRelease: {
         path: `/manage/products/${product}/releases`,

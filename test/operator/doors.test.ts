@@ -67,6 +67,7 @@ const LINES: [string, (made: Made) => string][] = [
   ['updateProduct', () => 'product edit 42 --name Shop2'],
   ['listProductSites', () => 'product sites 42'],
   ['listSpreading', () => 'spreading'],
+  ['getMoveIn', () => 'move-in check'],
   ['listLicenses', () => 'license list'],
   ['getLicense', () => 'license show reference:order-1'],
   ['updateLicense', () => 'license set-limit reference:order-1 5'],

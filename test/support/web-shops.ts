@@ -158,6 +158,8 @@ export interface WebShops {
   ): Promise<{ server: TestWebServer; connections: () => number }>;
   /** For what a test starts by itself. */
   closing(upstream: Upstream): void;
+  /** of all that was started here */
+  logs(): string;
   /** The last test: the logs of all that was started here have each of these lines, and no part of any key. */
   expectNoKeyInLogs(keys: number, lines: RegExp[]): void;
   close(): Promise<void>;
@@ -181,6 +183,7 @@ export async function webShops(kind: Kind): Promise<WebShops> {
     zip,
     start,
     closing,
+    logs: () => logs.map((read) => read()).join('\n'),
     async open(settings = kind.senders[0]![1]) {
       const [packagesDir, xmlDir] = [sharedFolder(), sharedFolder()];
       const service = await startTestService({ LICENSING_PACKAGES_DIR: packagesDir, ...settings });

@@ -1,0 +1,56 @@
+import { Option } from 'commander';
+import type { Config } from '../config';
+import {
+  folderOf,
+  readFormerly,
+  requireDifferent,
+  writeFormerly,
+  type Formerly,
+} from '../joomla/formerly/addresses';
+import { planFormerly, type FormerPlan } from '../joomla/formerly/plan';
+import { formerPlace } from '../joomla/formerly/place';
+import { readEffective } from '../stored-settings';
+import { usage } from './arguments';
+import type { Output } from './command';
+import { withCurrentDatabase } from './database';
+
+/** `--formerly`, which `nginx` and `apache` have. */
+
+export interface FormerlyOptions {
+  formerly?: Formerly[];
+}
+
+export function formerlyOption(): Option {
+  return new Option(
+    '--formerly <system=id:product>',
+    'also answer an address of the system that was used before: ars=STREAM:42, membershippro=DOCUMENT:42, edd=DOWNLOAD:42, or path=/old/updates.xml:42; may be repeated; without it, those of LICENSING_FORMERLY',
+  ).argParser((text: string, before: Formerly[] | undefined) =>
+    usage(() => requireDifferent([...(before ?? []), readFormerly(text)])),
+  );
+}
+
+/**
+ * What the web server has to answer, and the site's address; undefined: no address of another system.
+ * @throws OperatorError
+ */
+export async function planOf(
+  config: Config,
+  given: Formerly[] | undefined,
+  output: Output,
+): Promise<(FormerPlan & { siteUrl: string | undefined }) | undefined> {
+  const list = given ?? config.formerly;
+  if (list.length === 0) return undefined;
+  const plan = await withCurrentDatabase(config, async (db) => {
+    const home = await readEffective(db, config);
+    const folder = folderOf(home.publicUrl);
+    const made = await planFormerly(db, list, { home, place: formerPlace(home), folder });
+    return { ...made, siteUrl: home.publicUrl };
+  });
+  for (const remark of plan.remarks) output.note(remark);
+  const named = (these: Formerly[]) => these.map(writeFormerly).sort().join(',');
+  if (named(list) !== named(config.formerly))
+    output.note(
+      `For the doctor, and for the next time, set LICENSING_FORMERLY=${list.map(writeFormerly).join(',')} in ${config.envFile ?? '.env'}.`,
+    );
+  return plan;
+}

@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import { moveInOperations } from '../operations/move-in';
+import { quantity } from '../quantity';
+import { withSession } from './command';
+import { operate } from './operate';
+import { formatTable } from './tables';
+
+const SOURCES = { ars: 'Akeeba Release System', membershippro: 'Membership Pro' };
+
+export function addMoveInCommands(program: Command): void {
+  const moveIn = program.command('move-in').description('Looks after a move from another system.');
+  moveIn
+    .command('check')
+    .description(
+      "Tells how many of the sites that asked in the last 30 days were answered, beside the former system's last days, and which unknown keys they sent.",
+    )
+    .addHelpText('after', '\nExample:\n  licensing move-in check')
+    .action((_options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const found = await operate(session, moveInOperations.getMoveIn);
+        session.output.print(found, () => {
+          const { now, before, unknown_keys: unknown } = found;
+          return [
+            formatTable(
+              ['WHERE', 'SITES', 'ANSWERED', 'REFUSED', 'WHY'],
+              [
+                [
+                  `here, the last ${found.days} days`,
+                  now.more ? `more than ${now.sites}` : now.sites,
+                  now.answered,
+                  now.refused,
+                  now.refusals.map(({ code, sites }) => `${code} ${sites}`).join(', ') || null,
+                ],
+                ...before.map(({ source, from, to, sites, answered, refused }) => [
+                  `${SOURCES[source]}, ${from.slice(0, 10)} to ${to.slice(0, 10)}`,
+                  sites,
+                  answered,
+                  refused,
+                  null,
+                ]),
+              ],
+              '',
+            ),
+            '',
+            formatTable(
+              ['UNKNOWN KEY', 'SITES', 'REQUESTS', 'LATEST', 'MAY BE MEANT FOR'],
+              unknown.map(({ key_hint, sites, times, at, nearest }) => [
+                `...${key_hint}`,
+                sites,
+                times,
+                at,
+                nearest.map(({ license_id, slip }) => `licence ${license_id} (${slip})`).join(', ') || null,
+              ]),
+              'No unknown key was sent.',
+            ),
+            ...(unknown.length === 0
+              ? []
+              : [`${quantity(unknown.length, 'unknown key')}. For each: licensing why HINT`]),
+          ].join('\n');
+        });
+      }),
+    );
+}

@@ -1,0 +1,79 @@
+import { basename, dirname } from 'node:path';
+import { requireProduct } from '../../licensing/find-or-refuse';
+import { OperatorError } from '../../licensing/operator-error';
+import type { Db } from '../../store/database';
+import { listArsItems, type FormerPlace } from '../../store/former-tables';
+import { findXmlPlace, type XmlHome } from '../update-xml/place';
+import { formerAddresses, nameOfFormerly, type FormerAddress, type Formerly } from './addresses';
+
+/** Which addresses a web server has to answer, and with what. */
+
+export type FormerAnswer = FormerAddress & {
+  /** of an update XML: its name in LICENSING_XML_DIR, or the path of a file elsewhere */
+  xml: { name: string } | { path: string } | undefined;
+};
+
+export interface FormerPlan {
+  answers: FormerAnswer[];
+  /** what stays unanswered, for the seller */
+  remarks: string[];
+}
+
+interface PlanOptions {
+  home: XmlHome;
+  /** where the former system's tables are */
+  place: FormerPlace;
+  /** of a site in a sub-folder: `/joomla`, else empty */
+  folder: string;
+}
+
+/** @throws OperatorError for a product that is not there, or that has no update XML to answer with */
+export async function planFormerly(
+  db: Db,
+  list: readonly Formerly[],
+  { home, place, folder }: PlanOptions,
+): Promise<FormerPlan> {
+  const { items, remarks } = await findArsItems(db, list, place);
+  const answers: FormerAnswer[] = [];
+  for (const address of formerAddresses(list, items, folder))
+    answers.push({ ...address, xml: await xmlOf(db, address, home) });
+  return { answers, remarks };
+}
+
+/** The downloads of each of ARS's update streams, and of which they are not known. */
+export async function findArsItems(
+  db: Db,
+  list: readonly Formerly[],
+  place: FormerPlace,
+): Promise<{ items: Map<string, string[]>; remarks: string[] }> {
+  const remarks: string[] = [];
+  const items = new Map<string, string[]>();
+  for (const one of list.filter(({ system }) => system === 'ars')) {
+    const found = await listArsItems(db, place, Number(one.id));
+    if (found === undefined)
+      remarks.push(
+        `The tables of Akeeba Release System cannot be read: downloads by ${nameOfFormerly(one)} are not answered. Name their path: --formerly "path=/download/acme/*.zip:${one.productId}"`,
+      );
+    else if (found.length === 0)
+      remarks.push(
+        `The update stream of ${nameOfFormerly(one)} has no downloads in ${place.prefix}ars_items.`,
+      );
+    else items.set(one.id, found);
+  }
+  return { items, remarks };
+}
+
+async function xmlOf(
+  db: Db,
+  { asked, productId }: FormerAddress,
+  home: XmlHome,
+): Promise<FormerAnswer['xml']> {
+  const product = await requireProduct(db, productId);
+  if (asked !== 'xml') return undefined;
+  const place = await findXmlPlace(db, product, home);
+  if (place === undefined)
+    throw new OperatorError(
+      `Product ${productId} has no update XML that could answer. Set LICENSING_PUBLIC_URL, give the product its element (licensing product edit), and publish a version.`,
+    );
+  return dirname(place.out) === home.xmlDir ? { name: basename(place.out) } : { path: place.out };
+}

@@ -1,0 +1,165 @@
+import { isSqlite, type Db } from './database';
+import { codeOf, messageOf } from './errors';
+import { rawRows } from './statements';
+import { fromSqlTime, toSqlTime } from './time';
+
+/** Reads tables of the system that a seller used before. Nothing is ever written to them. */
+
+/** Where they are. */
+export interface FormerPlace {
+  /** undefined: the service's own */
+  database: string | undefined;
+  /** the site's, such as `jos_` */
+  prefix: string;
+}
+
+/** Rows, or undefined where there is no such table that this user may read. */
+async function readRows<Row>(
+  db: Db,
+  { database, prefix }: FormerPlace,
+  table: string,
+  sql: (name: string) => string,
+  bindings: (string | number)[],
+): Promise<Row[] | undefined> {
+  const quoted = (name: string) => `\`${name.replaceAll('`', '``')}\``;
+  const whole = quoted(prefix + table);
+  const name = database === undefined || isSqlite(db) ? whole : `${quoted(database)}.${whole}`;
+  try {
+    return await rawRows<Row>(db, sql(name), bindings);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+const MISSING = [
+  'ER_NO_SUCH_TABLE',
+  'ER_TABLEACCESS_DENIED_ERROR',
+  'ER_BAD_DB_ERROR',
+  'ER_DBACCESS_DENIED_ERROR',
+  'ER_BAD_FIELD_ERROR',
+  'ER_COLUMNACCESS_DENIED_ERROR',
+];
+
+function isMissing(error: unknown): boolean {
+  return MISSING.includes(codeOf(error)) || /no such (?:table|column)/.test(messageOf(error));
+}
+
+/** The downloads of an update stream of Akeeba Release System, by number. */
+export async function listArsItems(
+  db: Db,
+  place: FormerPlace,
+  stream: number,
+): Promise<string[] | undefined> {
+  const rows = await readRows<{ id: number | string }>(
+    db,
+    place,
+    'ars_items',
+    (name) => `SELECT id FROM ${name} WHERE updatestream = ? ORDER BY id`,
+    [stream],
+  );
+  return rows?.map(({ id }) => String(id));
+}
+
+/** Downloads by one site, or by a user of one address, as a former system logged them. */
+export interface FormerSite {
+  /** what the site told of itself; null: nothing */
+  domain: string | null;
+  /** of the user or the key there */
+  key: string;
+  ip: string;
+  /** whether its latest request was answered */
+  isAnswered: boolean;
+}
+
+export interface FormerLog {
+  /** the time that is counted; it ends with the latest entry */
+  from: Date;
+  to: Date;
+  sites: FormerSite[];
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** What Akeeba Release System logged in its last days; undefined: there is no such log. */
+export function readArsLog(db: Db, place: FormerPlace, days: number): Promise<FormerLog | undefined> {
+  return readLog(db, place, days, {
+    table: 'ars_log',
+    at: 'accessed_on',
+    domain: 'NULL',
+    key: 'user_id',
+    ip: 'ip',
+    answeredAt: 'MAX(CASE WHEN authorized = 1 THEN accessed_on END)',
+  });
+}
+
+/** What Membership Pro logged in its last days: only downloads that it answered. */
+export function readMembershipProLog(
+  db: Db,
+  place: FormerPlace,
+  days: number,
+): Promise<FormerLog | undefined> {
+  return readLog(db, place, days, {
+    table: 'osmembership_downloadlogs',
+    at: 'download_date',
+    domain: "NULLIF(domain, '')",
+    key: 'download_id',
+    ip: 'server_ip',
+    answeredAt: 'MAX(download_date)',
+  });
+}
+
+interface LogColumns {
+  table: string;
+  at: string;
+  domain: string;
+  key: string;
+  ip: string;
+  answeredAt: string;
+}
+
+async function readLog(
+  db: Db,
+  place: FormerPlace,
+  days: number,
+  { table, at, domain, key, ip, answeredAt }: LogColumns,
+): Promise<FormerLog | undefined> {
+  const ends = await readRows<{ latest: string | null }>(
+    db,
+    place,
+    table,
+    (name) => `SELECT CAST(MAX(${at}) AS CHAR) AS latest FROM ${name}`,
+    [],
+  );
+  const last = ends?.[0]?.latest;
+  if (last === undefined || last === null) return undefined;
+  const to = fromSqlTime(last);
+  const from = new Date(to.getTime() - days * DAY_MS);
+  const rows = await readRows<{
+    domain: string | null;
+    who: string | number | null;
+    ip: string | null;
+    answered: number;
+  }>(
+    db,
+    place,
+    table,
+    (name) =>
+      `SELECT ${domain} AS domain, ${key} AS who, ${ip} AS ip,
+              CASE WHEN ${answeredAt} = MAX(${at}) THEN 1 ELSE 0 END AS answered
+         FROM ${name} WHERE ${at} > ? GROUP BY ${domain}, ${key}, ${ip}`,
+    [toSqlTime(from)],
+  );
+  return (
+    rows && {
+      from,
+      to,
+      sites: rows.map(({ domain: site, who, ip: address, answered }) => ({
+        domain: site,
+        key: String(who ?? ''),
+        ip: address ?? '',
+        isAnswered: answered === 1,
+      })),
+    }
+  );
+}

@@ -1,0 +1,146 @@
+import { isIP } from 'node:net';
+import { networkOfClient } from '../licensing/ip-addresses';
+import { formerPlace } from '../joomla/formerly/place';
+import { latestOf, readSiteAccesses, type SiteAccess } from '../store/access-log';
+import type { Db } from '../store/database';
+import { readArsLog, readMembershipProLog, type FormerLog } from '../store/former-tables';
+import type { Likely } from './known';
+import { findLikely } from './likely-licenses';
+
+/** Whether the sites of a seller who came from another system get their answers here. */
+
+/** How sites fared: each counts once, by its latest request. */
+export interface SitesAsked {
+  sites: number;
+  answered: number;
+  refused: number;
+  /** why, as codes; the most frequent first */
+  refusals: { code: string; sites: number }[];
+}
+
+export interface UnknownKey {
+  keyHint: string;
+  times: number;
+  sites: number;
+  at: Date;
+  /** licences whose key it may be meant for, the likeliest first */
+  nearest: Likely[];
+}
+
+export interface MoveIn {
+  days: number;
+  now: SitesAsked & {
+    /** there were more sites than are counted */
+    more: boolean;
+  };
+  /** the last days of a former system's own log, where there is one that can be read */
+  before: (SitesAsked & { source: 'ars' | 'membershippro'; from: Date; to: Date })[];
+  unknownKeys: UnknownKey[];
+}
+
+export const MOVE_IN_DAYS = 30;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** So many take about 60 MB. */
+const MOST_SITES = 200_000;
+const MOST_UNKNOWN_KEYS = 50;
+
+export async function readMoveIn(
+  db: Db,
+  settings: { joomlaRoot: string | undefined; tablePrefix: string },
+  now: Date,
+): Promise<MoveIn> {
+  const since = new Date(now.getTime() - MOVE_IN_DAYS * DAY_MS);
+  const sites = new Map<string, { at: Date; outcome: string }>();
+  const unknown = new Map<string, { times: number; sites: Set<string>; at: Date }>();
+  let more = false;
+  for await (const accesses of readSiteAccesses(db, since))
+    for (const access of accesses) {
+      // Everybody may ask for updates without a key.
+      if (access.endpoint === 'updates') continue;
+      const name = siteOf(access);
+      const at = latestOf(access);
+      const before = sites.get(name);
+      if (before === undefined && sites.size >= MOST_SITES) more = true;
+      else if (before === undefined || at >= before.at) sites.set(name, { at, outcome: access.outcome });
+      if (access.outcome === 'LICENSE_NOT_FOUND') addUnknown(unknown, access, name);
+    }
+  const place = formerPlace(settings);
+  const logs = [
+    ['ars', await readArsLog(db, place, MOVE_IN_DAYS)],
+    ['membershippro', await readMembershipProLog(db, place, MOVE_IN_DAYS)],
+  ] as const;
+  return {
+    days: MOVE_IN_DAYS,
+    now: { ...count([...sites.values()].map(({ outcome }) => (outcome === 'ok' ? null : outcome))), more },
+    before: logs.flatMap(([source, log]) => (log === undefined ? [] : [{ source, ...countFormer(log) }])),
+    unknownKeys: await nearestOf(db, unknown, now),
+  };
+}
+
+/** What told its address, else its key and network. */
+function siteOf({ site, identifier, licenseId, keyHint, ip }: SiteAccess): string {
+  return (
+    site ??
+    identifier ??
+    `${licenseId === null ? `key ${keyHint ?? ''}` : `licence ${licenseId}`} ${networkOfClient(ip ?? '')}`
+  );
+}
+
+function addUnknown(
+  unknown: Map<string, { times: number; sites: Set<string>; at: Date }>,
+  access: SiteAccess,
+  site: string,
+): void {
+  const { keyHint, times } = access;
+  if (keyHint === null) return;
+  const at = latestOf(access);
+  const known = unknown.get(keyHint) ?? { times: 0, sites: new Set<string>(), at };
+  known.times += times;
+  known.sites.add(site);
+  if (at > known.at) known.at = at;
+  if (unknown.size < MOST_SITES) unknown.set(keyHint, known);
+}
+
+async function nearestOf(
+  db: Db,
+  unknown: Map<string, { times: number; sites: Set<string>; at: Date }>,
+  now: Date,
+): Promise<UnknownKey[]> {
+  const most = [...unknown]
+    .sort(([, a], [, b]) => b.sites.size - a.sites.size || b.times - a.times)
+    .slice(0, MOST_UNKNOWN_KEYS);
+  const keys: UnknownKey[] = [];
+  for (const [keyHint, { times, sites, at }] of most)
+    keys.push({
+      ...{ keyHint, times, sites: sites.size, at },
+      nearest: await findLikely(db, keyHint, now, { inHistory: false }),
+    });
+  return keys;
+}
+
+/** @param codes of each site, why it was refused; null: it was answered; empty: nobody knows */
+function count(codes: (string | null)[]): SitesAsked {
+  const byCode = new Map<string, number>();
+  let refused = 0;
+  for (const code of codes) {
+    if (code === null) continue;
+    refused++;
+    if (code !== '') byCode.set(code, (byCode.get(code) ?? 0) + 1);
+  }
+  const refusals = [...byCode].map(([code, sites]) => ({ code, sites })).sort((a, b) => b.sites - a.sites);
+  return { sites: codes.length, answered: codes.length - refused, refused, refusals };
+}
+
+function countFormer({ from, to, sites }: FormerLog): SitesAsked & { from: Date; to: Date } {
+  const answered = new Map<string, boolean>();
+  for (const { domain, key, ip, isAnswered } of sites) {
+    const name = domain ?? `${key} ${networkOf(ip)}`;
+    answered.set(name, isAnswered || answered.get(name) === true);
+  }
+  return { ...count([...answered.values()].map((is) => (is ? null : ''))), from, to };
+}
+
+/** A former system stores any text. */
+function networkOf(ip: string): string {
+  return isIP(ip) === 0 ? ip : networkOfClient(ip);
+}

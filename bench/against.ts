@@ -6,13 +6,18 @@ import { sharedFolder } from '../test/support/processes';
 import { startRedis } from '../test/support/servers';
 import type * as ServiceProcess from '../test/support/service-process';
 import type * as Data from './data';
-import { inTurns, loaded, median, type Sample, type Side } from './measure';
+import { inTurns, loaded, median, type Load, type Sample, type Side } from './measure';
 import { openStage, SMALL } from './stage';
 
+type Requests = Pick<Load, 'kind' | 'licences' | 'connections' | 'isRefused'>;
+
 /** The load of each row; the number of connections where it is not 64. */
-const KINDS: Record<string, { kind: string; licences?: number; connections?: number }> = {
+const KINDS: Record<string, Requests> = {
   validate: { kind: 'validate', licences: SMALL },
   alone: { kind: 'validate', licences: SMALL, connections: 1 },
+  unknown: { kind: 'validate-unknown', licences: SMALL, isRefused: true },
+  pasted: { kind: 'validate-unknown-pasted', licences: SMALL, isRefused: true },
+  imported: { kind: 'validate-unknown-imported', licences: SMALL, isRefused: true },
   hot: { kind: 'validate-one' },
   updates: { kind: 'updates' },
   again: { kind: 'activate-again', licences: SMALL },
@@ -133,7 +138,7 @@ async function startVersion({ name, dir, settings }: Version, row: string) {
   // Each checkout starts its own build.
   const own = load(join(dir, 'test/support/service-process')) as typeof ServiceProcess;
   const service = await own.startServiceProcess(settings);
-  const requests = KINDS[row] as (typeof KINDS)[string];
+  const requests = KINDS[row] as Requests;
   const side = loaded({ name, url: service.url, pid: service.process.pid, ...requests });
   return { side, stop: () => service.stop() };
 }

@@ -98,7 +98,7 @@ export const rows: Record<string, Row> = {
       return compare(
         options,
         alone(await stage.service(), 'one connection alone'),
-        alone(await stage.ungrouped(), 'the same ungrouped'),
+        alone(await stage.without('grouping'), 'the same ungrouped'),
         [{ what: 'p50', value: (sample) => sample.p50, unit: ' ms', most: 1.15, goal: 1 }],
       );
     },
@@ -201,6 +201,32 @@ export const rows: Record<string, Row> = {
         validate({ ...service, url: nginx.url }, 'validate by nginx'),
         [perSecond({ least: 0.7, goal: 0.9 })],
       );
+    },
+  },
+  counted: {
+    about:
+      'download decisions that tell sites and count networks, each in the same few networks and each in a random one, against the same without',
+    async run(stage, options) {
+      const service = async (part: 'nothing' | 'counting') =>
+        stage.without(part, {
+          LICENSING_DATABASE_URL: await stage.freshDataSet(`without_${part}`),
+          LICENSING_ACCEL_LOCATION: '/_licensing_packages/',
+        });
+      const [counting, without] = [await service('nothing'), await service('counting')];
+      const results: Result[] = [];
+      for (const [kind, name] of [
+        ['download-told', 'downloads'],
+        ['download', 'downloads, networks at random'],
+      ] as const) {
+        const side = (server: Server, how: string) =>
+          loaded({ ...server, name: `${name}, ${how}`, kind, licences: SMALL });
+        results.push(
+          ...(await compare(options, side(counting, 'counted'), side(without, 'not counted'), [
+            perSecond({ least: 0.95, goal: 0.98 }),
+          ])),
+        );
+      }
+      return results;
     },
   },
   package: {

@@ -37,7 +37,8 @@ export interface Stage {
   /** the build, with Redis; on the small data set unless the settings say otherwise */
   service(settings?: Settings): Promise<Server>;
   bare(): Promise<Server>;
-  ungrouped(): Promise<Server>;
+  /** the same without a part of it (reduced-service.ts); on the small data set unless the settings say otherwise */
+  without(part: 'grouping' | 'counting' | 'nothing', settings?: Settings): Promise<Server>;
   /** in front of a service; serves its packages below /static/ too */
   nginx(service: Server): Promise<TestWebServer>;
   facts(): Promise<string[]>;
@@ -142,8 +143,14 @@ export async function openStage(say: (text: string) => void, profiles?: string):
       return { url: service.url, pid: service.process.pid as number };
     },
     bare: () => compiled('bare-server', processEnvironment()),
-    ungrouped: async () =>
-      compiled('ungrouped-service', processEnvironment({ ...settings, LICENSING_DATABASE_URL: smallUrl })),
+    without: (part, more = {}) =>
+      compiled(
+        'reduced-service',
+        processEnvironment(
+          { ...settings, LICENSING_DATABASE_URL: smallUrl, ...more },
+          { BENCH_WITHOUT: part },
+        ),
+      ),
     async nginx(service) {
       const nginx = await startNginx({ upstream: new URL(service.url).host, packagesDir, edit: forLoad });
       stops.push(() => nginx.stop());

@@ -61,7 +61,8 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'other-update-server': () => 'To publish it all the same: --new-update-server.',
   'too-much-xml': ({ product }) =>
     `\nPack it again with its XML files, but for the manifest, in folders of folders; ${notForJoomla(product)}`,
-  'no-manifest': ({ product }) => `\nPack it again with the manifest at its top; ${notForJoomla(product)}`,
+  'no-manifest': ({ product }) =>
+    product === undefined ? '' : `\nPack it again with the manifest at its top; ${notForJoomla(product)}`,
   'package-lacks': () =>
     'Pack it again with these files; or, if Joomla may do without them, publish it with --unchecked.',
   'rollout-number': () => '',

@@ -243,11 +243,12 @@ function addList(release: Command): void {
         const releases = await operateAll(session, releaseOperations.listProductReleases, { path });
         session.output.print(releases, () =>
           formatTable(
-            ['VERSION', 'STATE', 'ROLLOUT', 'PUBLISHED', 'BYTES', 'FILE'],
+            ['VERSION', 'STATE', 'ROLLOUT', 'SECURITY', 'PUBLISHED', 'BYTES', 'FILE'],
             releases.map((one) => [
               one.version,
               one.state,
               `${one.rollout} %`,
+              one.security ? 'yes' : '',
               one.published_at,
               one.file_size,
               one.file_name,

@@ -66,6 +66,8 @@ export interface PackageManifest {
   path: string;
   /** `package`, `component`, ... */
   type: string;
+  /** as written: a text, or a word of its language files in capitals */
+  name: string;
   version: string;
   /** Joomla's name of the extension, if the manifest alone determines it */
   element: string | undefined;
@@ -158,6 +160,7 @@ function readManifest(path: string, bytes: Buffer): PackageManifest | undefined 
   return {
     path,
     type,
+    name: child('name') ?? '',
     version: child('version') ?? '',
     element: elementOf(root, type, child),
     packageName: child('packagename') ?? '',

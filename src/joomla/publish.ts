@@ -265,6 +265,25 @@ function requireElement(manifest: PackageManifest | NoManifest, product: number,
     );
 }
 
+/**
+ * What the manifest of a package says of a product that is not there yet. Where the name is a word of the language files, the
+ * element stands for it.
+ * @throws OperatorError that says why there is none
+ */
+export async function readNewProduct(zip: string): Promise<{ name: string; element: string | undefined }> {
+  const found = await findManifest(zip);
+  if (!isManifest(found))
+    throw found.none === 'malformed'
+      ? malformed(found)
+      : new OperatorError(
+          'The package has no Joomla manifest (an XML file with <extension>) at its top, so it does not say what product it is.',
+          { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'no-manifest' } },
+        );
+  const { name, element, packageName } = found;
+  const isWord = name === '' || /^[A-Z0-9_]+$/.test(name);
+  return { name: isWord ? packageName || (element ?? name) : name, element };
+}
+
 function refuseNoManifest(found: NoManifest, product: number, element: string): OperatorError {
   if (found.none === 'malformed') return malformed(found);
   if (found.none === 'too-much-xml')

@@ -60,7 +60,8 @@ export type RefusalFacts =
   | { reason: 'not-published' | 'not-security' | 'is-notified' }
   | { reason: 'is-published' | 'is-withdrawn' | 'equal-version'; version: string }
   | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' | 'no-key-column' | 'no-plan-column' }
-  | { reason: 'too-much-xml' | 'no-manifest'; product: number }
+  | { reason: 'too-much-xml'; product: number }
+  | { reason: 'no-manifest'; product?: number }
   | { reason: 'malformed-manifest'; path: string; fault: string }
   | {
       reason: 'package-lacks';

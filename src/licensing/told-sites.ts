@@ -27,7 +27,7 @@ export interface ProductSites {
   halfDays: number | null;
   /** sites that told anything in 180 days */
   counted: number;
-  /** the most frequent first */
+  /** the most frequent first, at most MOST_VERSIONS: sites may tell anything */
   versions: { version: string; sites: number }[];
   /** those with an older version, by the latest time that they told anything */
   behind: Page<SiteBehind>;
@@ -40,6 +40,9 @@ export interface SiteBehind extends ToldSite {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+const MOST_VERSIONS = 100;
+/** Versions as new as the newest that a list leaves out; a database takes so many values in a statement. */
+const MOST_LEFT_OUT = 1_000;
 
 /** @param productId of a product that is there */
 export async function readProductSites(
@@ -57,7 +60,7 @@ export async function readProductSites(
   );
   const counted = versions.reduce((sum, { sites }) => sum + sites, 0);
   const updated = upToDate.reduce((sum, { sites }) => sum + sites, 0);
-  const without = upToDate.map(({ version }) => version);
+  const without = upToDate.slice(0, MOST_LEFT_OUT).map(({ version }) => version);
   return {
     newest: newest?.version ?? null,
     share: counted === 0 || newest === undefined ? null : updated / counted,
@@ -66,7 +69,7 @@ export async function readProductSites(
         ? daysUntil(newest.publishedAt, await toldVersionAt(db, productId, without, Math.ceil(counted / 2)))
         : null,
     counted,
-    versions,
+    versions: versions.slice(0, MOST_VERSIONS),
     behind: await listBehind(db, { productId, without, newest }, page, now),
   };
 }

@@ -5,6 +5,7 @@ import { findKeys, type LicenseKey } from '../store/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses';
 import {
   countNetworks,
+  forgetNetworksBeyond,
   listSpreading,
   listToldSitesOf,
   MOST_NETWORKS,
@@ -77,7 +78,10 @@ export function createTold(db: Db, spreadFactor: number): (accesses: Access[]) =
     const ids = [...new Set(networks.map(({ keyId }) => keyId))];
     const counts = await countNetworks(db, ids, daysBefore(now, SPREAD_DAYS));
     const many = [...counts].filter(([, count]) => count > spreadFactor + ALLOWANCE);
-    for (const [id, count] of many) if (count >= MOST_NETWORKS) full.set(String(id), { at: now });
+    for (const [id, count] of many) {
+      if (count >= MOST_NETWORKS) full.set(String(id), { at: now });
+      if (count > MOST_NETWORKS) await forgetNetworksBeyond(db, id);
+    }
     const keys = await findKeys(
       db,
       many.map(([id]) => id),

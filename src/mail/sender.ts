@@ -12,6 +12,7 @@ import {
   untilRecorded,
   type OutboxRow,
 } from '../store/outbox';
+import { NOTICES_A_SECOND } from './security-release';
 import { composeMail, type ComposerSettings } from './compose';
 import { toMailFailure, type MailFailure } from './failures';
 import type { MailTransport } from './transport';
@@ -37,6 +38,8 @@ const GIVE_UP_AFTER_MS = 2 * 24 * 60 * MINUTE_MS;
  * machine banned. Mails that wait for the end of a pause do not use up their attempts.
  */
 const RESTS_MS = [0.5, 3, 10].map((minutes) => minutes * MINUTE_MS);
+/** Mails of a security release that were due before are late. */
+const LATE_MS = 10_000;
 /** So many of the mails that wait get the reason of the rest. */
 const NOTED = 1_000;
 
@@ -63,6 +66,8 @@ export function startMailSender(
   const sending = new Set<OutboxRow>();
   let rests = 0;
   let restsUntil = 0;
+  /** the second that the next late mail of a security release may have, and the mails that have it */
+  let turn = { second: 0, mails: 0 };
   const isResting = () => now().getTime() < restsUntil;
   let latest = current();
 
@@ -90,13 +95,28 @@ export function startMailSender(
       return row === undefined ? [] : [row];
     },
     async work(row) {
-      const outcome = await attempt(row);
+      const outcome = postponed(row, now()) ?? (await attempt(row));
       if (outcome === 'obsolete') await deleteOutboxRow(db, row.id);
       else if (!(await untilRecorded(() => changeClaimed(db, row, outcome), row, { now, stopping })))
         log.warn({ mail: row.id }, 'another instance has taken this mail over, or it was erased meanwhile');
       return undefined;
     },
   });
+
+  /** Late mails of a security release go at the pace at which they were queued, also when all are due after an outage. */
+  function postponed({ type, dueAt, attempts, attemptedBefore }: OutboxRow, at: Date) {
+    if (type !== 'security_release' || at.getTime() - (dueAt ?? at).getTime() < LATE_MS) return undefined;
+    const second = at.getTime() - at.getMilliseconds();
+    if (turn.second < second) turn = { second, mails: 0 };
+    if (turn.mails === NOTICES_A_SECOND) turn = { second: turn.second + 1_000, mails: 0 };
+    turn.mails++;
+    if (turn.second === second) return undefined;
+    return {
+      nextAttemptAt: new Date(turn.second),
+      attempts: attempts - 1,
+      attemptedAt: attemptedBefore ?? null,
+    };
+  }
 
   async function attempt(row: OutboxRow): Promise<'obsolete' | Partial<OutboxRow>> {
     const { id, type } = row;

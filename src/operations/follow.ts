@@ -18,10 +18,15 @@ export function follow(
     async perform({ db, settings, body, followXml }, data) {
       const id = (data as Record<typeof product, number>)[product];
       // Only `withdraw` has it.
-      const { allow_downgrade: allowDowngrade } = body as { allow_downgrade?: boolean };
+      const { allow_downgrade: allowDowngrade, includes } = body as {
+        allow_downgrade?: boolean;
+        includes?: unknown;
+      };
       const { updateXml, ownFiles: own } = settings;
       const { state, url } = await (followXml?.(id) ??
         followUpdateXml(db, updateXml, id, { allowDowngrade, own }));
+      // Only the change of a product has it. A file of what the club includes no more harms nobody until its next writing.
+      if (includes !== undefined) await followIncluded(db, settings, id);
       return { update_xml: { state, url } };
     },
   };
@@ -36,13 +41,22 @@ export function followPlan(title: string) {
   return {
     title,
     adds: {},
-    async perform({ db, settings: { updateXml, ownFiles: own }, body }: Call, data: object) {
+    async perform({ db, settings, body }: Call, data: object) {
       if ((body as { after_expiry?: string }).after_expiry === undefined) return {};
       const { product_id: id } = data as { product_id: number };
-      const included = includedIn(await readCatalogue(db), id);
-      for (const product of [id, ...included.map((one) => one.id)])
-        await followUpdateXml(db, updateXml, product, { own });
+      await followUpdateXml(db, settings.updateXml, id, { own: settings.ownFiles });
+      await followIncluded(db, settings, id);
       return {};
     },
   };
+}
+
+/** Writes the update XML of the products that a club includes now. */
+async function followIncluded(
+  db: Call['db'],
+  { updateXml, ownFiles: own }: Call['settings'],
+  club: number,
+): Promise<void> {
+  for (const { id } of includedIn(await readCatalogue(db), club))
+    await followUpdateXml(db, updateXml, id, { own });
 }

@@ -44,7 +44,9 @@ const ProductSites = exactly(
       minimum: 0,
       description: 'Sites that told anything in 180 days, each once for a licence.',
     }),
-    versions: Type.Array(exactly({ version: Text, sites: Count })),
+    versions: Type.Array(exactly({ version: Text, sites: Count }), {
+      description: 'The 100 most frequent ones, the most frequent first.',
+    }),
     sites: Type.Array(
       exactly({
         ...told,

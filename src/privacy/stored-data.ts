@@ -277,7 +277,7 @@ async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
 async function* outboxRows(db: Db, whose: Whose): AsyncGenerator<OutboxEntry> {
   const ids = await findOutboxIds(db, whose.customer.address, whose.licenseIds);
   for await (const row of rowsOf(db, 'outbox', ids, whose))
-    yield toFields(row as RowOf<Omit<OutboxEntry, 'attemptedBefore'>>);
+    yield toFields(row as RowOf<Omit<OutboxEntry, 'attemptedBefore' | 'dueAt'>>);
 }
 
 /** A mail, or a delivery to a receiver. */

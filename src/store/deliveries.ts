@@ -49,7 +49,8 @@ type Place = Pick<
 const PLACE = ['id', 'kind', 'lane', 'revision', 'attempts', 'failures', 'next_attempt_at'] as const;
 
 /** Of a row that has a receiver. */
-const toDelivery = (row: object): Delivery => toFields(row as RowOf<Omit<Delivery, 'attemptedBefore'>>);
+const toDelivery = (row: object): Delivery =>
+  toFields(row as RowOf<Omit<Delivery, 'attemptedBefore' | 'dueAt'>>);
 
 /**
  * Claims what is due for a receiver, each lane's first alone.

@@ -54,6 +54,8 @@ export interface OutboxRow {
   attemptedAt: Date | null;
   /** of a claimed row: the attempt before */
   attemptedBefore?: Date | null;
+  /** of a claimed row: since when it was due */
+  dueAt?: Date | null;
   sentAt: Date | null;
   failedAt: Date | null;
   /** why the latest attempt failed: a code, without addresses */
@@ -143,7 +145,7 @@ export async function claimOutboxRow(
 async function claimRow(db: Db, row: OutboxRow, now: Date, until: Date): Promise<OutboxRow | undefined> {
   const changes = { attempts: row.attempts + 1, nextAttemptAt: until, attemptedAt: now };
   if (!(await changeClaimed(db, row, changes))) return undefined;
-  return { ...row, ...changes, attemptedBefore: row.attemptedAt };
+  return { ...row, ...changes, attemptedBefore: row.attemptedAt, dueAt: row.nextAttemptAt };
 }
 
 const RECORD_PAUSE_MS = 1_000;

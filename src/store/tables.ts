@@ -76,7 +76,9 @@ declare module 'knex/types/tables' {
       license_id: number;
     };
     [license_counts: `${string}licensing_license_counts`]: RowOf<LicenseCount>;
-    [outbox: `${string}licensing_outbox`]: RowOf<Omit<OutboxRow, 'attemptedBefore'> & DeliveryColumns> & {
+    [outbox: `${string}licensing_outbox`]: RowOf<
+      Omit<OutboxRow, 'attemptedBefore' | 'dueAt'> & DeliveryColumns
+    > & {
       recipient_digest: string | null;
     };
     [webhooks: `${string}licensing_webhooks`]: RowOf<WebhookRow>;

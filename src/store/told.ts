@@ -36,6 +36,9 @@ export const MOST_TOLD_SITES = 1_000;
 /** Of one key; more are not counted. */
 export const MOST_NETWORKS = 5_000;
 
+/** Rows that are forgotten at once: as many as the access log tells at once. */
+const AT_ONCE = 500;
+
 /** Keeps the latest of each licence, product and site; may be repeated. In the order of the key, against deadlocks. */
 export async function recordToldSites(db: Db, told: Omit<ToldSite, 'firstAt'>[]): Promise<void> {
   const latest = new Map<string, Omit<ToldSite, 'firstAt'>>();
@@ -86,10 +89,16 @@ async function forgetBeyond(db: Db, licenseIds: number[]): Promise<void> {
       .where({ license_id })
       .orderBy('at', 'desc')
       .offset(MOST_TOLD_SITES)
-      .limit(500)
+      .limit(AT_ONCE)
       .select('product_id', 'site');
-    for (const { product_id, site } of oldest)
-      await db(table(db, 'told_sites')).where({ license_id, product_id, site }).delete();
+    for (const product_id of new Set(oldest.map((one) => one.product_id)))
+      await db(table(db, 'told_sites'))
+        .where({ license_id, product_id })
+        .whereIn(
+          'site',
+          oldest.filter((one) => one.product_id === product_id).map(({ site }) => site),
+        )
+        .delete();
   }
 }
 
@@ -215,6 +224,17 @@ export async function countNetworks(db: Db, keyIds: number[], since: Date): Prom
     [...keyIds, toSqlTime(since)],
   );
   return new Map(rows.map(({ key_id, n }) => [key_id, Number(n)]));
+}
+
+/** Forgets some of the networks that a key has beyond MOST_NETWORKS, whichever they are: no list tells them apart. */
+export async function forgetNetworksBeyond(db: Db, keyId: number): Promise<void> {
+  const beyond = await db(tableBy(db, 'key_networks'))
+    .where({ key_id: keyId })
+    .orderBy('network')
+    .offset(MOST_NETWORKS)
+    .limit(AT_ONCE)
+    .pluck('network');
+  await db(table(db, 'key_networks')).where({ key_id: keyId }).whereIn('network', beyond).delete();
 }
 
 /** Says that a key was found in many hands. */

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import { mostNetworks, slotsOf } from '../../src/licensing/told';
+import { createTold, mostNetworks, slotsOf } from '../../src/licensing/told';
+import type { Access } from '../../src/store/access-log';
 import { table } from '../../src/store/database';
-import { MOST_TOLD_SITES, recordToldSites } from '../../src/store/told';
+import { MOST_NETWORKS, MOST_TOLD_SITES, recordToldSites } from '../../src/store/told';
 import { NOW, startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
@@ -105,6 +106,97 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
     const rows = await service.db(table(service.db, 'told_sites')).where({ license_id: licenseId });
     expect(rows).toHaveLength(MOST_TOLD_SITES);
     expect(rows.some((row) => row.site === 's0.example')).toBe(false);
+  });
+
+  it('is bounded under a flood of versions and networks, at the cost of a few statements', async () => {
+    const { db } = service;
+    const license = await giveLicense(db, plan);
+    const [keyId] = await db(table(db, 'license_keys'))
+      .where({ license_id: license.id })
+      .pluck<number[]>('id');
+    const access = (i: number): Access => ({
+      ...{ at: new Date(NOW.getTime() + i), endpoint: 'download', outcome: 'ok' },
+      ...{
+        licenseId: license.id,
+        keyId: keyId!,
+        keyHint: null,
+        productId: 42,
+        version: null,
+        identifier: null,
+      },
+      ...{ ip: `2001:db8:${i.toString(16)}::1`, userAgent: null },
+      ...{ site: `flood${i}.example`, installedVersion: `9.${i}.0` },
+    });
+    const networks = () => db(table(db, 'key_networks')).where({ key_id: keyId! });
+    const sites = () => db(table(db, 'told_sites')).where({ license_id: license.id });
+    let statements = 0;
+    const count = () => {
+      statements++;
+    };
+    db.on('query', count);
+    const batch = 500;
+    const costs: number[] = [];
+    // A second process, or one that was started again, does not know which keys are full.
+    for (const [tellers, from, to] of [
+      [createTold(db, 3), 0, 14],
+      [createTold(db, 3), 14, 16],
+    ] as const)
+      for (let i = from; i < to; i++) {
+        statements = 0;
+        await tellers(Array.from({ length: batch }, (_, n) => access(i * batch + n)));
+        costs.push(statements);
+        expect((await networks()).length).toBeLessThanOrEqual(MOST_NETWORKS);
+        expect((await sites()).length).toBeLessThanOrEqual(MOST_TOLD_SITES);
+      }
+    db.removeListener('query', count);
+
+    expect(await networks()).toHaveLength(MOST_NETWORKS);
+    expect(await sites()).toHaveLength(MOST_TOLD_SITES);
+    expect(Math.max(...costs)).toBeLessThan(25);
+    // Networks of a full key cost nothing.
+    expect(Math.max(...costs.slice(11, 14))).toBeLessThanOrEqual(4);
+    const told = await service.read.ok('GET /products/42/sites?limit=1');
+    expect(told.versions).toHaveLength(100);
+    expect(told.counted).toBeGreaterThanOrEqual(MOST_TOLD_SITES);
+    await sites().delete();
+    await networks().delete();
+  }, 60_000);
+
+  it('stands clocks that go back, and services whose clocks differ', async () => {
+    const { db, clock } = service;
+    const license = await giveLicense(db, plan);
+    const now = clock.now;
+    const seen = async () =>
+      (await service.read.ok(`GET /products/42/sites?limit=500`)) as {
+        half_days: number | null;
+        sites: { site: string; version: string; version_at: string; at: string }[];
+      };
+    const siteOf = async () => (await seen()).sites.find(({ site }) => site === 'clock.example');
+    try {
+      await tell(license.key, 'clock.example', '1.0.0').expect(200);
+      await eventually(async () => expect(await siteOf()).toMatchObject({ version: '1.0.0' }));
+      // An hour back, a day back, and before the newest version was published.
+      for (const back of [DAY_MS / 24, DAY_MS, 30 * DAY_MS]) {
+        clock.now = new Date(now.getTime() - back);
+        await tell(license.key, 'clock.example', '1.8.0').expect(200);
+        await tell(license.key, 'clock.example', '1.8.0', '42?check=1').expect(200);
+        const at = clock.now;
+        await recordToldSites(db, [
+          { licenseId: license.id, productId: 42, site: `back${back}.example`, version: '2.0.0', at },
+        ]);
+        const told = await seen();
+        expect(told.half_days ?? 0).toBeGreaterThanOrEqual(0);
+        for (const { version_at: first, at: last } of told.sites)
+          expect(Date.parse(first)).toBeLessThanOrEqual(Date.parse(last));
+      }
+      // What was told the latest stays.
+      expect(await siteOf()).toMatchObject({ version: '1.0.0' });
+      clock.now = new Date(now.getTime() + 1_000);
+      await tell(license.key, 'clock.example', '1.8.0').expect(200);
+      await eventually(async () => expect(await siteOf()).toMatchObject({ version: '1.8.0' }));
+    } finally {
+      clock.now = now;
+    }
   });
 
   it('counts the networks of a key, and names the key once they are too many', async () => {

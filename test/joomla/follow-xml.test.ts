@@ -157,6 +157,26 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(await listOfferedVersions(service.db, id)).toEqual(['2.1.0', '1.0.0']);
   });
 
+  it('leaves no buckets where it is written no more', async () => {
+    const id = await product();
+    await release(id, '1.0.0');
+    await release(id, '2.0.0');
+    await setRollout(service.db, id, '2.0.0', 10);
+    await follow(id);
+    const folder = join(home.xmlDir, `rollout/pkg_${id}`);
+    expect(readdirSync(folder)).toHaveLength(10);
+    writeFileSync(join(folder, 'notes.txt'), 'mine');
+
+    const elsewhere = join(temporaryFolder(), 'updates.xml');
+    const moved = await writeUpdateXml(service.db, id, { out: elsewhere }, '/', [], home);
+    expect(moved.leftBehind).toBe(file(id));
+    expect([readdirSync(folder), versions(file(id)), versions(elsewhere)]).toEqual([
+      ['notes.txt'],
+      ['1.0.0'],
+      ['1.0.0'],
+    ]);
+  });
+
   it('keeps the changelog of every published version beside it', async () => {
     const id = await product();
     await giveRelease(service, { productId: id, version: '1.0.0', changelog: 'fix: a' });

@@ -583,7 +583,7 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
       return { url, offered, fetched, from: from.replace(/^.*version=/, '') };
     };
     const all = { url: xml, offered: '2.0.0', fetched: '2.0.0', from: '2.0.0' };
-    const isSwapped = ['5.3', '6.1'].includes(version);
+    const isSwapped = ['5.3', '6.1', '7.0'].includes(version);
     const swapped = { url: last, offered: '1.0.0', fetched: '1.0.0', from: '1.0.0' };
 
     expect(await visit('0.9.0', 'faithful')).toEqual(isSwapped ? swapped : all);

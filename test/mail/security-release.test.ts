@@ -204,6 +204,29 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(await eventsOf(licenses[249] as number)).toHaveLength(2);
   });
 
+  test('what is late after an outage goes at the same pace', async () => {
+    const { id } = await release();
+    for (let i = 0; i < 33; i++) await sell(plans.plain, `late-${round}-${i}@example.com`);
+    const before = server.received.length;
+    const sent = () => server.received.length - before;
+    await service.write.ok(`POST /releases/${id}/notify`, {});
+    await eventually(() => expect(sent()).toBe(5));
+
+    const up = NOW.getTime() + 3_600_000;
+    service.clock.now = new Date(up);
+    const due = async () =>
+      (await queued()).flatMap(({ nextAttemptAt }) => (nextAttemptAt === null ? [] : [+nextAttemptAt]));
+    await eventually(async () => expect((await due()).filter((at) => at <= up)).toEqual([]));
+    expect(sent()).toBe(10);
+    const seconds = (await due()).map((at) => (at - up) / 1_000).sort((a, b) => a - b);
+    expect(seconds).toEqual(Array.from({ length: 23 }, (_, i) => 1 + Math.floor(i / 5)));
+    expect((await queued()).every(({ attempts, sentAt }) => attempts === (sentAt === null ? 0 : 1))).toBe(
+      true,
+    );
+    service.clock.now = new Date(up + 5_000);
+    await eventually(() => expect(sent()).toBe(33));
+  });
+
   test('an erased customer gets none, and a withdrawn version is not told of', async () => {
     const { id, version } = await release();
     await sell(plans.plain, 'erased@example.com');

@@ -1,5 +1,9 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectNoSecrets, expectRefusal, startManaged, type Managed } from '../support/manage';
+import { giveRelease } from '../support/packages';
+import { temporaryFolder } from '../support/processes';
 import { ONE_BACKEND, giveLicense, rows, storedLicense } from '../support/service';
 
 /** Products, plans, customers, tokens and imports over the operator's API. */
@@ -110,4 +114,35 @@ describe.each(ONE_BACKEND)('the rest of the operator’s API, on %s', (_, settin
     expectRefusal(await send(many), 'PAYLOAD_TOO_LARGE');
     expect((await rows(service.db, 'licenses')).length).toBe(before + 2);
   });
+});
+
+it('writes the files of what a club includes at once, by its plan or by the product that joins it', async () => {
+  const xmlDir = temporaryFolder();
+  const service = await startManaged({
+    LICENSING_XML_DIR: xmlDir,
+    LICENSING_PUBLIC_URL: 'https://shop.example',
+  });
+  try {
+    const { write } = service;
+    for (const id of [42, 43]) {
+      await write.ok('POST /products', { id, name: `Product ${id}`, element: `pkg_${id}` }, 201);
+      for (const version of ['1.0.0', '2.0.0']) await giveRelease(service, { productId: id, version });
+    }
+    const upTo = (id: number) => existsSync(join(xmlDir, `pkg_${id}/up-to-1.0.0.xml`));
+    const added = await write.ok('POST /products', { name: 'Club', includes: [42] }, 201);
+    const club = added.id as number;
+    await write.ok(
+      'POST /plans',
+      {
+        ...{ product_id: club, name: 'All', activation_type: 'domain', activation_limit: 1 },
+        after_expiry: 'last_release',
+      },
+      201,
+    );
+    expect([upTo(42), upTo(43)]).toEqual([true, false]);
+    await write.ok(`PATCH /products/${club}`, { includes: [42, 43] });
+    expect([upTo(42), upTo(43)]).toEqual([true, true]);
+  } finally {
+    await service.stop();
+  }
 });

@@ -202,6 +202,43 @@ describe('the first steps', () => {
     return seller.post(`/start/release?once=${formOf(html, '/start/release').once}`, form);
   }
 
+  test('begin with the package, whose manifest says what product it is', async () => {
+    const own = await startTestService({ ...PUBLIC, LICENSING_XML_DIR: temporaryFolder() });
+    try {
+      const one = await pagesClient(own);
+      const send = async (entries: Record<string, string>) => {
+        const { html } = await one.get('/start');
+        const form = new FormData();
+        const { bytes } = await makePackage(entries);
+        form.set('file', new Blob([new Uint8Array(bytes)], { type: 'application/zip' }), 'a.zip');
+        return one.post(`/start/package?once=${formOf(html, '/start/package').once}`, form);
+      };
+      const none = await send({ 'readme.txt': 'x' });
+      expect([none.status, textOf(none.html)]).toEqual([
+        400,
+        expect.stringContaining('no manifest of Joomla'),
+      ]);
+      expect(await rows(own.db, 'products')).toEqual([]);
+
+      const manifest =
+        '<extension type="package"><name>Gallery &amp; more</name><packagename>gallery</packagename><version>1.2.0</version></extension>';
+      expect(await send({ 'pkg_gallery.xml': manifest })).toMatchObject({ status: 303, location: '/start' });
+      expect(await rows(own.db, 'products')).toMatchObject([
+        { name: 'Gallery & more', element: 'pkg_gallery' },
+      ]);
+      const [draft] = await rows<{ id: number }>(own.db, 'releases');
+      expect(draft).toMatchObject({ version: '1.2.0', state: 'draft' });
+      await one.get('/start');
+      const plan = { name: 'Single', activation_type: 'domain', activation_limit: '1', duration: '1y' };
+      expect(await one.post('/start/plan', plan)).toMatchObject({ status: 303 });
+      const { html } = await one.get('/start');
+      expect(html).toContain(`/releases/${draft!.id}/publish`);
+      expect(textOf(html)).toContain('Publish 1.2.0...');
+    } finally {
+      await own.stop();
+    }
+  });
+
   test('lead from nothing to a key that works', async () => {
     const { db } = service;
     expect(await seller.get('/?wait=1')).toMatchObject({ status: 303, location: '/start' });

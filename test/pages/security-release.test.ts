@@ -52,7 +52,12 @@ it('is marked, shown to its customer, and told of once', async () => {
     'Version 2.1.0 von Example Shop schließt eine Sicherheitslücke.',
   );
 
-  const asked = textOf((await pages.get(notify)).html);
+  const preview = await pages.get(notify);
+  // Its lines are kept, as in the mail.
+  expect(/<pre><code>([^]*?)<\/code><\/pre>/.exec(preview.html)?.[1]).toMatch(
+    /^- Only the owner sees an order\.$/m,
+  );
+  const asked = textOf(preview.html);
   for (const text of [
     '1 mail will be sent.',
     'Security update for Example Shop: version 2.1.0',

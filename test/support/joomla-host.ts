@@ -8,7 +8,7 @@ import { temporaryFolder } from './processes';
 
 /** A customer's site: PHP with the parts of Joomla that plugins meet (test/joomla/host). */
 
-export const JOOMLA_VERSIONS = ['4.4', '5.0', '5.3', '6.1'] as const;
+export const JOOMLA_VERSIONS = ['4.4', '5.0', '5.3', '6.1', '7.0'] as const;
 export type JoomlaVersion = (typeof JOOMLA_VERSIONS)[number];
 
 const HOST = join(__dirname, '../joomla/host/joomla.php');

@@ -137,6 +137,13 @@ async function removeAll(paths: string[]): Promise<void> {
   for (const path of paths) await rm(path, { force: true });
 }
 
+/** Removes the buckets of a file that is written no more: nginx would go on trying them first. */
+export async function removeBuckets(out: string): Promise<void> {
+  const left = await readFolder(bucketFolder(out), BUCKET_FILE);
+  await removeAll(left.reverse().map(([, bucket]) => bucketPath(out, Number(bucket))));
+  await removeEmpty(bucketFolder(out));
+}
+
 /** A folder that holds anything else stays. */
 async function removeEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch(() => undefined);

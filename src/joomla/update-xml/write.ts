@@ -7,7 +7,7 @@ import type { Db } from '../../store/database';
 import { listReleases, WHOLE_ROLLOUT, type Release } from '../../store/releases';
 import { inTransaction } from '../../store/transaction';
 import { renderChangelog, changelogBeside } from '../changelog';
-import { BUCKETS, writeFiles, type XmlFiles } from './files';
+import { BUCKETS, removeBuckets, writeFiles, type XmlFiles } from './files';
 import { planUpdates, type HeldBack, type PlannedUpdate } from './offered';
 import { addressOf, findLeftBehind, requirePlace, type XmlHome } from './place';
 import { withGiven, type Remembered, type Requirements, type Settings } from './remembered';
@@ -61,11 +61,13 @@ export function writeUpdateXml(
     await setUpdateXmlSettings(trx, productId, JSON.stringify(remember));
     const before =
       remembered.out ?? (remembered.file && home ? join(home.xmlDir, remembered.file) : undefined);
+    const leftBehind = await findLeftBehind(before, place);
+    if (leftBehind !== undefined) await removeBuckets(leftBehind);
     return {
       out,
       url,
       xml,
-      leftBehind: await findLeftBehind(before, place),
+      leftBehind,
       assumedPackage: planned.assumedPackage,
       heldBack: planned.heldBack,
       updates: planned.updates,

@@ -109,6 +109,12 @@ namespace Joomla\CMS\Event\Installer {
         {
             public function __construct($name, array $arguments = [])
             {
+                if (\Host::since('7.0')) {
+                    $this->arguments = ['url' => $arguments['url'], 'headers' => $arguments['headers']];
+
+                    return;
+                }
+
                 $this->arguments['url'] = &$arguments['url'];
                 $this->arguments['headers'] = &$arguments['headers'];
             }
@@ -424,12 +430,19 @@ namespace Joomla\CMS\Plugin {
         }
     }
 
-    if (\Host::since('6.0')) {
+    if (\Host::since('5.3')) {
         abstract class CMSPlugin extends AnyPlugin
         {
             public function __construct($config = [])
             {
-                $this->configure($config instanceof \Joomla\Event\DispatcherInterface ? func_get_arg(1) : $config);
+                $isOld = $config instanceof \Joomla\Event\DispatcherInterface;
+
+                // Without the plugin for compatibility, which a new site does not have.
+                if ($isOld && \Host::since('7.0')) {
+                    throw new \BadMethodCallException('Passing a dispatcher is only available in compatibility mode.');
+                }
+
+                $this->configure($isOld ? func_get_arg(1) : $config);
             }
         }
     } elseif (\Host::since('5.0')) {
@@ -761,6 +774,11 @@ namespace {
         $start = microtime(true);
         $dispatcher->dispatch($name, $event);
         $seconds = microtime(true) - $start;
+
+        if (Host::since('5.0')) {
+            list($url, $headers) = [$event->getUrl(), $event->getHeaders()];
+        }
+
         $factory = Host::since('6.0') ? Joomla\Http\HttpFactory::class : Joomla\CMS\Http\HttpFactory::class;
 
         try {

@@ -241,7 +241,7 @@ export const publishAndWithdraw: Task = async (desk) => {
   if (hasScript) await page.getByText(/^0\.\d MB of 0\.4 MB/).waitFor();
   await page.locator('main .alert-success[role=status]').waitFor();
   await session.send('Network.emulateNetworkConditions', { ...network, uploadThroughput: -1 });
-  expect(await said(desk)).toBe(t.said.releasePublished(version, 'written', version));
+  expect(await said(desk)).toBe(t.said.releasePublished(version, 'written', version, '100'));
   const xml = () => fetchText(page, `${site.shop}/licensing-updates/pkg_gallerypro.xml`);
   expect(await xml()).toContain(`<version>${version}</version>`);
 

@@ -15,9 +15,12 @@ return new class () implements ServiceProviderInterface {
     public function register(Container $container): void
     {
         $container->set(PluginInterface::class, function (Container $container) {
-            // Joomla 4.4, which takes a reference, and 5 need the dispatcher first. Joomla 6 still takes it.
+            $config = (array) PluginHelper::getPlugin('system', 'shopplugin');
+            // Joomla 4.4, which takes a reference, and 5.0 to 5.2 need the dispatcher first. Joomla 7 refuses it.
             $dispatcher = $container->get(DispatcherInterface::class);
-            $plugin = new Shop($dispatcher, (array) PluginHelper::getPlugin('system', 'shopplugin'));
+            $parameters = (new \ReflectionMethod(Shop::class, '__construct'))->getParameters();
+            $takesDispatcher = $parameters[0]->getName() !== 'config';
+            $plugin = $takesDispatcher ? new Shop($dispatcher, $config) : new Shop($config);
             $plugin->setApplication(Factory::getApplication());
             $plugin->setDatabase($container->get(DatabaseInterface::class));
 

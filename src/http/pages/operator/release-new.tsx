@@ -70,11 +70,12 @@ export function keptAsDraft({ id, version }: Uploaded): Answer {
 export async function published(
   call: OperatorCall,
   productId: number,
-  { version, state, update_xml }: Uploaded,
+  { version, state, rollout, update_xml }: Uploaded,
 ): Promise<Answer> {
   const to = `/releases?product_id=${productId}`;
   if (state === 'draft') return done(to, 'draftKept', version);
-  return done(to, 'releasePublished', version, update_xml.state, await offeredVersion(call, productId));
+  const offered = await offeredVersion(call, productId);
+  return done(to, 'releasePublished', version, update_xml.state, offered, String(rollout));
 }
 
 /** Why a package was refused, with both sides of what does not fit. */

@@ -136,7 +136,9 @@ export function RolloutPanel({ rollout, form = formState() }: { rollout: Rollout
             <caption class="visually-hidden">{texts.caption}</caption>
             <thead>
               <tr>
-                <th scope="col">{t.releases.columns.version}</th>
+                <th scope="col" class="text-nowrap">
+                  {t.releases.columns.version}
+                </th>
                 <th scope="col" class="text-end">
                   {texts.downloads}
                 </th>
@@ -149,7 +151,9 @@ export function RolloutPanel({ rollout, form = formState() }: { rollout: Rollout
               {[version, before].map((one) =>
                 one === undefined ? null : (
                   <tr>
-                    <th scope="row">{one}</th>
+                    <th scope="row" class="text-nowrap">
+                      {one}
+                    </th>
                     <td class="text-end">{format.number(counts.get(one)?.downloads ?? 0)}</td>
                     <td class="text-end">{format.number(counts.get(one)?.refused ?? 0)}</td>
                   </tr>

@@ -1,9 +1,11 @@
 import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
 import type { Child } from 'hono/jsx';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
+import type { Release } from '../../../packages/releases';
 import type { ReadUpdateXml } from '../../../joomla/follow-xml';
 import type { FormState } from '../form-state';
 import {
+  ButtonLink,
   Checkbox,
   FileField,
   Form,
@@ -67,11 +69,33 @@ export function Step({
   );
 }
 
+/** The product by its package, whose manifest says all that the form below it asks. */
+export function PackageForm({ form, limit }: { form: FormState; limit: number }) {
+  const { t, format } = useView();
+  const texts = t.start.product;
+  return (
+    <Form path="/start/package" form={form} upload>
+      <FormErrors form={form} />
+      <FileField
+        form={form}
+        name="file"
+        accept=".zip,application/zip"
+        label={texts.file}
+        hint={texts.fileHint(format.limit(limit))}
+        required
+      />
+      <Submit busy={t.start.saving}>{texts.begin}</Submit>
+      <UploadProgress />
+    </Form>
+  );
+}
+
 export function ProductForm({ form }: { form: FormState }) {
   const { t } = useView();
   const texts = t.start.product;
   return (
     <Form path="/start/product" form={form}>
+      <p class="small muted mt-3">{texts.without}</p>
       <FormErrors form={form} />
       <TextField form={form} name="name" label={texts.name} hint={texts.nameHint} required />
       <TextField
@@ -138,11 +162,14 @@ export function PlanForm({ form }: { form: FormState }) {
 }
 
 export function ReleaseForm({
+  draft,
   form,
   product,
   xml,
   limit,
 }: {
+  /** a package that was sent before */
+  draft: Release | undefined;
   form: FormState;
   product: CatalogueProduct | undefined;
   xml: ReadUpdateXml | undefined;
@@ -161,6 +188,16 @@ export function ReleaseForm({
           </div>
         </details>
       ) : null}
+      {draft === undefined ? null : (
+        <>
+          <p class="acts">
+            <ButtonLink kind="primary" path={`/releases/${draft.id}/publish`}>
+              {texts.publish(draft.version)}
+            </ButtonLink>
+          </p>
+          <p class="small muted">{texts.another}</p>
+        </>
+      )}
       <Form path="/start/release" form={form} upload>
         <FormErrors form={form} />
         <FileField

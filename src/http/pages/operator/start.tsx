@@ -1,6 +1,15 @@
 import { firstSteps, readGoods, type FirstSteps } from '../../../licensing/first-steps';
 import { readUpdateXmlState } from '../../../joomla/follow-xml';
-import { act, filled } from '../act';
+import { readNewProduct } from '../../../joomla/publish';
+import { invalid } from '../../../operations/failures';
+import type { UploadTerms } from '../../../operations/operation';
+import { requireRight } from '../../../operations/perform';
+import { releaseOperations } from '../../../operations/releases';
+import type { UploadRules } from '../../../operations/upload';
+import { pathOfStaged, removeStaged, type StagedPackage } from '../../../packages/package-files';
+import { releasesOf } from '../../../packages/releases';
+import { requestOf } from '../../api/endpoint';
+import { act, filled, type DataOf } from '../act';
 import { formRoute } from '../form-route';
 import type { Issued } from './issue';
 import { formState, type FormState } from '../form-state';
@@ -9,7 +18,7 @@ import { Panel } from '../kit/panel';
 import { CopyText } from '../kit/copy';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { explainPackage, keptAsDraft, uploadPackage } from './release-new';
-import { LIFETIME, PlanForm, ProductForm, ReleaseForm, Step } from './start-steps';
+import { LIFETIME, PackageForm, PlanForm, ProductForm, ReleaseForm, Step } from './start-steps';
 import { JoomlaPanel, LicencePanel } from './start-joomla';
 import { licenseOperations } from '../../../operations/licenses';
 import { planOperations } from '../../../operations/plans';
@@ -19,13 +28,14 @@ import { productOperations } from '../../../operations/products';
 
 export const startRoutes: Route<OperatorCall>[] = [
   { path: '/start', get: (call) => showStart(call) },
+  step('package', beginWithPackage, { upload: true, explain: explainPackage }),
   step('product', addProduct),
   step('plan', addPlan),
   step('release', addRelease, { upload: true, goesOn: true, explain: explainPackage }),
   step('license', issue, { goesOn: true }),
 ];
 
-export type StepName = 'product' | 'plan' | 'release' | 'license';
+export type StepName = 'package' | 'product' | 'plan' | 'release' | 'license';
 /** The form that is shown again. */
 export interface Sent {
   step: StepName;
@@ -45,6 +55,28 @@ function step(
     work,
     ...more,
   });
+}
+
+/** The product that a package's manifest describes. The package is kept as the draft of its first version. */
+async function beginWithPackage(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const { ctx, caller, at, settings } = call;
+  const { uploadRelease } = releaseOperations;
+  requireRight(caller, productOperations.addProduct, at);
+  const { types, rules } = uploadRelease.upload as UploadTerms;
+  const received = await requestOf(ctx).receive(types, rules(settings) as UploadRules<StagedPackage>);
+  const { file } = received;
+  if (file === undefined) throw invalid('file', '');
+  let product: DataOf<typeof productOperations.addProduct>;
+  try {
+    const body = await readNewProduct(await pathOfStaged(settings.packagesDir, file));
+    product = await act(call, sent, productOperations.addProduct, { body });
+  } catch (error) {
+    await removeStaged(file);
+    throw error;
+  }
+  const amend = (fields: Record<string, string>) => ({ ...fields, draft: '1' });
+  await act(call, sent, uploadRelease, { path: { id: product.id }, received, amend });
+  return done('/start', 'saved');
 }
 
 async function addProduct(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -133,6 +165,7 @@ async function showStart(call: OperatorCall, sent?: Sent): Promise<Answer> {
   const texts = t.start;
   const { product, plan, release } = await stepsOf(call);
   const xml = product && (await readUpdateXmlState(db, settings.updateXml, product.id));
+  const draft = product && (await releasesOf(db, product.id)).find(({ state }) => state === 'draft');
   const isDone = product !== undefined && plan !== undefined && release !== undefined;
   const formOf = (name: StepName) => (sent?.step === name ? sent.form : formState());
   const open = product === undefined ? 1 : plan === undefined ? 2 : 3;
@@ -153,6 +186,7 @@ async function showStart(call: OperatorCall, sent?: Sent): Promise<Answer> {
                 done={product && texts.product.doneSub(String(product.id), product.element ?? '')}
                 path={product && `/products/${product.id}`}
               >
+                <PackageForm form={formOf('package')} limit={settings.uploadLimit} />
                 <ProductForm form={formOf('product')} />
               </Step>
               <Step
@@ -183,6 +217,7 @@ async function showStart(call: OperatorCall, sent?: Sent): Promise<Answer> {
                 path={release && `/releases?product_id=${release.productId}`}
               >
                 <ReleaseForm
+                  draft={draft}
                   form={formOf('release')}
                   product={product}
                   xml={xml}

@@ -40,11 +40,13 @@ export const said: Translated<typeof en> = {
   productAdded: (product) =>
     `Das Produkt ${product} gibt es nun. Fügen Sie einen Tarif hinzu, dann die erste Version.`,
   productRemoved: (product) => `Das Produkt ${product} ist entfernt.`,
-  releasePublished: (version, xml, offered) => {
+  releasePublished: (version, xml, offered, percent) => {
     if (xml === 'stale')
       return `${version} ist veröffentlicht, aber Joomla bietet sie noch nicht an: Legen Sie das Update-XML an seinen Ort, wie diese Seite sagt.`;
     if (xml === 'not_set')
       return `${version} ist veröffentlicht. Joomla bietet sie nicht an: Unten steht, was fehlt.`;
+    if (percent !== '100')
+      return `${version} ist veröffentlicht und wird ${percent} % der Adressen angeboten. Den übrigen wird ${offered || 'nichts'} angeboten.`;
     return offered === version
       ? `${version} ist veröffentlicht. Joomla bietet ab jetzt ${version} an.`
       : `${version} ist veröffentlicht. Joomla bietet weiter ${offered || 'nichts'} an.`;

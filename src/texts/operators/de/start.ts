@@ -28,6 +28,11 @@ export const start: Translated<typeof en> = {
     elementHint:
       'Joomlas Name der Erweiterung, zum Beispiel pkg_example. Leer: Das Produkt ist nicht für Joomla.',
     submit: 'Produkt speichern',
+    file: 'Paket Ihrer Erweiterung (.zip)',
+    fileHint: (size) =>
+      `Bis ${size}. Name, Element und Version kommen daraus. Es bleibt ein Entwurf: Noch bekommt es niemand.`,
+    begin: 'Mit diesem Paket beginnen',
+    without: 'Oder ohne Paket:',
   },
   plan: {
     title: 'Tarif: was ein Kunde kauft',
@@ -64,6 +69,8 @@ export const start: Translated<typeof en> = {
     changelogHint: 'Kunden lesen das. Eine Änderung je Zeile.',
     submit: 'Veröffentlichen',
     busy: 'Wird veröffentlicht...',
+    publish: (version) => `${version} veröffentlichen...`,
+    another: 'Oder schicken Sie ein anderes Paket:',
   },
   joomla: {
     title: 'Was Joomla braucht',

@@ -35,11 +35,13 @@ export const said = {
   planRemoved: (plan) => `The plan ${plan} is removed.`,
   productAdded: (product) => `The product ${product} is there. Add a plan, then the first version.`,
   productRemoved: (product) => `The product ${product} is removed.`,
-  releasePublished: (version, xml, offered) => {
+  releasePublished: (version, xml, offered, percent) => {
     if (xml === 'stale')
       return `${version} is published, but Joomla is not offered it yet: put the update XML in its place, as this page says.`;
     if (xml === 'not_set')
       return `${version} is published. Joomla is not offered it: see below what is missing.`;
+    if (percent !== '100')
+      return `${version} is published, and offered to ${percent} % of the addresses. The others are offered ${offered || 'nothing'}.`;
     return offered === version
       ? `${version} is published. Joomla offers ${version} from now on.`
       : `${version} is published. Joomla goes on offering ${offered || 'nothing'}.`;

@@ -27,6 +27,11 @@ export const start = {
     element: 'Element',
     elementHint: 'Joomla’s name of the extension, such as pkg_example. Empty: it is not for Joomla.',
     submit: 'Save the product',
+    file: 'Your extension’s package (.zip)',
+    fileHint: (size: string) =>
+      `Up to ${size}. Name, element and version come from it. It is kept as a draft: nobody gets it yet.`,
+    begin: 'Begin with this package',
+    without: 'Or without a package:',
   },
   plan: {
     title: 'Plan: what a customer buys',
@@ -64,6 +69,8 @@ export const start = {
     changelogHint: 'Customers read this. One change a line.',
     submit: 'Publish',
     busy: 'Publishing...',
+    publish: (version: string) => `Publish ${version}...`,
+    another: 'Or send another package:',
   },
   joomla: {
     title: 'What Joomla needs',

@@ -6,6 +6,7 @@ use Joomla\CMS\Event\Installer\BeforePackageDownloadEvent;
 use Joomla\CMS\Event\Installer\BeforeUpdateSiteDownloadEvent;
 use Joomla\CMS\Http\HttpFactory;
 use Joomla\CMS\Plugin\CMSPlugin;
+use Joomla\CMS\Plugin\PluginHelper;
 use Joomla\CMS\Uri\Uri;
 use Joomla\Database\DatabaseAwareTrait;
 use Joomla\Event\EventInterface;
@@ -199,8 +200,10 @@ final class Reason extends CMSPlugin implements SubscriberInterface
     /** Tells the vendor which site updates from which version. The plugin's option switches it off. */
     private function tellSite(EventInterface $event, bool $isTyped): void
     {
-        // Without options if Joomla made the plugin without its constructor.
-        if ($this->params !== null && !$this->params->get('tell_site', 1)) {
+        // Not from the parent class: Joomla may make the plugin without its constructor, and the option holds all the same.
+        $own = PluginHelper::getPlugin('installer', 'vendorlicence0');
+
+        if (!(json_decode((string) ($own->params ?? ''), true)['tell_site'] ?? 1)) {
             return;
         }
 

@@ -1,15 +1,17 @@
 import type { RowDataPacket } from 'mysql2';
 import { createPool, type Pool } from 'mysql2/promise';
-import { readConfig } from '../src/config';
+import { readConfig, type Config } from '../src/config';
 import { createApp } from '../src/http/app';
 import { createClientAddressReader } from '../src/http/client-address';
 import { createMetrics } from '../src/http/metrics';
 import { createRedisLimiter, FIXED_LIMITS } from '../src/http/rate-limit';
 import { connectRedis } from '../src/http/redis';
 import { startServer } from '../src/http/server';
+import { createAccessLog } from '../src/licensing/access-log';
 import { normalizeIdentifier } from '../src/licensing/core/identifiers';
 import { createLicensing, type Licensing } from '../src/licensing/core/licensing';
 import { liveStatus } from '../src/licensing/core/states';
+import { createRefusalAnnouncer } from '../src/licensing/webhook-events';
 import { createLog } from '../src/process/log';
 import { DEFAULT_POOL_SIZE, openDatabase, poolState } from '../src/store/database';
 import type { MysqlSettings } from '../src/store/mysql';
@@ -18,8 +20,10 @@ import { fromSqlTime, toSqlTime } from '../src/store/time';
 import { version } from '../src/version';
 
 /**
- * The service with one difference: each validate runs one prepared SELECT and one prepared UPDATE, without grouping or
- * a query builder. It shows what grouping costs a single request.
+ * The service without one of its parts, which BENCH_WITHOUT names, to show what that part costs:
+ * - `grouping`: each validate runs one prepared SELECT and one prepared UPDATE, without a query builder.
+ * - `counting`: downloads tell nothing of sites and networks.
+ * - `nothing`: all of them, so that both sides of a row are started in the same way.
  */
 
 const SELECT = `SELECT l.id, l.status, l.activation_limit, l.activations_used, l.expires_at,
@@ -67,10 +71,21 @@ function validateAlone(pool: Pool): Licensing['validate'] {
   };
 }
 
-async function main(): Promise<void> {
-  const config = readConfig();
+function reduced(licensing: Licensing, config: Config): Licensing {
+  const { db } = licensing;
+  switch (process.env.BENCH_WITHOUT) {
+    case 'grouping':
+      return { ...licensing, validate: validateAlone(openPool(config)) };
+    case 'counting':
+      return { ...licensing, accessLog: createAccessLog(db, () => undefined, createRefusalAnnouncer(db)) };
+    default:
+      return licensing;
+  }
+}
+
+function openPool(config: Config): Pool {
   const { host, port, user, password, database } = config.database as MysqlSettings;
-  const pool = createPool({
+  return createPool({
     host,
     port,
     user,
@@ -79,6 +94,10 @@ async function main(): Promise<void> {
     connectionLimit: DEFAULT_POOL_SIZE,
     dateStrings: true,
   });
+}
+
+async function main(): Promise<void> {
+  const config = readConfig();
   const db = openDatabase(config.database, config.tablePrefix);
   const log = createLog(config.logLevel);
   const redis = connectRedis(config.redisUrls, () => undefined);
@@ -102,15 +121,13 @@ async function main(): Promise<void> {
     catchUps: () => Promise.resolve([]),
     webhooks: undefined,
   });
+  const licensing = createLicensing(
+    db,
+    () => new Date(),
+    () => undefined,
+  );
   const app = createApp({
-    licensing: {
-      ...createLicensing(
-        db,
-        () => new Date(),
-        () => undefined,
-      ),
-      validate: validateAlone(pool),
-    },
+    licensing: reduced(licensing, config),
     limiter: createRedisLimiter(settings, redis),
     clientAddress: createClientAddressReader(config.trustedProxies),
     downloads: { packagesDir: config.packagesDir, accelLocation: config.accelLocation },

@@ -1,79 +1,95 @@
 import { createClientHistory } from '../../src/licensing/client-history';
 import { createLedger } from '../../src/licensing/core/ledger';
 import type { Claim, SlotAnswer } from '../../src/licensing/core/slot-changes';
-import { isRefusal, type Refusal } from '../../src/licensing/core/verdict';
+import type { Refusal } from '../../src/licensing/core/verdict';
 import type { Db } from '../../src/store/database';
 
-/** What happens in the shop, each at its time, which the rules get as `now`. */
-export interface Diary {
-  /** @param work is called when everything before `at` has happened */
-  note(at: Date, work: (at: Date) => Promise<unknown>): void;
-  /** A licence is sold, which changes nothing of others: sites that activate themselves on those may do so a little later. */
-  sale(at: Date, work: (at: Date) => Promise<unknown>): void;
-  /** A site activates itself. Those of one time are one batch, as at the service. */
-  claim(at: Date, claim: () => Omit<Claim, 'now'>, answered?: (answer: SlotAnswer | Refusal) => void): void;
+/**
+ * What happens in the shop, in the order of time, and the rules get that time as `now`. What many licences do alike is done
+ * for many at once, as late as the order allows.
+ */
+export interface Diary<Licence, Sale> {
+  /** @param about the licence whose sale and sites come first; undefined: no licence is concerned */
+  note(at: Date, work: (at: Date) => Promise<unknown>, about?: Licence | 'all'): void;
+  /** A sale that can be made together with others. */
+  sale(at: Date, sale: Sale, licence: Licence): void;
+  /** A site activates itself. */
+  claim(
+    at: Date,
+    licence: Licence,
+    claim: () => Omit<Claim, 'now'>,
+    answered?: (answer: SlotAnswer | Refusal) => void,
+  ): void;
   /** Does all that was noted, also what is noted meanwhile for a later time. */
   live(): Promise<void>;
 }
 
-interface Entry {
+interface Entry<Licence, Sale> {
   at: Date;
   /** keeps the order of what happens at the same moment */
   n: number;
+  about: Licence | 'all' | undefined;
   work?: (at: Date) => Promise<unknown>;
-  isSale?: boolean;
+  sale?: Sale;
   claim?: () => Omit<Claim, 'now'>;
   answered?: ((answer: SlotAnswer | Refusal) => void) | undefined;
 }
 
-/** A batch locks its licences by one statement. */
-const CLAIMS_AT_ONCE = 50;
-
-/** @param now nothing later happens */
-export function createDiary(db: Db, now: Date): Diary {
-  const entries: Entry[] = [];
+/** @param now nothing later happens @param sellAll makes sales, the oldest first */
+export function createDiary<Licence extends object, Sale extends object>(
+  db: Db,
+  now: Date,
+  sellAll: (sales: Sale[]) => Promise<void>,
+): Diary<Licence, Sale> {
+  const entries: Entry<Licence, Sale>[] = [];
   let count = 0;
   let isSorted = false;
+  let waiting: Entry<Licence, Sale>[] = [];
   const ledger = createLedger(db, undefined, createClientHistory());
 
-  function add(entry: Omit<Entry, 'n'>): void {
+  function add(entry: Omit<Entry<Licence, Sale>, 'n'>): void {
     if (entry.at > now) return;
-    entries.push({ ...entry, at: toSecond(entry.at), n: count++ });
+    // As times are stored.
+    const at = new Date(Math.floor(entry.at.getTime() / 1000) * 1000);
+    entries.push({ ...entry, at, n: count++ });
     isSorted = false;
   }
 
-  async function claimAll(batch: Entry[]): Promise<void> {
-    const answers = await Promise.all(
-      batch.map(({ at, claim }) => ledger.activate({ ...(claim as () => Omit<Claim, 'now'>)(), now: at })),
-    );
-    for (const [i, answer] of answers.entries()) batch[i]?.answered?.(answer);
+  /** Sales before the sites of what was sold. */
+  async function catchUp(): Promise<void> {
+    const [sales, claims] = [waiting.flatMap(({ sale }) => sale ?? []), waiting.filter(({ claim }) => claim)];
+    waiting = [];
+    if (sales.length > 0) await sellAll(sales);
+    // Of a licence one after the other, so that its sites are numbered in the order of time.
+    for (let left = claims; left.length > 0;) {
+      const seen = new Set<unknown>();
+      const next = left.filter(({ about }) => !seen.has(about) && seen.add(about));
+      left = left.filter((one) => !next.includes(one));
+      const answers = await Promise.all(
+        next.map(({ at, claim }) => ledger.activate({ ...(claim as () => Omit<Claim, 'now'>)(), now: at })),
+      );
+      for (const [i, answer] of answers.entries()) next[i]?.answered?.(answer);
+    }
   }
 
   return {
-    note: (at, work) => add({ at, work }),
-    sale: (at, work) => add({ at, work, isSale: true }),
-    claim: (at, claim, answered) => add({ at, claim, answered }),
+    note: (at, work, about) => add({ at, work, about }),
+    sale: (at, sale, about) => add({ at, sale, about }),
+    claim: (at, about, claim, answered) => add({ at, about, claim, answered }),
     async live() {
-      let claims: Entry[] = [];
       while (entries.length > 0) {
         if (!isSorted) entries.sort((a, b) => a.at.getTime() - b.at.getTime() || a.n - b.n);
         isSorted = true;
-        const first = entries.shift() as Entry;
-        if (first.work === undefined) claims.push(first);
-        if ((first.work && !first.isSale) || claims.length === CLAIMS_AT_ONCE) {
-          await claimAll(claims);
-          claims = [];
+        const entry = entries.shift() as Entry<Licence, Sale>;
+        const { at, work, about } = entry;
+        if (work === undefined) {
+          waiting.push(entry);
+          continue;
         }
-        await first.work?.(first.at);
+        if (about === 'all' || (about && waiting.some((one) => one.about === about))) await catchUp();
+        await work(at);
       }
-      await claimAll(claims);
+      await catchUp();
     },
   };
 }
-
-/** As times are stored. */
-function toSecond(at: Date): Date {
-  return new Date(Math.floor(at.getTime() / 1000) * 1000);
-}
-
-export { isRefusal };

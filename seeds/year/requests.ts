@@ -85,7 +85,7 @@ function live({ chance, now, accesses }: Shop, sold: Sold, site: Site, productId
       continue;
     }
     const outcome = outcomeAt(sold, at);
-    if (outcome !== 'ok' && refused >= PATIENCE && !chance.happens(0.04)) continue;
+    if (outcome !== 'ok' && refused >= PATIENCE && !chance.happens(0.03)) continue;
     accesses.push(
       accessOf(sold, { at, endpoint: 'download', outcome, ...common, ...told, version: offered }),
     );

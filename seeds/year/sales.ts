@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { addDuration } from '../../src/licensing/durations';
-import { issueLicenses } from '../../src/licensing/issue';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { queueMail, REMINDER_DAYS } from '../../src/mail/queue';
 import type { OrderEventName } from '../../src/orders/fold';
@@ -8,10 +7,15 @@ import { receive } from '../../src/orders/receive';
 import { recordOrder, type Recorded } from '../../src/orders/record';
 import { DEFAULT_GRACE_DAYS } from '../../src/orders/shop-kinds';
 import type { OrderMessage } from '../../src/orders/message';
-import type { License } from '../../src/store/licenses';
+import { readMetadata, storedMetadata } from '../../src/licensing/metadata';
+import { storedKey } from '../../src/licensing/sealing';
+import { formatTimestampOrNull } from '../../src/licensing/timestamps';
+import { recordEvents } from '../../src/licensing/webhook-events';
+import { findLicensesByIds, insertLicenses, type License, type NewLicense } from '../../src/store/licenses';
+import { inTransaction } from '../../src/store/transaction';
 import { CLUB_ID, FORMS_ID, GALLERY_ID, SHOP_ID, YEAR_PLANS, type YearPlanName } from './catalogue';
 import { clientSites, createCustomers, type Customer } from './customers';
-import { anyAddress, DAY_MS, later, type Shop, type Site, type Sold } from './shop';
+import { anyAddress, DAY_MS, later, type Sale, type Shop, type Site, type Sold, type Way } from './shop';
 
 /** Who buys what, who renews it, and what becomes of the others. */
 
@@ -20,9 +24,6 @@ const LICENSES = 224;
 export const OPENED_DAYS = 745;
 /** From then on the shop posts its orders; before, a script issued them. */
 const ORDERS_SINCE_DAYS = 100;
-
-/** How a licence is sold and renewed. */
-type Way = 'script' | 'shop' | 'subscription';
 
 export function planSales(shop: Shop): void {
   const { chance, now } = shop;
@@ -34,7 +35,7 @@ export function planSales(shop: Shop): void {
     const at = atWork(shop, later(now, -Math.max(ago, 0.1)));
     const customer = earlier !== undefined && chance.happens(0.08) ? earlier : customers();
     earlier = customer;
-    const way = chance.happens(0.16) ? 'subscription' : ago > ORDERS_SINCE_DAYS ? 'script' : 'shop';
+    const way = chance.happens(0.12) ? 'subscription' : ago > ORDERS_SINCE_DAYS ? 'script' : 'shop';
     sell(shop, { plan: anyPlan(shop), customer, at, way, number: 1000 + 3 * i });
   }
   // Their year ended yesterday, and the payment service has not said yet that they paid.
@@ -72,67 +73,76 @@ function anyPlan({ chance }: Shop): YearPlanName {
   return 'shopOne';
 }
 
-interface Sale {
-  plan: YearPlanName;
-  customer: Customer;
-  at: Date;
-  way: Way;
-  number: number;
-  awaits?: boolean;
-}
-
-export function sell(shop: Shop, sale: Sale): Sold {
+export function sell(shop: Shop, given: Omit<Sale, 'sold'>): Sold {
   const { diary, chance } = shop;
-  const { plan, customer, at } = sale;
+  const { plan, customer, at, way, awaits = false } = given;
   const sold: Sold = {
     ...{ plan, customer, at, sites: [] },
     terms: [{ from: at, end: addDuration(at, '1y') }],
-    graceDays: sale.way === 'subscription' ? DEFAULT_GRACE_DAYS : 0,
+    graceDays: way === 'subscription' ? DEFAULT_GRACE_DAYS : 0,
   };
+  const sale: Sale = { ...given, sold };
   shop.sold.push(sold);
-  diary.sale(at, async () => {
-    sold.license = await (sale.way === 'script' ? issue(shop, sale) : order(shop, sale));
-  });
-  planSites(shop, sold);
-  const isLost = !sale.awaits && planEnding(shop, sold, sale);
-  if (!isLost && !sale.awaits) planRenewals(shop, sold, sale);
-  if (sale.awaits)
-    diary.note(later(sold.terms[0]!.end, 0.2), (when) => tell(shop, sale, 'payment_failed', when));
+  if (way === 'script') diary.sale(at, sale, sold);
+  else
+    // Before it the earlier sales, so that ids follow time.
+    diary.note(
+      at,
+      async (when) => {
+        const { lines } = await tell(shop, sale, 'paid', when);
+        sold.license = lines[0]?.licenses[0]?.license as License;
+      },
+      'all',
+    );
+  planSites(shop, sold, given.isSpecial);
+  if (awaits)
+    diary.note(later(sold.terms[0]!.end, 0.2), (when) => tell(shop, sale, 'payment_failed', when), sold);
+  else if (given.isSpecial || !planEnding(shop, sale)) planRenewals(shop, sale);
   planReminders(shop, sold);
   if (chance.happens(0.04)) planLink(shop, sold);
   return sold;
 }
 
-/** By its own key, so that each demo has the same. */
-async function issue({ db, plans, keySecret }: Shop, { plan, customer, at, number }: Sale): Promise<License> {
-  const [issued] = await issueLicenses(
-    db,
-    {
-      ...{
-        planId: plans[plan],
-        customer: customer.email,
-        reference: `A-${number}`,
-        key: keyOf(`A-${number}`),
-      },
-      ...{ expiresAt: undefined, activationLimit: undefined, issuedBy: 'webshop', count: 1 },
-      metadata: { invoice: `${at.getUTCFullYear()}-${number}` },
-    },
-    'token:webshop',
-    keySecret,
-    at,
-  );
-  return (issued as { license: License }).license;
+/**
+ * What issuing each of them does (licensing/issue.ts), in a few statements for all: each demo has the same keys of them.
+ */
+export async function sellAll(shop: Shop, sales: Sale[]): Promise<void> {
+  const { db, plans, keySecret } = shop;
+  const licenses = sales.map(({ plan, customer, at, number, sold }): NewLicense => ({
+    ...storedKey(keyOf(`A-${number}`), keySecret),
+    ...{ planId: plans[plan], status: 'active', activationLimit: YEAR_PLANS[plan].activationLimit },
+    ...{ customer: customer.email, reference: `A-${number}`, issuedBy: 'webshop' },
+    ...{ expiresAt: sold.terms[0]!.end, createdAt: at },
+    metadata: storedMetadata({ invoice: `${at.getUTCFullYear()}-${number}` }),
+  }));
+  await inTransaction(db, async (trx) => {
+    const ids = await insertLicenses(trx, licenses);
+    await recordEvents(
+      trx,
+      licenses.map((license, i) => ({
+        ...{
+          licenseId: ids[i] as number,
+          at: license.createdAt,
+          actor: 'token:webshop',
+          action: 'issue',
+          before: null,
+        },
+        after: {
+          ...{ status: license.status, plan_id: license.planId, activation_limit: license.activationLimit },
+          ...{ customer: license.customer, reference: license.reference },
+          expires_at: formatTimestampOrNull(license.expiresAt),
+          metadata: readMetadata(license.metadata),
+        },
+      })),
+    );
+    const found = new Map((await findLicensesByIds(trx, ids)).map((one) => [one.id, one]));
+    for (const [i, { sold }] of sales.entries()) sold.license = found.get(ids[i] as number) as License;
+  });
 }
 
 function keyOf(name: string): string {
   const hex = createHash('sha256').update(`demo ${name}`).digest('hex').toUpperCase();
   return (hex.match(/.{8}/g) as string[]).slice(0, 4).join('-');
-}
-
-/** With a new key, as the rules make it. */
-async function order(shop: Shop, sale: Sale): Promise<License> {
-  const { lines } = await tell(shop, sale, 'paid', sale.at);
-  return lines[0]?.licenses[0]?.license as License;
 }
 
 /** The webshop posts its orders; the payment service tells of subscriptions by signed messages. */
@@ -181,19 +191,23 @@ const STRIPE_TYPES: Partial<Record<OrderEventName, string>> = {
 };
 
 /** A few are paid back, bounce, or are cancelled. @returns whether the licence ended by it */
-function planEnding(shop: Shop, sold: Sold, sale: Sale): boolean {
+function planEnding(shop: Shop, sale: Sale): boolean {
   const { chance, diary, db, now } = shop;
+  const { sold } = sale;
   if (!chance.happens(0.055)) return false;
   const at = later(sale.at, chance.between(2, 60));
   if (at > now) return false;
   sold.stopped = at;
   const change = (transition: 'suspend' | 'revoke' | 'cancel', reason: string) =>
-    diary.note(at, () =>
-      changeState(db, sold.license!.id, transition, {
-        actor: 'operator:maria@acme.example',
-        now: at,
-        reason,
-      }),
+    diary.note(
+      at,
+      () =>
+        changeState(db, sold.license!.id, transition, {
+          actor: 'operator:maria@acme.example',
+          now: at,
+          reason,
+        }),
+      sold,
     );
   if (sale.way === 'script')
     chance.pick([
@@ -202,34 +216,42 @@ function planEnding(shop: Shop, sold: Sold, sale: Sale): boolean {
       () => change('revoke', 'The key was published in a forum.'),
     ])();
   else
-    diary.note(at, () =>
-      tell(shop, sale, chance.happens(0.7) ? 'refunded' : 'charged_back', at, { payment: undefined }),
+    diary.note(
+      at,
+      () => tell(shop, sale, chance.happens(0.7) ? 'refunded' : 'charged_back', at, { payment: undefined }),
+      sold,
     );
   return true;
 }
 
 /** Until a customer stops, or now. */
-function planRenewals(shop: Shop, sold: Sold, sale: Sale): void {
+function planRenewals(shop: Shop, sale: Sale): void {
   const { chance, diary, db, now } = shop;
+  const { sold } = sale;
   for (;;) {
     const { end } = sold.terms.at(-1) as { end: Date };
     const at = renewedAt(shop, end, sale.way);
     if (at === undefined) {
       if (sale.way === 'subscription' && end > now && chance.happens(0.1))
-        diary.note(later(now, -chance.between(1, 20)), (when) =>
-          tell(shop, sale, 'subscription_ended', when),
+        diary.note(
+          later(now, -chance.between(1, 20)),
+          (when) => tell(shop, sale, 'subscription_ended', when),
+          sold,
         );
       return;
     }
-    diary.note(at, (when) =>
-      sale.way === 'script'
-        ? renew(
-            db,
-            sold.license!.id,
-            { for: '1y' },
-            { actor: 'token:webshop', now: when, reason: `A-${sale.number + 1}` },
-          )
-        : tell(shop, sale, 'renewed', when),
+    diary.note(
+      at,
+      (when) =>
+        sale.way === 'script'
+          ? renew(
+              db,
+              sold.license!.id,
+              { for: '1y' },
+              { actor: 'token:webshop', now: when, reason: `A-${sale.number + 1}` },
+            )
+          : tell(shop, sale, 'renewed', when),
+      sold,
     );
     sold.terms.push({ from: at, end: addDuration(at > end ? at : end, '1y') });
   }
@@ -258,21 +280,25 @@ function planReminders({ db, diary, now, mailing }: Shop, sold: Sold): void {
       const at = later(end, -daysBefore);
       const next = sold.terms[i + 1];
       if (at < later(now, -88) || (next && next.from <= at) || (sold.stopped && sold.stopped <= at)) continue;
-      diary.note(at, (when) =>
-        queueMail(
-          db,
-          { type: 'reminder', licenseId: sold.license!.id, daysBefore },
-          { now: when, language: mailing.language },
-        ),
+      diary.note(
+        at,
+        (when) =>
+          queueMail(
+            db,
+            { type: 'reminder', licenseId: sold.license!.id, daysBefore },
+            { now: when, language: mailing.language },
+          ),
+        sold,
       );
     }
 }
 
-function planLink({ db, diary, chance, now, mailing }: Shop, { customer, at }: Sold): void {
+function planLink({ db, diary, chance, now, mailing }: Shop, sold: Sold): void {
+  const { customer, at } = sold;
   const asked = later(now, -chance.between(0.2, 60));
   if (asked < at) return;
   const { email, language = mailing.language } = customer;
-  diary.note(asked, (when) => queueMail(db, { type: 'customer_link', email }, { now: when, language }));
+  diary.note(asked, (when) => queueMail(db, { type: 'customer_link', email }, { now: when, language }), sold);
 }
 
 const PRODUCTS_OF: Record<number, number[]> = {
@@ -294,16 +320,12 @@ const SUBDOMAINS = [
   'jobs',
 ];
 
-function planSites(shop: Shop, sold: Sold): void {
+function planSites(shop: Shop, sold: Sold, isSpecial = false): void {
   const { chance } = shop;
   const { activationLimit: limit, productId } = YEAR_PLANS[sold.plan];
   const isAgency = sold.plan === 'shopAgency';
-  const count =
-    limit === 1
-      ? chance.happens(0.94)
-        ? 1
-        : 0
-      : 1 + chance.below(Math.ceil(limit * (isAgency ? 0.9 : 0.7)));
+  const most = Math.ceil(limit * (isAgency ? 0.25 : 0.7));
+  const count = isSpecial && isAgency ? 38 : limit > 1 || chance.happens(0.94) ? 1 + chance.below(most) : 0;
   const names = isAgency
     ? clientSites(chance, chance.pick(['example.com', 'example.net', 'example.org']), count)
     : SUBDOMAINS.slice(0, count).map((name) => `${name}.${sold.customer.domain}`);
@@ -330,7 +352,7 @@ export function addSite({ diary }: Shop, sold: Sold, site: Site, keyDigest?: () 
   const works =
     sold.terms.some(({ from, end }) => from <= at && at < end) && !(sold.stopped && sold.stopped <= at);
   if (works)
-    diary.claim(at, () => ({
+    diary.claim(at, sold, () => ({
       ...{ keyDigest: keyDigest?.() ?? sold.license!.keyDigest, identifier: name },
       ...{ ip, actor: `customer:${ip}` },
     }));

@@ -21,7 +21,7 @@ import {
   type YearPlanName,
 } from './catalogue';
 import { clientSites } from './customers';
-import { isRefusal } from './diary';
+import { isRefusal } from '../../src/licensing/core/verdict';
 import { accessOf, strangersAccess } from './requests';
 import { addSite, sell, OPENED_DAYS } from './sales';
 import { later, type Shop, type Sold } from './shop';
@@ -37,11 +37,15 @@ export function planVersions({ db, diary, now, mailing }: Shop, packagesDir: str
     if (version.withdrawnDaysAgo !== undefined)
       diary.note(later(now, -version.withdrawnDaysAgo), (at) => withdrawVersion(db, version, at));
     if (version.security && version.productId === SHOP_ID)
-      diary.note(later(now, -version.daysAgo + 0.05), async (at) => {
-        const release = (await findRelease(db, version.productId, version.version))!;
-        await startNotice(db, release, { actor: MARIA, mailing, now: at });
-        await queueNotice(db, release.id, { language: mailing.language, now: at });
-      });
+      diary.note(
+        later(now, -version.daysAgo + 0.05),
+        async (at) => {
+          const release = (await findRelease(db, version.productId, version.version))!;
+          await startNotice(db, release, { actor: MARIA, mailing, now: at });
+          await queueNotice(db, release.id, { language: mailing.language, now: at });
+        },
+        'all',
+      );
   }
 }
 
@@ -115,16 +119,20 @@ export function planAgency(shop: Shop): void {
     language: 'de' as const,
   };
   const at = later(now, -300);
-  const sold = sell(shop, { plan: 'shopAgency', customer, at, way: 'script', number: 7010 });
+  const sold = sell(shop, { plan: 'shopAgency', customer, at, way: 'script', number: 7010, isSpecial: true });
   const clients = ['Museum am Fluss', 'Harper Cycles', 'Praxis Dr. Egger', 'Garage Quinn'];
   for (const [i, label] of clients.entries()) {
     const digest: { of?: string } = {};
     const from = later(at, 10 + 40 * i);
-    diary.note(from, async (when) => {
-      const terms = { label, activationLimit: 3 };
-      const { stored } = await addKey(db, sold.license!.id, terms, keySecret, { actor: MARIA, now: when });
-      digest.of = stored.keyDigest;
-    });
+    diary.note(
+      from,
+      async (when) => {
+        const terms = { label, activationLimit: 3 };
+        const { stored } = await addKey(db, sold.license!.id, terms, keySecret, { actor: MARIA, now: when });
+        digest.of = stored.keyDigest;
+      },
+      sold,
+    );
     const [live] = clientSites(chance, 'example.net', 1) as [string];
     for (const [n, name] of [live, `staging.${live}`].entries())
       addSite(
@@ -146,25 +154,36 @@ export function planSpreadingKey(shop: Shop): void {
     ...{ email: 'deals@example.net', name: 'Ralph York', domain: 'york-deals.example' },
     language: 'en' as const,
   };
-  const sold = sell(shop, { plan: 'shopOne', customer, at: later(now, -74), way: 'script', number: 7020 });
-  const sites = clientSites(chance, 'example.org', 14);
-  diary.note(now, () => {
-    for (let i = 0; i < 31; i++) {
-      const site = sites[i];
-      accesses.push(
-        accessOf(sold, {
-          ...{ at: later(now, -chance.between(0.2, 11)), endpoint: 'download', outcome: 'ok' },
-          ...{
-            productId: SHOP_ID,
-            version: '1.1.0',
-            ip: `2001:db8:${(0x4000 + 57 * i).toString(16)}::${i + 1}`,
-          },
-          ...(site !== undefined && { site, installedVersion: chance.pick(['1.0.1', '1.0.4', '1.1.0']) }),
-        }),
-      );
-    }
-    return Promise.resolve();
+  const sold = sell(shop, {
+    plan: 'shopOne',
+    customer,
+    at: later(now, -74),
+    way: 'script',
+    number: 7020,
+    isSpecial: true,
   });
+  const sites = clientSites(chance, 'example.org', 14);
+  diary.note(
+    now,
+    () => {
+      for (let i = 0; i < 31; i++) {
+        const site = sites[i];
+        accesses.push(
+          accessOf(sold, {
+            ...{ at: later(now, -chance.between(0.2, 11)), endpoint: 'download', outcome: 'ok' },
+            ...{
+              productId: SHOP_ID,
+              version: '1.1.0',
+              ip: `2001:db8:${(0x4000 + 57 * i).toString(16)}::${i + 1}`,
+            },
+            ...(site !== undefined && { site, installedVersion: chance.pick(['1.0.1', '1.0.4', '1.1.0']) }),
+          }),
+        );
+      }
+      return Promise.resolve();
+    },
+    'all',
+  );
 }
 
 /** Refusals for other reasons than an end. */
@@ -182,6 +201,7 @@ export function planRefusals(shop: Shop): void {
       const identifier = `new.${domain}`;
       diary.claim(
         at,
+        one,
         () => ({ keyDigest: one.license!.keyDigest, identifier, ip, actor: `customer:${ip}` }),
         (answer) => {
           if (!isRefusal(answer)) return;
@@ -191,57 +211,80 @@ export function planRefusals(shop: Shop): void {
       );
     }
   }
-  diary.note(now, () => {
-    const moment = () => later(now, -chance.between(0.05, 29));
-    const any = (plan: YearPlanName) =>
-      sold.find((one) => one.plan === plan && one.at < later(now, -40)) as Sold;
-    const get = { endpoint: 'download', productId: SHOP_ID, version: '1.1.0' } as const;
-    for (let i = 0; i < 4; i++)
-      accesses.push(
-        accessOf(any('galleryOne'), { ...get, at: moment(), outcome: 'PRODUCT_MISMATCH', ip: '192.0.2.77' }),
-      );
-    for (let i = 0; i < 3; i++)
-      accesses.push(
-        accessOf(any('shopFive'), {
-          ...get,
-          ...{
+  diary.note(
+    now,
+    () => {
+      const moment = () => later(now, -chance.between(0.05, 29));
+      const any = (plan: YearPlanName) =>
+        sold.find((one) => one.plan === plan && one.at < later(now, -40)) as Sold;
+      const get = { endpoint: 'download', productId: SHOP_ID, version: '1.1.0' } as const;
+      // Two who try what is not stable yet.
+      for (const [plan, ago] of [
+        ['shopFive', 2.4],
+        ['shopAgency', 1.2],
+      ] as const)
+        accesses.push(
+          accessOf(any(plan), {
+            ...get,
+            version: '1.2.0-beta1',
+            at: later(now, -ago),
+            outcome: 'ok',
+            ip: '192.0.2.12',
+          }),
+        );
+      for (let i = 0; i < 4; i++)
+        accesses.push(
+          accessOf(any('galleryOne'), {
+            ...get,
             at: moment(),
-            outcome: 'ACTIVATION_NOT_FOUND',
-            ip: '192.0.2.91',
-            identifier: 'moved.example.org',
-          },
+            outcome: 'PRODUCT_MISMATCH',
+            ip: '192.0.2.77',
+          }),
+        );
+      for (let i = 0; i < 3; i++)
+        accesses.push(
+          accessOf(any('shopFive'), {
+            ...get,
+            ...{
+              at: moment(),
+              outcome: 'ACTIVATION_NOT_FOUND',
+              ip: '192.0.2.91',
+              identifier: 'moved.example.org',
+            },
+          }),
+        );
+      for (let i = 0; i < 6; i++) {
+        const key = `DE300042-${(0x1000_0000 + 977 * i).toString(16).toUpperCase()}-00000000-0000000${i}`;
+        accesses.push(
+          strangersAccess(
+            { ...get, at: moment(), outcome: 'LICENSE_NOT_FOUND', ip: `203.0.113.${9 + i}` },
+            key,
+          ),
+        );
+      }
+      for (let i = 0; i < 5; i++)
+        accesses.push(
+          strangersAccess({ ...get, at: moment(), outcome: 'INVALID_REQUEST', ip: `203.0.113.${90 + i}` }),
+        );
+      accesses.push(
+        accessOf(any('formsOne'), {
+          ...{ ...get, productId: 45, version: '0.4.0' },
+          ...{ at: moment(), outcome: 'DOWNLOAD_NOT_FOUND', ip: '192.0.2.33' },
         }),
       );
-    for (let i = 0; i < 6; i++) {
-      const key = `DE300042-${(0x1000_0000 + 977 * i).toString(16).toUpperCase()}-00000000-0000000${i}`;
-      accesses.push(
-        strangersAccess(
-          { ...get, at: moment(), outcome: 'LICENSE_NOT_FOUND', ip: `203.0.113.${9 + i}` },
-          key,
-        ),
-      );
-    }
-    for (let i = 0; i < 5; i++)
-      accesses.push(
-        strangersAccess({ ...get, at: moment(), outcome: 'INVALID_REQUEST', ip: `203.0.113.${90 + i}` }),
-      );
-    accesses.push(
-      accessOf(any('formsOne'), {
-        ...{ ...get, productId: 45, version: '0.4.0' },
-        ...{ at: moment(), outcome: 'DOWNLOAD_NOT_FOUND', ip: '192.0.2.33' },
-      }),
-    );
-    for (let i = 0; i < 12; i++)
-      accesses.push(
-        strangersAccess({
-          ...get,
-          at: later(now, -8.3 - i / 1440),
-          outcome: 'RATE_LIMITED',
-          ip: '203.0.113.200',
-        }),
-      );
-    return Promise.resolve();
-  });
+      for (let i = 0; i < 12; i++)
+        accesses.push(
+          strangersAccess({
+            ...get,
+            at: later(now, -8.3 - i / 1440),
+            outcome: 'RATE_LIMITED',
+            ip: '203.0.113.200',
+          }),
+        );
+      return Promise.resolve();
+    },
+    'all',
+  );
 }
 
 /** What the seller writes and changes by hand. */
@@ -250,30 +293,37 @@ export function planSupport({ db, diary, now, sold, chance, keySecret: secret, m
   for (const ago of [71, 34, 12, 5, 2]) {
     const one = chance.pick(known);
     const subject = one.customer.language === 'de' ? 'Ihre Lizenz' : 'Your licence';
-    diary.note(later(now, -ago), (at) =>
-      sendAnswer(
-        db,
-        {
-          to: one.customer.email,
-          subject,
-          body: 'Your update works again.',
-          language: one.customer.language,
-        },
-        { license: one.license, mailing, secret, actor: MARIA, now: at },
-      ),
+    diary.note(
+      later(now, -ago),
+      (at) =>
+        sendAnswer(
+          db,
+          {
+            to: one.customer.email,
+            subject,
+            body: 'Your update works again.',
+            language: one.customer.language,
+          },
+          { license: one.license, mailing, secret, actor: MARIA, now: at },
+        ),
+      one,
     );
   }
   for (const ago of [48, 9]) {
     const one = chance.pick(known);
-    diary.note(later(now, -ago), async (at) => {
-      const licenseId = one.license!.id;
-      await rekey(db, licenseId, { overlap: '14d' }, secret, {
-        actor: MARIA,
-        now: at,
-        reason: 'A developer left.',
-      });
-      await queueMail(db, { type: 'key_changed', licenseId }, { now: at, language: one.customer.language });
-    });
+    diary.note(
+      later(now, -ago),
+      async (at) => {
+        const licenseId = one.license!.id;
+        await rekey(db, licenseId, { overlap: '14d' }, secret, {
+          actor: MARIA,
+          now: at,
+          reason: 'A developer left.',
+        });
+        await queueMail(db, { type: 'key_changed', licenseId }, { now: at, language: one.customer.language });
+      },
+      one,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { table, type Db } from '../../src/store/database';
+import { table } from '../../src/store/database';
 import { toColumns } from '../../src/store/row-fields';
 import { toSqlTime } from '../../src/store/time';
 import { later, type Shop } from './shop';

@@ -12,7 +12,7 @@ export interface Shop {
   db: Db;
   now: Date;
   chance: Chance;
-  diary: Diary;
+  diary: Diary<Sold, Sale>;
   plans: Record<YearPlanName, number>;
   keySecret: Buffer | undefined;
   mailing: Mailing;
@@ -20,6 +20,23 @@ export interface Shop {
   sold: Sold[];
   /** requests of customers' sites, in any order */
   accesses: Access[];
+}
+
+/** How a licence is sold and renewed. */
+export type Way = 'script' | 'shop' | 'subscription';
+
+export interface Sale {
+  plan: YearPlanName;
+  customer: Customer;
+  at: Date;
+  way: Way;
+  /** of the order or invoice */
+  number: number;
+  /** its first year ended just now, and whether it is renewed is not known yet */
+  awaits?: boolean;
+  /** it has a part in the story, so it is not cancelled */
+  isSpecial?: boolean;
+  sold: Sold;
 }
 
 /** A licence, as far as the shop's own story needs it. */

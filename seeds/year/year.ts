@@ -12,7 +12,7 @@ import { addPlans } from './catalogue';
 import { createChance } from './chance';
 import { createDiary } from './diary';
 import { planRequests, writeChecks, writeRequests } from './requests';
-import { OPENED_DAYS, planSales } from './sales';
+import { OPENED_DAYS, planSales, sellAll } from './sales';
 import {
   openShop,
   planAgency,
@@ -48,7 +48,7 @@ export async function giveYear(
     const shop: Shop = {
       ...{ db: trx, now, keySecret, sold: [], accesses: [] },
       chance: createChance(SEED),
-      diary: createDiary(trx, now),
+      diary: createDiary(trx, now, (sales) => sellAll(shop, sales)),
       plans: await addPlans(trx, later(now, -OPENED_DAYS)),
       mailing: { language: 'en' },
     };

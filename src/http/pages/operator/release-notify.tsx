@@ -83,7 +83,9 @@ async function askNotify(call: OperatorCall, form: FormState, release: Release):
       >
         <h2 class="h6">{texts.preview}</h2>
         <p class="fw-semibold mb-1">{subject}</p>
-        <pre class="text-wrap">{text}</pre>
+        <pre>
+          <code>{text}</code>
+        </pre>
       </FormPage>
     ),
   };

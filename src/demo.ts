@@ -217,7 +217,7 @@ ${post('deactivate', site)}
 WHAT YOU DO AS THE SELLER (where an answer says "licensing ...", type "npm run -s demo:licensing -- ...")
 
 See what is sold:
-${licensing('license list')}
+${licensing('license list --limit 12')}
 
 Sell a licence, and mail its key:
 ${licensing('license issue --plan 1 --customer jane@example.com --send')}

@@ -156,7 +156,7 @@ export function RolloutPanel({ rollout, form = formState() }: { rollout: Rollout
       {mayWrite ? (
         <Inside>
           <Form path={`/releases/${id}/rollout`} form={form} label={texts.panel(version)}>
-            <p class="acts mb-1">
+            <p class="acts mt-2 mb-1">
               {SHARES.map((one) => (
                 <Submit kind="quiet" small name="rollout" value={one}>
                   {texts.to(one)}

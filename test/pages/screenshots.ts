@@ -71,9 +71,9 @@ const PICTURES: Wanted[] = [
   { name: 'releases', width: 1280, open: asOperator('/releases?product_id=42') },
   { name: 'rollout', width: 1280, open: asOperator('/releases?product_id=43') },
   { name: 'sites', width: 1280, open: asOperator('/products/42/sites') },
-  { name: 'spreading', width: 1280, open: asOperator('/spreading') },
-  // Below it are this machine's folders.
-  { name: 'settings', width: 1280, height: 690, open: asOperator('/settings') },
+  { name: 'spreading', width: 1280, height: 450, open: asOperator('/spreading') },
+  // Below it are a test's limits, and this machine's folders.
+  { name: 'settings', width: 1280, height: 432, open: asOperator('/settings') },
   {
     name: 'my-key',
     width: 1280,

@@ -14,6 +14,8 @@ import type { Db } from '../src/store/database';
 import { findKeyByDigest, insertKey } from '../src/store/license-keys';
 import { findRelease } from '../src/store/releases';
 import { inTransaction } from '../src/store/transaction';
+import { OPENED_DAYS } from './year/sales';
+import { giveYear } from './year/year';
 
 /**
  * Product 42 with a published package, a plan of each activation type, and a licence in each state; a club of three
@@ -28,9 +30,9 @@ const PRODUCTS = [
 ];
 
 const RELEASES = [
-  { productId: 42, version: '1.1.0', changelog: 'Faster start.\nFixes the order of the menu.' },
-  { productId: 43, version: '1.0.0', changelog: 'The first version.' },
-  { productId: 45, version: '1.0.0', changelog: 'The first version.' },
+  { productId: 42, version: '1.1.0', daysAgo: 12, changelog: 'Faster start.\nFixes the order of the menu.' },
+  { productId: 43, version: '1.0.0', daysAgo: 40, changelog: 'add: albums within albums.' },
+  { productId: 45, version: '1.0.0', daysAgo: 25, changelog: 'add: payment by form.' },
 ];
 
 interface DemoPlan {
@@ -104,25 +106,30 @@ const TRANSITIONS = {
 
 const ACTOR = 'operator:demo';
 
-/** Fills an empty database with the demonstration. Running it again completes an interrupted run. */
+function daysBefore(at: Date, days: number): Date {
+  return new Date(at.getTime() - days * 24 * 60 * 60 * 1000);
+}
+
+/** Fills an empty database with the well-known data. Running it again completes an interrupted run. */
 export async function seedDemo(
   db: Db,
   { packagesDir, keySecret }: { packagesDir: string; keySecret: Buffer | undefined },
-  now: Date,
+  today: Date,
 ): Promise<void> {
   await refuseOtherData(db);
+  const now = daysBefore(today, OPENED_DAYS + 5);
   for (const product of PRODUCTS)
     if (!(await findProduct(db, product.id))) await addProduct(db, product, now);
   for (const plan of Object.values(PLANS))
     if ((await findPlanId(db, plan)) === undefined) await addPlan(db, { ...plan, duration: null }, now);
   for (const license of [...demoLicenses, demoClub]) await giveLicense(db, license, keySecret, now);
   await giveClientKey(db, await giveLicense(db, demoAgency, keySecret, now), keySecret, now);
-  for (const { productId, version, changelog } of RELEASES)
+  for (const { productId, version, changelog, daysAgo } of RELEASES)
     if (!(await findRelease(db, productId, version))) {
       const element = PRODUCTS.find(({ id }) => id === productId)?.element ?? '';
       const file = join(packageRoot, `seeds/${element}-${version}.zip`);
       const release = { productId, version, file, changelog, draft: false, date: undefined };
-      await publishRelease(db, packagesDir, release, now);
+      await publishRelease(db, packagesDir, release, daysBefore(today, daysAgo));
     }
 }
 
@@ -184,5 +191,7 @@ async function refuseOtherData(db: Db): Promise<void> {
 
 /** For `npx knex seed:run`. */
 export async function seed(knex: Knex): Promise<void> {
-  await seedDemo(knex, readConfig(), new Date());
+  const [config, now] = [readConfig(), new Date()];
+  await seedDemo(knex, config, now);
+  await giveYear(knex, config, now);
 }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { giveYear } from '../seeds/year/year';
 import { demoAgency, demoClient, demoClub, demoLicenses, referenceOf, seedDemo } from '../seeds/demo';
 import { environment, packageRoot, readConfig, type Config } from './config';
 import { createCode, OPERATOR_CODE_LIFETIME_MS } from './access/one-time-codes';
@@ -42,7 +43,7 @@ async function main(): Promise<void> {
   });
   const db = openDatabase(config.database, config.tablePrefix);
   const signIn = await migrate(db, config.database)
-    .then(() => seedDemo(db, config, new Date()))
+    .then(() => giveShop(db, config, new Date()))
     .then(() => writeUpdateXmls(db, config))
     .then(async () => ({ token: await newToken(db), code: await newCode(db) }))
     .finally(() => db.destroy());
@@ -100,6 +101,11 @@ function isFree(port: number): Promise<boolean> {
       .once('error', () => resolve(false))
       .listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
   });
+}
+
+async function giveShop(db: Db, config: Config, now: Date): Promise<void> {
+  await seedDemo(db, config, now);
+  await giveYear(db, config, now);
 }
 
 /** Each start makes a new one, because a token is shown only once. */
@@ -211,7 +217,7 @@ ${post('deactivate', site)}
 WHAT YOU DO AS THE SELLER (where an answer says "licensing ...", type "npm run -s demo:licensing -- ...")
 
 See what is sold:
-${licensing('license list')}
+${licensing('license list --limit 12')}
 
 Sell a licence, and mail its key:
 ${licensing('license issue --plan 1 --customer jane@example.com --send')}

@@ -1,26 +1,43 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import dns from 'node:dns';
+import { createReadStream, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
+import { seedDemo } from '../../seeds/demo';
+import { giveYear } from '../../seeds/year/year';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
 import { addToken } from '../../src/access/tokens';
 import { packageRoot } from '../../src/config';
-import { giveSampleShop, SHOP, SHOP_NOW, shopSettings } from '../support/sample-shop';
-import { PREFIX, rows, startTestService, type TestService } from '../support/service';
+import { followUpdateXml } from '../../src/joomla/follow-xml';
+import { openKey } from '../../src/licensing/issue';
+import { table, type Db } from '../../src/store/database';
+import { findLicense, type License } from '../../src/store/licenses';
+import { toSqlTime } from '../../src/store/time';
+import { PREFIX, startTestService, type TestService } from '../support/service';
 import { openBrowser } from './support/chromium';
 import { smallPng } from './support/pictures';
 
-/** `npm run screenshots`: the pictures of the pages in docs/pictures, light and dark, of the sample shop. */
+/** `npm run screenshots`: the pictures of the pages in docs/pictures, light and dark, of the demo's shop. */
 
+/** A Monday morning. */
+const NOW = new Date('2026-11-23T09:02:00Z');
+const SECRET = Buffer.alloc(32, 7);
+const HOST = 'acme.example';
 const FOLDER = join(packageRoot, 'docs/pictures');
 /** So that a picture in a README stays small. */
 const MOST_BYTES = 120_000;
+/** On a machine that has other work too. */
+const PATIENCE_MS = 180_000;
 /** Taller pages are cut off here. */
 const TALLEST = { 1280: 1100, 360: 1300 };
 
 interface Wanted {
   name: string;
   width: 1280 | 360;
+  /** cut off below it */
+  height?: number;
   /** Goes to the page, signed in. */
   open: (page: Page, shop: Shop) => Promise<unknown>;
 }
@@ -29,6 +46,8 @@ interface Shop {
   service: TestService;
   pages: string;
   token: string;
+  /** its licence has ended, and its sites still ask for updates */
+  expired: License;
 }
 
 const asOperator =
@@ -41,24 +60,31 @@ const asOperator =
   };
 
 const PICTURES: Wanted[] = [
-  { name: 'overview', width: 1280, open: asOperator('/') },
+  // All figures, however slow this machine is.
+  { name: 'overview', width: 1280, open: asOperator('/?wait=1') },
   {
     name: 'licence',
     width: 1280,
-    async open(page, shop) {
-      const id = await licenseOf(shop, SHOP.jane.order);
-      await asOperator(`/licenses/${id}`)(page, shop);
-    },
+    open: (page, shop) => asOperator(`/licenses/${shop.expired.id}`)(page, shop),
   },
   { name: 'licences', width: 1280, open: asOperator('/licenses') },
-  { name: 'releases', width: 1280, open: asOperator(`/releases?product_id=${SHOP.gallery}`) },
-  { name: 'my-key', width: 1280, open: (page, { pages }) => page.goto(`${pages}/my#key=${SHOP.jane.key}`) },
+  { name: 'releases', width: 1280, open: asOperator('/releases?product_id=42') },
+  { name: 'rollout', width: 1280, open: asOperator('/releases?product_id=43') },
+  { name: 'sites', width: 1280, open: asOperator('/products/42/sites') },
+  { name: 'spreading', width: 1280, height: 450, open: asOperator('/spreading') },
+  // Below it are a test's limits, and this machine's folders.
+  { name: 'settings', width: 1280, height: 432, open: asOperator('/settings') },
+  {
+    name: 'my-key',
+    width: 1280,
+    open: (page, { pages, expired }) => page.goto(`${pages}/my#key=${openKey(expired.id, expired, SECRET)}`),
+  },
   {
     name: 'my-mail',
     width: 360,
     async open(page, { pages, service: { db } }) {
-      const who = { kind: 'customer', email: SHOP.studio.email } as const;
-      const code = await createCode(db, who, CUSTOMER_CODE_LIFETIME_MS, SHOP_NOW);
+      const who = { kind: 'customer', email: 'web@studio-nord.example' } as const;
+      const code = await createCode(db, who, CUSTOMER_CODE_LIFETIME_MS, NOW);
       await page.goto(`${pages}/my/enter/${code}`);
       await page.locator('main button[type=submit]').first().click();
     },
@@ -66,50 +92,87 @@ const PICTURES: Wanted[] = [
 ];
 
 async function main(): Promise<void> {
-  // Its path stands on a page.
-  const settings = { ...shopSettings(), LICENSING_XML_DIR: join(tmpdir(), 'licensing-updates') };
-  mkdirSync(settings.LICENSING_XML_DIR, { recursive: true });
-  const service = await startTestService(settings, SHOP_NOW);
+  const xmlDir = mkdtempSync(join(tmpdir(), 'licensing-updates-'));
+  const site = await serveUpdateXmls(xmlDir);
+  const settings = {
+    LICENSING_KEY_SECRET: SECRET.toString('base64'),
+    LICENSING_PUBLIC_URL: `http://${HOST}:${(site.address() as AddressInfo).port}`,
+    LICENSING_SHOP_NAME: 'Acme Extensions',
+    LICENSING_XML_DIR: xmlDir,
+    LICENSING_MAIL_URL: `smtp://mail.${HOST}?from=shop@${HOST}`,
+    LICENSING_MANAGE_RATE_LIMIT: '100000',
+  };
+  const service = await startTestService(settings, NOW);
   const browser = await openBrowser();
   try {
-    await giveSampleShop(service, settings.LICENSING_XML_DIR, { licences: 230, downloads: 300 });
+    const { db, packagesDir } = service;
+    await seedDemo(db, { packagesDir, keySecret: SECRET }, NOW);
+    await giveYear(db, { packagesDir, keySecret: SECRET }, NOW);
+    for (const id of [42, 43, 45])
+      await followUpdateXml(db, { xmlDir, publicUrl: settings.LICENSING_PUBLIC_URL }, id);
     const newToken = { name: 'admin', scope: 'write', expiresAt: null } as const;
-    const { token } = await addToken(service.db, newToken, { actor: 'operator:root', now: SHOP_NOW });
-    const shop = { service, token, pages: `${service.url}${PREFIX}/pages` };
+    const { token } = await addToken(db, newToken, { actor: 'operator:root', now: NOW });
+    const shop = { service, token, pages: `${service.url}${PREFIX}/pages`, expired: await findExpired(db) };
     mkdirSync(FOLDER, { recursive: true });
     const wanted = PICTURES.filter(({ name }) => process.argv.length < 3 || process.argv.includes(name));
     for (const picture of wanted) for (const dark of [false, true]) await take(browser, shop, picture, dark);
   } finally {
     await browser.close();
     await service.stop();
+    site.close();
   }
+}
+
+/** As the shop's web server does: without it, a page says that sites are offered nothing. */
+async function serveUpdateXmls(folder: string): Promise<Server> {
+  const lookUp = dns.lookup;
+  // The shop's name is a reserved one, which no server resolves.
+  Object.assign(dns, {
+    lookup: (name: string, ...rest: unknown[]) =>
+      (lookUp as (...all: unknown[]) => void)(name === HOST ? '127.0.0.1' : name, ...rest),
+  });
+  const server = createServer(({ url }, response) => {
+    const file = createReadStream(join(folder, basename(url ?? '')));
+    file
+      .on('error', () => response.writeHead(404).end())
+      .pipe(response.setHeader('Content-Type', 'text/xml'));
+  });
+  await new Promise<void>((resolve) => server.listen(8080, '127.0.0.1', resolve));
+  return server;
+}
+
+/** The one whose update was refused last. */
+async function findExpired(db: Db): Promise<License> {
+  const { id } = (await db(table(db, 'licenses'))
+    .join(`${table(db, 'license_refusals')} as r`, 'r.license_id', `${table(db, 'licenses')}.id`)
+    .where('expires_at', '<', toSqlTime(NOW))
+    .where({ status: 'active' })
+    .orderBy('r.at', 'desc')
+    .first('id')) as { id: number };
+  return (await findLicense(db, id)) as License;
 }
 
 async function take(
   browser: Browser,
   shop: Shop,
-  { name, width, open }: Wanted,
+  { name, width, height: most = TALLEST[width], open }: Wanted,
   dark: boolean,
 ): Promise<void> {
   const context = await browser.newContext({
     ...{ viewport: { width, height: 800 }, colorScheme: dark ? 'dark' : 'light', locale: 'en-GB' },
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
   await open(page, shop);
   await page.waitForLoadState('networkidle');
   const height = await page.evaluate<number>('document.documentElement.scrollHeight');
-  await page.setViewportSize({ width, height: Math.min(height, TALLEST[width]) });
+  await page.setViewportSize({ width, height: Math.min(height, most) });
   const file = `${name}-${dark ? 'dark' : 'light'}.png`;
   const png = smallPng(await page.screenshot({ animations: 'disabled', caret: 'hide' }));
   if (png.length > MOST_BYTES) throw new Error(`${file} has ${png.length} bytes.`);
   writeFileSync(join(FOLDER, file), png);
   process.stdout.write(`${file} ${png.length}\n`);
   await context.close();
-}
-
-async function licenseOf({ service: { db } }: Shop, order: string): Promise<number> {
-  const licenses = await rows<{ id: number; reference: string }>(db, 'licenses');
-  return licenses.find(({ reference }) => reference === order)!.id;
 }
 
 void main().catch((error: unknown) => {

@@ -326,7 +326,8 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
             title: texts.storedColumns.what,
             kind: 'name',
             cell: (row) => {
-              const label = [row.shop, row.order ?? row.type ?? row.email ?? row.description].filter(Boolean);
+              const of = row.order ?? row.type ?? row.email ?? row.description ?? row.version ?? row.network;
+              const label = [row.shop ?? row.site, of].filter(Boolean);
               const shown = label.length === 0 ? texts.sections[name] : label.join(' ');
               return name === 'orders' ? <a href={to(`/orders/${row.id}`)}>{shown}</a> : shown;
             },
@@ -334,7 +335,7 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
           {
             title: texts.seatColumns.since,
             cell: (row) => {
-              const at = row.created_at ?? row.received_at ?? row.requested_at;
+              const at = row.created_at ?? row.received_at ?? row.requested_at ?? row.version_at;
               return at === undefined ? t.common.none : format.localDay(new Date(at));
             },
           },
@@ -364,6 +365,12 @@ interface StoredRow {
   type?: string;
   email?: string;
   description?: string | null;
+  /** what a site told */
+  site?: string;
+  version?: string;
+  version_at?: string;
+  /** of a network: its digest */
+  network?: string;
   created_at?: string;
   received_at?: string;
   requested_at?: string;

@@ -84,7 +84,6 @@ async function showSites(call: OperatorCall): Promise<Answer> {
           { title: columns.customer, kind: 'long', cell: ({ license }) => license.customer ?? t.common.none },
           {
             title: columns.may,
-            kind: 'text',
             cell: ({ code }) => (code === null ? texts.may : refusalReason(code, operatorLanguage)),
           },
         ]}

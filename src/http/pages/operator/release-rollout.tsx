@@ -10,6 +10,7 @@ import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Select, Submit } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
+import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
@@ -127,44 +128,35 @@ export function RolloutPanel({ rollout, form = formState() }: { rollout: Rollout
     >
       <Inside>
         <FormErrors form={form} />
-        <p>
+        <p class="mb-0">
           {share === 100 ? texts.all(version) : texts.share(version, format.number(share))}
           {share === 100 || before === undefined ? null : ` ${texts.others(before)}`}
         </p>
-        {counts === undefined ? null : (
-          <table class="table table-sm">
-            <caption class="visually-hidden">{texts.caption}</caption>
-            <thead>
-              <tr>
-                <th scope="col" class="text-nowrap">
-                  {t.releases.columns.version}
-                </th>
-                <th scope="col" class="text-end">
-                  {texts.downloads}
-                </th>
-                <th scope="col" class="text-end">
-                  {texts.refusals}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {[version, before].map((one) =>
-                one === undefined ? null : (
-                  <tr>
-                    <th scope="row" class="text-nowrap">
-                      {one}
-                    </th>
-                    <td class="text-end">{format.number(counts.get(one)?.downloads ?? 0)}</td>
-                    <td class="text-end">{format.number(counts.get(one)?.refused ?? 0)}</td>
-                  </tr>
-                ),
-              )}
-            </tbody>
-          </table>
-        )}
-        {mayWrite ? (
+      </Inside>
+      {counts === undefined ? null : (
+        <Table
+          caption={texts.caption}
+          rows={[version, before].filter((one) => one !== undefined)}
+          empty={null}
+          columns={[
+            { title: t.releases.columns.version, kind: 'name', cell: (one) => one },
+            {
+              title: texts.downloads,
+              kind: 'number',
+              cell: (one) => format.number(counts.get(one)?.downloads ?? 0),
+            },
+            {
+              title: texts.refusals,
+              kind: 'number',
+              cell: (one) => format.number(counts.get(one)?.refused ?? 0),
+            },
+          ]}
+        />
+      )}
+      {mayWrite ? (
+        <Inside>
           <Form path={`/releases/${id}/rollout`} form={form} label={texts.panel(version)}>
-            <p class="acts mb-1">
+            <p class="acts mt-2 mb-1">
               {SHARES.map((one) => (
                 <Submit kind="quiet" small name="rollout" value={one}>
                   {texts.to(one)}
@@ -176,8 +168,8 @@ export function RolloutPanel({ rollout, form = formState() }: { rollout: Rollout
             </p>
             <p class="hint mb-0">{texts.hint}</p>
           </Form>
-        ) : null}
-      </Inside>
+        </Inside>
+      ) : null}
     </Panel>
   );
 }

@@ -18,7 +18,7 @@ export function SecurityPanel({ standing }: { standing: SecurityStanding | undef
   const { id, productId, version, notifiedAt } = release;
   const texts = t.releases.security;
   return (
-    <Panel id="security" title={texts.title(version)} kind="mb-3">
+    <Panel id="security" kind="mb-3" title={texts.title(version)}>
       <Inside>
         <p>
           <a href={to(`/products/${productId}/sites`)}>

@@ -41,7 +41,7 @@ async function showSpreading({ db, view, settings, at }: OperatorCall): Promise<
           { title: columns.latest, cell: (one) => format.moment(one.at) },
           {
             title: columns.sites,
-            kind: 'text',
+            kind: 'long',
             cell: ({ sites }) =>
               [...new Set(sites.map(({ site }) => asWritten(site)))].slice(0, SITES_NAMED).join(', ') ||
               t.common.none,

@@ -45,6 +45,9 @@ async function showSystem(call: OperatorCall): Promise<Answer> {
         </div>
         {access === undefined ? null : (
           <div class="cols cols-2">
+            <Part id="settings" title={t.settings.title} path="/settings" go={t.settings.go}>
+              <Inside>{t.settings.summary}</Inside>
+            </Part>
             <Part id="tokens" title={texts.tokens.title} path="/tokens" go={texts.go.tokens}>
               <Inside>
                 {texts.tokenCount(access.tokens, format.number(access.tokens))}{' '}

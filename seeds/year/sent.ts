@@ -1,0 +1,73 @@
+import { table } from '../../src/store/database';
+import { toColumns } from '../../src/store/row-fields';
+import { toSqlTime } from '../../src/store/time';
+import { later, type Shop } from './shop';
+
+const NEWS = 'release.published';
+
+/**
+ * What became of what the rules queued, as the senders of mails and webhooks would have noted it: nearly all arrived. Nothing
+ * is left that would be sent at once.
+ */
+
+export async function settleMails({ db, now, sold }: Shop): Promise<void> {
+  const mails = () => db(table(db, 'outbox')).where({ kind: 'mail' });
+  const ids: number[] = await mails().orderBy(['created_at', 'id']).pluck('id');
+  const created = db.ref('created_at');
+  await mails().update({ next_attempt_at: null, attempts: 1, attempted_at: created, sent_at: created });
+  await mails().where({ type: 'answer' }).update({ details_json: null });
+  // Two addresses do not exist, and a mailbox is full.
+  for (const ago of [3, 14]) {
+    const id = ids[ids.length - ago];
+    if (id !== undefined)
+      await mails()
+        .where({ id })
+        .update({ sent_at: null, failed_at: created, last_error: 'ADDRESS_REFUSED 550' });
+  }
+  const [last] = ids.slice(-1);
+  if (last !== undefined && sold.length > 0)
+    await mails()
+      .where({ id: last })
+      .update(
+        toColumns({ sentAt: null, attempts: 4, lastError: 'LATER 452', nextAttemptAt: later(now, 0.08) }),
+      );
+}
+
+/** The news of releases arrive to this day; the receiver of licences stopped answering five days ago */
+export async function settleDeliveries({ db, now }: Shop): Promise<void> {
+  const rows = () => db(table(db, 'outbox')).where({ kind: 'webhook' });
+  const late = () =>
+    rows()
+      .whereNot({ type: NEWS })
+      .where('created_at', '>', toSqlTime(later(now, -5)));
+  const created = db.ref('created_at');
+  const failed = later(now, -1.1);
+  const lateIds: number[] = await late().pluck('id');
+  await rows()
+    .whereNotIn('id', lateIds)
+    .update({
+      ...{ next_attempt_at: null, attempts: 1, attempted_at: created, sent_at: created, lane: null },
+      ...{ answer_status: 200, answer: 'ok' },
+    });
+  await late().update(
+    toColumns({
+      ...{
+        attempts: 9,
+        failures: 9,
+        answerStatus: 503,
+        answer: 'Service Unavailable',
+        lastError: 'STATUS 503',
+      },
+      ...{ attemptedAt: failed, nextAttemptAt: failed },
+    }),
+  );
+  // A delivery that was given up.
+  const [, refused] = await rows().where({ type: NEWS }).orderBy('id', 'desc').limit(2).pluck('id');
+  if (refused !== undefined)
+    await rows()
+      .where({ id: refused })
+      .update({
+        ...{ sent_at: null, failed_at: created, attempts: 10, failures: 10, last_error: 'STATUS 500' },
+        ...{ answer_status: 500, answer: 'Internal Server Error' },
+      });
+}

@@ -1,0 +1,93 @@
+import { countAfterImport, sumUp } from '../../src/licensing/statistics';
+import { dayOf } from '../../src/licensing/timestamps';
+import { SPREAD_DAYS, TOLD_DAYS } from '../../src/licensing/told';
+import { pruneAccesses } from '../../src/store/access-log';
+import type { Db, Transaction } from '../../src/store/database';
+import { holdLease, releaseLease } from '../../src/store/leases';
+import { findShop } from '../../src/store/shops';
+import { pruneRefused } from '../../src/store/sums';
+import { pruneTold } from '../../src/store/told';
+import { inTransaction } from '../../src/store/transaction';
+import { addPlans } from './catalogue';
+import { createChance } from './chance';
+import { createDiary } from './diary';
+import { planRequests, writeChecks, writeRequests } from './requests';
+import { OPENED_DAYS, planSales, sellAll } from './sales';
+import {
+  openShop,
+  planAgency,
+  planRefusals,
+  planSpreadingKey,
+  planStrayOrders,
+  planSupport,
+  planVersions,
+  planWebhooks,
+} from './scenes';
+import { settleDeliveries, settleMails } from './sent';
+import { later, type Shop } from './shop';
+
+/** Another number is another shop. */
+const SEED = 42;
+/** LICENSING_LOG_DAYS, where it is not set. */
+const LOG_DAYS = 90;
+
+/**
+ * Gives the well-known data (`seedDemo`) two years of a shop that sells, in one transaction: sales, renewals, versions,
+ * sites, requests, orders and mails. They come about by the rules of the service, each at its own time before `now`. The
+ * same `now` gives the same shop, but for what the rules draw at random: the keys of orders, secrets and tokens.
+ *
+ * Does nothing to a database that has it.
+ */
+export async function giveYear(
+  db: Db,
+  { packagesDir, keySecret }: { packagesDir: string; keySecret: Buffer | undefined },
+  now: Date,
+): Promise<void> {
+  if (await findShop(db, 'webshop')) return;
+  await inTransaction(db, async (trx) => {
+    const shop: Shop = {
+      ...{ db: trx, now, keySecret, sold: [], accesses: [] },
+      chance: createChance(SEED),
+      diary: createDiary(trx, now, (sales) => sellAll(shop, sales)),
+      plans: await addPlans(trx, later(now, -OPENED_DAYS)),
+      mailing: { language: 'en' },
+    };
+    await openShop(shop);
+    planVersions(shop, packagesDir);
+    planWebhooks(shop);
+    planSales(shop);
+    planAgency(shop);
+    planStrayOrders(shop);
+    planSupport(shop);
+    planSpreadingKey(shop);
+    planRefusals(shop);
+    await shop.diary.live();
+    planRequests(shop);
+    await writeRequests(shop);
+    await writeChecks(shop);
+    await settleMails(shop);
+    await settleDeliveries(shop);
+    await keepHouse(trx, now);
+  });
+}
+
+/** What the service does every few seconds, so that the first page that is opened has the figures. */
+async function keepHouse(trx: Transaction, now: Date): Promise<void> {
+  // Not housekeeping's, which a service on this database may hold: nothing is counted twice by both.
+  const lease = { name: 'demo', holder: 'demo' };
+  const clock = () => now;
+  if (!(await holdLease(trx, lease, now)) || !(await sumUp(trx, lease, clock)))
+    throw new Error('Another program keeps the figures of this database.');
+  await releaseLease(trx, lease);
+  await countAfterImport(trx, now);
+  const logged = later(now, -LOG_DAYS);
+  const told = { sites: later(now, -TOLD_DAYS), networks: later(now, -SPREAD_DAYS) };
+  for (const pruneSome of [
+    (rows: number) => pruneAccesses(trx, logged, rows),
+    (rows: number) => pruneRefused(trx, dayOf(logged), rows),
+    (rows: number) => pruneTold(trx, told, rows),
+  ])
+    while ((await pruneSome(PRUNED_AT_ONCE)) === PRUNED_AT_ONCE);
+}
+
+const PRUNED_AT_ONCE = 200;

@@ -54,6 +54,20 @@ export async function findSiteAccount(
   return account;
 }
 
+/** An account without its token. */
+export async function findSiteUser(
+  db: Db,
+  name: SiteTableName,
+  id: number,
+): Promise<Pick<SiteAccount, 'id' | 'username' | 'block'> | undefined> {
+  const [user] = await rawRows<Pick<SiteAccount, 'id' | 'username' | 'block'>>(
+    db,
+    `SELECT id, username, block FROM ${name('users')} WHERE id = ?`,
+    [id],
+  );
+  return user;
+}
+
 /** The ids of an account's groups and of their parents. */
 export async function listSiteGroups(db: Db, name: SiteTableName, userId: number): Promise<number[]> {
   const rows = await rawRows<{ id: number }>(

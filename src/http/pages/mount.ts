@@ -3,6 +3,7 @@ import { notFound } from '../../operations/failures';
 import type { State } from '../context';
 import { createTurns } from '../turns';
 import { answerPage, type Confirm } from './answer-page';
+import { doorRoutes } from './door';
 import { enterAsCustomer, enterAsOperator, enterOpen } from './enter';
 import { myRoutes } from './my/routes';
 import { operatorRoutes } from './operator/routes';
@@ -27,6 +28,7 @@ export function mountPages(router: Router<State>, dependencies: PagesDependencie
     }
   };
   mount(signInRoutes, enterOpen);
+  if (dependencies.settings.config.joomlaRoot !== undefined) mount(doorRoutes, enterOpen);
   mount(myRoutes.open, enterOpen);
   mount(myRoutes.signedIn, enterAsCustomer);
   mount(operatorRoutes, enterAsOperator, { recent: signedInLately, ask: askToSignInAgain });

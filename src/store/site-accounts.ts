@@ -114,6 +114,16 @@ export function listTokenPlugins(db: Db, name: SiteTableName): Promise<SitePlugi
   );
 }
 
+/** Whether a component is installed and enabled. */
+export async function hasComponent(db: Db, name: SiteTableName, element: string): Promise<boolean> {
+  const rows = await rawRows<{ enabled: number }>(
+    db,
+    `SELECT enabled FROM ${name('extensions')} WHERE type = 'component' AND element = ?`,
+    [element],
+  );
+  return rows.some(({ enabled }) => enabled === 1);
+}
+
 /** The rules of the site's root asset, as JSON. */
 export async function findRootRules(db: Db, name: SiteTableName): Promise<string | undefined> {
   const [asset] = await rawRows<{ rules: string }>(

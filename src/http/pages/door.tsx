@@ -12,7 +12,7 @@ import { useView } from './view';
 
 /** The door in Joomla: its component posts here who is signed in there (access/door.ts). */
 
-/** Mounted with LICENSING_JOOMLA_ROOT alone. */
+/** Without LICENSING_JOOMLA_ROOT the address leads nowhere. */
 export const doorRoutes: Route<PageCall>[] = [{ path: '/enter-joomla', checksOrigin: true, post: enter }];
 
 async function enter(call: PageCall, sent: URLSearchParams): Promise<Answer> {

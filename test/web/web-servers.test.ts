@@ -600,6 +600,28 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
         }
       });
 
+      it("lets the overview through on the site's host with a ticket, and nothing else", async () => {
+        const ticket = 'A'.repeat(60);
+        const asked = async (path: string, sent: string) =>
+          (
+            await get(hosts, `${PREFIX}/${path}`, { headers: { Host: SITE, 'X-Licensing-Ticket': sent } })
+          ).body.toString();
+        expect(await asked('manage/overview', `${ticket}.${ticket}`)).toBe('reached');
+        for (const [path, sent] of [
+          ['manage/overview', 'short'],
+          ['manage/overview', `${ticket} ${ticket}`],
+          ['manage/licenses', ticket],
+          ['manage/overview/x', ticket],
+          [`manage/overview%20${ticket}`, 'x'],
+          [`manage/licenses%20${PREFIX}/manage/overview`, ticket],
+        ] as const)
+          expect([path, sent, await asked(path, sent)]).toEqual([
+            path,
+            sent,
+            expect.stringContaining('"NOT_FOUND"'),
+          ]);
+      });
+
       it('leads from its start to the pages, and has nothing of the site', async () => {
         const start = await on(PAGES, '/');
         expect(start.status).toBe(302);

@@ -2,7 +2,7 @@
 
 /**
  * What a component of the administrator meets in Joomla: installer, dispatcher, controller, view, document. Steps are
- * {"install": folder}, {"uninstall": true}, or a request: {"get", "post", "user", "may", "secret"}.
+ * {"install": folder}, or a request: {"get", "post", "user", "may", "secret"}.
  */
 
 namespace Joomla\CMS\Dispatcher {

@@ -54,6 +54,8 @@ export interface Config {
   xmlDir: string;
   /** the site's address without a slash at its end; undefined: neither set nor given by the site's live_site */
   publicUrl: string | undefined;
+  /** the address of the site's live_site, in the same form */
+  liveSite: string | undefined;
   /** the host name that the operator's pages and API have to themselves; undefined: they are on the site's */
   pagesHost: string | undefined;
   /** where operators reach them, without a slash at its end: on pagesHost, or else publicUrl */
@@ -201,6 +203,7 @@ export function buildConfig(
     accelLocation: optional(get('LICENSING_ACCEL_LOCATION'), parseAccelLocation),
     xmlDir: resolve(base, get('LICENSING_XML_DIR') ?? join(packageRoot, 'var/xml')),
     publicUrl,
+    liveSite,
     pagesHost,
     operatorUrl: pagesHost === undefined ? publicUrl : operatorUrlOn(pagesHost, publicUrl),
     shopName: get('LICENSING_SHOP_NAME') ?? site?.siteName ?? '',

@@ -13,6 +13,8 @@ export const signIn: Tables = (t) => ({
       token_digest: `${t.digest} NOT NULL`,
       created_by: `${t.text(190)} NOT NULL`,
       joomla_user_id: `${t.smallRef} NULL`,
+      // The account came through the component in Joomla, and its right is judged accordingly.
+      by_door: `${t.flag} NOT NULL DEFAULT 0`,
       created_at: `${t.time} NOT NULL`,
       expires_at: `${t.time} NULL`,
       last_used_at: `${t.time} NULL`,
@@ -43,6 +45,7 @@ export const signIn: Tables = (t) => ({
       scope: `${t.ascii(16)} NULL`,
       token_id: `${t.smallRef} NULL`,
       joomla_user_id: `${t.smallRef} NULL`,
+      by_door: `${t.flag} NOT NULL DEFAULT 0`,
       operator_id: `${t.smallRef} NULL`,
       license_id: `${t.ref} NULL`,
       key_digest: `${t.digest} NULL`,
@@ -55,7 +58,7 @@ export const signIn: Tables = (t) => ({
     unique: [['cookie_digest']],
     indexes: [['expires_at']],
   },
-  // One-time links, and the requests for them, counted by address. Neither holds a customer's address, so erasing a
+  // One-time links, the tickets of the component in Joomla that were used, and the requests for links, counted by address. Neither holds a customer's address, so erasing a
   // customer leaves nothing here.
   one_time_codes: {
     columns: {

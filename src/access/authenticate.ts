@@ -1,10 +1,11 @@
-import { CodedError, ConfigError } from '../errors';
 import type { DatabaseSettings, Db } from '../store/database';
 import { findTokenByDigest, setTokenUsed, type Token } from '../store/tokens';
 import { findSite, judgeSiteAccount, judgeSiteToken, type SiteVerdict } from '../joomla/site/api-tokens';
 import { createCache } from './cache';
 import type { Caller, Scope } from './caller';
+import { createDoor, type Door } from './door';
 import { readSession } from './sessions';
+import { siteAway } from './site-away';
 import { isTokenText, tokenDigest } from './token-text';
 
 interface AuthenticatorDependencies {
@@ -32,8 +33,12 @@ export interface Refused {
 
 export interface Authenticate {
   (credentials: Credentials): Promise<Caller | Refused>;
-  /** Whether the Joomla account that a token or session was made through may still call; looked at after a minute again. */
-  isAccountIn: (userId: number) => Promise<boolean>;
+  /**
+   * Whether the Joomla account that a token or session was made through may still call; looked at after a minute again, and
+   * after two seconds where it came by the door.
+   */
+  isAccountIn: (userId: number, byDoor: boolean) => Promise<boolean>;
+  door: Door;
 }
 
 const UNAUTHORIZED: Refused = { refused: 'UNAUTHORIZED' };
@@ -65,19 +70,22 @@ export function createAuthenticator({
   const siteTokens = createCache<SiteVerdict>(SITE_LIFETIME_MS, clock, isKnown);
   const siteAccounts = createCache<SiteVerdict>(SITE_LIFETIME_MS, clock, isKnown);
   const recordUse = createUseRecorder(db, now);
+  const door = createDoor(db, site, now);
 
   async function ownCaller(credential: string): Promise<Caller | Refused> {
     if (!isTokenText(credential)) return UNAUTHORIZED;
     const digest = tokenDigest(credential);
     const token = await ownTokens(digest, () => findTokenByDigest(db, digest));
     if (token === undefined || (token.expiresAt !== null && token.expiresAt <= now())) return UNAUTHORIZED;
-    const { id, name, scope, joomlaUserId } = token;
-    if (joomlaUserId !== null && !(await isAccountIn(joomlaUserId))) return UNAUTHORIZED;
+    const { id, name, scope, joomlaUserId, byDoor } = token;
+    if (joomlaUserId !== null && !(await isAccountIn(joomlaUserId, byDoor))) return UNAUTHORIZED;
     recordUse(token);
-    return { scope: scope as Scope, name, actor: `token:${name}`, tokenId: id, joomlaUserId, credential };
+    const by = { joomlaUserId, ...(byDoor && { byDoor: true as const }) };
+    return { scope: scope as Scope, name, actor: `token:${name}`, tokenId: id, ...by, credential };
   }
 
-  async function isAccountIn(userId: number): Promise<boolean> {
+  async function isAccountIn(userId: number, byDoor: boolean): Promise<boolean> {
+    if (byDoor) return door.isIn(userId);
     if (typeof site === 'string') return false;
     const look = () => judgeSiteAccount(db, site, userId).catch(siteAway);
     return 'user' in (await siteAccounts(String(userId), look));
@@ -113,18 +121,11 @@ export function createAuthenticator({
     const token = siteTokenOf(credentials);
     return token === '' ? UNAUTHORIZED : siteCaller(token);
   }
-  return Object.assign(authenticate, { isAccountIn });
+  return Object.assign(authenticate, { isAccountIn, door });
 }
 
 function isKnown(verdict: SiteVerdict): boolean {
   return 'user' in verdict || verdict.refused === 'FORBIDDEN';
-}
-
-function siteAway(error: unknown): never {
-  if (!(error instanceof ConfigError)) throw error;
-  throw new CodedError('SITE_AWAY', "The site's configuration.php cannot be read.", undefined, {
-    cause: error,
-  });
 }
 
 /** As Joomla's plugin reads the headers: "Bearer " in exactly this case, and X-Joomla-Token only where that gives nothing. */

@@ -15,6 +15,8 @@ export interface Caller {
   tokenId: number | null;
   /** the Joomla account behind it: what is made through it ends with that account's right; null: none */
   joomlaUserId: number | null;
+  /** Joomla signed that account in, and its component passed it on: no API token is behind it (access/door.ts) */
+  byDoor?: true | undefined;
   /** the browser's session (sessions.ts), which the above opened; undefined: the token itself is sent */
   session?: { id: number; signedInAt: Date } | undefined;
   /** as it was sent, of a session the cookie's value; only to derive keys from, never stored or logged */

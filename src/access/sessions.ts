@@ -16,7 +16,8 @@ import { generateSecret, secretDigest } from './random-secret';
 
 /**
  * Sessions of the pages. The cookie's value is random, and only its digest is stored. What opened a session is looked at
- * with each read, so revoking it ends the session at once; the site's accounts are looked at again after a minute.
+ * with each read, so revoking it ends the session at once; the site's accounts are looked at again after a minute, those
+ * that came through the component in Joomla after two seconds.
  */
 
 const MINUTE_MS = 60 * 1000;
@@ -121,7 +122,7 @@ export async function readSession(
   if (!found) return undefined;
   if (found.endedAt !== null || endOf(found) <= now || !isOpenerThere(found, now)) return 'ended';
   const { joomlaUserId } = found;
-  if (joomlaUserId !== null && !(await isAccountIn?.(joomlaUserId))) return 'ended';
+  if (joomlaUserId !== null && !(await isAccountIn?.(joomlaUserId, found.byDoor))) return 'ended';
   const since = new Date(now.getTime() - USE_RECORDED_EVERY_MS);
   if (found.usedAt <= since) {
     await setSessionUsed(db, found.id, now, since);
@@ -197,6 +198,7 @@ const NOBODY = {
   scope: null,
   tokenId: null,
   joomlaUserId: null,
+  byDoor: false,
   operatorId: null,
   licenseId: null,
   keyDigest: null,
@@ -207,8 +209,8 @@ function openerOf(opened: OpenedOperator | OpenedCustomer): Partial<StoredSessio
   if (opened.kind === 'operator') {
     const { actor, name, scope } = 'caller' in opened ? opened.caller : opened;
     if (!('caller' in opened)) return { actor, name, scope, operatorId: opened.operatorId };
-    const { tokenId, joomlaUserId } = opened.caller;
-    return { actor, name, scope, tokenId, joomlaUserId };
+    const { tokenId, joomlaUserId, byDoor = false } = opened.caller;
+    return { actor, name, scope, tokenId, joomlaUserId, byDoor };
   }
   if (opened.by === 'mail') return { customerDigest: customerDigest(opened.email) };
   return { licenseId: opened.licenseId, keyDigest: opened.keyDigest };
@@ -247,6 +249,7 @@ function toOperatorSession(stored: StoredSession, cookie: string): OperatorSessi
     actor,
     tokenId,
     joomlaUserId,
+    ...(stored.byDoor && { byDoor: true as const }),
     credential: cookie,
     session: { id, signedInAt: createdAt },
   };

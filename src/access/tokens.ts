@@ -24,6 +24,7 @@ interface TokenContext {
   now: Date;
   /** the caller's own (access/caller.ts); the token ends with that account's right */
   joomlaUserId?: number | null;
+  byDoor?: boolean | undefined;
 }
 
 export interface AddedToken {
@@ -43,7 +44,7 @@ const MAX_NAME_LENGTH = 100;
 export async function addToken(
   db: Db,
   { name, scope, expiresAt }: NewToken,
-  { actor, now, joomlaUserId = null }: TokenContext,
+  { actor, now, joomlaUserId = null, byDoor = false }: TokenContext,
 ): Promise<AddedToken> {
   const label = requireLabel(name, 'name', MAX_NAME_LENGTH);
   // Licences keep the name, and erasing a customer must not change whose they are.
@@ -64,6 +65,7 @@ export async function addToken(
     tokenDigest: tokenDigest(token),
     createdBy: actor,
     joomlaUserId,
+    byDoor,
     createdAt: now,
     expiresAt,
   };

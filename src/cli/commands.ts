@@ -19,6 +19,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
   'update-xml': async () => (await import('../cli/update-xml.js')).addUpdateXmlCommands,
   manifest: async () => (await import('../cli/manifest.js')).addManifestCommand,
   'joomla-plugin': async () => (await import('../cli/joomla-plugin.js')).addJoomlaPluginCommand,
+  'joomla-door': async () => (await import('../cli/joomla-door.js')).addJoomlaDoorCommand,
   customer: async () => (await import('../cli/customer.js')).addCustomerCommands,
   mail: async () => (await import('../cli/mail.js')).addMailCommands,
   shop: async () => (await import('../cli/shop.js')).addShopCommands,

@@ -151,7 +151,7 @@ async function fillIn(
 }
 
 /** The commented lines of the files that a setting takes into use. */
-const PAGES_HOST_LINES = /^( *)#(?="~.* [01];$)/gm;
+const PAGES_HOST_LINES = /^( *)#(?="~.* (?:[01]|\$licensing_no_ticket);$)/gm;
 const FOLDER_LINES = /^()#(?=location \^~ \/joomla\/)/gm;
 /** What needs no quoting in nginx's addresses and expressions. */
 const FOLDER_NAME = /^[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/;

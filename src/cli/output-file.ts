@@ -19,10 +19,11 @@ import { writeStandardOutput } from './standard-output';
 
 /** Files that no command overwrites: an SQLite database and the settings. */
 export function ownFiles({ database }: Config): OwnFile[] {
-  return [
-    ...databaseFiles(database),
-    { path: envFilePath(), what: 'the settings file of this installation' },
-  ];
+  return [...databaseFiles(database), settingsFile()];
+}
+
+export function settingsFile(): OwnFile {
+  return { path: envFilePath(), what: 'the settings file of this installation' };
 }
 
 /**

@@ -1,12 +1,14 @@
 import { listTokens, type Token } from '../access/tokens';
 import type { Config } from '../config';
 import { findSite, type Site } from '../joomla/site/api-tokens';
+import { DOOR_ELEMENT } from '../joomla/door';
 import { readSiteSecret } from '../joomla/site/configuration';
 import { dayOf } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import {
   findGroupTitles,
   findUnreadableTables,
+  hasComponent,
   listTokenPlugins,
   type SiteTable,
 } from '../store/site-accounts';
@@ -22,6 +24,7 @@ export const checkAccess: Check = async ({ config, db, now }) => {
     ok('API_TOKENS', (t) => t.apiTokens(tokens.length, listed(tokens))),
     ...checkEnds(tokens, now()),
     ...(await checkSiteTokens(config, db, tokens)),
+    await checkDoor(config, db),
   ];
 };
 
@@ -38,6 +41,23 @@ async function checkSiteTokens(config: Config, db: Db, tokens: Token[]): Promise
       : [warning('API_JOOMLA_GROUPS', (t) => t.joomlaGroups(missing.join(', ')))]),
   ];
 }
+
+/** The component in Joomla, through which the site's administrators come in (access/door.ts). */
+async function checkDoor(config: Config, db: Db): Promise<Finding> {
+  const shut = (reason: keyof OperatorTexts['doctor']['doorOff']) =>
+    ok('JOOMLA_DOOR', (t) => t.doorShut(t.doorOff[reason]));
+  const site = findSite(config.joomlaRoot, config.database, config.operatorGroups);
+  if (typeof site === 'string') return shut(site);
+  const unreadable = await findUnreadableTables(db, site.tables);
+  if (DOOR_TABLES.some((table) => unreadable.includes(table))) return shut('tables');
+  if (readSiteSecret(site.root).secret === '') return shut('no-secret');
+  if (config.publicUrl === undefined) return shut('no-address');
+  const isInstalled =
+    !unreadable.includes('extensions') && (await hasComponent(db, site.tables, DOOR_ELEMENT));
+  return ok('JOOMLA_DOOR', (t) => (isInstalled ? t.doorOpen : t.doorMissing));
+}
+
+const DOOR_TABLES = ['users', 'user_usergroup_map', 'usergroups'] as const;
 
 function checkEnds(tokens: Token[], now: Date): Finding[] {
   const ending = tokens.filter(

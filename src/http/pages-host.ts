@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { API_PATH } from '../api';
+import { TICKET_HEADER } from './ticket-header';
 
 /** With LICENSING_PAGES_HOST, the operator's pages and API answer on that host name alone. */
 
@@ -24,6 +25,8 @@ const OPERATORS = new RegExp(
  */
 export function refusedHost({ req, path }: Asked, { pagesHost, isTrusted }: PagesHost): boolean {
   if (pagesHost === undefined || !OPERATORS.test(path)) return false;
+  // The component in Joomla asks on the site's host. With this header nothing else tells who asks.
+  if (path === `${API_PATH}/manage/overview` && req.headers[TICKET_HEADER] !== undefined) return false;
   const isLocal = isTrusted(req) && req.headers['x-forwarded-for'] === undefined;
   return !isLocal && hostName(req.headers.host) !== pagesHost;
 }

@@ -5,6 +5,7 @@ import { customerOperations } from './customers';
 import { doctorOperations } from './doctor';
 import { historyOperations } from './history';
 import { importOperations } from './imports';
+import { joomlaDoorOperations } from './joomla-door';
 import { joomlaPluginOperations } from './joomla-plugin';
 import { licenseKeyOperations } from './license-keys';
 import { licenseOperations } from './licenses';
@@ -14,6 +15,7 @@ import { meOperations } from './me';
 import { moveInOperations } from './move-in';
 import type { Operation } from './operation';
 import { orderOperations } from './orders';
+import { overviewOperations } from './overview';
 import { planOperations } from './plans';
 import { productOperations } from './products';
 import { releaseNoticeOperations } from './release-notice';
@@ -44,9 +46,15 @@ export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   Customers: customerOperations,
   Imports: { ...importOperations, ...moveInOperations },
   Settings: { ...configurationOperations, ...mailTextOperations },
-  Statistics: statisticsOperations,
+  Statistics: { ...statisticsOperations, ...overviewOperations },
   Webhooks: webhookOperations,
-  Installation: { ...meOperations, ...tokenOperations, ...signingKeyOperations, ...doctorOperations },
+  Installation: {
+    ...meOperations,
+    ...tokenOperations,
+    ...signingKeyOperations,
+    ...doctorOperations,
+    ...joomlaDoorOperations,
+  },
 };
 
 export const OPERATIONS: Operation[] = Object.values(OPERATION_GROUPS).flatMap((group) =>

@@ -44,7 +44,8 @@ export const tokenOperations = {
     async ({ db, body, caller, now }) => {
       const { name, scope } = body;
       const expiresAt = readEnd(body.expires_at, 'expires_at') ?? null;
-      const context = { actor: caller.actor, now, joomlaUserId: caller.joomlaUserId };
+      const { actor, joomlaUserId, byDoor } = caller;
+      const context = { actor, now, joomlaUserId, byDoor };
       const { token, stored } = await addToken(db, { name, scope, expiresAt }, context);
       return { data: { ...tokenJson(stored), token } };
     },

@@ -48,10 +48,19 @@ export interface Refused {
 const SHOWN_DAYS = 7;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+/** How many messages all receivers refused for their signature within the last days. */
+export async function countRefused(db: Db, now: Date): Promise<number> {
+  const days = await listRefusedDays(db, firstShown(now));
+  return days.reduce((sum, { times }) => sum + times, 0);
+}
+
+function firstShown(now: Date): string {
+  return dayOf(new Date(now.getTime() - (SHOWN_DAYS - 1) * DAY_MS));
+}
+
 /** What a receiver refused for its signature within the last days. */
 export async function readRefused(db: Db, shop: string, now: Date): Promise<Refused> {
-  const since = dayOf(new Date(now.getTime() - (SHOWN_DAYS - 1) * DAY_MS));
-  const days = await listRefusedDays(db, since, shop);
+  const days = await listRefusedDays(db, firstShown(now), shop);
   const [latest] = days;
   const [taken] = latest === undefined ? [] : await listMessages(db, { shop, limit: 1 });
   return {

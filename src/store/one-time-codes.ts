@@ -2,11 +2,11 @@ import { table, type Db } from './database';
 import { toColumns, toFields } from './row-fields';
 import { toSqlTime } from './time';
 
-/** A code of a one-time link; whom it signs in, by kind. */
+/** A code of a one-time link; whom it signs in, by kind. `ticket`: what a used ticket of Joomla said once, until it ends. */
 export interface StoredCode {
   /** SHA-256 of the code, in hex */
   codeDigest: string;
-  kind: 'operator' | 'customer';
+  kind: 'operator' | 'customer' | 'ticket';
   actor: string | null;
   name: string | null;
   scope: string | null;

@@ -12,6 +12,7 @@ interface Column {
 }
 
 const FLAGS = [
+  'by_door',
   'compromised',
   'free',
   'free_staging',

@@ -14,6 +14,8 @@ export interface StoredSession {
   scope: string | null;
   tokenId: number | null;
   joomlaUserId: number | null;
+  /** that account came through the component in Joomla */
+  byDoor: boolean;
   operatorId: number | null;
   licenseId: number | null;
   keyDigest: string | null;

@@ -54,6 +54,20 @@ export async function findSiteAccount(
   return account;
 }
 
+/** An account without its token. */
+export async function findSiteUser(
+  db: Db,
+  name: SiteTableName,
+  id: number,
+): Promise<Pick<SiteAccount, 'id' | 'username' | 'block'> | undefined> {
+  const [user] = await rawRows<Pick<SiteAccount, 'id' | 'username' | 'block'>>(
+    db,
+    `SELECT id, username, block FROM ${name('users')} WHERE id = ?`,
+    [id],
+  );
+  return user;
+}
+
 /** The ids of an account's groups and of their parents. */
 export async function listSiteGroups(db: Db, name: SiteTableName, userId: number): Promise<number[]> {
   const rows = await rawRows<{ id: number }>(
@@ -98,6 +112,16 @@ export function listTokenPlugins(db: Db, name: SiteTableName): Promise<SitePlugi
       WHERE type = 'plugin' AND element = 'token' AND folder IN ('user', 'api-authentication')`,
     [],
   );
+}
+
+/** Whether a component is installed and enabled. */
+export async function hasComponent(db: Db, name: SiteTableName, element: string): Promise<boolean> {
+  const rows = await rawRows<{ enabled: number }>(
+    db,
+    `SELECT enabled FROM ${name('extensions')} WHERE type = 'component' AND element = ?`,
+    [element],
+  );
+  return rows.some(({ enabled }) => enabled === 1);
 }
 
 /** The rules of the site's root asset, as JSON. */

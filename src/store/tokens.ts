@@ -15,6 +15,8 @@ export interface Token {
   createdBy: string;
   /** the Joomla account it was made through, with whose right it ends */
   joomlaUserId: number | null;
+  /** that account came through the component in Joomla */
+  byDoor: boolean;
   createdAt: Date;
   /** null: never */
   expiresAt: Date | null;

@@ -368,6 +368,8 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         path: `/manage/products/${emptyProduct}/joomla-plugin`,
         query: [['vendor', 'Acme']],
       },
+      getJoomlaDoor: { path: '/manage/joomla-door' },
+      getOverview: { path: '/manage/overview' },
       getProductUpdateXml: { path: `/manage/products/${product}/update-xml` },
       setProductUpdateXml: {
         path: `/manage/products/${product}/update-xml`,

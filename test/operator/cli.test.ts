@@ -1455,7 +1455,7 @@ describe("nginx's configuration follows the settings", () => {
   it('and without them stays as it is shipped', async () => {
     const all = await files({ LICENSING_PUBLIC_URL: 'https://acme.example' });
     expect(Object.keys(all)).not.toContain('pages.example.conf');
-    expect(all['upstream.conf']!.match(/^ *#"~/gm)).toHaveLength(3);
+    expect(all['upstream.conf']!.match(/^ *#"~/gm)).toHaveLength(4);
     expect(all['licensing.conf']!.match(/^#location/gm)).toHaveLength(2);
     expect(all['licensing.conf']!.match(/client_max_body_size 257m/g)).toHaveLength(2);
   });

@@ -36,6 +36,8 @@ const NO_COMMAND: Record<string, string> = {
   getProductUpdateXml: '"update-xml lint" judges the file itself',
   setProductUpdateXml: '"update-xml write" also writes to a file of its own, and remembers that',
   getProductJoomlaPlugin: '"joomla-plugin" calls it, writes the zip to a folder and prints where',
+  getJoomlaDoor: '"joomla-door" writes the zip, and needs no database',
+  getOverview: '"doctor", "order list" and "mail list" tell',
   getShopPlugin: '"shop plugin" writes the zip to a folder',
   setShopPicture: 'LICENSING_SHOP_LOGO names a file of the machine',
   removeShopPicture: 'the pages set it',

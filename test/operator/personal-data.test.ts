@@ -88,7 +88,7 @@ const OTHERS: Record<TableName, string> = {
   license_keys:
     'id key_digest folded_digest license_id key_hint key_start key_sealed activation_limit ends_at replaced_by created_at',
   tokens:
-    'id name live_name scope token_digest created_by joomla_user_id created_at expires_at last_used_at revoked_at revoked_by',
+    'id name live_name scope token_digest created_by joomla_user_id by_door created_at expires_at last_used_at revoked_at revoked_by',
   license_refusals: 'license_id at',
   leases: 'name holder until',
   idempotency: 'key_digest claim request_digest lease_ends_at answer created_at',
@@ -99,7 +99,7 @@ const OTHERS: Record<TableName, string> = {
   one_time_codes: 'code_digest kind actor name scope operator_id customer_digest expires_at',
   link_requests: 'address_digest slot',
   sessions:
-    'id cookie_digest kind actor name scope token_id joomla_user_id operator_id license_id key_digest customer_digest used_at expires_at ended_at',
+    'id cookie_digest kind actor name scope token_id joomla_user_id by_door operator_id license_id key_digest customer_digest used_at expires_at ended_at',
   operators: 'id scope created_by created_at',
   license_counts: 'product_id plan_id status month licenses',
   signing_keys: 'id kid x sealed token_days created_by created_at retired_by retired_at compromised',

@@ -90,13 +90,13 @@ export async function stopJoomlaSites(): Promise<void> {
 
 /**
  * @param reach the certificate authority, and where the shop's host is, as curl's --resolve has it
- * @param shop the shop that the site has
+ * @param shop the shop that the site has, or a component of the administrator
  * @param folder another process's site, for requests at the same time
  */
 export async function createJoomlaSite(
   version: JoomlaVersion,
   reach: { ca: string; resolve: string[] },
-  shop?: ShopKind,
+  shop?: ShopKind | 'component',
   folder = temporaryFolder('licensing-joomla'),
 ): Promise<JoomlaSite> {
   const php = startPhp(HOST);

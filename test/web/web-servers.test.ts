@@ -482,7 +482,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       Authorization: 'Bearer lgw_secret',
       'X-Joomla-Token': 'joomla-secret',
       Cookie:
-        'site=1; licensing=o; x_licensing=2; licensing_my=c; licensing_x=4; licensing_said=s; licensing_theme=dark; licensing_language=de; other=3',
+        'site=1; licensing=o; x_licensing=2; licensing_my=c; licensing_x=4; licensing_said=s; licensing_theme=dark; licensing_language=de; licensing_next=%2F; other=3',
     };
 
     it('get the secrets that are meant for them, and no cookie of the site', async () => {
@@ -514,8 +514,8 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
       for (const path of asked) await get(server, PREFIX + path, { headers });
       const own = {
         cookies: [
-          ...['licensing=o', 'licensing_language=de', 'licensing_my=c', 'licensing_said=s'],
-          'licensing_theme=dark',
+          ...['licensing=o', 'licensing_language=de', 'licensing_my=c', 'licensing_next=%2F'],
+          ...['licensing_said=s', 'licensing_theme=dark'],
         ],
         token: 'joomla-secret',
         origin: 'https://shop.example',
@@ -598,6 +598,28 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
             error: { code: 'NOT_FOUND', message: 'There is nothing at this address' },
           });
         }
+      });
+
+      it("lets the overview through on the site's host with a ticket, and nothing else", async () => {
+        const ticket = 'A'.repeat(60);
+        const asked = async (path: string, sent: string) =>
+          (
+            await get(hosts, `${PREFIX}/${path}`, { headers: { Host: SITE, 'X-Licensing-Ticket': sent } })
+          ).body.toString();
+        expect(await asked('manage/overview', `${ticket}.${ticket}`)).toBe('reached');
+        for (const [path, sent] of [
+          ['manage/overview', 'short'],
+          ['manage/overview', `${ticket} ${ticket}`],
+          ['manage/licenses', ticket],
+          ['manage/overview/x', ticket],
+          [`manage/overview%20${ticket}`, 'x'],
+          [`manage/licenses%20${PREFIX}/manage/overview`, ticket],
+        ] as const)
+          expect([path, sent, await asked(path, sent)]).toEqual([
+            path,
+            sent,
+            expect.stringContaining('"NOT_FOUND"'),
+          ]);
       });
 
       it('leads from its start to the pages, and has nothing of the site', async () => {

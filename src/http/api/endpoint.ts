@@ -1,5 +1,5 @@
 import type Router from '@koa/router';
-import type { Authenticate, Credentials } from '../../access/authenticate';
+import type { Authenticate, Credentials, Refused } from '../../access/authenticate';
 import { callerKey, type Caller } from '../../access/caller';
 import type { Db } from '../../store/database';
 import { sendJson } from '../answers';
@@ -9,6 +9,7 @@ import { OPERATOR_LANGUAGES, type OperatorLanguage } from '../../texts/operators
 import type { Limiter } from '../rate-limit';
 import { isSameOrigin } from '../same-origin';
 import { readSessionCookie } from '../session-cookies';
+import { TICKET_HEADER } from '../ticket-header';
 import { readJsonBody } from './body';
 import { receiveUpload } from './upload';
 import { ManageError, toFailure, type Failure } from '../../operations/failures';
@@ -51,7 +52,7 @@ function endpoint(
     ctx.state.route = path;
     const given: Given = { query: {}, body: {} };
     try {
-      const caller = await authenticate(ctx, dependencies);
+      const caller = await authenticate(ctx, path, dependencies);
       const operation = methods.get(ctx.method === 'HEAD' ? 'get' : ctx.method.toLowerCase());
       if (operation === undefined) throw noOperation(ctx, methods);
       requireRight(caller, operation, dependencies.now());
@@ -112,9 +113,10 @@ function hasJson({ method }: Operation): boolean {
 /** @throws ManageError for a wrong credential, a foreign page, or too many requests */
 async function authenticate(
   ctx: Context,
+  path: string,
   { authenticate: who, limiter }: ManageDependencies,
 ): Promise<Caller> {
-  const caller = await who(credentialsOf(ctx));
+  const caller = await callerOf(ctx, path, who);
   // A valid token is never refused for the failures of others, so those are counted apart.
   const { allowed, retryAfter } =
     'refused' in caller
@@ -134,6 +136,16 @@ async function authenticate(
   if (caller.refused === 'FORBIDDEN')
     throw new ManageError('FORBIDDEN', 'The groups of this account may not manage licences.');
   throw unauthorized(ctx);
+}
+
+/** By a ticket of the component in Joomla, which is good for one call alone, or else by the other credentials. */
+async function callerOf(ctx: Context, path: string, who: Authenticate): Promise<Caller | Refused> {
+  const ticket = ctx.get(TICKET_HEADER);
+  if (ticket === '') return who(credentialsOf(ctx));
+  if (path !== '/overview' || ctx.method !== 'GET') return { refused: 'UNAUTHORIZED' };
+  const caller = await who.door.look(ticket);
+  if ('refused' in caller) return { refused: caller.refused === 'GROUP' ? 'FORBIDDEN' : 'UNAUTHORIZED' };
+  return caller;
 }
 
 function credentialsOf(ctx: Context): Credentials {

@@ -53,7 +53,8 @@ export function answerPage<Call extends PageCall>(
       const handle = isPost ? route.post : route.get;
       if (handle === undefined || !['GET', 'HEAD', 'POST'].includes(ctx.method))
         throw notFoundOrMethod(ctx, route);
-      if (isPost && !isSameOrigin(ctx)) throw new ManageError('FORBIDDEN', 'Another origin.');
+      if (isPost && !route.checksOrigin && !isSameOrigin(ctx))
+        throw new ManageError('FORBIDDEN', 'Another origin.');
       const entered = await enter(call, route);
       if (!('ctx' in entered)) {
         await send(call, entered);

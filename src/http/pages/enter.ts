@@ -45,7 +45,7 @@ export async function enterAsOperator(
   const { caller } = session;
   const { allowed, retryAfter } = await limiter('manage', callerKey(caller));
   if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
-  view.operator = { name: caller.name, scope: caller.scope };
+  view.operator = { name: caller.name, scope: caller.scope, byDoor: caller.byDoor };
   if (scopeOf(route, ctx.method) === 'write' && caller.scope !== 'write')
     throw new ManageError('FORBIDDEN', '');
   // A form that was sent is kept, and asks beside it.

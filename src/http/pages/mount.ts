@@ -3,6 +3,7 @@ import { notFound } from '../../operations/failures';
 import type { State } from '../context';
 import { createTurns } from '../turns';
 import { answerPage, type Confirm } from './answer-page';
+import { doorRoutes } from './door';
 import { enterAsCustomer, enterAsOperator, enterOpen } from './enter';
 import { myRoutes } from './my/routes';
 import { operatorRoutes } from './operator/routes';
@@ -27,18 +28,21 @@ export function mountPages(router: Router<State>, dependencies: PagesDependencie
     }
   };
   mount(signInRoutes, enterOpen);
+  const hasDoor = dependencies.settings.config.joomlaRoot !== undefined;
+  mount(hasDoor ? doorRoutes : doorRoutes.map(({ path }) => ({ path, ...LEADS_NOWHERE })), enterOpen);
   mount(myRoutes.open, enterOpen);
   mount(myRoutes.signedIn, enterAsCustomer);
   mount(operatorRoutes, enterAsOperator, { recent: signedInLately, ask: askToSignInAgain });
   mount([NOWHERE], enterOpen);
 }
 
-const NOWHERE: Route<PageCall> = {
-  path: '{/*rest}',
-  get: () => {
-    throw notFound('page');
-  },
+const nowhere = (): never => {
+  throw notFound('page');
 };
+
+const NOWHERE: Route<PageCall> = { path: '{/*rest}', get: nowhere };
+/** Whatever is sent there, and from where. */
+const LEADS_NOWHERE = { get: nowhere, post: nowhere, checksOrigin: true } as const;
 
 /** Requests of a customer's session that wait for the one before: a click more than a person makes. */
 const MOST_WAITING = 4;

@@ -87,6 +87,8 @@ export interface Route<Call extends PageCall> {
   isSecret?: boolean;
   /** its form needs no such sign-in, as its operation (`goesOn`), or leaves that to the operation (`goesOnWith`) */
   goesOn?: true;
+  /** its form may come from another origin: it looks itself where from */
+  checksOrigin?: true;
   /** its form has a file */
   upload?: boolean;
   /** false: it may take longer than a request's deadline */

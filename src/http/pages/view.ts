@@ -21,7 +21,7 @@ export interface View {
   /** the path of this page below `pages` */
   path: string;
   /** who is signed in as operator; undefined: nobody, or a customer */
-  operator: { name: string; scope: Scope } | undefined;
+  operator: { name: string; scope: Scope; byDoor?: true | undefined } | undefined;
   /** whether that is an operator who may change things */
   readonly mayWrite: boolean;
   /** the seller's name; empty: not known */

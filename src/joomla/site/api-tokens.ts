@@ -4,6 +4,7 @@ import { locationsOf } from '../../store/mysql';
 import {
   findRootRules,
   findSiteAccount,
+  findSiteUser,
   isSiteUnreadable,
   listSiteGroups,
   listTokenPlugins,
@@ -28,7 +29,7 @@ export interface Site {
 }
 
 /** Why the site's tokens cannot be checked. */
-type SiteOff = 'no-site' | 'sqlite' | 'other-server';
+export type SiteOff = 'no-site' | 'sqlite' | 'other-server';
 
 /** Where the service's own connection finds the site's tables. @throws ConfigError */
 export function findSite(
@@ -84,6 +85,24 @@ export function judgeSiteToken(db: Db, site: Site, token: string): Promise<SiteV
 /** Whether an account that was let in by its token may still come in by what it made. @throws as `judgeSiteToken` */
 export function judgeSiteAccount(db: Db, site: Site, userId: number): Promise<SiteVerdict> {
   return judge(db, site, userId, () => true);
+}
+
+/**
+ * Whether an account that Joomla itself signed in may manage licences: it is there, not blocked, and in one of the operator's
+ * groups. Its API token and who may use the site's API do not matter. @throws as `judgeSiteToken`
+ */
+export async function judgeSiteOperator(db: Db, site: Site, userId: number): Promise<SiteVerdict> {
+  try {
+    const user = await findSiteUser(db, site.tables, userId);
+    if (user?.block !== 0) return UNAUTHORIZED;
+    const groups = await listSiteGroups(db, site.tables, userId);
+    return groups.some((group) => site.operatorGroups.includes(group))
+      ? { user: { id: user.id, login: user.username } }
+      : { refused: 'FORBIDDEN' };
+  } catch (error) {
+    if (isSiteUnreadable(error)) return UNAUTHORIZED;
+    throw error;
+  }
 }
 
 async function judge(

@@ -6,7 +6,7 @@
  *
  * Reads lines of JSON and answers each by one: first {"version","site","ca","resolve","shop"}, then as often as wanted
  * {"client","language","root","option","steps":[...]}, answered by the result of each step. A shop, hikashop.php,
- * membershippro.php or j2commerce.php beside this file, has steps of its own.
+ * membershippro.php or j2commerce.php beside this file, or an administrator's component, component.php, has steps of its own.
  */
 
 namespace {
@@ -172,6 +172,13 @@ namespace Joomla\DI {
         public function get($name)
         {
             return $this->made[$name]($this);
+        }
+
+        public function registerServiceProvider(ServiceProviderInterface $provider)
+        {
+            $provider->register($this);
+
+            return $this;
         }
     }
 }
@@ -344,9 +351,26 @@ namespace Joomla\CMS\Language {
 namespace Joomla\CMS\Uri {
     class Uri
     {
-        public static function root()
+        private $address;
+
+        public function __construct(string $address)
         {
-            return \Host::$in['root'];
+            $this->address = $address;
+        }
+
+        public static function getInstance($uri)
+        {
+            return new self($uri);
+        }
+
+        public function getHost()
+        {
+            return parse_url($this->address, PHP_URL_HOST);
+        }
+
+        public static function root($pathonly = false)
+        {
+            return $pathonly ? rtrim(parse_url(\Host::$in['root'], PHP_URL_PATH), '/') : \Host::$in['root'];
         }
     }
 }

@@ -6,9 +6,10 @@ import type { FormState } from '../form-state';
 import { TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import type { Answer, OperatorCall, Route } from '../page';
+import { joomlaDoorOperations } from '../../../operations/joomla-door';
 import { joomlaPluginOperations } from '../../../operations/joomla-plugin';
 
-/** The Joomla package for customers' sites, as a file. */
+/** The Joomla package for customers' sites, and the component for the own one, as files. */
 
 export const joomlaPluginRoutes: Route<OperatorCall>[] = [
   formRoute('/products/:id/joomla-plugin', {
@@ -17,7 +18,13 @@ export const joomlaPluginRoutes: Route<OperatorCall>[] = [
     work: give,
     explain: ({ view }, { error }) => view.t.products.plugin.refused[error.field ?? ''],
   }),
+  { path: '/joomla-door.zip', get: giveDoor },
 ];
+
+async function giveDoor(call: OperatorCall): Promise<Answer> {
+  const { file_name, zip } = await act(call, new URLSearchParams(), joomlaDoorOperations.getJoomlaDoor);
+  return { file: file_name, type: 'application/zip', content: Buffer.from(zip, 'base64') };
+}
 
 async function give(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const query = new URLSearchParams({ vendor: sent.get('vendor') ?? '' });

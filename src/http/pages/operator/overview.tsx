@@ -30,7 +30,7 @@ export const overviewRoutes: Route<OperatorCall>[] = [{ path: '/', get: showOver
 
 const PERIODS = [7, 30, 90];
 
-async function showOverview(call: OperatorCall): Promise<Answer> {
+export async function showOverview(call: OperatorCall): Promise<Answer> {
   const { db, at, view, settings } = call;
   const goods = await readGoods(db);
   if (Object.values(firstSteps(goods)).includes(undefined)) return { to: '/start' };

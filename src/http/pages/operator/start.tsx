@@ -159,7 +159,7 @@ async function stepsOf({ db }: OperatorCall): Promise<FirstSteps> {
   return firstSteps(await readGoods(db));
 }
 
-async function showStart(call: OperatorCall, sent?: Sent): Promise<Answer> {
+export async function showStart(call: OperatorCall, sent?: Sent): Promise<Answer> {
   const { db, settings } = call;
   const { t, to, format, mayWrite } = call.view;
   const texts = t.start;

@@ -43,6 +43,7 @@ async function showSystem(call: OperatorCall): Promise<Answer> {
             )}
           </Part>
         </div>
+        <DoorPanel />
         {access === undefined ? null : (
           <div class="cols cols-2">
             <Part id="settings" title={t.settings.title} path="/settings" go={t.settings.go}>
@@ -91,6 +92,28 @@ async function showSystem(call: OperatorCall): Promise<Answer> {
       </TitledPage>
     ),
   };
+}
+
+/** The component for the site's own Joomla: the file, and the steps. */
+function DoorPanel() {
+  const { t, to } = useView();
+  const { door } = t.system;
+  return (
+    <div class="cols">
+      <Panel id="joomla-door" title={door.title}>
+        <Inside>
+          <p>{door.about}</p>
+          <ol class="mb-0">
+            <li>
+              <a href={to('/joomla-door.zip')}>{door.download}</a>
+            </li>
+            <li>{door.install}</li>
+            <li>{door.open}</li>
+          </ol>
+        </Inside>
+      </Panel>
+    </div>
+  );
 }
 
 async function readAccess({ db, at }: OperatorCall) {

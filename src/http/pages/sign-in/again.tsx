@@ -43,7 +43,7 @@ export async function signedInLately(
   setSessionCookie(call.ctx, 'operator', opened.cookie, call.isTrusted);
   const { session } = opened;
   const { caller } = session;
-  call.view.operator = { name: caller.name, scope: caller.scope };
+  call.view.operator = { name: caller.name, scope: caller.scope, byDoor: caller.byDoor };
   if (scopeOf(route, 'POST') === 'write' && caller.scope !== 'write') throw new ManageError('FORBIDDEN', '');
   return { ...call, session, caller };
 }
@@ -63,8 +63,9 @@ export function askToSignInAgain(sent: URLSearchParams, sentence?: string): { pa
 }
 
 function Again({ sent, form }: { sent: URLSearchParams; form: FormState }) {
-  const { t, to, path } = useView();
+  const { t, to, path, operator } = useView();
   const { signIn } = t;
+  const byDoor = operator?.byDoor === true;
   const fields = [...sent].filter(([name]) => name !== 'once');
   return (
     <NarrowPage title={signIn.again.title} stack>
@@ -79,8 +80,8 @@ function Again({ sent, form }: { sent: URLSearchParams; form: FormState }) {
           ))}
           <TokenField form={form} name={TOKEN} required={false} />
           <p>
-            {signIn.again.byLink}{' '}
-            <a href={to('/sign-in')} target="_blank" rel="noopener">
+            {byDoor ? signIn.again.byDoor : signIn.again.byLink}{' '}
+            <a href={to('/sign-in', byDoor ? { why: 'again' } : {})} target="_blank" rel="noopener">
               {signIn.again.elsewhere}
             </a>
           </p>

@@ -23,11 +23,17 @@ export function SignIn({
   form,
   next,
   why,
+  door,
+  byDoor,
   hasMail,
 }: {
   form: FormState;
   next: string;
   why: 'ended' | 'again' | undefined;
+  /** the component in Joomla; undefined: there is no site */
+  door: string | undefined;
+  /** the session to renew came through it */
+  byDoor: boolean;
   hasMail: boolean;
 }) {
   const { t } = useView();
@@ -38,6 +44,18 @@ export function SignIn({
         <p class="alert alert-warning" role="status">
           {signIn.why[why]}
         </p>
+      )}
+      {door === undefined ? null : (
+        <Panel id="door" title={signIn.door.title} inside>
+          <p class={byDoor ? '' : 'mb-0'}>{signIn.door.about}</p>
+          {byDoor ? (
+            <p class="mb-0">
+              <a class="btn btn-primary" href={door}>
+                {signIn.door.go}
+              </a>
+            </p>
+          ) : null}
+        </Panel>
       )}
       <Panel id="token" title={signIn.withToken} inside>
         <Form path="/sign-in" form={form}>

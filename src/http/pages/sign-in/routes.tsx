@@ -9,16 +9,28 @@ import { fieldOf, formState, type FormState } from '../form-state';
 import { done, type Answer, type PageCall, type Route } from '../page';
 import { signInAddress } from './again';
 import { countFailure, signInByToken, type SignedIn } from './by-token';
+import { nextOf } from './next';
 import { Enter, SignIn, UsedCode } from './pages';
+import { cameByDoor, doorAddress } from './through-joomla';
 
 /** How an operator signs in: by an API token, or by a one-time link. */
 
 const LONGEST_TOKEN = 1_000;
-const LONGEST_PATH = 2_000;
 
 const signIn: Route<PageCall> = {
   path: '/sign-in',
-  get: (call) => showSignIn(call, formState()),
+  async get(call) {
+    const door = doorAddress(call);
+    const isAgain = door !== undefined && call.query.get('why') === 'again' && (await cameByDoor(call));
+    if (!isAgain) return showSignIn(call, formState());
+    const { ctx, view } = call;
+    // After a form the policy of its page lets no redirect lead to another host.
+    if (new URL(door).origin !== ctx.state.origin) return showSignIn(call, formState(), isAgain);
+    keepNext(ctx, nextOf(call.query), view.to(''));
+    ctx.status = 303;
+    ctx.set('Location', door);
+    return { sent: true };
+  },
   async post(call, sent) {
     const opened = await signInByToken(call, fieldOf(sent, 'token', LONGEST_TOKEN));
     if ('sentence' in opened) {
@@ -86,7 +98,9 @@ export const signInRoutes = [
   preferences('/my/preferences'),
 ];
 
-function showSignIn({ ctx, query, view, settings }: PageCall, form: FormState): { page: Child } {
+/** @param byDoor the session to renew came through Joomla */
+function showSignIn(call: PageCall, form: FormState, byDoor = false): { page: Child } {
+  const { ctx, query, view, settings } = call;
   const next = nextOf(query);
   // A one-time link, mailed or printed, leads there too.
   if (!form.wasSent) keepNext(ctx, next, view.to(''));
@@ -96,6 +110,8 @@ function showSignIn({ ctx, query, view, settings }: PageCall, form: FormState): 
       <SignIn
         form={form}
         next={next}
+        door={doorAddress(call)}
+        byDoor={byDoor}
         hasMail={settings.queueMail !== undefined}
         why={why === 'ended' || why === 'again' ? why : undefined}
       />
@@ -117,15 +133,4 @@ async function refuseCode(call: PageCall): Promise<Answer> {
 async function countRequest({ limiter, ctx }: PageCall): Promise<void> {
   const { allowed, retryAfter } = await limiter('download', ctx.state.client.limitKey);
   if (!allowed) throw new ManageError('RATE_LIMITED', '', { retryAfter });
-}
-
-/** Where to go after it: a path of ours, and nothing else. */
-function nextOf(sent: URLSearchParams, name = 'next'): string {
-  const given = sent.get(name) ?? '/';
-  if (!/^\/[\x21-\x7e]*$/.test(given) || given.length > LONGEST_PATH) return '/';
-  // As the browser will resolve it: "/../x" and "/%2e%2e/x" lead out of the pages.
-  const { pathname, search } = new URL(`http://pages.invalid/pages${given}`);
-  const next = `${pathname.slice('/pages'.length)}${search}`;
-  const isOurs = pathname.startsWith('/pages/') && !/^\/(?:[/\\]|enter\/)/.test(next);
-  return isOurs ? next : '/';
 }

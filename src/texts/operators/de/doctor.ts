@@ -85,6 +85,20 @@ export const doctor: OperatorTexts['doctor'] = {
     why: 'Niemand kann durch sie Lizenzen verwalten.',
     remedy: 'Berichtigen Sie LICENSING_OPERATOR_GROUPS. Joomla zeigt die IDs unter „Benutzer“, „Gruppen“.',
   }),
+  doorOff: {
+    'no-site': 'LICENSING_JOOMLA_ROOT ist nicht gesetzt',
+    sqlite: 'die Datenbank des Dienstes ist SQLite, die die Tabellen der Website nicht lesen kann',
+    'other-server': 'die Datenbank der Website ist auf einem anderen Server als die des Dienstes',
+    tables: 'der Datenbankbenutzer kann die Tabellen der Website nicht lesen (siehe oben)',
+    'no-secret': '$secret in der configuration.php der Website ist leer',
+    'no-address': 'LICENSING_PUBLIC_URL ist nicht gesetzt',
+  },
+  doorShut: (why) => `Durch das Joomla der Website kommt niemand herein: ${why}.`,
+  doorOpen: 'Administratoren der Website kommen in Joomla über „Komponenten > Lizenzen“ herein.',
+  doorMissing: {
+    what: 'Administratoren der Website könnten über Joomla hereinkommen, aber die Komponente fehlt oder ist abgeschaltet.',
+    remedy: 'licensing joomla-door --out com_licensing.zip (docs/joomla-door.md)',
+  },
   tokensEnding: (count, named) => ({
     what: `${quantity(count, 'API-Token läuft', 'API-Tokens laufen')} bald ab: ${named}.`,
     why: 'Der Shop oder das Skript, das es benutzt, wird von da an abgelehnt.',

@@ -14,10 +14,29 @@ export const signIn: Translated<typeof en> = {
     kept: 'Ihre Anmeldung ist über eine Stunde alt, und hier wird etwas geändert. Was Sie eingegeben haben, bleibt erhalten. Noch ist nichts getan.',
     byLink:
       'Wenn Sie sich mit einem Link anmelden, öffnen Sie ihn in einem anderen Tab dieses Browsers. Kommen Sie dann zurück, lassen Sie das Token leer und machen Sie weiter.',
+    byDoor:
+      'Sie kamen über Joomla: Öffnen Sie die Komponente dort in einem anderen Tab dieses Browsers und drücken Sie „Öffnen“. Kommen Sie dann zurück, lassen Sie das Token leer und machen Sie weiter.',
     elsewhere: 'In einem anderen Tab anmelden',
     submit: 'Weiter',
     table:
       'Ihre Anmeldung ist über eine Stunde alt. Bitte melden Sie sich in einem anderen Tab dieses Browsers noch einmal an, kommen Sie dann zurück und drücken Sie den Knopf noch einmal.',
+  },
+  door: {
+    title: 'Über Joomla',
+    about: 'Im Administrator Ihrer Site: Komponenten > Lizenzen > Öffnen.',
+    go: 'Zu Joomla',
+    refusedTitle: 'Sie sind nicht angemeldet',
+    refused: {
+      ORIGIN:
+        'Das kam nicht von der Adresse, die der Dienst als Ihre Site kennt (LICENSING_PUBLIC_URL). Öffnen Sie Joomla unter dieser Adresse, oder berichtigen Sie die Einstellung.',
+      SITE: 'Der Dienst kann die Konten Ihrer Site nicht lesen. „licensing doctor“ sagt, warum.',
+      TICKET:
+        'Dieser Zugang wurde schon benutzt, ist älter als eine Minute oder stammt von einer anderen Site. Drücken Sie in Joomla noch einmal „Öffnen“.',
+      ACCOUNT:
+        'Dieses Joomla-Konto ist gesperrt, umbenannt oder nicht mehr da. Melden Sie sich bei Joomla noch einmal an.',
+      GROUP:
+        'Dieses Joomla-Konto ist in keiner Gruppe, die Lizenzen verwalten darf. Wer den Server verwaltet, nennt die Gruppen in LICENSING_OPERATOR_GROUPS.',
+    },
   },
   withToken: 'Mit einem Token',
   token: 'API-Token',

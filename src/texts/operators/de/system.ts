@@ -12,6 +12,14 @@ export const system: Translated<typeof en> = {
     operators: 'Zu den Betreibern',
     imports: 'Importieren',
   },
+  door: {
+    title: 'Diese Seiten aus Joomla öffnen',
+    about:
+      'Eine Komponente für das Joomla Ihrer Site: Sie meldet Administratoren hier ohne Token an. Sie braucht LICENSING_JOOMLA_ROOT und die Adresse der Site.',
+    download: 'Komponente herunterladen',
+    install: 'In Joomla: System > Installieren > Erweiterungen > Paketdatei hochladen.',
+    open: 'Dann: Komponenten > Lizenzen > Öffnen. Die Gruppen aus LICENSING_OPERATOR_GROUPS dürfen das.',
+  },
   tokenCount: (count, text) =>
     count === 0
       ? 'Noch kein Token. Ein Shop oder ein Skript braucht eines.'

@@ -90,6 +90,20 @@ export const doctor = {
     why: 'Nobody can manage licences by them.',
     remedy: 'Correct LICENSING_OPERATOR_GROUPS. Joomla shows the ids under Users, Groups.',
   }),
+  doorOff: {
+    'no-site': 'LICENSING_JOOMLA_ROOT is not set',
+    sqlite: "the service's database is SQLite, which cannot read the site's tables",
+    'other-server': "the site's database is on another server than the service's",
+    tables: "the database user cannot read the site's tables (see above)",
+    'no-secret': "$secret of the site's configuration.php is empty",
+    'no-address': 'LICENSING_PUBLIC_URL is not set',
+  },
+  doorShut: (why: string) => `Nobody comes in through the site's Joomla: ${why}.`,
+  doorOpen: "Administrators of the site come in through Joomla's Components > Licensing.",
+  doorMissing: {
+    what: 'Administrators of the site could come in through Joomla, but the component is not there, or switched off.',
+    remedy: 'licensing joomla-door --out com_licensing.zip (docs/joomla-door.md)',
+  } as DoctorWords,
   tokensEnding: (count: number, named: string): DoctorWords => ({
     what: `${quantity(count, 'API token')} will expire soon: ${named}.`,
     why: 'The shop or script that uses it is refused from then on.',

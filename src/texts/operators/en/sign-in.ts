@@ -11,10 +11,28 @@ export const signIn = {
     kept: 'You signed in over an hour ago, and this changes something. What you typed is kept, and nothing is done yet.',
     byLink:
       'If you sign in with a link, open it in another tab of this browser. Then come back, leave the token empty and go on.',
+    byDoor:
+      'You came through Joomla: open the component there in another tab of this browser and press Open. Then come back, leave the token empty and go on.',
     elsewhere: 'Sign in in another tab',
     submit: 'Go on',
     table:
       'You signed in over an hour ago. Please sign in again in another tab of this browser, then come back and press the button again.',
+  },
+  door: {
+    title: 'Through Joomla',
+    about: 'In the administrator of your site: Components > Licensing > Open.',
+    go: 'Go to Joomla',
+    refusedTitle: 'You are not signed in',
+    refused: {
+      ORIGIN:
+        'This did not come from the address that the service knows as your site (LICENSING_PUBLIC_URL). Open Joomla at that address, or correct the setting.',
+      SITE: 'The service cannot read the accounts of your site. “licensing doctor” says why.',
+      TICKET:
+        'This way in was used already, is older than a minute, or is from another site. In Joomla, press Open again.',
+      ACCOUNT: 'This Joomla account is blocked, renamed or no longer there. Sign in to Joomla again.',
+      GROUP:
+        'This Joomla account is in no group that may manage licences. Whoever administers the server names the groups in LICENSING_OPERATOR_GROUPS.',
+    },
   },
   withToken: 'With a token',
   token: 'API token',

@@ -9,6 +9,14 @@ export const system = {
     operators: 'To the operators',
     imports: 'Import',
   },
+  door: {
+    title: 'Open these pages from Joomla',
+    about:
+      'A component for your site’s Joomla: it signs administrators in here without a token. It needs LICENSING_JOOMLA_ROOT and the site’s address.',
+    download: 'Download the component',
+    install: 'In Joomla: System > Install > Extensions > Upload Package File.',
+    open: 'Then: Components > Licensing > Open. The groups of LICENSING_OPERATOR_GROUPS may.',
+  },
   tokenCount: (count: number, text: string) =>
     count === 0
       ? 'No token yet. A shop or a script needs one.'

@@ -1,0 +1,43 @@
+import { basename, dirname, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { packageRoot } from '../config';
+import { makeDoor } from '../joomla/door';
+import { lookAt, makeFolder, replaceFile, requireReplaceable, type FileKind } from '../packages/replace-file';
+import { createOutput } from './command';
+import { settingsFile } from './output-file';
+
+const ZIP: FileKind = { name: 'a zip', isOne: (beginning) => beginning.startsWith('PK') };
+
+export function addJoomlaDoorCommand(program: Command): void {
+  program
+    .command('joomla-door')
+    .description(
+      "Writes a component for your own site's Joomla: Components > Licensing signs its administrators in to the pages. For Joomla 4.4, 5 and 6.",
+    )
+    .requiredOption('--out <file>', 'the zip to write')
+    .addHelpText(
+      'after',
+      '\nIt needs neither the database nor the site. docs/joomla-door.md shows how to set it up.\n\nExample:\n  licensing joomla-door --out com_licensing.zip',
+    )
+    .action(async ({ out }: { out: string }, command: Command) => {
+      const file = resolve(out);
+      const { element, version, zip } = await makeDoor(packageRoot);
+      await makeFolder(dirname(file));
+      const place = await lookAt(file);
+      await requireReplaceable(place, [settingsFile()], ZIP);
+      await replaceFile(place, 0o644, (_sink, handle) => handle.writeFile(zip));
+      createOutput(command).print({ file, element, version }, describe(file));
+    });
+}
+
+function describe(file: string): string {
+  return [
+    `${file} is a component for your site's Joomla.`,
+    '',
+    `1. In its administrator: System > Install > Extensions > Upload Package File: ${basename(file)}`,
+    '2. Components > Licensing > Open',
+    '',
+    'The service reads who is signed in by the site: it needs LICENSING_JOOMLA_ROOT and LICENSING_PUBLIC_URL.',
+    'Who may come in: the groups of LICENSING_OPERATOR_GROUPS (8, Super Users, by default).',
+  ].join('\n');
+}

@@ -1,0 +1,69 @@
+import { getDomain } from 'tldts';
+import { openOperatorSession } from '../../access/sessions';
+import type { DoorRefusal } from '../../access/door';
+import { readSessionCookie, setSessionCookie } from '../session-cookies';
+import { takeNext } from './browser-choices';
+import { showFirst } from './operator/first-page';
+import type { Answer, PageCall, Route } from './page';
+import { nextOf } from './sign-in/next';
+import { countFailure } from './sign-in/by-token';
+import { NarrowPage } from './sign-in/pages';
+import { useView } from './view';
+
+/** The door in Joomla: its component posts here who is signed in there (access/door.ts). */
+
+/** Without LICENSING_JOOMLA_ROOT the address leads nowhere. */
+export const doorRoutes: Route<PageCall>[] = [{ path: '/enter-joomla', checksOrigin: true, post: enter }];
+
+async function enter(call: PageCall, sent: URLSearchParams): Promise<Answer> {
+  const { ctx, db, at, authenticate, settings, view } = call;
+  const from = originsOf(settings.config).find((origin) => origin === ctx.headers.origin);
+  if (from === undefined) return refuse('ORIGIN');
+  const caller = await authenticate.door.enter(sent.get('ticket') ?? '');
+  if ('refused' in caller) {
+    await countFailure(call);
+    return refuse(caller.refused);
+  }
+  const replaces = readSessionCookie(ctx, 'operator');
+  const opened = await openOperatorSession(db, { caller }, at, { replaces });
+  if ('refused' in opened) return refuse('GROUP');
+  setSessionCookie(ctx, 'operator', opened.cookie, call.isTrusted);
+  if (isSameSite(from, ctx.state.origin))
+    return { to: nextOf(new URLSearchParams({ next: takeNext(ctx, view.to('')) })) };
+  // A browser that came from another site would not send the cookie to where a redirect leads.
+  const { session } = opened;
+  view.operator = { name: caller.name, scope: caller.scope, byDoor: true };
+  view.path = '/';
+  return showFirst({ ...call, session, caller: session.caller });
+}
+
+/** The site, by the addresses under which its Joomla is known. */
+function originsOf({ publicUrl, liveSite }: PageCall['settings']['config']): string[] {
+  return [publicUrl, liveSite].flatMap((url) => (url === undefined ? [] : new URL(url).origin));
+}
+
+/** As browsers judge it, by the domain that somebody registered. */
+function isSameSite(one: string, other: string | undefined): boolean {
+  if (other === undefined) return false;
+  const [a, b] = [new URL(one), new URL(other)];
+  const siteOf = ({ hostname }: URL) => getDomain(hostname, { allowPrivateDomains: true }) ?? hostname;
+  return a.protocol === b.protocol && siteOf(a) === siteOf(b);
+}
+
+function refuse(reason: DoorRefusal | 'ORIGIN'): Answer {
+  return { page: <NotIn reason={reason} />, status: 403 };
+}
+
+function NotIn({ reason }: { reason: DoorRefusal | 'ORIGIN' }) {
+  const view = useView();
+  const { signIn } = view.t;
+  const { door } = signIn;
+  return (
+    <NarrowPage title={door.refusedTitle}>
+      <p>{door.refused[reason]}</p>
+      <p>
+        <a href={view.to('/sign-in')}>{signIn.other}</a>
+      </p>
+    </NarrowPage>
+  );
+}

@@ -1,0 +1,19 @@
+import { readSession } from '../../../access/sessions';
+import { readSessionCookie } from '../../session-cookies';
+import type { PageCall } from '../page';
+
+/** The address of the component in Joomla; undefined: there is no site, or its address is not known. */
+export function doorAddress({ settings: { config } }: Pick<PageCall, 'settings'>): string | undefined {
+  const { joomlaRoot, publicUrl } = config;
+  return joomlaRoot === undefined || publicUrl === undefined
+    ? undefined
+    : `${publicUrl}/administrator/index.php?option=com_licensing`;
+}
+
+/** Whether the browser has a session that came through Joomla. */
+export async function cameByDoor({ ctx, db, at, authenticate }: PageCall): Promise<boolean> {
+  const cookie = readSessionCookie(ctx, 'operator');
+  if (cookie === undefined) return false;
+  const session = await readSession(db, 'operator', cookie, at, authenticate.isAccountIn);
+  return typeof session === 'object' && session.caller.byDoor === true;
+}

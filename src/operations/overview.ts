@@ -1,0 +1,56 @@
+import { Type } from '@sinclair/typebox';
+import { API_PATH } from '../api';
+import { subtractDuration } from '../licensing/durations';
+import { countFailedMails } from '../mail/queue';
+import { countRefused } from '../orders/refused-messages';
+import { countUnmatched } from '../orders/unmatched-views';
+import { countWaiting } from '../orders/views';
+import { get } from './operation';
+import { exactly, orNull } from './schemas';
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
+export const overviewOperations = {
+  getOverview: get(
+    '/overview',
+    {
+      summary: 'What needs the seller',
+      description:
+        'For monitoring, and for the component in Joomla, which sends a ticket in `X-Licensing-Ticket` instead of a token.',
+      data: exactly(
+        {
+          orders_waiting: count('Orders that wait.'),
+          payments_unmatched: count('Payments that match nothing.'),
+          signatures_refused: count(
+            'Messages of shops that were refused for their signature, in seven days.',
+          ),
+          mails_failed: count('Mails that failed, in seven days.'),
+          enter_url: orNull(
+            Type.String({
+              description:
+                'Where the component posts who signs in; null: at the site itself. It is given with `LICENSING_PAGES_HOST`.',
+            }),
+          ),
+        },
+        { title: 'Overview' },
+      ),
+    },
+    async ({ db, now, settings: { config } }) => {
+      const { pagesHost, operatorUrl } = config;
+      const waiting = await countWaiting(db);
+      const unmatched = await countUnmatched(db);
+      return {
+        data: {
+          orders_waiting: waiting.reduce((sum, { orders }) => sum + orders, 0),
+          payments_unmatched: unmatched.reduce((sum, one) => sum + one.count, 0),
+          signatures_refused: await countRefused(db, now),
+          mails_failed: await countFailedMails(db, subtractDuration(now, '7d')),
+          enter_url:
+            pagesHost === undefined || operatorUrl === undefined
+              ? null
+              : `${operatorUrl}${API_PATH}/pages/enter-joomla`,
+        },
+      };
+    },
+  ),
+};

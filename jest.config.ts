@@ -16,15 +16,14 @@ const swc = (parser: object): [string, object] => [
 ];
 
 const config: Config = {
-  testEnvironment: 'node',
+  runtime: '<rootDir>/test/support/runtime.cjs',
+  testEnvironment: '<rootDir>/test/support/environment.cjs',
   roots: ['<rootDir>/test'],
   // test/cluster runs in `npm run test:cluster`.
   testMatch: ['**/*.test.ts', '!**/test/cluster/**'],
   // What is slow by nature runs in `npm run test:faults`; one file of it: TEST_FAULTS=all npx jest test/faults/clock
   testPathIgnorePatterns: ['/node_modules/', ...(process.env.TEST_FAULTS === 'all' ? [] : ['/test/faults/'])],
   transform: { '^.+\\.ts$': swc({}), '^.+\\.tsx$': swc({ tsx: true }) },
-  // The command loads its parts by the names that they have in the build.
-  moduleNameMapper: { '^(\\.\\./cli/.+)\\.js$': '$1' },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   // Tests wait half of their time for servers that they start and stop.

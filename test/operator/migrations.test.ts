@@ -10,6 +10,7 @@ import { readConfig, type Settings } from '../../src/config';
 import { startService } from '../../src/service';
 import { openDatabase, type Db } from '../../src/store/database';
 import { lockMigrations } from '../../src/store/migrate';
+import { IS_WHOLE } from '../support/extent';
 import { NEXT_MIGRATION, NEXT_VERSION } from '../support/next-version';
 import { operator } from '../support/operator';
 import { endProcess, eventually, temporaryFolder } from '../support/processes';
@@ -29,10 +30,11 @@ jest.setTimeout(120_000);
 const [SCHEMA] = migrationNames() as [string];
 const CLI = join(__dirname, '../../dist/src/cli.js');
 
-const startKnex = (args: string[], settings: Settings): Running =>
+/** By the build's knexfile: compiling the other, which gives the same configuration, takes a second. */
+const startKnex = (args: string[], settings: Settings, knexfile = 'dist/knexfile.js'): Running =>
   startProgram(
     process.execPath,
-    [join(__dirname, '../../node_modules/knex/bin/cli.js'), ...args],
+    [join(__dirname, '../../node_modules/knex/bin/cli.js'), ...args, '--knexfile', knexfile],
     processEnvironment(settings),
   );
 const startMigrate = (settings: Settings) => startLicensing(['migrate', '--json'], settings);
@@ -100,9 +102,14 @@ function expectSuccess(ended: Ended[]): void {
 
 describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
   test.each<[string, ((settings: Settings) => Running)[]]>([
-    ['"licensing migrate"', Array(5).fill(startMigrate)],
-    ['"knex migrate:latest"', Array(5).fill(startKnexLatest)],
-    ['both', [startMigrate, startKnexLatest, startMigrate, startKnexLatest, startMigrate]],
+    // Each of them meets the other and itself.
+    ['both commands', [startMigrate, startKnexLatest, startMigrate, startKnexLatest, startMigrate]],
+    ...(IS_WHOLE
+      ? ([
+          ['"licensing migrate"', Array(5).fill(startMigrate)],
+          ['"knex migrate:latest"', Array(5).fill(startKnexLatest)],
+        ] as [string, ((settings: Settings) => Running)[]][])
+      : []),
   ])('five processes migrate at once, with %s, and all succeed', async (_command, starts) => {
     const settings = await createSettings();
     const ended = await Promise.all(starts.map((start) => start(settings).ended));
@@ -117,9 +124,11 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
   test('"licensing migrate" and Knex keep the same book, whoever wrote it', async () => {
     const first = await createSettings();
     expectSuccess([await migrate(first)]);
-    const knex = await startKnexLatest(first).ended;
-    expect(knex).toMatchObject({ code: 0, stderr: '' });
-    expect(knex.stdout).toContain('Already up to date');
+    for (const knexfile of ['knexfile.ts', 'dist/knexfile.js']) {
+      const knex = await startKnex(['migrate:latest'], first, knexfile).ended;
+      expect(knex).toMatchObject({ code: 0, stderr: '' });
+      expect(knex.stdout).toContain('Already up to date');
+    }
 
     const second = await createSettings();
     expectSuccess([await startKnexLatest(second).ended]);

@@ -66,8 +66,20 @@ const REFUSALS = {
 export type Refusal = keyof typeof REFUSALS;
 
 /** Whether an answer says to try again: the service had no time, or the first request with its key is under way. */
-export function isLate({ status, headers }: ManageAnswer): boolean {
+export function isLate({ status, headers }: Pick<ManageAnswer, 'status' | 'headers'>): boolean {
   return (status === 503 || status === 409) && headers.has('retry-after');
+}
+
+/** Sends again what the service says to send again, as a client does: on a busy machine a request may be late. */
+export async function sendAgain<A extends Pick<ManageAnswer, 'status' | 'headers'>>(
+  send: () => Promise<A>,
+): Promise<A> {
+  let answer = await send();
+  for (let left = 3; isLate(answer) && left > 0; left--) {
+    await sleep(1_000 * Number(answer.headers.get('retry-after')));
+    answer = await send();
+  }
+  return answer;
 }
 
 /** @param heard receives everything that was said, for `expectNoSecrets` */
@@ -108,15 +120,12 @@ export function manageClient(
       };
     },
     async ok(call, body, status = 200) {
-      // A client tries again when it is told to (503); on a busy machine a request may be late. With the key it is done once.
+      // With the key it is done once.
       const headers: Record<string, string> = call.startsWith('POST ')
         ? { 'Idempotency-Key': randomUUID() }
         : {};
-      let answer = await client.send(call, { body, headers });
-      for (let left = 3; isLate(answer) && status !== 503 && left > 0; left--) {
-        await sleep(1_000 * Number(answer.headers.get('retry-after')));
-        answer = await client.send(call, { body, headers });
-      }
+      const send = () => client.send(call, { body, headers });
+      const answer = await (status === 503 ? send() : sendAgain(send));
       if (answer.status !== status) throw new Error(`${call}: ${answer.status} ${answer.text}`);
       return answer.text === '' ? {} : answer.body.data;
     },

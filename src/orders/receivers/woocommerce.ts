@@ -74,18 +74,24 @@ function readOrder(object: unknown, at: Date): OneContent {
     ...{ payment, eventId: `${status}:${id}` },
     order: renews === undefined ? { number: id } : { of: keyOf(renews) },
   };
+  const paidAt = timeAtUtc(object, 'date_paid_gmt');
+  const paid = (): ContentEvent => {
+    const told = { ...shared, eventId: `paid:${id}`, at: paidAt ?? at };
+    if (renews === undefined)
+      return { ...told, event: 'paid', customer: buyerOf(object), lines: itemsOf(object) };
+    const lines = itemsOf(object).map(({ line, ids }) => ({ line, ids }));
+    return { ...told, event: 'renewed', renewsItself: true, lines };
+  };
   switch (status) {
     case 'completed':
-    case 'processing': {
-      const paid = { ...shared, eventId: `paid:${id}`, at: timeAtUtc(object, 'date_paid_gmt') ?? at };
-      if (renews !== undefined) {
-        const lines = itemsOf(object).map(({ line, ids }) => ({ line, ids }));
-        return { event: { ...paid, event: 'renewed', renewsItself: true, lines } };
-      }
-      return { event: { ...paid, event: 'paid', customer: buyerOf(object), lines: itemsOf(object) } };
-    }
+    case 'processing':
+      return { event: paid() };
     case 'refunded':
-      return { event: { ...shared, event: 'refunded', at } };
+      // The message of its payment may have been lost.
+      return {
+        event: { ...shared, event: 'refunded', at },
+        also: paidAt === undefined ? [] : [paid()],
+      };
     case 'cancelled':
       // Of a renewal, nothing but that payment.
       return renews === undefined ? { event: { ...shared, event: 'cancelled', at } } : { note: 'unpaid' };
@@ -145,7 +151,8 @@ function readSubscription(object: unknown, at: Date): OneContent {
     links,
     event: {
       ...{ ...shared, event: 'upgraded', renewsItself: status === 'active', lines },
-      eventId: `updated:${id}:${state.slice(0, 40)}:${paidUntil?.toISOString() ?? ''}${status === 'active' ? '' : ':ends'}`,
+      // What it was before may come again, such as one that was to end and goes on.
+      eventId: `updated:${id}:${state.slice(0, 40)}:${paidUntil?.toISOString() ?? ''}${status === 'active' ? '' : ':ends'}:${at.toISOString()}`,
     },
   };
 }

@@ -139,20 +139,23 @@ function readSubscription(object: unknown, at: Date): OneContent {
       ? timeAtUtc(object, 'end_date_gmt')
       : (timeAtUtc(object, 'next_payment_date_gmt') ?? timeAtUtc(object, 'end_date_gmt'));
   const shared = { at, order: { number: order } };
-  if (status === 'cancelled' || status === 'expired' || status === 'switched')
-    return { links, event: { ...shared, event: 'subscription_ended', eventId: `ended:${id}` } };
-  if (status !== 'active' && status !== 'pending-cancel') return { links, note: 'links' };
+  const endedAs = { ...shared, event: 'subscription_ended', eventId: `ended:${id}` } as const;
+  if (status === 'switched') return { links, event: endedAs };
+  const hasEnded = status === 'cancelled' || status === 'expired';
+  if (!hasEnded && status !== 'active' && status !== 'pending-cancel') return { links, note: 'links' };
   const lines = itemsOf(object).map(({ line: _, ids: [product = ''], ...item }) => ({
     ...{ line: product, ids: [product], confirms: true as const, ...item },
-    ...(paidUntil !== undefined && { paidUntil }),
+    ...(paidUntil !== undefined && !hasEnded && { paidUntil }),
   }));
   const state = lines.map(({ sku, quantity }) => `${sku}x${quantity}`).join(' ');
-  return {
-    links,
-    event: {
-      ...{ ...shared, event: 'upgraded', renewsItself: status === 'active', lines },
-      // What it was before may come again, such as one that was to end and goes on.
-      eventId: `updated:${id}:${state.slice(0, 40)}:${paidUntil?.toISOString() ?? ''}${status === 'active' ? '' : ':ends'}:${at.toISOString()}`,
-    },
+  const isLast = status !== 'active';
+  const change: ContentEvent = {
+    ...{ ...shared, event: 'upgraded', renewsItself: !isLast, lines },
+    // What it was before may come again, such as one that was to end and goes on.
+    eventId: `updated:${id}:${state.slice(0, 40)}:${paidUntil?.toISOString() ?? ''}${isLast ? ':ends' : ''}:${at.toISOString()}`,
   };
+  // The message of its last change may have been lost.
+  return hasEnded
+    ? { links, event: endedAs, also: lines.length === 0 ? [] : [change] }
+    : { links, event: change };
 }

@@ -52,7 +52,9 @@ test.each(CASES)(
         lost += told.length - heard.length;
         for (const one of shuffled([...heard, ...heard.filter(() => random() < 0.2)], random))
           // What a busy machine does not take is lost as well.
-          expect([200, 503]).toContain((await sendHook(shop.service.url, kind, sender.sign(one, now))).status);
+          expect([200, 503]).toContain(
+            (await sendHook(shop.service.url, kind, sender.sign(one, now))).status,
+          );
         for (const one of told.sort((a, b) => a.at - b.at)) sender.keep(lists, one);
         const ran = await write.ok(`POST /shops/${kind}/catch-up`, {});
         expect(ran).toMatchObject({ done: true, failure: null, refused: 0 });

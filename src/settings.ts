@@ -1,5 +1,6 @@
 /** The names of the settings, and how misspelled names and lines are found. config.ts tells what each setting means. */
 
+import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from './orders/shop-kinds';
 import type { Picture } from './packages/pictures';
 import { CUSTOMER_LANGUAGES } from './texts/customers/languages';
 
@@ -68,7 +69,7 @@ export const EDITABLE = {
   rate_window: number('limits', 60, 1, LONGEST_WINDOW_S),
   download_rate_limit: number('limits', undefined),
   manage_rate_limit: number('limits', 600),
-  grace_days: number('keeping', 3, 0, 14),
+  grace_days: number('keeping', DEFAULT_GRACE_DAYS, 0, MAX_GRACE_DAYS),
   log_days: number('keeping', 90, 1, 36_500),
   token_days: number('keeping', 14, 1, LONGEST_TOKEN_DAYS),
   offline_days: number('keeping', 30, 1, LONGEST_TOKEN_DAYS),

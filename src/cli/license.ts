@@ -275,7 +275,7 @@ function addList(license: Command): void {
     .option('--hint <end>', 'only with this end of the key (its last group)')
     .option(
       '--expiring <duration>',
-      'only those that expire within this time, such as 30d, and until the end of its last day (UTC)',
+      'only those that end within this time, such as 30d, until the end of its last day (UTC), and do not renew themselves',
       duration,
     )
     .option('--limit <n>', 'how many at the most', positiveInteger, 100)

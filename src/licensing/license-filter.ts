@@ -23,7 +23,7 @@ export interface LicenseQuery {
   customer?: string | undefined;
   reference?: string | undefined;
   hint?: string | undefined;
-  /** active ones that expire within this duration, until the end of its last day (UTC) */
+  /** active ones that do not renew themselves and expire within this duration, until the end of its last day (UTC) */
   expiring?: string | undefined;
   /** with a refused request within this duration */
   refused?: string | undefined;

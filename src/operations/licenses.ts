@@ -44,7 +44,8 @@ const Filters = {
   expiring: Type.Optional(
     Type.String({
       ...DurationGiven,
-      description: 'Active ones whose end is within this time, such as 30d; soonest first.',
+      description:
+        'Active ones that end within this time, such as 30d, and do not renew themselves; soonest first.',
     }),
   ),
   refused: Type.Optional(

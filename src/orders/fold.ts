@@ -187,15 +187,15 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
       if (one.changes && changed === undefined) continue;
       const begins = meanings.renews && !isKnown();
       if (begins) pay(one);
-      if (!counts(one)) continue;
-      // What was bought stays bought once all was given back.
-      if (changed !== undefined && !returns.has(identity)) {
+      // What was bought stays bought once all was given back. A confirmation is not paid for: only its time is given back.
+      const changesPlan = changed !== undefined && (one.confirms || (counts(one) && !returns.has(identity)));
+      if (changesPlan) {
         upgrade = { identity, at };
         if (changed.count < count) reduced = one.reduced;
         count = changed.count;
         most = Math.max(most, count);
       }
-      if (isKnown() && (begins || one.paidUntil !== null)) addTerm(true);
+      if (counts(one) && isKnown() && (begins || one.paidUntil !== null)) addTerm(true);
     } else if (effect === 'suspend') {
       // Again, so that the latest comes last.
       holds.delete(event);
@@ -269,8 +269,14 @@ export function findReturned(sorted: LineEvent[]): Map<string, string> {
   const before: { identity: string; payment: string | null }[] = [];
   for (const one of sorted) {
     const { event, identity, effect } = one;
-    const payment = one.payment ?? (one.confirms ? (before.at(-1)?.payment ?? null) : null);
-    if (isPayment(one)) {
+    const confirmed = one.confirms ? before.at(-1) : undefined;
+    const payment = one.payment ?? confirmed?.payment ?? null;
+    if (confirmed !== undefined) {
+      // It pays for nothing, so what was given back stays so.
+      before.push({ identity, payment });
+      const by = returns.get(confirmed.identity);
+      if (by !== undefined) returns.set(identity, by);
+    } else if (isPayment(one)) {
       before.push({ identity, payment });
       if (payment !== null)
         for (const other of before) if (other.payment === payment) returns.delete(other.identity);

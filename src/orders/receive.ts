@@ -106,7 +106,11 @@ export async function receive(
     const customer = others.customer ?? (address === undefined ? undefined : { email: address });
     const recorded = await record(db, { ...others, at, customer, shop, order }, context);
     for (const { order: _, mayRepeat: __, customerId: ___, ...change } of also)
-      await record(db, { ...change, at, eventId: beside(others, change, id), shop, order }, context);
+      await record(
+        db,
+        { ...change, at: earlier(change.at, at), eventId: beside(others, change, id), shop, order },
+        context,
+      );
     const result: MessageResult = unmatched ? 'unmatched' : 'order';
     await setMessage(db, message.id, {
       result,
@@ -167,10 +171,11 @@ const MAX_REASON = 190;
 /** The name of what a message tells besides its own event. */
 function beside(
   { eventId }: Pick<OrderMessage, 'eventId'>,
-  { event }: Pick<OrderMessage, 'event'>,
+  { event, eventId: own }: Pick<OrderMessage, 'event' | 'eventId'>,
   id: string,
 ): string {
-  return `${eventId ?? id}:${event}`;
+  // One of its own is that of another message, which may have come.
+  return own !== undefined && own !== eventId ? own : `${eventId ?? id}:${event}`;
 }
 
 function toPending(

@@ -61,7 +61,7 @@ export interface RecordContext {
   /** mails keys to customers; undefined: mail is not set up */
   mailing?: Mailing | undefined;
   /** LICENSING_GRACE_DAYS, of shops that say nothing else */
-  graceDays?: number | undefined;
+  graceDays: number;
 }
 
 interface RecordedLine extends Outcome {

@@ -34,7 +34,7 @@ export const MAX_GRACE_DAYS = 14;
 /** The days for which a licence goes on while the renewal of its subscription is awaited. */
 export function graceOf(
   { graceDays }: { graceDays: number | null },
-  { graceDays: byDefault = DEFAULT_GRACE_DAYS }: { graceDays?: number | undefined },
+  { graceDays: byDefault }: { graceDays: number },
 ): number {
   return graceDays ?? byDefault;
 }

@@ -6,7 +6,7 @@ import { fromSqlTime, toSqlTime } from './time';
 interface CustomerSum {
   customer: string;
   licenses: number;
-  /** the first end among the active licences; null: none of them ends */
+  /** the first end among the active licences that do not renew themselves; null: none of them ends */
   nextEnd: Date | null;
 }
 
@@ -28,7 +28,7 @@ export async function listCustomerSums(
   const rows = await rawRows<{ customer: string; licenses: number; next_end: string | null }>(
     db,
     `SELECT customer, COUNT(*) AS licenses,
-            MIN(CASE WHEN status = 'active' AND expires_at > ? THEN expires_at END) AS next_end
+            MIN(CASE WHEN status = 'active' AND renews_itself = 0 AND expires_at > ? THEN expires_at END) AS next_end
        FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses', 'customer')}
       WHERE customer > ? AND customer >= ? AND customer < ?
       GROUP BY customer ORDER BY customer LIMIT ?`,

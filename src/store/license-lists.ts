@@ -15,7 +15,7 @@ export interface LicenseFilter {
   customer?: string | undefined;
   reference?: string | undefined;
   hint?: string | undefined;
-  /** active licences that expire no later than this */
+  /** active licences that expire no later than this, and do not renew themselves */
   expiringBefore?: Date | undefined;
   /** licences with a refused request since this */
   refusedSince?: Date | undefined;
@@ -200,8 +200,14 @@ function all(conditions: Condition[]): Condition {
   };
 }
 
+/** What renews itself does not end. What ends has no grace: its end is the paid one. */
 function expiring(now: Date, before: Date): Condition[] {
-  return [{ sql: 'l.expires_at > ? AND l.expires_at <= ?', bindings: [toSqlTime(now), toSqlTime(before)] }];
+  return [
+    {
+      sql: 'l.expires_at > ? AND l.expires_at <= ? AND l.renews_itself = 0',
+      bindings: [toSqlTime(now), toSqlTime(before)],
+    },
+  ];
 }
 
 /** The stored states that a filter's live status means, each with its condition on the end. */
@@ -272,6 +278,9 @@ function runsOf(db: Db, filter: LicenseFilter, order: LicenseOrder, now: Date): 
   );
 }
 
+/** The columns of the index that ranges of ends are read by. */
+const BY_END = ['status', 'expires_at', 'renews_itself'];
+
 const STANDING: Part[] = ['planIds', 'status', 'expiringBefore'];
 
 /** Ranges of indexes, one way for each part of the filter: all licences that the part leaves. */
@@ -296,9 +305,7 @@ function rangesOf(db: Db, filter: LicenseFilter, now: Date): Piece[] {
   return eachPlan(filter.planIds).flatMap(({ index, plan }) =>
     states.length === 0
       ? [piece(db, ['plan_id'], plan, ['planIds'])]
-      : states.map((conditions) =>
-          piece(db, [...index, 'status', 'expires_at'], [...plan, ...conditions], STANDING),
-        ),
+      : states.map((conditions) => piece(db, [...index, ...BY_END], [...plan, ...conditions], STANDING)),
   );
 }
 

@@ -232,7 +232,7 @@ export interface LicenseCount {
   planId: number;
   /** as it is now */
   status: string;
-  /** `2026-12`, in which an active licence ends; empty: later than is counted, or never */
+  /** `2026-12`, in which an active licence ends; empty: it renews itself, or ends later than is counted, or never */
   month: string;
   licenses: number;
 }
@@ -250,8 +250,8 @@ export async function countLicenses(
   const rows = await rawRows<{ status: string; month: string; n: number }>(
     db,
     `SELECT status, CASE WHEN status <> 'active' OR expires_at IS NULL OR expires_at >= ? THEN ''
-                         WHEN expires_at <= ? THEN 'past' ELSE SUBSTR(expires_at, 1, 7) END AS month, COUNT(*) AS n
-       FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses', 'plan_id', 'status', 'expires_at')}
+                         WHEN expires_at <= ? THEN 'past' WHEN renews_itself = 1 THEN '' ELSE SUBSTR(expires_at, 1, 7) END AS month, COUNT(*) AS n
+       FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses', 'plan_id', 'status', 'expires_at', 'renews_itself')}
       WHERE plan_id = ? GROUP BY 1, 2`,
     [toSqlTime(until), toSqlTime(now), id],
   );
@@ -268,8 +268,9 @@ export async function countEnding(db: Db, planIds: number[], now: Date, until: D
   if (planIds.length === 0) return 0;
   const [counted] = await rawRows<{ n: number }>(
     db,
-    `SELECT COUNT(*) AS n FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses', 'plan_id', 'status', 'expires_at')}
-      WHERE plan_id IN (${placeholders(planIds.length)}) AND status = 'active' AND expires_at > ? AND expires_at <= ?`,
+    `SELECT COUNT(*) AS n FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses', 'plan_id', 'status', 'expires_at', 'renews_itself')}
+      WHERE plan_id IN (${placeholders(planIds.length)}) AND status = 'active' AND expires_at > ? AND expires_at <= ?
+        AND renews_itself = 0`,
     [...planIds, toSqlTime(now), toSqlTime(until)],
   );
   return counted?.n ?? 0;

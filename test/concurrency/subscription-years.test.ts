@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { addPlan, addProduct, PLAN_DEFAULTS } from '../../src/licensing/catalogue';
 import { startManaged } from '../support/manage';
 import { byToken, chance, tellAll } from '../support/order-model';
 import { runs } from '../support/extent';
 import { DATABASE_KINDS, newPlace, rows } from '../support/service';
-import { ARTICLES, GRACE_DAYS, makeYear, messagesOf, shuffled } from '../support/subscription-model';
+import { givePlans, judgeYears, makeYear, messagesOf, shuffled } from '../support/subscription-model';
 
 /** Years of subscriptions, told in any order, some events twice, by several at once: every licence ends as the model says. */
 
@@ -19,19 +18,12 @@ test.each(DATABASE_KINDS)(
   async (kind) => {
     const service = await startManaged({ ...(await newPlace(kind)) }, NOW);
     try {
-      const { id: productId } = await addProduct(service.db, { name: 'Years', element: null }, FIRST);
       await service.write.ok(
         'POST /shops',
         { name: SHOP, mail: 'none', billing_url: 'https://shop.example/pay' },
         201,
       );
-      const plans = new Map<string, number>();
-      for (const [sku, { days, slots: activationLimit }] of Object.entries(ARTICLES)) {
-        const terms = { activationType: 'domain', duration: `${days}d`, activationLimit } as const;
-        const { id } = await addPlan(service.db, { ...PLAN_DEFAULTS, ...terms, productId, name: sku }, FIRST);
-        plans.set(sku, id);
-        await service.write.ok(`POST /shops/${SHOP}/map`, { sku, plan_id: id, quantity: 'slots' }, 201);
-      }
+      const plans = await givePlans(service.db, service.write, { shop: SHOP, first: FIRST });
       const random = chance(20_261_127);
       const years = Array.from({ length: SUBSCRIPTIONS }, (_, i) => ({
         order: `Y-${i}`,
@@ -42,29 +34,8 @@ test.each(DATABASE_KINDS)(
       );
       const told = shuffled([...messages, ...messages.filter(() => random() < 0.3)], random);
       await tellAll(told, () => [byToken(service.issue)], 4);
-      const licenses = new Map(
-        (await rows<Stored>(service.db, 'licenses')).map((license) => [license.reference, license]),
-      );
-      expect(licenses.size).toBe(SUBSCRIPTIONS);
-      for (const { order, events, expected } of years) {
-        const license = licenses.get(`${SHOP}:${order}:1`)!;
-        const end = Date.parse(`${license.expires_at.replace(' ', 'T')}Z`);
-        const hasEnded = end <= NOW.getTime();
-        const grace = expected.renewsItself ? GRACE_DAYS : 0;
-        const is = {
-          paid: (end - FIRST.getTime()) / 1_000 - license.grace_days * 86_400,
-          ...{ grace: license.grace_days, renewsItself: license.renews_itself === 1 },
-          ...{ plan: license.plan_id, slots: license.activation_limit },
-          // What has ended is not suspended, so its state depends on what was told first.
-          state: hasEnded ? 'ended' : license.status,
-        };
-        expect({ order, events, ...is }).toEqual({
-          ...{ order, events, paid: expected.paid, grace, renewsItself: expected.renewsItself },
-          plan: plans.get(expected.sku),
-          slots: ARTICLES[expected.sku].slots * expected.seats,
-          state: hasEnded ? 'ended' : expected.state,
-        });
-      }
+      const referenceOf = ({ order }: { order: string }) => `${SHOP}:${order}:1`;
+      await judgeYears(service.db, years, { referenceOf, plans, first: FIRST, now: NOW });
       expect(await rows(service.db, 'order_events')).toHaveLength(messages.length);
     } finally {
       await service.stop();
@@ -72,13 +43,3 @@ test.each(DATABASE_KINDS)(
   },
   300_000,
 );
-
-interface Stored {
-  reference: string;
-  status: string;
-  expires_at: string;
-  grace_days: number;
-  renews_itself: number;
-  plan_id: number;
-  activation_limit: number;
-}

@@ -83,7 +83,7 @@ describe.each(DATABASE_KINDS)('catching up with Stripe, on %s', (kind) => {
   const standing = async () => (await shop.service.write.ok('GET /shops/stripe')).catch_up as Thing;
   const context = (): CatchUpContext => ({
     ...{ now: () => NOW, secret: SECRET, mailing: undefined, readOrder: readOrderBody },
-    ...{ faultOf: faultOfMessage, networks: [], apiUrl: lists.url },
+    ...{ faultOf: faultOfMessage, networks: [], apiUrl: lists.url, graceDays: 3 },
   });
 
   it('takes what did not come, by pages, and once', async () => {

@@ -83,6 +83,37 @@ describe.each(ONE_BACKEND)('messages of WooCommerce, on %s', (_, settings) => {
     expect(lines).toMatchObject([{ renews_itself: false }]);
   });
 
+  it('goes on where an end is taken back, and takes seats that come and go', async () => {
+    await send('order.updated');
+    const told = (minute: number, change: Thing) =>
+      send('subscription.updated', { date_modified_gmt: `2026-11-24T11:${minute}:00`, ...change });
+    const seats = (quantity: number) => [
+      { id: 91, product_id: 23, variation_id: 0, sku: 'PRO', quantity, price: 49 },
+    ];
+    const standing = async () => (await shop.order(number())).lines as Thing[];
+    await told(10, {});
+    expect(await standing()).toMatchObject([{ renews_itself: true }]);
+    const ends = { status: 'pending-cancel', next_payment_date_gmt: '', end_date_gmt: '2026-12-24T10:00:00' };
+    await told(20, ends);
+    expect(await standing()).toMatchObject([{ renews_itself: false }]);
+    await told(40, {});
+    await told(30, ends);
+    expect(await standing()).toMatchObject([{ renews_itself: true }]);
+    await told(41, { line_items: seats(2) });
+    await told(42, { line_items: seats(1) });
+    expect(await license()).toMatchObject({ status: 'active', expires_at: '2026-12-24T10:00:00Z' });
+    expect((await standing())[0]!.licenses).toMatchObject([{ status: 'active' }, { status: 'active' }]);
+  });
+
+  it('takes back a payment that it never heard of, and what came after it stays', async () => {
+    await send('order.updated', { status: 'refunded', date_modified_gmt: '2026-11-24T11:00:00' });
+    expect(await license()).toBeUndefined();
+    await send('subscription.updated');
+    shop.service.clock.now = new Date('2026-12-24T12:00:00Z');
+    await send('order.renewal');
+    expect(await license()).toMatchObject({ status: 'active', expires_at: '2027-01-24T10:00:00Z' });
+  });
+
   it('answers its ping, and takes messages without effect until its secret is known', async () => {
     const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
     const ping = (body: string) => sendHook(shop.service.url, 'woocommerce', { body, headers });

@@ -513,7 +513,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       customer: { email: JANE, name: 'Jane Roe' },
       lines: [{ line: '1', sku: 'NOT-MAPPED' }],
     };
-    const context = { actor: 'shop:fair', now: new Date(), secret: undefined };
+    const context = { actor: 'shop:fair', now: new Date(), secret: undefined, graceDays: 3 };
     await recordOrder(db, message, { owner: null, ownOnly: false }, context);
     await recordOrder(
       db,

@@ -164,7 +164,7 @@ async function giveOrders(db: Db): Promise<void> {
       db,
       { shop: 'celik', order, at: now, ...message },
       { owner: 'shop', ownOnly: false },
-      { actor: 'token:shop', now, secret },
+      { actor: 'token:shop', now, secret, graceDays: 3 },
     );
   const customer = { email: 'jo@example.com', name: 'Jo "the" Ö' };
   const article = { sku: 'Größe "S"', quantity: 2 };
@@ -187,7 +187,7 @@ async function giveOrders(db: Db): Promise<void> {
     { key: 'pi_1', order: 'A 1', paid: 4900 },
     { key: 'in_1', other: 'pi_1' },
   ];
-  await receive(db, 'celik', { id: 'evt_1', type: 'x', note: 'links', links }, { now, secret });
+  await receive(db, 'celik', { id: 'evt_1', type: 'x', note: 'links', links }, { now, secret, graceDays: 3 });
 }
 
 async function exported({ operator: op }: Place, args: string[] = []): Promise<string> {

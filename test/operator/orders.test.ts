@@ -39,7 +39,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
         ...more,
       },
       { owner: 'shop', ownOnly: true },
-      { actor: 'token:shop', now, secret: undefined },
+      { actor: 'token:shop', now, secret: undefined, graceDays: 3 },
     );
   };
   const text = async (...args: string[]) => {
@@ -105,7 +105,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     const order = { of: 'pi_1' };
     const event = { event: 'refunded', at: new Date(), order } as const;
     const message = { id: 'evt_1', type: 'charge.refunded', event };
-    await receive(service.db, 'stripe', message, { now: new Date(), secret: undefined });
+    await receive(service.db, 'stripe', message, { now: new Date(), secret: undefined, graceDays: 3 });
     expect(await text('shop', 'messages', 'stripe', '--result', 'unmatched')).toMatch(
       /charge\.refunded +unmatched/,
     );

@@ -1184,7 +1184,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
         more: Partial<OrderMessage> = {},
       ) => {
         const message = { shop: 'hikashop', order, event, at: now, lines: [{ line: '1', ...line }], ...more };
-        const context = { actor: 'token:shop', now, secret: undefined };
+        const context = { actor: 'token:shop', now, secret: undefined, graceDays: 3 };
         const { lines } = await recordOrder(db, message, { owner: 'shop', ownOnly: true }, context);
         for (const { key } of lines.flatMap(({ licenses }) => licenses)) if (key !== undefined) keys.add(key);
         return lines[0]?.licenses.map(({ license }) => license.id) ?? [];

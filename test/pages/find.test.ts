@@ -259,7 +259,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
       lines: [{ line: '1', planId: plan!.id }],
     } as const;
     const customer = { email: 'petra@example.com', name: 'Petra Müller' };
-    const context = { actor: 'token:shop', now, secret: undefined };
+    const context = { actor: 'token:shop', now, secret: undefined, graceDays: 3 };
     const poster = { owner: 'shop', ownOnly: true };
     await recordOrder(service.db, { ...bought, lines: [...bought.lines], customer }, poster, context);
     for (const about of ['Petra Müller', 'Petra Mü']) {

@@ -47,7 +47,7 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
         ...message,
       },
       { owner: 'shop', ownOnly: true },
-      { actor: 'token:shop', now: NOW, secret: undefined },
+      { actor: 'token:shop', now: NOW, secret: undefined, graceDays: 3 },
     );
   const read = async (path: string, by = seller) => {
     const { status, html } = await by.get(path);
@@ -178,7 +178,7 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     expect(added.html).toContain('/api/index.php/v1/licensing/hooks/stripe"');
     expect(added.html).not.toContain(secret);
     expect(textOf(added.html)).toContain('None yet. Give the sender the address beside');
-    const given = { now: NOW, secret: undefined };
+    const given = { now: NOW, secret: undefined, graceDays: 3 };
     await receive(service.db, 'stripe', { id: '1', type: 'charge.updated', note: 'unused' }, given);
     const order = { of: 'pi_1' };
     const event = { event: 'refunded', at: NOW, order } as const;

@@ -1,4 +1,8 @@
-import type { Thing } from './manage';
+import { expect } from '@jest/globals';
+import { addPlan, addProduct, PLAN_DEFAULTS } from '../../src/licensing/catalogue';
+import type { Db } from '../../src/store/database';
+import type { ManageClient, Thing } from './manage';
+import { rows } from './service';
 
 /**
  * A year and more of a subscription as its shop sees it: renewals on time and late, failed cards, seats up and down,
@@ -9,7 +13,7 @@ import type { Thing } from './manage';
 export const GRACE_DAYS = 3;
 /** The articles with the days and the slots of a seat that their plans have. */
 export const ARTICLES = { M: { days: 30, slots: 3 }, Y: { days: 365, slots: 5 } };
-type Article = keyof typeof ARTICLES;
+export type Article = keyof typeof ARTICLES;
 
 /** What the shop tells; times are seconds after the first payment. */
 export interface ToldEvent {
@@ -57,15 +61,31 @@ interface Change {
   quantity?: number;
 }
 
+/** What a sender has no words for, or tells in another way. */
+export interface Dialect {
+  /** each payment says until when it pays */
+  saysEnds?: true;
+  /** a subscription that has ended is not taken up again */
+  endsForGood?: true;
+  neverFailsToRefund?: true;
+  neverDisputes?: true;
+  /** nothing is paid for a change: the next payment is another one */
+  changesWithNextPayment?: true;
+  /** a change says its seats again, or all: another article, or other seats */
+  tells?: 'seats' | 'all';
+  /** a period begins when it is paid, which may be late */
+  countsFromPayment?: true;
+}
+
 /** @param random numbers from 0 to 1 */
-export function makeYear(random: () => number): Year {
+export function makeYear(random: () => number, dialect: Dialect = {}): Year {
   const events: ToldEvent[] = [];
   const taken = new Set<number>();
   // No two in one second: their order would be the contract's, which test/units/order-fold.test.ts tries.
-  const free = (at: number) => {
+  const free = (at: number, takes = true) => {
     let second = Math.round(at);
     while (taken.has(second)) second++;
-    taken.add(second);
+    if (takes) taken.add(second);
     return second;
   };
   const tell = (event: string, at: number, more: Omit<ToldEvent, 'event' | 'id' | 'at'> = {}) => {
@@ -85,7 +105,7 @@ export function makeYear(random: () => number): Year {
     return name;
   };
   /** Where ends are counted by the plans, a refund moves them all: then the shop says each. */
-  const saysEnds = maybe(0.7);
+  const saysEnds = dialect.saysEnds ?? maybe(0.7);
   let renewsItself = true;
   let sku: Article = 'M';
   let seats = 1 + Math.floor(random() * 3);
@@ -96,7 +116,7 @@ export function makeYear(random: () => number): Year {
     more: Omit<ToldEvent, 'event' | 'id' | 'at'> = {},
   ) => {
     const payment = nameOf('pay');
-    const until = Math.round(from) + ARTICLES[sku].days * DAY;
+    const until = (dialect.countsFromPayment ? free(at, false) : Math.round(from)) + ARTICLES[sku].days * DAY;
     const paidAt = tell(event, at, { payment, renewsItself: true, ...(saysEnds && { until }), ...more });
     payments.push({ id: payment, at: paidAt, until });
     return until;
@@ -107,26 +127,25 @@ export function makeYear(random: () => number): Year {
   while (end < YEAR) {
     if (maybe(0.3)) {
       seats = Math.max(1, seats + (maybe(0.6) ? 1 : -1));
-      const payment = maybe(0.6) ? { payment: nameOf('seats') } : {};
-      const at = tell('upgraded', between(begin + DAY, end - DAY), {
-        quantity: seats,
-        renewsItself: true,
-        ...payment,
-      });
-      changes.push({ at, quantity: seats, ...payment });
+      const isPaid = maybe(0.6) && !dialect.changesWithNextPayment;
+      const payment = isPaid ? { payment: nameOf('seats') } : {};
+      const change = { quantity: seats, ...(dialect.tells === 'all' && { sku }), ...payment };
+      const at = tell('upgraded', between(begin + DAY, end - DAY), { renewsItself: true, ...change });
+      changes.push({ at, ...change });
     }
     if (saysEnds && maybe(0.15)) {
       sku = sku === 'M' ? 'Y' : 'M';
       const at = between(begin + DAY, end - DAY);
-      if (sku === 'Y') {
+      const change = { sku, ...(dialect.tells && { quantity: seats }) };
+      if (sku === 'Y' && !dialect.changesWithNextPayment) {
         // A new period begins with the change.
         const until = Math.round(at) + ARTICLES.Y.days * DAY;
         const payment = nameOf('pay');
-        const paidAt = tell('upgraded', at, { payment, until, sku, renewsItself: true });
+        const paidAt = tell('upgraded', at, { payment, until, renewsItself: true, ...change });
         payments.push({ id: payment, at: paidAt, until });
-        changes.push({ at: paidAt, payment, sku });
+        changes.push({ at: paidAt, payment, ...change });
         end = until;
-      } else changes.push({ at: tell('upgraded', at, { sku, renewsItself: true }), sku });
+      } else changes.push({ at: tell('upgraded', at, { renewsItself: true, ...change }), ...change });
       if (end >= YEAR) break;
     }
     // The card: it works, works after some tries, or never again.
@@ -139,7 +158,7 @@ export function makeYear(random: () => number): Year {
     }
     tell('subscription_ended', end + tries * DAY + between(0, DAY / 2));
     renewsItself = false;
-    if (!maybe(0.5)) break;
+    if (dialect.endsForGood || !maybe(0.5)) break;
     // Taken up again: what was not paid for was not given.
     begin = Math.round(end + tries * DAY + between(DAY, 40 * DAY));
     renewsItself = true;
@@ -150,14 +169,15 @@ export function makeYear(random: () => number): Year {
     for (const { event, payment, at } of [...events]) {
       if (payment === undefined || event === 'payment_failed' || !maybe(0.15)) continue;
       const refundedAt = tell('refunded', between(at + 60, Math.min(last, at + 60 * DAY) + DAY), { payment });
-      if (maybe(0.2)) tell('refund_failed', refundedAt + between(60, DAY), { payment });
+      if (maybe(0.2) && !dialect.neverFailsToRefund)
+        tell('refund_failed', refundedAt + between(60, DAY), { payment });
       else {
         givenBack.add(payment);
         for (const one of payments) if (one.id === payment) one.refundedAt = refundedAt;
       }
     }
   let isDisputed = false;
-  if (maybe(0.15)) {
+  if (maybe(0.15) && !dialect.neverDisputes) {
     const at = tell('charged_back', between(DAY, last));
     isDisputed = !maybe(0.5);
     if (!isDisputed) tell('chargeback_reversed', at + between(60, 20 * DAY));
@@ -220,4 +240,76 @@ export function shuffled<T>(all: T[], random: () => number): T[] {
     [told[i], told[other]] = [told[other]!, told[i]!];
   }
   return told;
+}
+
+interface StoredLicense {
+  reference: string;
+  status: string;
+  expires_at: string;
+  grace_days: number;
+  renews_itself: number;
+  plan_id: number;
+  activation_limit: number;
+}
+
+/** Gives `shop` the articles' plans. @returns the plans by article */
+export async function givePlans(
+  db: Db,
+  write: ManageClient,
+  { shop, skuOf, first }: { shop: string; skuOf?: (article: Article) => string; first: Date },
+): Promise<Map<Article, number>> {
+  const { id: productId } = await addProduct(db, { name: `Years of ${shop}`, element: null }, first);
+  const plans = new Map<Article, number>();
+  for (const article of ['M', 'Y'] as const) {
+    const { days, slots: activationLimit } = ARTICLES[article];
+    const terms = { activationType: 'domain', duration: `${days}d`, activationLimit } as const;
+    const { id } = await addPlan(db, { ...PLAN_DEFAULTS, ...terms, productId, name: article }, first);
+    plans.set(article, id);
+    const sku = skuOf?.(article) ?? article;
+    await write.ok(`POST /shops/${shop}/map`, { sku, plan_id: id, quantity: 'slots' }, 201);
+  }
+  return plans;
+}
+
+/** Compares each licence with what the model says. @param referenceOf of a year's licence */
+export async function judgeYears<T extends Year>(
+  db: Db,
+  years: T[],
+  {
+    referenceOf,
+    ...of
+  }: {
+    referenceOf: (year: T) => string;
+    plans: Map<Article, number>;
+    first: Date;
+    now: Date;
+    /** that money went back may be heard of before it was paid: then nothing is issued */
+    mayMiss?: boolean;
+  },
+): Promise<void> {
+  const licenses = new Map(
+    (await rows<StoredLicense>(db, 'licenses')).map((license) => [license.reference, license]),
+  );
+  for (const { events, expected, ...year } of years) {
+    const license = licenses.get(referenceOf({ events, expected, ...year } as T));
+    if (license === undefined && of.mayMiss && expected.state === 'suspended') continue;
+    if (license === undefined)
+      throw new Error(JSON.stringify({ ...year, events, expected, is: 'not issued' }));
+    const end = Date.parse(`${license.expires_at.replace(' ', 'T')}Z`);
+    const hasEnded = end <= of.now.getTime();
+    const grace = expected.renewsItself ? GRACE_DAYS : 0;
+    const is = {
+      paid: (end - of.first.getTime()) / 1_000 - license.grace_days * DAY,
+      ...{ grace: license.grace_days, renewsItself: license.renews_itself === 1 },
+      ...{ plan: license.plan_id, slots: license.activation_limit },
+      // What has ended is not suspended, so its state depends on what was told first.
+      state: hasEnded ? 'ended' : license.status,
+    };
+    expect({ ...year, events, ...is }).toEqual({
+      ...{ ...year, events, paid: expected.paid, grace, renewsItself: expected.renewsItself },
+      plan: of.plans.get(expected.sku),
+      slots: ARTICLES[expected.sku].slots * expected.seats,
+      state: hasEnded ? 'ended' : expected.state,
+    });
+  }
 }

@@ -117,11 +117,18 @@ function itemsOf(transaction: unknown): LineMessage[] {
     return {
       line: lineOf(item, bought),
       ids: [price, textAt(item, 'price', 'product_id') ?? []].flat(),
-      ...(isRecurring ? { paidUntil } : { once: true as const }),
+      // The rest of a period that another payment paid for is given back with that one.
+      ...(isRecurring ? { paidUntil: isRestOf(item) ? undefined : paidUntil } : { once: true as const }),
       sku: textAt(item, 'price', 'custom_data', 'sku') ?? price,
       quantity: numberAt(item, 'quantity'),
     };
   });
+}
+
+/** Whether it pays for a part of the period: what is changed within it. */
+function isRestOf(item: unknown): boolean {
+  const rate = numberAt(item, 'proration', 'rate') ?? Number(textAt(item, 'proration', 'rate') ?? 1);
+  return rate < 1;
 }
 
 /** Where two prices are of one product, those tell them apart. */

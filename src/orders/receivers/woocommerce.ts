@@ -74,18 +74,24 @@ function readOrder(object: unknown, at: Date): OneContent {
     ...{ payment, eventId: `${status}:${id}` },
     order: renews === undefined ? { number: id } : { of: keyOf(renews) },
   };
+  const paidAt = timeAtUtc(object, 'date_paid_gmt');
+  const paid = (): ContentEvent => {
+    const told = { ...shared, eventId: `paid:${id}`, at: paidAt ?? at };
+    if (renews === undefined)
+      return { ...told, event: 'paid', customer: buyerOf(object), lines: itemsOf(object) };
+    const lines = itemsOf(object).map(({ line, ids }) => ({ line, ids }));
+    return { ...told, event: 'renewed', renewsItself: true, lines };
+  };
   switch (status) {
     case 'completed':
-    case 'processing': {
-      const paid = { ...shared, eventId: `paid:${id}`, at: timeAtUtc(object, 'date_paid_gmt') ?? at };
-      if (renews !== undefined) {
-        const lines = itemsOf(object).map(({ line, ids }) => ({ line, ids }));
-        return { event: { ...paid, event: 'renewed', renewsItself: true, lines } };
-      }
-      return { event: { ...paid, event: 'paid', customer: buyerOf(object), lines: itemsOf(object) } };
-    }
+    case 'processing':
+      return { event: paid() };
     case 'refunded':
-      return { event: { ...shared, event: 'refunded', at } };
+      // The message of its payment may have been lost.
+      return {
+        event: { ...shared, event: 'refunded', at },
+        also: paidAt === undefined ? [] : [paid()],
+      };
     case 'cancelled':
       // Of a renewal, nothing but that payment.
       return renews === undefined ? { event: { ...shared, event: 'cancelled', at } } : { note: 'unpaid' };
@@ -133,19 +139,23 @@ function readSubscription(object: unknown, at: Date): OneContent {
       ? timeAtUtc(object, 'end_date_gmt')
       : (timeAtUtc(object, 'next_payment_date_gmt') ?? timeAtUtc(object, 'end_date_gmt'));
   const shared = { at, order: { number: order } };
-  if (status === 'cancelled' || status === 'expired' || status === 'switched')
-    return { links, event: { ...shared, event: 'subscription_ended', eventId: `ended:${id}` } };
-  if (status !== 'active' && status !== 'pending-cancel') return { links, note: 'links' };
+  const endedAs = { ...shared, event: 'subscription_ended', eventId: `ended:${id}` } as const;
+  if (status === 'switched') return { links, event: endedAs };
+  const hasEnded = status === 'cancelled' || status === 'expired';
+  if (!hasEnded && status !== 'active' && status !== 'pending-cancel') return { links, note: 'links' };
   const lines = itemsOf(object).map(({ line: _, ids: [product = ''], ...item }) => ({
     ...{ line: product, ids: [product], confirms: true as const, ...item },
-    ...(paidUntil !== undefined && { paidUntil }),
+    ...(paidUntil !== undefined && !hasEnded && { paidUntil }),
   }));
   const state = lines.map(({ sku, quantity }) => `${sku}x${quantity}`).join(' ');
-  return {
-    links,
-    event: {
-      ...{ ...shared, event: 'upgraded', renewsItself: status === 'active', lines },
-      eventId: `updated:${id}:${state.slice(0, 40)}:${paidUntil?.toISOString() ?? ''}${status === 'active' ? '' : ':ends'}`,
-    },
+  const isLast = status !== 'active';
+  const change: ContentEvent = {
+    ...{ ...shared, event: 'upgraded', renewsItself: !isLast, lines },
+    // What it was before may come again, such as one that was to end and goes on.
+    eventId: `updated:${id}:${state.slice(0, 40)}:${paidUntil?.toISOString() ?? ''}${isLast ? ':ends' : ''}:${at.toISOString()}`,
   };
+  // The message of its last change may have been lost.
+  return hasEnded
+    ? { links, event: endedAs, also: lines.length === 0 ? [] : [change] }
+    : { links, event: change };
 }

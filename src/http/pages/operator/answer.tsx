@@ -13,6 +13,7 @@ import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import { AnswerLanguage } from './answer-language';
 import { aboutOf, crumbsOf, licenseOf, pathOf } from './license-call';
 
 /** An answer to a customer, shown as it will be before it is sent. */
@@ -57,6 +58,14 @@ async function showForm(call: OperatorCall, form: FormState, license: License | 
               {off === undefined ? null : <p class="alert alert-warning">{off}</p>}
               <Form path={pathFor(license)} form={form}>
                 <FormErrors form={form} />
+                {license === undefined ? null : (
+                  <p class="small">
+                    <AnswerLanguage
+                      chosen={asCustomerLanguage(written.language) ?? call.view.language}
+                      hrefOf={(language) => call.view.to(pathFor(license), { language })}
+                    />
+                  </p>
+                )}
                 <input type="hidden" name="language" value={written.language} />
                 <TextField form={form} name="to" type="email" label={texts.to} value={written.to} required />
                 <TextField

@@ -15,14 +15,10 @@ import { formState } from '../form-state';
 import { Form, Submit } from '../kit/fields';
 import { Icon } from '../kit/icons';
 import type { OperatorCall } from '../page';
-import {
-  asCustomerLanguage,
-  CUSTOMER_LANGUAGES,
-  CUSTOMERS,
-  type CustomerLanguage,
-} from '../../../texts/customers/languages';
+import { asCustomerLanguage, type CustomerLanguage } from '../../../texts/customers/languages';
 import { useView } from '../view';
 import { mailOffReason, ReadyAnswer } from './answer';
+import { AnswerLanguage } from './answer-language';
 import { pathOf } from './license-call';
 
 /** "Does it work now?": the answer, its evidence, the one remedy, and a mail for the customer. */
@@ -308,24 +304,10 @@ function ReplyFold({ license, why, isOpen }: { license: License; why: Why; isOpe
       <div class="in">
         <div class="d-flex flex-wrap justify-content-between align-items-center gap-2 mb-1 small">
           <span class="muted">{texts.answerHint}</span>
-          <span role="group" aria-label={texts.answerLanguage}>
-            {CUSTOMER_LANGUAGES.map((code, i) => (
-              <>
-                {i === 0 ? '' : ' · '}
-                {code === replyLanguage ? (
-                  <span aria-current="true">{CUSTOMERS[code].language.name}</span>
-                ) : (
-                  <a
-                    href={`${to(pathOf(license), { reply: code, key: why.key?.id })}#answer`}
-                    lang={code}
-                    hreflang={code}
-                  >
-                    {CUSTOMERS[code].language.name}
-                  </a>
-                )}
-              </>
-            ))}
-          </span>
+          <AnswerLanguage
+            chosen={replyLanguage}
+            hrefOf={(code) => `${to(pathOf(license), { reply: code, key: why.key?.id })}#answer`}
+          />
         </div>
         <ReadyAnswer
           id="reply"

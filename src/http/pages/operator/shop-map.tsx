@@ -45,6 +45,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
         nav="orders"
         crumbs={[
           [t.orders.title, '/orders'],
+          [t.orders.shops.title, '/shops'],
           [shop, `/shops/${shop}`],
         ]}
         path={`/shops/${shop}/map`}

@@ -108,6 +108,7 @@ async function showForm(call: OperatorCall, form: FormState, shop: Shop): Promis
         nav="orders"
         crumbs={[
           [title, '/orders'],
+          [texts.title, '/shops'],
           [name, `/shops/${name}`],
         ]}
         path={`/shops/${name}/edit`}
@@ -180,13 +181,19 @@ function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): 
         nav="orders"
         crumbs={[
           [t.orders.title, '/orders'],
+          [texts.title, '/shops'],
           [name, `/shops/${name}`],
         ]}
       >
         <Head title={title} sub={texts.secretAbout} />
         <Panel id="secret" kind="narrow">
           <Inside>
-            <CopyText id="address-text" label={texts.address} text={hookAddress(call, name)} />
+            <label class="form-label" for="address-text">
+              {texts.address}
+            </label>
+            <div class="mb-4">
+              <CopyText id="address-text" label={texts.address} text={hookAddress(call, name)} />
+            </div>
             <Form path={`/shops/${name}/secret`} form={form}>
               <FormErrors form={form} />
               {/* For password managers: whose secret it is. */}
@@ -242,6 +249,7 @@ function askRemove({ view }: OperatorCall, form: FormState, { name }: Shop): Ans
         nav="orders"
         crumbs={[
           [title, '/orders'],
+          [texts.title, '/shops'],
           [name, `/shops/${name}`],
         ]}
         path={`/shops/${name}/remove`}
@@ -399,7 +407,7 @@ function Refusals({ shop, refused: { days, times, isAlone } }: { shop: Shop; ref
           {days.map(({ day, times: of }) => `${format.day(new Date(day))}: ${format.number(of)}`).join(', ')}
         </p>
       )}
-      <p class="acts mb-0">
+      <p class="acts mb-0 mt-2">
         <a
           class={lacks ? 'btn btn-primary btn-sm' : 'btn btn-quiet btn-sm'}
           href={to(`/shops/${shop.name}/secret`)}

@@ -126,7 +126,9 @@ async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   };
   const { name, kind, verifies } = await act(call, sent, shopOperations.addShop, { body });
   const lacksSecret = !isPosting(kind) && !verifies;
-  return done(`/shops/${name}${lacksSecret ? '/secret' : ''}`, 'shopAdded', name);
+  return lacksSecret
+    ? done(`/shops/${name}/secret`, 'receiverAdded', name)
+    : done(`/shops/${name}`, 'shopAdded', name);
 }
 
 /** The fields of a form about a shop's tests, as the API has them. */

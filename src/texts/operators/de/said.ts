@@ -70,6 +70,8 @@ export const said: Translated<typeof en> = {
   textReset: () => 'Die Mail hat wieder den Text dieses Programms.',
   signingKeyAdded: (kid) => `Der Signaturschlüssel ${kid} ist angelegt. Bauen Sie ihn in Ihre Software ein.`,
   signingKeyRetired: (kid) => `Der Signaturschlüssel ${kid} ist ausgemustert.`,
+  receiverAdded: (shop) =>
+    `Der Shop ${shop} ist da. Er nimmt Nachrichten an, sobald sein Geheimnis bekannt ist.`,
   shopAdded: (shop) =>
     `Der Shop ${shop} ist da. Ordnen Sie seine Artikel zu, und lassen Sie ihn eine Bestellung melden.`,
   shopCaughtUp: (messages) =>

@@ -65,6 +65,7 @@ export const said = {
   textReset: () => 'The mail has the text of this program again.',
   signingKeyAdded: (kid: string) => `Signing key ${kid} is there. Build it into your software.`,
   signingKeyRetired: (kid: string) => `Signing key ${kid} is retired.`,
+  receiverAdded: (shop) => `Shop ${shop} is there. It takes messages once it has its secret.`,
   shopAdded: (shop) => `Shop ${shop} is there. Map its articles, then let it post an order.`,
   shopCaughtUp: (messages) =>
     messages === '0'

@@ -84,9 +84,10 @@ describe('moving in from Akeeba Release System', () => {
   let service: TestService;
   let db: Db;
   let seller: Operator;
-  const validate = async (license_key: string) =>
-    (await request(service.url).post(`${PREFIX}/licenses/validate`).send({ license_key })).body
-      .data as object;
+  const validate = async (license_key: string) => {
+    const answer = await request(service.url).post(`${PREFIX}/licenses/validate`).send({ license_key });
+    return (answer.body as { data: object }).data;
+  };
   const isEnded = async (text: string) => {
     const digest = keyDigest(canonicalKey(text));
     const [row] = await db(table(db, 'license_keys')).where({ key_digest: digest });

@@ -84,9 +84,10 @@ describe('moving in from Akeeba Release System', () => {
   let service: TestService;
   let db: Db;
   let seller: Operator;
-  const validate = async (license_key: string) =>
-    (await request(service.url).post(`${PREFIX}/licenses/validate`).send({ license_key })).body
-      .data as object;
+  const validate = async (license_key: string) => {
+    const answer = await request(service.url).post(`${PREFIX}/licenses/validate`).send({ license_key });
+    return (answer.body as { data: object }).data;
+  };
   const isEnded = async (text: string) => {
     const digest = keyDigest(canonicalKey(text));
     const [row] = await db(table(db, 'license_keys')).where({ key_digest: digest });
@@ -172,7 +173,11 @@ describe('moving in from Akeeba Release System', () => {
       join(root, 'configuration.php'),
       "<?php\nclass JConfig {\n\tpublic $dbtype = 'mysqli';\n\tpublic $host = 'localhost';\n\tpublic $user = 'x';\n\tpublic $password = 'x';\n\tpublic $db = 'x';\n\tpublic $dbprefix = '';\n\tpublic $secret = 'x';\n}",
     );
-    const packages = await Promise.all(['1.9.0', '1.10.0', '2.0.0'].map(() => makePackage()));
+    const manifest = (version: string) =>
+      `<?xml version="1.0"?><extension type="package" method="upgrade"><name>Pro</name><packagename>pro</packagename><version>${version}</version></extension>`;
+    const packages = await Promise.all(
+      ['1.9.0', '1.10.0', '2.0.0'].map((version) => makePackage({ 'pkg_pro.xml': manifest(version) })),
+    );
     packages.forEach(({ bytes }, i) => writeFileSync(join(root, 'arsrepo/pro', `pro-${i}.zip`), bytes));
     const sha = (i: number) => createHash('sha256').update(packages[i]!.bytes).digest('hex');
     const item = (id: number, release_id: number, filename: string, more = {}) => ({
@@ -241,7 +246,10 @@ describe('moving in from Akeeba Release System', () => {
     ]);
     expect(dry.environments).toEqual({ 42: ['joomla/4.1'] });
     expect(await rows(db, 'releases')).toEqual([]);
-    expect((await releases()).releases.map(({ published }) => published)).toEqual([true, true]);
+    expect((await releases()).releases).toMatchObject([
+      { published: true, reason: null },
+      { published: true, reason: null },
+    ]);
     expect(await rows<object>(db, 'releases')).toMatchObject([
       { version: '1.9.0', state: 'published', published_at: '2025-01-01 10:00:00' },
       { version: '1.10.0', changelog: '- Faster & better', sha256: sha(1) },

@@ -366,9 +366,7 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     const next = broughtOf(wanted);
     // What stays as it was changed here is still measured by what was brought before.
     const { kept } = differences(job, license, wanted, brought);
-    for (const field of kept)
-      if (field in brought) next[field] = brought[field] as string | number | null;
-      else delete next[field];
+    for (const field of kept) next[field] = brought[field];
     next.sites = [...new Set([...brought.sites, ...next.sites])];
     await setBrought(trx, licenseId, JSON.stringify(next));
   }

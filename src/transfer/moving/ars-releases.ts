@@ -76,7 +76,10 @@ export async function readArsReleases(
     const here = new Set((await listReleases(db, product.id)).map(({ version }) => version));
     const sorted = releases
       .map((row) => ({ row, version: textOf(row.version) }))
-      .filter(({ version }) => isVersion(version) || void leaveOut(version, 'it is no version here'))
+      .filter(({ version }) => {
+        if (!isVersion(version)) leaveOut(version, 'it is no version here');
+        return isVersion(version);
+      })
       .sort((a, b) => compareVersions(a.version, b.version));
     for (const { row, version } of sorted) {
       const zips = zipsOf(items.get(textOf(row.id)) ?? []);

@@ -9,7 +9,7 @@ import { FIELDS, type Field, type Wanted } from './wanted';
  * What the latest run brought of a licence. What still is so here takes a change of the source; what differs was changed
  * here by somebody, and stays. Texts about people are kept as digests.
  */
-export interface Brought extends Partial<Record<Field, string | number | null>> {
+export interface Brought extends Partial<Record<Field, string | number | null | undefined>> {
   /** digests' beginnings; a key or site that was brought once and is gone here does not come again */
   keys: string[];
   sites: string[];
@@ -64,7 +64,7 @@ export function compare(
     if (wanted.unsaid.has(field) || is[field] === want[field]) continue;
     if (field === 'expires_at' && wanted.endedSometime && here.expiresAt && wanted.expiresAt)
       if (here.expiresAt <= wanted.expiresAt) continue;
-    const isAsBrought = field in brought && brought[field] === remembered(field, is[field]);
+    const isAsBrought = brought[field] !== undefined && brought[field] === remembered(field, is[field]);
     const stays = field === 'status' && isFinal(here.status as StoredStatus);
     (isAsBrought && !stays ? changed : kept).push(field);
   }

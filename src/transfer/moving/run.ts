@@ -62,7 +62,7 @@ export function moveIn(db: Db, options: MoveOptions): Promise<MoveReport> {
 async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> {
   const { source, dryRun, actor, secret, now, confirmed = false } = options;
   const ours = await (dryRun ? listPlans(trx) : sharePlans(trx));
-  const given = options.plans === undefined ? new Map() : readPlanMap(options.plans);
+  const given = readPlanMap(options.plans ?? '');
   const former = await formerMap(trx, source.name);
   const opened = await source.open({
     ...{ db: trx, file: options.file, users: options.users, dates: options.dates, confirmed, now },

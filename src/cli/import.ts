@@ -16,11 +16,14 @@ import { SOURCES } from '../transfer/moving/sources';
 import { folderName, usage, usageError, wholeNumber } from './arguments';
 import { withSession, type Session } from './command';
 import { REKEY } from './hints';
+import { readReleaseMap, runReleases } from './move-in-releases';
 import { runList, runMoveIn, runUndo, type MoveInOptions } from './move-in';
 import { formatTable } from './tables';
 
 interface ImportOptions extends MoveInOptions {
   undo?: number;
+  /** true: each category by its element */
+  releases?: Map<string, number> | true;
   list?: boolean;
   packages?: string;
   withoutSealedKeys?: boolean;
@@ -35,7 +38,15 @@ interface ImportOptions extends MoveInOptions {
 }
 
 /** Of the ways to import, which options go with which. */
-const MOVE_OPTIONS = ['plans', 'makePlans', 'dates', 'users', 'confirmColumns', 'sitePrefix'] as const;
+const MOVE_OPTIONS = [
+  'plans',
+  'makePlans',
+  'dates',
+  'users',
+  'confirmColumns',
+  'sitePrefix',
+  'releases',
+] as const;
 const CSV_OPTIONS = ['map', 'ignore', 'delimiter', 'separator', 'product', 'plan', 'skipBadRows'] as const;
 const RECORD_OPTIONS = ['packages', 'withoutSealedKeys'] as const;
 
@@ -59,6 +70,11 @@ export function addImportCommand(program: Command): void {
     .option('--users <file>', "a second table, with the customers' addresses")
     .option('--confirm-columns', 'the columns that a dry run has shown are right')
     .option('--site-prefix <prefix>', "of the site's tables, such as jos_, where several sites are there")
+    .option(
+      '--releases [category=product,...]',
+      'of ars: publish its versions here; a category that is not named goes by its element',
+      readReleaseMap,
+    )
     .option('--list', 'list the moves from other systems')
     .option('--undo <id>', 'take a move back: what it made, and nobody has used since', (text: string) =>
       wholeNumber(text, { least: 1 }),
@@ -110,6 +126,12 @@ export function addImportCommand(program: Command): void {
         if (odd !== undefined) usageError(command, oddMessage(odd), optionName(odd));
         if (way === 'undo') return runUndo(session, options.undo as number);
         if (way === 'list') return runList(session);
+        if (way === 'from' && options.releases !== undefined) {
+          if (options.from !== 'ars') usageError(command, '--releases goes with --from ars only', 'releases');
+          const { releases, dryRun = false, sitePrefix } = options;
+          const map = releases === true ? new Map<string, number>() : releases;
+          return runReleases(session, map, { dryRun, sitePrefix });
+        }
         if (way === 'from') return runFrom(session, options.from as string, file, options);
         if (file === undefined) usageError(command, 'the file is missing');
         return way === 'csv' ? runCsv(session, file, options) : runRecords(session, file, options);
@@ -142,7 +164,7 @@ async function runFrom(
   ) => (name === undefined ? read(undefined, true) : withInput(name, read));
   await withFile(file, (bytes, again) =>
     withFile(options.users, (users, usersAgain) =>
-      runMoveIn(session, from, options, { file: bytes, users, readsAgain: again && usersAgain }),
+      runMoveIn(session, from, options, { name: file, file: bytes, users, readsAgain: again && usersAgain }),
     ),
   );
 }

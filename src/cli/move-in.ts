@@ -25,6 +25,8 @@ export interface MoveInOptions {
 }
 
 export interface Files {
+  /** as it was named; undefined: none */
+  name: string | undefined;
   file: AsyncIterable<Buffer> | undefined;
   users: AsyncIterable<Buffer> | undefined;
   readsAgain: boolean;
@@ -34,7 +36,7 @@ export async function runMoveIn(
   { db, config, now, actor, output }: Session,
   from: string,
   options: MoveInOptions,
-  { file, users, readsAgain }: Files,
+  { name, file, users, readsAgain }: Files,
 ): Promise<void> {
   const { plans, makePlans = false, dates, confirmColumns = false, sitePrefix, dryRun = false } = options;
   const source = requireSource(from);
@@ -45,7 +47,9 @@ export async function runMoveIn(
     onProgress: (done) => output.progress(quantity(done, 'licence')),
   });
   if (!dryRun) await countAfterImport(db, now);
-  output.print(moveJson(report), () => describeMove(report, source.title, nextCommand(report, options)));
+  output.print(moveJson(report), () =>
+    describeMove(report, source.title, nextCommand(report, name, options)),
+  );
 }
 
 export async function runUndo(session: Session, id: number): Promise<void> {
@@ -153,15 +157,25 @@ function describeSample({ before, after }: Sample): string {
 }
 
 /** The same without --dry-run, with what is still to be said. */
-function nextCommand(report: MoveReport, { from, makePlans, dates, sitePrefix }: MoveInOptions): string {
+function nextCommand(
+  report: MoveReport,
+  name: string | undefined,
+  { from, makePlans, dates, users, sitePrefix }: MoveInOptions,
+): string {
   const map = mapOf(report);
   return [
-    `licensing import --from ${from ?? ''}`,
-    ...(map === '' ? [] : [`--plans "${map}"`]),
+    `licensing import ${name === undefined ? '' : `${quoted(name)} `}--from ${from ?? ''}`,
+    ...(map === '' ? [] : [`--plans ${quoted(map)}`]),
     ...(makePlans === true ? ['--make-plans'] : []),
     ...(dates === undefined ? [] : [`--dates ${dates}`]),
+    ...(users === undefined ? [] : [`--users ${quoted(users)}`]),
     ...(sitePrefix === undefined ? [] : [`--site-prefix ${sitePrefix}`]),
     ...(report.columns === null ? [] : ['--confirm-columns']),
     ...(map.includes('=?') ? ['--dry-run'] : []),
   ].join(' ');
+}
+
+/** For a shell. */
+function quoted(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `"${text.replace(/["$`\\]/g, '\\$&')}"`;
 }

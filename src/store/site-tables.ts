@@ -40,11 +40,14 @@ export async function readSiteRows(
   const [first, second] = order as [string, string | undefined];
   if (after === undefined) return query;
   const value = (column: string) => after[column] as Exclude<SqlValue, null>;
-  if (second === undefined) void query.where(first, '>', value(first));
-  else
-    void query.where((any) => {
-      void any.where(first, '>', value(first));
-      void any.orWhere((both) => both.where(first, value(first)).where(second, '>', value(second)));
-    });
-  return query;
+  if (second === undefined) return query.where(first, '>', value(first));
+  if (after[first] === null)
+    // Empty ones come first.
+    return query.where((any) =>
+      any.whereNotNull(first).orWhere((both) => both.whereNull(first).where(second, '>', value(second))),
+    );
+  // With the first condition, MySQL reads a range of an index.
+  return query
+    .where(first, '>=', value(first))
+    .where((any) => any.where(first, '>', value(first)).orWhere(second, '>', value(second)));
 }

@@ -1,4 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
 import request from 'supertest';
@@ -8,6 +10,8 @@ import { table, type Db } from '../../src/store/database';
 import { makeArs } from '../support/ars';
 import { fillTable } from '../support/membership-pro';
 import { operator, type Operator } from '../support/operator';
+import { makePackage } from '../support/packages';
+import { temporaryFolder } from '../support/processes';
 import { newPlace, PREFIX, rows, startTestService, type TestService } from '../support/service';
 
 /** A move from Akeeba Release System, whose tables the database user may only read. */
@@ -161,6 +165,99 @@ describe('moving in from Akeeba Release System', () => {
     expect(await move()).toMatchObject({ new: 0, changed: 0, same: 5 });
   });
 
+  it('publishes the versions that lie in the folder of the site, in their order', async () => {
+    const root = temporaryFolder();
+    mkdirSync(join(root, 'arsrepo/pro'), { recursive: true });
+    writeFileSync(
+      join(root, 'configuration.php'),
+      "<?php\nclass JConfig {\n\tpublic $dbtype = 'mysqli';\n\tpublic $host = 'localhost';\n\tpublic $user = 'x';\n\tpublic $password = 'x';\n\tpublic $db = 'x';\n\tpublic $dbprefix = '';\n\tpublic $secret = 'x';\n}",
+    );
+    const manifest = (version: string) =>
+      `<?xml version="1.0"?><extension type="package" method="upgrade"><name>Pro</name><packagename>pro</packagename><version>${version}</version></extension>`;
+    const packages = await Promise.all(
+      ['1.9.0', '1.10.0', '2.0.0'].map((version) => makePackage({ 'pkg_pro.xml': manifest(version) })),
+    );
+    packages.forEach(({ bytes }, i) => writeFileSync(join(root, 'arsrepo/pro', `pro-${i}.zip`), bytes));
+    const sha = (i: number) => createHash('sha256').update(packages[i]!.bytes).digest('hex');
+    const item = (id: number, release_id: number, filename: string, more = {}) => ({
+      id,
+      release_id,
+      filename,
+      type: 'file',
+      updatestream: 1,
+      ...more,
+    });
+    await seller.json(['product', 'add', '--name', 'Pro', '--id', '42', '--element', 'pkg_pro']);
+    await fillTable(db, SITE, {
+      ars_categories: [
+        { id: 1, title: 'Pro', directory: 'arsrepo/pro' },
+        { id: 2, title: 'Other' },
+      ],
+      ars_updatestreams: [{ id: 1, element: 'pkg_pro', category: 1 }],
+      ars_environments: [{ id: 33, title: 'Joomla! 4.1', xmltitle: 'joomla/4.1' }],
+      ars_releases: [
+        {
+          id: 1,
+          category_id: 1,
+          version: '1.10.0',
+          notes: '<ul><li>Faster &amp; better</li></ul>',
+          created: '2025-02-01 10:00:00',
+          published: 1,
+        },
+        {
+          id: 2,
+          category_id: 1,
+          version: '1.9.0',
+          notes: null,
+          created: '2025-01-01 10:00:00',
+          published: 1,
+        },
+        { id: 3, category_id: 1, version: '2.0.0', notes: null, created: null, published: 1 },
+        { id: 4, category_id: 1, version: '2.1.0', notes: null, created: null, published: 0 },
+        { id: 5, category_id: 1, version: '1.0.0', notes: null, created: null, published: 1 },
+        { id: 6, category_id: 2, version: '1.0.0', notes: null, created: null, published: 1 },
+      ],
+      ars_items: [
+        item(1, 1, 'pro-1.zip', { sha256: sha(1) }),
+        item(2, 2, 'pro-0.zip', { sha256: sha(0) }),
+        // The file was replaced behind the back of ARS.
+        item(3, 3, 'pro-2.zip', { sha256: sha(1), environments: '["33"]' }),
+        item(4, 1, 'manual.zip', { updatestream: null }),
+        item(5, 5, '../../../etc/hosts.zip'),
+      ],
+    });
+    const sites = operator({ ...settings, LICENSING_JOOMLA_ROOT: root });
+    const releases = (...args: string[]) =>
+      sites.json<{
+        releases: { version: string; published: boolean }[];
+        left_out: { version: string | null; reason: string }[];
+        environments: object;
+      }>(['import', '--from', 'ars', '--site-prefix', SITE, '--releases', ...args]);
+    const dry = await releases('--dry-run');
+    expect(dry.releases.map(({ version, published }) => [version, published])).toEqual([
+      ['1.9.0', false],
+      ['1.10.0', false],
+    ]);
+    expect(dry.left_out.map(({ version, reason }) => [version, reason])).toEqual([
+      ['1.0.0', 'its file is outside of the site'],
+      ['2.0.0', 'its file is not the one that was released there: the SHA-256 differs'],
+      [null, 'no product here has the element of its update stream: name it'],
+    ]);
+    expect(dry.environments).toEqual({ 42: ['joomla/4.1'] });
+    expect(await rows(db, 'releases')).toEqual([]);
+    expect((await releases()).releases).toMatchObject([
+      { published: true, reason: null },
+      { published: true, reason: null },
+    ]);
+    expect(await rows<object>(db, 'releases')).toMatchObject([
+      { version: '1.9.0', state: 'published', published_at: '2025-01-01 10:00:00' },
+      { version: '1.10.0', changelog: '- Faster & better', sha256: sha(1) },
+    ]);
+    expect((await releases()).releases).toEqual([]);
+    const refused = await sites.run(['import', '--from', 'ars', '--site-prefix', SITE, '--releases', '7=42']);
+    expect(refused.stderr).toContain('no category 7');
+  });
+
   it('takes the user groups for plans where there is no subscription component', async () => {
     await db.raw(`RENAME TABLE ${SITE}akeebasubs_subscriptions TO ${SITE}gone`);
     const dry = await move('--dry-run');
@@ -190,6 +287,7 @@ describe('moving in from Akeeba Release System', () => {
         'usergroups',
         'user_usergroup_map',
         'ars_dlidlabels',
+        'ars_categories',
         'akeebasubs_levels',
         'akeebasubs_subscriptions',
       ])

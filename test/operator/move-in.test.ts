@@ -205,6 +205,10 @@ describe('moving in from Membership Pro', () => {
     expect(asked?.message).toContain('"3+8=PLAN"');
     expect(dry.samples.length).toBe(10);
     for (const one of KEYS) expect(JSON.stringify(dry).toUpperCase()).not.toContain(one);
+    // One plan of ours for both.
+    const together = await move('--dry-run', '--plans', '3=1,4=1,8 + 3=1', '--make-plans');
+    expect(together.plans.find(({ key: one }) => one === '3+8')).toMatchObject({ licenses: 1 });
+    expect(codes(together)['no-cover']).toBeUndefined();
     expect(await rows(db, 'licenses')).toEqual([]);
     expect(await rows(db, 'products')).toHaveLength(1);
     const printed = await seller.run([

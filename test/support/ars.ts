@@ -15,6 +15,22 @@ const TABLES: Record<string, string> = {
     id bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, user_id bigint unsigned NOT NULL,
     \`primary\` tinyint(1) NOT NULL DEFAULT 0, title varchar(255) NOT NULL DEFAULT '', dlid char(32) NOT NULL,
     published tinyint(3) NOT NULL DEFAULT 1, created_by bigint NOT NULL DEFAULT 0, created datetime DEFAULT NULL`,
+  ars_categories: `
+    id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, title varchar(255) NOT NULL, alias varchar(255) NOT NULL DEFAULT '',
+    directory varchar(255) NOT NULL DEFAULT 'arsrepo', access int NOT NULL DEFAULT 0, published int NOT NULL DEFAULT 1`,
+  ars_releases: `
+    id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, category_id bigint unsigned NOT NULL, version varchar(255) NOT NULL,
+    maturity enum('alpha','beta','rc','stable') NOT NULL DEFAULT 'beta', notes text NULL, created datetime NULL,
+    published tinyint(1) NOT NULL DEFAULT 1`,
+  ars_items: `
+    id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, release_id bigint NOT NULL, title varchar(255) NOT NULL DEFAULT '',
+    type enum('link','file'), filename varchar(255) NULL DEFAULT '', updatestream bigint unsigned DEFAULT NULL,
+    sha256 varchar(64) DEFAULT NULL, published tinyint(1) NOT NULL DEFAULT 1, environments varchar(255) DEFAULT NULL`,
+  ars_updatestreams: `
+    id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, name varchar(255) NOT NULL DEFAULT '', element varchar(255) NOT NULL,
+    category bigint unsigned NOT NULL, client_id int NOT NULL DEFAULT 1, folder varchar(255) DEFAULT ''`,
+  ars_environments: `
+    id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, title varchar(100) NOT NULL DEFAULT '', xmltitle varchar(20) NOT NULL DEFAULT '1.0'`,
   akeebasubs_levels: `
     akeebasubs_level_id bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, title varchar(255) NOT NULL,
     slug varchar(255) NOT NULL DEFAULT '', duration int unsigned NOT NULL DEFAULT 365, forever tinyint NOT NULL DEFAULT 0,

@@ -25,7 +25,7 @@ export const ars: MovingSource = {
 };
 
 async function open({ db, sitePrefix, together = [], confirmed, now }: SourceContext): Promise<OpenSource> {
-  const tables = await openSiteTables(db, ars.title, sitePrefix, NEEDED, ['ars_categories']);
+  const tables = await openSiteTables(db, ars.title, sitePrefix, NEEDED);
   const rights = await openRights(db, tables.prefix, { confirmed, now });
   const taken = new Set(together.map(togetherKey));
   return {

@@ -116,6 +116,11 @@ async function* readItems(
       yield { row, leftOut: 'a Download ID whose user has no subscription that is moved' };
 }
 
+/** `0`: none */
+function userOf({ user_id }: Row): string {
+  return String(Number(user_id ?? 0));
+}
+
 interface Keys {
   /** their ids at the source */
   ids: number[];
@@ -130,7 +135,7 @@ async function readKeys(tables: SiteTables): Promise<Map<string, Keys>> {
   for await (const row of tables.read('osmembership_downloadids', columns, ['id'])) {
     const key = textOf(row.download_id);
     if (key === '') continue;
-    const user = textOf(row.user_id);
+    const user = userOf(row);
     const of = byUser.get(user) ?? { ids: [], keys: [], unpublished: [] };
     const site = textOf(row.domain);
     of.ids.push(Number(row.id));
@@ -171,7 +176,7 @@ function* itemsOf(
     }
   }
   if (rights.size === 0) return;
-  const user = textOf(rows[0]?.user_id);
+  const user = userOf(rows[0] ?? {});
   const { keys, unpublished } = byUser.get(user) ?? { keys: [], unpublished: [] };
   if (user !== '0') byUser.delete(user);
   for (const row of unpublished)

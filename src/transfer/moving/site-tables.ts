@@ -36,6 +36,11 @@ export async function openSiteTables(
   needed: Record<string, readonly string[]>,
   optional: readonly string[] = [],
 ): Promise<SiteTables> {
+  if (sitePrefix !== undefined && !/^[A-Za-z0-9_]*$/.test(sitePrefix))
+    throw new OperatorError('A prefix has letters, digits and underscores, such as jos_.', {
+      code: 'INVALID_REQUEST',
+      field: 'site_prefix',
+    });
   const names = Object.keys(needed);
   const prefix = sitePrefix ?? (await findPrefix(db, title, names[0] as string));
   const columns = new Map<string, Set<string>>();

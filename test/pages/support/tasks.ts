@@ -325,7 +325,8 @@ export const moveInAndBack: Task = async (desk) => {
   await hands.follow(link(desk, texts.go));
   await hands.pick(label(desk, texts.from), `EDD Software Licensing (${texts.reads.file})`);
   await hands.attach(label(desk, texts.file), file);
-  await hands.follow(button(desk, texts.read));
+  await hands.press(button(desk, texts.read));
+  await page.getByRole('heading', { name: texts.plansTitle }).waitFor();
   expect(await text(desk)).toContain(texts.unsaid);
   await hands.pick(label(desk, texts.ourPlan(`Gallery of ${name}`)), 'Gallery Pro · Agency 25');
   await hands.follow(button(desk, texts.check));

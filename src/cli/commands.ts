@@ -33,7 +33,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
   settings: async () => (await import('../cli/settings.js')).addSettingsCommands,
   export: async () => (await import('../cli/export.js')).addExportCommand,
   import: async () => (await import('../cli/import.js')).addImportCommand,
-  'move-in': async () => (await import('../cli/move-in.js')).addMoveInCommands,
+  'move-in': async () => (await import('../cli/move-in-check.js')).addMoveInCommands,
   why: async () => (await import('../cli/why.js')).addWhyCommand,
   doctor: async () => (await import('../cli/doctor.js')).addDoctorCommand,
 };

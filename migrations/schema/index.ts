@@ -5,6 +5,7 @@ import { activations } from './activations';
 import { catalogue } from './catalogue';
 import { customers } from './customers';
 import { events } from './events';
+import { imports } from './imports';
 import { instances } from './instances';
 import { licenseKeys } from './license-keys';
 import { licenses } from './licenses';
@@ -26,7 +27,7 @@ export const schema: Tables = (t) =>
     ...[catalogue, licenses, licenseKeys, activations, releases, accessLog, told, events, sums].map((one) =>
       one(t),
     ),
-    ...[signIn, signingKeys, outbox, webhooks, shops, orders, customers, instances, settings].map((one) =>
+    ...[signIn, signingKeys, outbox, webhooks, shops, orders, customers, instances, settings, imports].map((one) =>
       one(t),
     ),
   ) as ReturnType<Tables>;

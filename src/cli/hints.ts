@@ -107,6 +107,9 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'in-environment': () => '"licensing settings list" shows what counts.',
   'mail-text': () => '"licensing mail text show" prints the text that is sent now.',
   'text-file': () => '"licensing mail text list" shows which texts are files.',
+  'no-import': () => '"licensing import --list" shows them.',
+  'unsaid-plans': ({ keys }) =>
+    `Say it with --plans "${keys.map((key) => `${key}=PLAN`).join(',')}"; "-" leaves one out, --make-plans makes them.`,
   'bad-rows': ({ rows }) => `--skip-bad-rows imports the others.\n${rows}`,
 };
 

@@ -11,13 +11,20 @@ import { importRecords } from '../transfer/import';
 import { importCsv, type CsvImportReport } from '../transfer/import-csv';
 import type { ImportReport } from '../transfer/import-job';
 import { describeRemarks } from '../transfer/lines';
-import { folderName, usage, usageError } from './arguments';
+import { DATE_FORMS } from '../transfer/moving/source';
+import { SOURCES } from '../transfer/moving/sources';
+import { folderName, usage, usageError, wholeNumber } from './arguments';
 import { withSession, type Session } from './command';
 import { REKEY } from './hints';
+import { readReleaseMap, runReleases } from './move-in-releases';
+import { runList, runMoveIn, runUndo, type MoveInOptions } from './move-in';
 import { formatTable } from './tables';
 
-interface ImportOptions {
-  dryRun?: boolean;
+interface ImportOptions extends MoveInOptions {
+  undo?: number;
+  /** true: each category by its element */
+  releases?: Map<string, number> | true;
+  list?: boolean;
   packages?: string;
   withoutSealedKeys?: boolean;
   csv?: boolean;
@@ -30,17 +37,48 @@ interface ImportOptions {
   skipBadRows?: boolean;
 }
 
+/** Of the ways to import, which options go with which. */
+const MOVE_OPTIONS = [
+  'plans',
+  'makePlans',
+  'dates',
+  'users',
+  'confirmColumns',
+  'sitePrefix',
+  'releases',
+] as const;
 const CSV_OPTIONS = ['map', 'ignore', 'delimiter', 'separator', 'product', 'plan', 'skipBadRows'] as const;
 const RECORD_OPTIONS = ['packages', 'withoutSealedKeys'] as const;
 
 export function addImportCommand(program: Command): void {
   program
     .command('import')
-    .summary('read an export, or a table of another system (--csv)')
+    .summary('read an export, or move in from another system (--from, --csv)')
     .description(
-      'Reads a file that "licensing export" wrote, or with --csv a table of licences of another system: all of it, or nothing. The same file once more changes nothing.',
+      'Reads a file that "licensing export" wrote, or with --csv a table of licences of another system: all of it, or nothing. The same file once more changes nothing. With --from it moves in from a system by its name: the same once more takes what is new or has changed there, and keeps what was changed here.',
     )
-    .argument('<file>', 'the file; - for standard input')
+    .argument(
+      '[file]',
+      "the file; - for standard input; none for a system whose tables are in the site's database",
+    )
+    .addOption(
+      new Option('--from <name>', 'move in from another system').choices(SOURCES.map(({ name }) => name)),
+    )
+    .option('--plans <theirs=ours,...>', 'what becomes of its plans; "-" leaves one out, 3+8=9 covers two')
+    .option('--make-plans', 'make products and plans by its names, where --plans says nothing')
+    .addOption(new Option('--dates <form>', "how the file's dates are written").choices(DATE_FORMS))
+    .option('--users <file>', "a second table, with the customers' addresses")
+    .option('--confirm-columns', 'the columns that a dry run has shown are right')
+    .option('--site-prefix <prefix>', "of the site's tables, such as jos_, where several sites are there")
+    .option(
+      '--releases [category=product,...]',
+      'of ars: publish its versions here; a category that is not named goes by its element',
+      readReleaseMap,
+    )
+    .option('--list', 'list the moves from other systems')
+    .option('--undo <id>', 'take a move back: what it made, and nobody has used since', (text: string) =>
+      wholeNumber(text, { least: 1 }),
+    )
     .option('--dry-run', 'tell what would change, and change nothing')
     .option('--packages <dir>', "a folder with the releases' packages, as the export copied them", folderName)
     .option('--without-sealed-keys', 'leave out keys sealed with another LICENSING_KEY_SECRET')
@@ -74,20 +112,61 @@ export function addImportCommand(program: Command): void {
     .option('--skip-bad-rows', 'import the others when some rows do not fit')
     .addHelpText(
       'after',
-      '\nExamples:\n  licensing import licences.jsonl --packages packages --dry-run\n  licensing import licences.csv --csv --map "key=License Key,plan=Plan,status=Status,expiry=Expires,customer=E-mail,activations=Sites" --product 42 --dry-run',
+      '\nExamples:\n  licensing import licences.jsonl --packages packages --dry-run\n  licensing import licences.csv --csv --map "key=License Key,plan=Plan,status=Status,expiry=Expires,customer=E-mail,activations=Sites" --product 42 --dry-run\n  licensing import --from membershippro --dry-run\n  licensing import --from membershippro --plans "3=7,4=8"',
     )
-    .action((file: string, options: ImportOptions, command: Command) =>
-      withSession(command, (session) => {
-        const odd = (options.csv ? RECORD_OPTIONS : CSV_OPTIONS).find((name) => options[name] !== undefined);
-        if (odd !== undefined)
-          usageError(
-            command,
-            `this option goes ${options.csv ? 'without' : 'with'} --csv only: --${optionName(odd)}`,
-            optionName(odd),
-          );
-        return options.csv ? runCsv(session, file, options) : runRecords(session, file, options);
+    .action((file: string | undefined, options: ImportOptions, command: Command) =>
+      withSession(command, async (session) => {
+        const way = wayOf(options);
+        const foreign = [
+          ...(way === 'from' ? [] : MOVE_OPTIONS),
+          ...(way === 'csv' ? [] : CSV_OPTIONS),
+          ...(way === 'records' ? [] : RECORD_OPTIONS),
+        ];
+        const odd = foreign.find((name) => options[name] !== undefined);
+        if (odd !== undefined) usageError(command, oddMessage(odd), optionName(odd));
+        if (way === 'undo') return runUndo(session, options.undo as number);
+        if (way === 'list') return runList(session);
+        if (way === 'from' && options.releases !== undefined) {
+          if (options.from !== 'ars') usageError(command, '--releases goes with --from ars only', 'releases');
+          const { releases, dryRun = false, sitePrefix } = options;
+          const map = releases === true ? new Map<string, number>() : releases;
+          return runReleases(session, map, { dryRun, sitePrefix });
+        }
+        if (way === 'from') return runFrom(session, options.from as string, file, options);
+        if (file === undefined) usageError(command, 'the file is missing');
+        return way === 'csv' ? runCsv(session, file, options) : runRecords(session, file, options);
       }),
     );
+}
+
+function wayOf({ from, csv, undo, list }: ImportOptions): 'from' | 'csv' | 'undo' | 'list' | 'records' {
+  if (undo !== undefined) return 'undo';
+  if (list === true) return 'list';
+  if (from !== undefined) return 'from';
+  return csv === true ? 'csv' : 'records';
+}
+
+function oddMessage(name: keyof ImportOptions): string {
+  const isOf = (names: readonly string[]) => names.includes(name);
+  const where = isOf(MOVE_OPTIONS) ? 'with --from' : isOf(CSV_OPTIONS) ? 'with --csv' : 'without --csv';
+  return `this option goes ${where} only: --${optionName(name)}`;
+}
+
+async function runFrom(
+  session: Session,
+  from: string,
+  file: string | undefined,
+  options: ImportOptions,
+): Promise<void> {
+  const withFile = async <T>(
+    name: string | undefined,
+    read: (bytes: Bytes | undefined, readsAgain: boolean) => Promise<T>,
+  ) => (name === undefined ? read(undefined, true) : withInput(name, read));
+  await withFile(file, (bytes, again) =>
+    withFile(options.users, (users, usersAgain) =>
+      runMoveIn(session, from, options, { name: file, file: bytes, users, readsAgain: again && usersAgain }),
+    ),
+  );
 }
 
 function optionName(name: string): string {

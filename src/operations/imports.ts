@@ -4,10 +4,28 @@ import { countAfterImport } from '../licensing/statistics';
 import { OperatorError } from '../licensing/operator-error';
 import { CSV_FIELDS, readCsvMap } from '../transfer/csv-licenses';
 import { importCsv } from '../transfer/import-csv';
+import { listMoves } from '../transfer/moving/list';
+import { moveIn } from '../transfer/moving/run';
+import { DATE_FORMS } from '../transfer/moving/source';
+import { requireSource, SOURCES } from '../transfer/moving/sources';
+import { undoImport as undoMove } from '../transfer/moving/undo';
+import { importJson, moveJson, undoneJson } from '../transfer/moving/views';
 import { invalid, ManageError } from './failures';
-import { post, type Call } from './operation';
-import { isSet } from './reading';
-import { exactly, Flag, Text, TextOrNull } from './schemas';
+import { list, post, type Call } from './operation';
+import { isSet, pageOf, readId } from './reading';
+import {
+  exactly,
+  Flag,
+  Id,
+  oneOf,
+  orNull,
+  Paging,
+  Text,
+  TextOrNull,
+  Time,
+  TimeOrNull,
+  wordOf,
+} from './schemas';
 import { requireRecentSignIn } from './sign-in-again';
 import type { UploadRules } from './upload';
 
@@ -16,6 +34,35 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 const Fields = exactly({
   dry_run: Type.Optional(Flag),
+  from: Type.Optional(
+    Type.String({
+      description: `Moves in from another system: ${SOURCES.map(({ name }) => name).join(', ')}. Those that read the site's tables take no body. The fields below it belong to it, those of a CSV file do not.`,
+    }),
+  ),
+  plans: Type.Optional(
+    Type.String({
+      description:
+        'What becomes of the plans of that system: THEIRS=OURS, with commas between; `-` leaves one out, `3+8=9` says which of our plans covers two of theirs. As in the latest run unless given.',
+    }),
+  ),
+  make_plans: Type.Optional({
+    ...Flag,
+    description: 'Makes products and plans by their names there, where `plans` says nothing.',
+  }),
+  dates: Type.Optional(
+    oneOf(DATE_FORMS, { description: 'How dates are written in a file; guessed where one form fits all.' }),
+  ),
+  confirm_columns: Type.Optional({
+    ...Flag,
+    description:
+      'The columns that a dry run has shown are right, of a system whose tables are not known for certain.',
+  }),
+  site_prefix: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_]{1,32}$',
+      description: "Of the site's tables, such as jos_, where several sites are in the database.",
+    }),
+  ),
   map: Type.Optional(
     Type.String({
       description: `Which column is what: field=Column,... The fields: ${CSV_FIELDS.join(', ')}.`,
@@ -47,8 +94,133 @@ const Imported = exactly(
   { title: 'Imported' },
 );
 
-async function importFile(call: Call<Static<typeof Fields>, { file?: Buffer }>) {
+const Count = Type.Integer({ minimum: 0 });
+const Rows = Type.Array(Type.Integer(), { description: 'The first lines or ids there.' });
+const Hints = Type.Array(TextOrNull, {
+  description: 'The ends of the keys; null: a new key, or one too short to show its end.',
+});
+
+const Moved = exactly(
+  {
+    id: orNull({ ...Id, description: 'Of the run; null: a dry run.' }),
+    dry_run: Type.Boolean(),
+    source: Text,
+    plans: Type.Array(
+      exactly({
+        key: Type.String({ description: 'As `plans` names it.' }),
+        ...{ name: Text, product: Text, licenses: Count, left_out: Type.Boolean() },
+        target: orNull(
+          exactly({
+            plan_id: orNull({ ...Id, description: 'null: a plan that would be made.' }),
+            ...{ plan: Text, product: Text, new: Type.Boolean() },
+          }),
+        ),
+      }),
+      { description: 'Of that system; without `target` and not left out: somebody has to say it.' },
+    ),
+    counts: Type.Array(exactly({ product: Text, plan: Text, state: Text, licenses: Count })),
+    ...{ new: Count, changed: Count },
+    same: Type.Integer({ minimum: 0, description: 'Here already, as they are there.' }),
+    kept: Type.Integer({
+      minimum: 0,
+      description: 'With something that was changed here since the last run, which stays.',
+    }),
+    kept_licenses: Type.Array(exactly({ license: Id, reference: Text, fields: Type.Array(Text) })),
+    left_out: Type.Array(exactly({ reason: Text, count: Count, rows: Rows })),
+    warnings: Type.Array(
+      exactly({
+        code: Text,
+        message: Text,
+        ...{ count: Count, rows: Rows },
+        customers: Type.Array(Text, { description: 'The first ones to look at, of some kinds.' }),
+      }),
+      { description: 'What changes its meaning, by kind.' },
+    ),
+    samples: Type.Array(
+      exactly({
+        before: exactly({
+          ...{ id: Text, plan: Text, customer: TextOrNull, status: Text },
+          ...{ starts_at: TimeOrNull, expires_at: TimeOrNull, key_hints: Hints, sites: Type.Array(Text) },
+        }),
+        after: exactly({
+          ...{ reference: Text, product: Text, plan: Text, customer: TextOrNull, status: Text },
+          ...{ expires_at: TimeOrNull, activation_limit: Count, key_hints: Hints, sites: Type.Array(Text) },
+        }),
+      }),
+      { description: 'Ten licences there and here.' },
+    ),
+    columns: orNull(
+      Type.Array(Text, {
+        description:
+          'Those that were found, of a system whose tables are not known for certain, until somebody confirms them.',
+      }),
+    ),
+    made: exactly({ products: Count, plans: Count }),
+  },
+  { title: 'MovedIn' },
+);
+
+const Run = exactly(
+  {
+    ...{ id: Id, source: Text, at: Time, actor: Text },
+    ...{ new: Count, changed: Count, same: Count, kept: Count, left_out: Count },
+    made: exactly({ products: Count, plans: Count }),
+    undone_at: TimeOrNull,
+  },
+  { title: 'ImportRun' },
+);
+
+const Undone = exactly(
+  {
+    id: Id,
+    removed: exactly({ licenses: Count, products: Count, plans: Count }),
+    left: Type.Array(exactly({ kind: wordOf(['license', 'product', 'plan']), id: Id, reason: Text }), {
+      description: 'What somebody has used or changed since, and stays.',
+    }),
+  },
+  { title: 'UndoneImport' },
+);
+
+type ImportCall = Call<Static<typeof Fields>, { file?: Buffer }>;
+
+async function importLicenses(
+  call: ImportCall,
+): Promise<{ data: Static<typeof Imported> | Static<typeof Moved> }> {
+  return call.query.from === undefined ? importFile(call) : moveFrom(call, call.query.from);
+}
+
+async function moveFrom(call: ImportCall, from: string) {
+  const { db, query, body, settings, caller, now, onProgress } = call;
+  const foreign = CSV_ALONE.find((name) => query[name] !== undefined);
+  if (foreign !== undefined) throw invalid(foreign, `"${foreign}" does not go with "from".`);
+  const dryRun = isSet(query.dry_run);
+  if (!dryRun) requireRecentSignIn(call);
+  const report = await moveIn(db, {
+    source: requireSource(from),
+    plans: query.plans,
+    makePlans: isSet(query.make_plans),
+    dryRun,
+    file: body.file && oneChunk(body.file),
+    readsAgain: false,
+    dates: query.dates,
+    confirmed: isSet(query.confirm_columns),
+    sitePrefix: query.site_prefix,
+    secret: settings.keySecret,
+    actor: caller.actor,
+    now,
+    onProgress: (done) => onProgress?.(done),
+  });
+  if (!dryRun) await countAfterImport(db, now);
+  return { data: moveJson(report) };
+}
+
+const CSV_ALONE = ['map', 'product', 'plan', 'skip_bad_rows'] as const;
+const MOVES_ALONE = ['plans', 'make_plans', 'dates', 'confirm_columns', 'site_prefix'] as const;
+
+async function importFile(call: ImportCall) {
   const { db, query, body, settings, caller, now } = call;
+  const foreign = MOVES_ALONE.find((name) => query[name] !== undefined);
+  if (foreign !== undefined) throw invalid(foreign, `"${foreign}" goes with "from" only.`);
   const { file } = body;
   if (file === undefined) throw invalid('file', 'The CSV file is missing: the part "file".');
   if (query.map === undefined)
@@ -114,16 +286,41 @@ export const importOperations = {
     '/imports',
     {
       goesOnWith: 'a dry run',
-      summary: 'Import licences from a CSV file',
-      description: `At most ${MAX_ROWS} rows: all of them or none, but with \`skip_bad_rows\` those that fit. The body is the file, or a form with the part \`file\`; the other fields stand in the query or in the form.`,
+      summary: 'Import licences from a CSV file, or move in from another system',
+      description: `With \`from\`, all licences of that system; the same call again takes what is new or has changed there. A CSV file has at most ${MAX_ROWS} rows: all of them or none, but with \`skip_bad_rows\` those that fit. The body is the file, or a form with the part \`file\`; the other fields stand in the query or in the form.`,
       query: Fields,
       upload: {
         types: ['text/csv'],
         rules: () => CSV_UPLOAD,
       },
-      data: Imported,
+      data: Type.Union([Imported, Moved]),
       hasDeadline: false,
     },
-    importFile,
+    importLicenses,
+  ),
+  listImports: list(
+    '/imports',
+    { summary: 'List the moves from other systems, the latest first', query: exactly(Paging), data: Run },
+    async ({ db, query }) => {
+      const { items, next } = await listMoves(db, pageOf(query));
+      return { data: items.map(importJson), next };
+    },
+  ),
+  undoImport: post(
+    '/imports/{id}/undo',
+    {
+      summary: 'Take a move back',
+      description:
+        'Removes what the run made and nobody has used or changed since, and says what stays. A check of a key is no use. 409 when it was undone before.',
+      body: exactly({}),
+      data: Undone,
+      hasDeadline: false,
+    },
+    async (call) => {
+      const { db, now } = call;
+      const undone = await undoMove(db, readId(call, 'id', 'import'), { now });
+      await countAfterImport(db, now);
+      return { data: undoneJson(undone) };
+    },
   ),
 };

@@ -7,6 +7,7 @@ import type { Db, Transaction } from '../store/database';
 import { deleteProfile } from '../store/customer-profiles';
 import { listDeliveriesOfLicenses, setDeliveryTexts } from '../store/deliveries';
 import type { Row, SqlValue } from '../store/export';
+import { deleteImported } from '../store/imports';
 import { lockLicenses, raiseRevisions } from '../store/licenses';
 import { deleteOutboxOf } from '../store/outbox';
 import {
@@ -157,6 +158,8 @@ async function eraseFromLicenses(
   if (theirs.size > 0) {
     await removeIps(trx, [...theirs]);
     rows += await deleteTold(trx, [...theirs]);
+    // Also a digest of an address is found by who knows the address. A next run of the import keeps these licences.
+    rows += await deleteImported(trx, 'license', [...theirs]);
     rows += await eraseMetadataHistory(trx, [...theirs]);
     await removeKeyLabels(trx, [...theirs]);
     rows += await deleteOutboxOf(trx, { licenseIds: [...theirs] });

@@ -52,6 +52,8 @@ export type TableName =
   | 'order_lines'
   | 'order_licenses'
   | 'customers'
+  | 'imports'
+  | 'imported'
   | 'migrations';
 
 /** On the small machines this runs on, more connections would only queue inside the server. */

@@ -203,6 +203,34 @@ export async function replaceKey(
   await moveActivations(trx, from, to);
 }
 
+/**
+ * Gives a key of a locked licence to another one, as a further key. Sites that came by it stay where they are.
+ * @param instead makes a main key for the licence that loses its own, and returns its id
+ */
+export async function giveKey(
+  trx: Transaction,
+  { id, licenseId: from }: Pick<LicenseKey, 'id' | 'licenseId'>,
+  to: number,
+  {
+    activationLimit,
+    instead,
+  }: { activationLimit: number | null; instead: (from: number) => Promise<number[]> },
+): Promise<void> {
+  const licenses = table(trx, 'licenses');
+  const isMain = (await trx(licenses).where({ id: from, main_key_id: id }).first('id')) !== undefined;
+  if (isMain) {
+    const [mainKeyId] = await instead(from);
+    await trx(licenses)
+      .where({ id: from })
+      .update({ main_key_id: mainKeyId as number });
+  } else await moveActivations(trx, id, null);
+  await trx(licenses).where({ id: from }).increment('revision', 1);
+  await trx(table(trx, 'license_keys'))
+    .where({ id })
+    .update(toColumns({ licenseId: to, activationLimit }));
+  await trx(table(trx, 'spreading_keys')).where({ key_id: id }).update({ license_id: to });
+}
+
 /** Makes a key's activations those of another. @param to null: the main key */
 export async function moveActivations(trx: Transaction, from: number, to: number | null): Promise<void> {
   await trx(tableBy(trx, 'activations', 'key_id', 'free'))

@@ -16,6 +16,7 @@ import {
   tableBy,
 } from './statements';
 import { toColumns, toFields, type RowOf } from './row-fields';
+import { deleteTold } from './told';
 import { toSqlTime } from './time';
 
 /** The part of a licence that requests are judged by, with its plan and product. */
@@ -396,6 +397,22 @@ export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
      WHERE id ${isOneOf(ordered.length)}`;
   for (const { licenseId } of ordered) bindings.push(licenseId);
   await rawChange(db, sql, bindings, { prepared: checks.length === 1 });
+}
+
+/** Deletes locked licences that an import made and nobody has used, with all that is stored of them. */
+export async function deleteLicenses(trx: Transaction, ids: number[]): Promise<void> {
+  if (ids.length === 0) return;
+  await deleteTold(trx, ids);
+  for (const name of [
+    'activations',
+    'license_refusals',
+    'license_keys',
+    'events',
+    'access_log',
+    'outbox',
+  ] as const)
+    await trx(table(trx, name)).whereIn('license_id', ids).delete();
+  await trx(table(trx, 'licenses')).whereIn('id', ids).delete();
 }
 
 /** Deletes a trial's licence, which was never sold, and the trial's entries in the access log. */

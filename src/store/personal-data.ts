@@ -37,6 +37,8 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   order_licenses: 'ids and ends, which an order shows',
   daily_sums: 'counts',
   leases: 'names of work and of instances',
+  imports: "the source's plans, counts, and the operator who moved in",
+  imported: 'ids, and digests of what an import brought',
   migrations: 'names of migrations',
   shop_skus: "the shop's own article numbers",
   shops: "the seller's settings",

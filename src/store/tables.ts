@@ -5,6 +5,7 @@ import type { Inclusion, Plan, Product } from './catalogue';
 import type { DeliveryColumns } from './deliveries';
 import type { StoredEvent } from './events';
 import type { StoredCall } from './idempotency';
+import type { ImportedItem, ImportRun } from './imports';
 import type { LeaseRow } from './leases';
 import type { LicenseKey } from './license-keys';
 import type { LockedLicense } from './licenses';
@@ -90,6 +91,8 @@ declare module 'knex/types/tables' {
     [order_events: `${string}licensing_order_events`]: RowOf<OrderEvent>;
     [order_lines: `${string}licensing_order_lines`]: RowOf<OrderLine>;
     [order_licenses: `${string}licensing_order_licenses`]: RowOf<OrderLicense>;
+    [imports: `${string}licensing_imports`]: RowOf<ImportRun>;
+    [imported: `${string}licensing_imported`]: RowOf<ImportedItem>;
     [migrations: `${string}licensing_migrations`]: {
       id: number;
       name: string;

@@ -241,7 +241,7 @@ export function readRow(table: CsvTable, { line, cells }: CsvRow): Candidate | F
 const EMPTY = new Set(['null', '\\n', '-', '–', '—', 'n/a', 'none', 'never', 'undefined']);
 
 /** A cell's text. Tables for spreadsheets have an apostrophe before what would be a formula. */
-function textOf(cell: string): string {
+export function textOf(cell: string): string {
   const text = cell.trim().replace(/^'(?=[=+\-@])/, '');
   return EMPTY.has(text.toLowerCase()) ? '' : text;
 }
@@ -264,7 +264,8 @@ function faultOfKey(key: string): Fault | undefined {
   return undefined;
 }
 
-function readKey(text: string): string | Fault {
+/** @returns the canonical key; a fault's text never repeats it */
+export function readKey(text: string): string | Fault {
   if (text === '') return new Fault('there is no key');
   try {
     const key = requireKey(text);
@@ -332,7 +333,7 @@ const STATUS_BY_SPELLING = new Map(
   ),
 );
 
-function readStatus(text: string): StoredStatus | 'expired' | undefined | Fault {
+export function readStatus(text: string): StoredStatus | 'expired' | undefined | Fault {
   if (text === '') return undefined;
   return (
     STATUS_BY_SPELLING.get(text.toLowerCase()) ??

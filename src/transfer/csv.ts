@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
-import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse';
 import { OperatorError } from '../licensing/operator-error';
+import { CellDecoder, NotText } from './cell-decoder';
 
 export interface CsvRow {
   line: number;
@@ -18,7 +18,8 @@ const MAX_HEADING = 64 * 1024;
 const SEPARATOR_LINE = /^\s*("?)sep=([^\w\s"]|\t)\1[ ,;\t]*(?:\n|$)/i;
 
 /**
- * Reads comma-separated values (RFC 4180), heading included: UTF-8, or UTF-16 with a byte order mark, any line ends.
+ * Reads comma-separated values (RFC 4180), heading included: UTF-8, UTF-16 with a byte order mark, or Windows-1252, with any
+ * line ends.
  * Without `delimiter`, that of a first line `sep=;`, or the most frequent of comma, semicolon and tab in the heading. Skips
  * blank lines. Excel's `="TEXT"` is its text.
  * @throws OperatorError with the line of a fault; it never repeats a cell
@@ -58,7 +59,7 @@ export async function* readCsv(
       record: string[];
       info: { lines: number };
     }>) {
-      const inside = record.reduce((count, cell) => count + cell.split('\n').length - 1, 0);
+      const inside = record.reduce((count, cell) => count + linesInside(cell), 0);
       yield { line: info.lines + skipped - inside, cells: record.map(textOfCell) };
     }
   } catch (error) {
@@ -68,15 +69,23 @@ export async function* readCsv(
 
 /** The text of a whole table, with `\n` at the end of lines; undefined when it is not a text. */
 export function textOfCsv(bytes: Buffer): string | undefined {
+  const decoder = new CellDecoder();
   try {
-    return new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes).replace(/\r\n?/g, '\n');
-  } catch {
-    return undefined;
+    return (decoder.decode(bytes) + decoder.end()).replace(/\r\n?/g, '\n');
+  } catch (error) {
+    if (error instanceof NotText) return undefined;
+    throw error;
   }
+}
+
+function linesInside(cell: string): number {
+  return cell.includes('\n') ? cell.split('\n').length - 1 : 0;
 }
 
 /** A cell that Excel shall not read as a number: `="0123"`, in quotation marks as other cells. */
 function textOfCell(cell: string): string {
+  // A table with many columns has few such cells.
+  if (!cell.includes('="')) return cell;
   const wrapped = /^\s*="([^]*)"\s*$/.exec(cell)?.[1];
   return wrapped === undefined ? cell : wrapped.replaceAll('""', '"');
 }
@@ -115,7 +124,7 @@ async function* concat(head: string, rest: AsyncGenerator<string, void>): AsyncG
 
 /** Normalises line ends, so that line numbers match an editor's. */
 async function* decode(source: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
-  let decoder: TextDecoder | undefined;
+  const decoder = new CellDecoder();
   let line = 1;
   let heldBack = '';
   const normalize = (text: string, last: boolean) => {
@@ -128,23 +137,17 @@ async function* decode(source: AsyncIterable<Buffer>): AsyncGenerator<string, vo
   };
   try {
     for await (const chunk of source) {
-      decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true });
-      const text = normalize(decoder.decode(chunk, { stream: true }), false);
+      const text = normalize(decoder.decode(chunk), false);
       if (text !== '') yield text;
     }
-    const text = normalize(decoder?.decode() ?? '', true);
+    const text = normalize(decoder.end(), true);
     if (text !== '') yield text;
   } catch (error) {
-    if ((error as { code?: string }).code !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error;
+    if (!(error instanceof NotText)) throw error;
     throw new OperatorError(
-      `The file is not UTF-8 (at line ${line} or somewhat after). Save it once more as "CSV UTF-8". Nothing was imported.`,
+      `The file is neither UTF-8 nor Windows-1252 (at line ${line} or somewhat after). Save it once more as "CSV UTF-8". Nothing was imported.`,
     );
   }
-}
-
-function encodingOf([first, second]: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' {
-  if (first === 0xff && second === 0xfe) return 'utf-16le';
-  return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
 }
 
 function detectDelimiter(head: string): string {

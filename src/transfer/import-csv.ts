@@ -4,20 +4,16 @@ import { isSentWhole } from '../licensing/core/keys';
 import { storedMetadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { findNamed } from '../licensing/find-or-refuse';
-import { storedKey } from '../licensing/sealing';
-import { placeSites, type PlacedSite } from '../licensing/staging-sites';
+import type { PlacedSite } from '../licensing/staging-sites';
 import { liveStatus } from '../licensing/core/states';
 import { dayOf, formatTimestampOrNull } from '../licensing/timestamps';
-import { activationKey, findActivations, type Activation } from '../store/activations';
+import { activationKey, findActivations } from '../store/activations';
 import { listPlans, listProducts, sharePlans, type Plan, type Product } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
-import { isDuplicate } from '../store/errors';
-import { insertEvents, type LicenseEvent } from '../store/events';
 import { withKeys } from '../store/export';
-import { findRows, insertInChunks } from '../store/import';
+import { findRows } from '../store/import';
 import { findKeysByFoldedDigests } from '../store/license-keys';
-import { findOwners, insertLicenses } from '../store/licenses';
-import { toColumns } from '../store/row-fields';
+import { findOwners } from '../store/licenses';
 import { readCsv } from './csv';
 import {
   Fault,
@@ -29,6 +25,7 @@ import {
   type CsvTableOptions,
 } from './csv-licenses';
 import { describeRemarks, keepFirst, keepRemark, type Remark } from './lines';
+import { insertNewLicenses, placeAll, type NewLicense } from './new-licenses';
 import { fromRow, type RecordOf } from './records';
 import { inReadCommitted, inSnapshot } from '../store/transaction';
 
@@ -333,8 +330,7 @@ interface Placed {
 }
 
 function place(candidate: Candidate): Placed {
-  const sites = placeSites(candidate.plan, limitOf(candidate), candidate.identifiers);
-  return { candidate, sites, used: sites.filter(({ free }) => !free).length };
+  return { candidate, ...placeAll(candidate.plan, limitOf(candidate), candidate.identifiers) };
 }
 
 function remarkOverLimit({ report }: CsvJob, { candidate, used }: Placed): void {
@@ -346,57 +342,16 @@ function remarkOverLimit({ report }: CsvJob, { candidate, used }: Placed): void 
 }
 
 async function insertCandidates(job: CsvJob, added: Placed[]): Promise<void> {
-  const { trx, options } = job;
-  const { now, secret, actor } = options;
-  const licenses = added.map(({ candidate, used }) => {
+  const licenses = added.map(({ candidate, sites }): NewLicense => {
     const { key, plan, status, customer, reference, metadata } = candidate;
     return {
-      ...storedKey(key, secret),
-      planId: plan.id,
+      ...{ key, plan, customer, reference, metadata, sites, otherKeys: [] },
       status: status === 'expired' ? 'active' : (status ?? 'active'),
       activationLimit: limitOf(candidate),
-      activationsUsed: used,
-      customer,
-      reference,
-      metadata: storedMetadata(metadata),
-      issuedBy: null,
-      expiresAt: expiryOf(candidate, now),
-      createdAt: now,
+      expiresAt: expiryOf(candidate, job.options.now),
     };
   });
-  let ids: number[];
-  try {
-    ids = await insertLicenses(trx, licenses);
-  } catch (error) {
-    if (!isDuplicate(error)) throw error;
-    throw new OperatorError(
-      'Somebody else issued a licence with one of these keys or references meanwhile. Nothing was imported; try again.',
-    );
-  }
-  await insertEvents(
-    trx,
-    licenses.map((license, i): LicenseEvent => {
-      const { status, planId, activationLimit, activationsUsed, customer, reference, expiresAt } = license;
-      const after = {
-        status,
-        plan_id: planId,
-        activation_limit: activationLimit,
-        activations_used: activationsUsed,
-        customer,
-        reference,
-        expires_at: formatTimestampOrNull(expiresAt),
-        ...(license.metadata !== null && { metadata: added[i]?.candidate.metadata }),
-      };
-      return { licenseId: ids[i] as number, at: now, actor, action: 'import', before: null, after };
-    }),
-  );
-  const activations = added.flatMap(({ sites }, i) =>
-    sites.map((site): Activation => {
-      const none = { name: null, ip: null, keyId: null, heldUntil: null };
-      return { ...site, ...none, licenseId: ids[i] as number, activatedAt: now };
-    }),
-  );
-  if (activations.length > 0) await insertInChunks(trx, 'activations', activations.map(toColumns));
+  await insertNewLicenses(job.trx, licenses, job.options);
 }
 
 function expiryOf({ status, expiresAt }: Candidate, now: Date): Date | null {

@@ -407,6 +407,8 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       updateCustomer: { path: `/manage/customers/${customer}`, body: { language: 'de' } },
       removeCustomer: { path: `/manage/customers/${customer}`, statuses: [204] },
       importLicenses: { query: [['map', 'key=Key,plan=Plan']], body: csv(), type: 'text/csv' },
+      // Nothing was moved in here: tried in test/operator/move-in.test.ts.
+      undoImport: { path: '/manage/imports/999999/undo', body: {}, statuses: [404] },
       addWebhook: { body: { url: RECEIVER, events: ['license.*'] }, statuses: [201] },
       getWebhook: { path: hook },
       updateWebhook: { path: hook, body: { enabled: false, description: 'CRM' } },

@@ -85,6 +85,25 @@ describe('a table', () => {
     ]);
   });
 
+  it.each([1_000, 1, 2, 3])('may be Windows-1252, with %i bytes at a time', async (length) => {
+    const bytes = Buffer.from('Name;Pr\x80is;x\nM\xfcller;Stra\xdfe \x84a\x93;\xe4', 'latin1');
+    const rows = await read({ bytes, chunks: [length], delimiter: undefined });
+    expect(rows.map(({ cells }) => cells)).toEqual([
+      ['Name', 'Pr€is', 'x'],
+      ['Müller', 'Straße „a“', 'ä'],
+    ]);
+  });
+
+  it.each([
+    ['damaged UTF-8', Buffer.from('a,b\nü,\xfc\n', 'latin1'), Buffer.from('ü')],
+    ['a packed file', Buffer.from('PK\x03\x04\x14\0\xb5,\n', 'latin1'), Buffer.alloc(0)],
+  ])('is refused when it is %s', async (_kind, bytes, first) => {
+    for (const chunks of [[1_000], [1]])
+      await expect(read({ bytes: Buffer.concat([first, bytes]), chunks, delimiter: ',' })).rejects.toThrow(
+        /neither UTF-8 nor Windows-1252 \(at line [12]/,
+      );
+  });
+
   it('is read as it was written, whatever its cells, delimiter, line ends, encoding and chunks', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -574,7 +574,11 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
       ],
       ['Key,Plan\n"key-1"key,1\n', map, /^error: Line 2: there is text after the quotation mark/],
       ['Key,Plan\nkey"-1,1\n', map, /^error: Line 2: there is a quotation mark inside a cell/],
-      [Buffer.from('Key,Plan\nkey-\xfc,1\n', 'latin1'), map, /^error: The file is not UTF-8.*CSV UTF-8/],
+      [
+        Buffer.concat([Buffer.from('Key,Plan\nkey-ü,1\n'), Buffer.from('key-\xfc,1\n', 'latin1')]),
+        map,
+        /^error: The file is neither UTF-8 nor Windows-1252.*CSV UTF-8/,
+      ],
       ['', map, /^error: The file is empty/],
       [
         'key-000000000001,1\nkey-2,1\n',

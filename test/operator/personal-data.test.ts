@@ -8,6 +8,7 @@ import { requestDigests } from '../../src/privacy/stored-data';
 import { customerDigest } from '../../src/store/customer-digest';
 import { isSqlite, table, type Db, type TableName } from '../../src/store/database';
 import { TEXT_COLUMNS, UNSEARCHED } from '../../src/store/personal-data';
+import { shortDigest } from '../../src/transfer/moving/brought';
 import { startManaged, type Managed } from '../support/manage';
 import { operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
@@ -123,6 +124,8 @@ const OTHERS: Record<TableName, string> = {
   shop_messages: 'id shop digest type result order_id awaits received_at',
   shop_links: 'id shop digest kind paid created_at',
   customers: 'id digest language told_at chosen_language',
+  imports: 'id source at actor plans_json counts_json undone_at',
+  imported: 'kind item_id import_id brought_json',
 };
 
 /** An operator stays one, as a customer's data is erased; a version of a program is the product's, not a person's. */
@@ -205,6 +208,8 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     const [keyId] = await db(table(db, 'license_keys')).where({ license_id }).pluck('id');
     await add('key_networks', { key_id: keyId as number, at: AT, ...of('key_networks', 'network') });
     await add('spreading_keys', { key_id: keyId as number, license_id, at: AT });
+    const brought_json = JSON.stringify({ customer: shortDigest(JANE) });
+    await add('imported', { kind: 'license', item_id: license_id as number, import_id: 1, brought_json });
     await add('events', {
       ...{ license_id, at: AT, action: 'suspend', ...of('events', 'actor') },
       ...{ before_json: json('events', 'before_json'), after_json: json('events', 'after_json') },
@@ -381,6 +386,8 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       if (name !== 'operators') expect({ name, text: text.includes(JANE) }).toEqual({ name, text: false });
       expect({ name, digest: text.includes(customerDigest(JANE)) }).toEqual({ name, digest: false });
     }
+    // An import remembers a digest of the address.
+    expect(await dump('imported')).toBe('[]');
     const [message] = await db<{ pending_json: string }>(table(db, 'shop_messages')).select('pending_json');
     expect(JSON.parse(message!.pending_json)).toEqual({ event: { event: 'paid' }, of: 'payment' });
     expect(await seller.json(['customer', 'erase', JANE, '--yes'])).toEqual({ licenses: 0, rows: 0 });

@@ -298,7 +298,7 @@ describe('every route', () => {
     'run or settle orders': ['/shops/:name/run'],
     notes: ['/licenses/:id/note'],
     drafts: ['/products/:id/releases/new', '/start/release', '/releases/:id/edit'],
-    'reading: a table is checked before it is imported': ['/imports'],
+    'reading: a table is checked before it is imported': ['/imports', '/move-in'],
     reading: ['/find', '/products/:id/joomla-plugin'],
   };
   const expectAsked = (path: string, { status, html }: PagesAnswer) =>

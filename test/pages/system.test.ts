@@ -149,7 +149,7 @@ describe('tokens', () => {
 
   it('are for operators who may change, and who have signed in within the hour', async () => {
     const reader = await browser('read');
-    for (const path of ['/tokens', '/operators', '/imports'])
+    for (const path of ['/tokens', '/operators', '/imports', '/move-in'])
       expect((await reader.get(path)).status).toBe(403);
     expect((await reader.post('/tokens/new', { name: 'x', scope: 'write' })).status).toBe(403);
     const earlier = new Date(service.clock.now.getTime() - 61 * 60_000);

@@ -11,18 +11,21 @@ import type { Upload, UploadRules } from '../../operations/upload';
 /** A body that is a file: alone, or as the part `file` of a form. */
 
 const FORM = 'multipart/form-data';
-const MAX_FIELDS = 20;
+/** A plan of a former system has one. */
+const MAX_FIELDS = 200;
 /** A changelog has a megabyte at the most. */
 const MAX_FIELD_BYTES = 2 * 1024 * 1024;
+/** Of all fields together. */
+const MAX_FIELDS_BYTES = 2 * MAX_FIELD_BYTES;
 
-/** Reads the whole body. Nothing of it is left when this throws. @throws ManageError */
+/** Reads the whole body; without one there is no file. Nothing of it is left when this throws. @throws ManageError */
 export async function receiveUpload<F>(
   ctx: Context,
   types: string[],
   rules: UploadRules<F>,
 ): Promise<Upload<F>> {
   allowSlowBody(ctx.req);
-  if (!hasBody(ctx)) throw invalid('file', 'The body must be the file, or a form with the part "file".');
+  if (!hasBody(ctx)) return { fields: {}, file: undefined };
   refuseEncoded(ctx);
   if (ctx.is(FORM)) return receiveForm(ctx, rules);
   if (!ctx.is(...types)) throw unsupported(ctx, [...types, FORM]);
@@ -52,9 +55,12 @@ async function receiveForm<F>(ctx: Context, rules: UploadRules<F>): Promise<Uplo
   const form = openForm(ctx);
   try {
     await new Promise<void>((resolve, reject) => {
+      let bytes = 0;
       form.on('field', (name: string, value: string, isNameCut: boolean, isValueCut: boolean) => {
+        bytes += Buffer.byteLength(value);
         if (Object.hasOwn(fields, name)) reject(invalid(name, 'It is given twice.'));
         else if (isNameCut || isValueCut) reject(tooLarge(MAX_FIELD_BYTES));
+        else if (bytes > MAX_FIELDS_BYTES) reject(tooLarge(MAX_FIELDS_BYTES));
         else fields[name] = value;
       });
       form.on('file', (name: string, stream: Readable) => {

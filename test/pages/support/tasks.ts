@@ -306,6 +306,43 @@ export const importTable: Task = async (desk) => {
   expect(await validate(desk, keys[1]!)).toBe('active');
 };
 
+/** From the file that EDD exports, whose plan the operator chooses. */
+export const moveInAndBack: Task = async (desk) => {
+  const { page, hands, site, name } = desk;
+  const texts = t.moveIn;
+  const file = join(temporaryFolder(), 'licenses.csv');
+  const id = (await rows(site.service.db, 'imports')).length + 1;
+  const key = `${id}${Buffer.from(name).toString('hex')}`.padEnd(32, 'e').slice(0, 32);
+  writeFileSync(
+    file,
+    [
+      'License ID,License Key,License Status,Customer Email,Product Name,Expiration Date,Activation Limit',
+      `${name}-${id},${key},inactive,${name}-moved@example.com,Gallery of ${name},lifetime,3`,
+      `${name}-out,${key.replace('e', 'f')},odd,${name}-moved@example.com,Gallery of ${name},lifetime,3`,
+    ].join('\n'),
+  );
+  await hands.follow(nav(desk, t.common.nav.system));
+  await hands.follow(link(desk, texts.go));
+  await hands.pick(label(desk, texts.from), `EDD Software Licensing (${texts.reads.file})`);
+  await hands.attach(label(desk, texts.file), file);
+  await hands.follow(button(desk, texts.read));
+  expect(await text(desk)).toContain(texts.unsaid);
+  await hands.pick(label(desk, texts.ourPlan(`Gallery of ${name}`)), 'Gallery Pro · Agency 25');
+  await hands.follow(button(desk, texts.check));
+  const count = async () => (await rows(site.service.db, 'licenses')).length;
+  const before = await count();
+  await hands.follow(button(desk, texts.submit(1, '1')));
+  expect(await heading(desk)).toBe(texts.doneTitle('EDD Software Licensing'));
+  expect(await count()).toBe(before + 1);
+  expect(await validate(desk, key)).toBe('active');
+  await hands.follow(link(desk, texts.toMoves));
+  await hands.follow(page.getByRole('link', { name: texts.undoOne('EDD Software Licensing') }).first());
+  await hands.follow(button(desk, texts.undoSubmit));
+  expect(await heading(desk)).toBe(texts.undoneTitle);
+  expect(await validate(desk, key)).toBe('LICENSE_NOT_FOUND');
+  expect(await count()).toBe(before);
+};
+
 export const makeAndRevokeToken: Task = async (desk) => {
   const { page, hands, site, name } = desk;
   const { tokens, revokeToken, go } = t.system;
@@ -420,6 +457,7 @@ export const OPERATOR_TASKS: Record<string, Task> = {
   'adds and removes a site': addAndRemoveSite,
   'publishes a version, which sites are offered, and withdraws it': publishAndWithdraw,
   'imports a table after a dry run': importTable,
+  'moves in from another system, and takes it back': moveInAndBack,
   'makes and revokes a token': makeAndRevokeToken,
   'erases a customer’s data': eraseCustomer,
   'signs out': signOut,

@@ -11,6 +11,7 @@ import { joomlaPluginRoutes } from './joomla-plugin';
 import { licenseRoutes } from './license';
 import { licenseListRoutes } from './licenses';
 import { mailRoutes } from './mails';
+import { moveInRoutes } from './move-in';
 import { operatorListRoutes } from './operators';
 import { orderRoutes } from './order';
 import { orderListRoutes } from './orders';
@@ -84,6 +85,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...signingKeyRoutes,
   ...operatorListRoutes,
   ...importRoutes,
+  ...moveInRoutes,
   ...mailRoutes,
   ...webhookListRoutes,
   ...webhookRoutes,

@@ -10,6 +10,7 @@ import { history } from './history';
 import { joomlaSays } from './joomla-says';
 import { license } from './license';
 import { licenses } from './licenses';
+import { moveIn } from './move-in';
 import { needsYou } from './needs-you';
 import { orders } from './orders';
 import { overview } from './overview';
@@ -41,6 +42,7 @@ export const german: OperatorTexts = {
   joomlaSays,
   license,
   licenses,
+  moveIn,
   needsYou,
   orders,
   overview,

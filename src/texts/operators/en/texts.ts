@@ -9,6 +9,7 @@ import { history } from './history';
 import { joomlaSays } from './joomla-says';
 import { license } from './license';
 import { licenses } from './licenses';
+import { moveIn } from './move-in';
 import { needsYou } from './needs-you';
 import { orders } from './orders';
 import { overview } from './overview';
@@ -40,6 +41,7 @@ export const english = {
   joomlaSays,
   license,
   licenses,
+  moveIn,
   needsYou,
   orders,
   overview,

@@ -1,0 +1,105 @@
+import { InvalidArgumentError } from 'commander';
+import { publish } from '../joomla/publish';
+import { listProducts } from '../licensing/catalogue';
+import { OperatorError } from '../licensing/operator-error';
+import { readArsReleases, type ArsRelease, type ArsReleases } from '../transfer/moving/ars-releases';
+import type { Session } from './command';
+import { formatTable } from './tables';
+
+/** `import --from ars --releases`: the versions, each by itself, as "release publish" would. */
+
+/** Reads `1=42,2=43`: our product by category. */
+export function readReleaseMap(text: string): Map<string, number> {
+  const parts = text.split(',').map((part) => /^\s*(\d{1,10})\s*=\s*([1-9]\d{0,9})\s*$/.exec(part));
+  if (parts.includes(null))
+    throw new InvalidArgumentError('Write CATEGORY=PRODUCT, with commas between: 1=42.');
+  return new Map(parts.map((part) => [part?.[1] as string, Number(part?.[2])]));
+}
+
+interface Outcome {
+  product_id: number;
+  version: string;
+  published: boolean;
+  /** why not; null: it is published, or would be */
+  reason: string | null;
+}
+
+export async function runReleases(
+  { db, config, now, output }: Session,
+  map: Map<string, number>,
+  { dryRun, sitePrefix }: { dryRun: boolean; sitePrefix: string | undefined },
+): Promise<void> {
+  const root = config.joomlaRoot;
+  if (root === undefined)
+    throw new OperatorError('The packages lie in the folder of the site: set LICENSING_JOOMLA_ROOT.');
+  const found = await readArsReleases(db, await listProducts(db), { map, root, sitePrefix });
+  const outcomes: Outcome[] = [];
+  for (const release of found.releases) {
+    const reason = dryRun ? null : await publishOne(release);
+    outcomes.push({
+      ...{
+        product_id: release.productId,
+        version: release.version,
+        published: !dryRun && reason === null,
+        reason,
+      },
+    });
+    output.progress(`${outcomes.length} of ${found.releases.length} versions`);
+  }
+  output.print(
+    {
+      dry_run: dryRun,
+      releases: outcomes,
+      left_out: found.leftOut,
+      environments: Object.fromEntries(found.environments),
+    },
+    () => describe(found, outcomes, dryRun),
+  );
+
+  /** @returns why it was refused */
+  async function publishOne({
+    productId,
+    version,
+    file,
+    changelog,
+    date,
+  }: ArsRelease): Promise<string | null> {
+    const request = { productId, version, file, changelog, date, draft: false };
+    try {
+      // These versions are in the field: what a new one would be refused for is their past.
+      const places = { packagesDir: config.packagesDir, home: config };
+      await publish(db, places, { ...request, newUpdateServer: true, unchecked: true }, now);
+      return null;
+    } catch (error) {
+      if (error instanceof OperatorError) return error.message;
+      throw error;
+    }
+  }
+}
+
+function describe({ leftOut, environments }: ArsReleases, outcomes: Outcome[], dryRun: boolean): string {
+  return [
+    formatTable(
+      ['PRODUCT', 'VERSION', ''],
+      outcomes.map(({ product_id, version, published, reason }) => [
+        ...[product_id, version],
+        published ? 'published' : (reason ?? 'would be published'),
+      ]),
+    ),
+    ...(leftOut.length === 0
+      ? []
+      : [
+          'Left out:',
+          ...leftOut.map(
+            ({ category, version, reason }) =>
+              `  category ${category}${version === null ? '' : `, ${version}`}: ${reason}`,
+          ),
+        ]),
+    ...[...environments]
+      .filter(([, titles]) => titles.length > 0)
+      .map(([product, titles]) => `Product ${product} ran on ${titles.join(', ')} there.`),
+    dryRun
+      ? 'Nothing was changed: this was a dry run.'
+      : 'Now write the update XML of each product: licensing update-xml write --product ID --target-platform ...',
+  ].join('\n');
+}

@@ -1,0 +1,181 @@
+import { quantity } from '../quantity';
+import { countAfterImport } from '../licensing/statistics';
+import { formatTimestampOrNull } from '../licensing/timestamps';
+import { importOperations } from '../operations/imports';
+import type { MoveReport, Sample } from '../transfer/moving/report';
+import { mapOf, moveIn } from '../transfer/moving/run';
+import type { DateForm } from '../transfer/moving/source';
+import { requireSource } from '../transfer/moving/sources';
+import { moveJson } from '../transfer/moving/views';
+import type { Session } from './command';
+import { operate, operateAll } from './operate';
+import { formatTable } from './tables';
+
+/** `import --from`: what is shown to somebody who decides whether to move in. */
+
+export interface MoveInOptions {
+  from?: string;
+  plans?: string;
+  makePlans?: boolean;
+  dates?: DateForm;
+  users?: string;
+  confirmColumns?: boolean;
+  sitePrefix?: string;
+  dryRun?: boolean;
+}
+
+export interface Files {
+  /** as it was named; undefined: none */
+  name: string | undefined;
+  file: AsyncIterable<Buffer> | undefined;
+  users: AsyncIterable<Buffer> | undefined;
+  readsAgain: boolean;
+}
+
+export async function runMoveIn(
+  { db, config, now, actor, output }: Session,
+  from: string,
+  options: MoveInOptions,
+  { name, file, users, readsAgain }: Files,
+): Promise<void> {
+  const { plans, makePlans = false, dates, confirmColumns = false, sitePrefix, dryRun = false } = options;
+  const source = requireSource(from);
+  const report = await moveIn(db, {
+    ...{ source, plans, makePlans, dates, sitePrefix, dryRun, file, users, readsAgain, actor, now },
+    confirmed: confirmColumns,
+    secret: config.keySecret,
+    onProgress: (done) => output.progress(quantity(done, 'licence')),
+  });
+  if (!dryRun) await countAfterImport(db, now);
+  output.print(moveJson(report), () =>
+    describeMove(report, source.title, nextCommand(report, name, options)),
+  );
+}
+
+export async function runUndo(session: Session, id: number): Promise<void> {
+  const undone = await operate(session, importOperations.undoImport, { path: { id } });
+  const { licenses, products, plans } = undone.removed;
+  session.output.print(undone, () =>
+    [
+      `Removed: ${quantity(licenses, 'licence')}, ${quantity(plans, 'plan')}, ${quantity(products, 'product')}.`,
+      ...(undone.left.length === 0
+        ? []
+        : [
+            'Left:',
+            formatTable(
+              ['WHAT', 'ID', 'WHY'],
+              undone.left.map(({ kind, id: one, reason }) => [kind, one, reason]),
+            ),
+          ]),
+    ].join('\n'),
+  );
+}
+
+export async function runList(session: Session): Promise<void> {
+  const imports = await operateAll(session, importOperations.listImports);
+  session.output.print(imports, () =>
+    imports.length === 0
+      ? 'No move from another system.'
+      : formatTable(
+          ['ID', 'FROM', 'AT', 'BY', 'NEW', 'CHANGED', 'KEPT', 'LEFT OUT', 'UNDONE'],
+          imports.map((one) => [
+            ...[one.id, one.source, one.at, one.actor, one.new, one.changed, one.kept, one.left_out],
+            one.undone_at ?? '',
+          ]),
+        ),
+  );
+}
+
+function describeMove(report: MoveReport, title: string, next: string): string {
+  const { dryRun, counts, plans, leftOut, warnings, keptLicenses, samples, columns } = report;
+  const said = (heading: string, lines: string[]) => (lines.length === 0 ? [] : ['', heading, ...lines]);
+  return [
+    ...said(`Plans of ${title}:`, [
+      formatTable(
+        ['THEIRS', 'NAME', 'LICENCES', 'OURS'],
+        plans.map(({ key, name, licenses, leftOut: isOut, target }) => [
+          ...[key, name, licenses],
+          target === null
+            ? isOut
+              ? 'left out'
+              : '?'
+            : `${target.product} / ${target.plan.name}${target.isNew ? (dryRun ? ' (would be made)' : ' (made)') : ` (${target.plan.id})`}`,
+        ]),
+      ),
+    ]),
+    ...said(dryRun ? 'What would be here:' : 'What is here:', [
+      formatTable(
+        ['PRODUCT', 'PLAN', 'STATE', 'LICENCES'],
+        counts.map(({ product, plan, state, licenses }) => [product, plan, state, licenses]),
+      ),
+    ]),
+    ...said(
+      'What to know:',
+      warnings.flatMap(({ code, message, count, rows, customers }) => [
+        `  ${count} x ${code}: ${message} (${rowsOf(rows, count)})`,
+        ...(customers.length === 0 ? [] : [`    ${customers.join(', ')}`]),
+      ]),
+    ),
+    ...said(
+      'Left out:',
+      leftOut.map(({ reason, count, rows }) => `  ${count} x ${reason} (${rowsOf(rows, count)})`),
+    ),
+    ...said(
+      'Changed here since the last run, and kept:',
+      keptLicenses.map(
+        ({ license, reference, fields }) => `  licence ${license} (${reference}): ${fields.join(', ')}`,
+      ),
+    ),
+    ...said('Examples, there and here:', samples.map(describeSample)),
+    ...said(
+      'Columns that were found, and are not known for certain:',
+      columns === null ? [] : [`  ${columns.join(', ')}`],
+    ),
+    '',
+    `${report.new} ${dryRun ? 'would be new' : 'new'}, ${report.changed} changed, ${report.same} the same, ${report.kept} kept as changed here.`,
+    ...(dryRun
+      ? ['Nothing was changed: this was a dry run.', `Next: ${next}`]
+      : [`Import ${report.id ?? ''}. To take it back: licensing import --undo ${report.id ?? ''}`]),
+  ]
+    .join('\n')
+    .trim();
+}
+
+function rowsOf(rows: number[], count: number): string {
+  const more = count - rows.length;
+  return `row${count === 1 ? '' : 's'} ${rows.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function describeSample({ before, after }: Sample): string {
+  const end = (at: Date | null | undefined) =>
+    at === undefined ? 'by the plan' : (formatTimestampOrNull(at)?.slice(0, 10) ?? 'for life');
+  const hint = (one: string | null) => (one === null ? 'new key' : `...${one}`);
+  const there = `${before.id}: plan ${before.plan}, ${before.customer ?? 'no customer'}, ${before.status}, ends ${end(before.expiresAt)}, ${quantity(before.keys.length, 'key')}, ${quantity(before.sites.length, 'site')}`;
+  const limit = after.activationLimit === 0 ? 'any number of' : after.activationLimit;
+  const here = `${after.product} / ${after.plan}, ${after.customer ?? 'no customer'}, ${after.status}, ends ${end(after.expiresAt)}, ${limit} slots, keys ${after.keys.map(hint).join(', ') || 'new key'}${after.sites.length === 0 ? '' : `, sites ${after.sites.join(', ')}`}`;
+  return `  ${there}\n    -> ${here}`;
+}
+
+/** The same without --dry-run, with what is still to be said. */
+function nextCommand(
+  report: MoveReport,
+  name: string | undefined,
+  { from, makePlans, dates, users, sitePrefix }: MoveInOptions,
+): string {
+  const map = mapOf(report);
+  return [
+    `licensing import ${name === undefined ? '' : `${quoted(name)} `}--from ${from ?? ''}`,
+    ...(map === '' ? [] : [`--plans ${quoted(map)}`]),
+    ...(makePlans === true ? ['--make-plans'] : []),
+    ...(dates === undefined ? [] : [`--dates ${dates}`]),
+    ...(users === undefined ? [] : [`--users ${quoted(users)}`]),
+    ...(sitePrefix === undefined ? [] : [`--site-prefix ${sitePrefix}`]),
+    ...(report.columns === null ? [] : ['--confirm-columns']),
+    ...(map.includes('=?') ? ['--dry-run'] : []),
+  ].join(' ');
+}
+
+/** For a shell. */
+function quoted(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `"${text.replace(/["$`\\]/g, '\\$&')}"`;
+}

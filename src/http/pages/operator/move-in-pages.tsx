@@ -1,0 +1,530 @@
+import type { Child } from 'hono/jsx';
+import type { ImportRun } from '../../../store/imports';
+import { DATE_FORMS } from '../../../transfer/moving/dates';
+import type { MappedPlan } from '../../../transfer/moving/plan-map';
+import type { MoveReport, Sample } from '../../../transfer/moving/report';
+import type { MoveCounts } from '../../../transfer/moving/run';
+import type { MovingSource } from '../../../transfer/moving/source';
+import { SOURCES } from '../../../transfer/moving/sources';
+import type { importOperations } from '../../../operations/imports';
+import type { DataOf } from '../act';
+import type { FormState } from '../form-state';
+import {
+  ButtonLink,
+  Checkbox,
+  FileField,
+  Form,
+  FormErrors,
+  Options,
+  Select,
+  Submit,
+  UploadProgress,
+  type Option,
+} from '../kit/fields';
+import { TitledPage } from '../kit/operator-page';
+import { Facts, Inside, Panel } from '../kit/panel';
+import { Status } from '../kit/status';
+import { Paging, Table } from '../kit/table';
+import { useView } from '../view';
+import { LEAVE_OUT, MAKE, planField, titleOf, type Moved, type SentMove } from './move-in-sent';
+
+/** The pages of a move from another system: its name, what would happen, what did, and what an undone one left. */
+
+const CSV_TYPES = '.csv,.tsv,.txt,text/csv';
+
+interface MoveInProps {
+  form: FormState;
+  runs: ImportRun[];
+  paging: { after: string | undefined; next: string | null; limit: number };
+}
+
+export function MoveInPage({ form, runs, paging: { after, next, limit } }: MoveInProps) {
+  const { t, to } = useView();
+  const texts = t.moveIn;
+  return (
+    <TitledPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]} sub={texts.about}>
+      <div class="stack">
+        <Panel id="form" kind="narrow" inside>
+          <Form path="/move-in" form={form} upload>
+            <FormErrors form={form} />
+            <Select
+              form={form}
+              name="from"
+              label={texts.from}
+              hint={
+                <>
+                  {texts.fromHint} <a href={to('/imports')}>{texts.toImport}</a>
+                </>
+              }
+              required
+              options={[
+                { value: '', label: texts.choose },
+                ...SOURCES.map(({ name, title, reads }) => ({
+                  value: name,
+                  label: `${title} (${texts.reads[reads]})`,
+                })),
+              ]}
+            />
+            <FileField
+              form={form}
+              name="file"
+              label={texts.file}
+              hint={`${texts.fileHint} ${texts.users}`}
+              accept={CSV_TYPES}
+            />
+            <DatesField form={form} />
+            <UploadProgress />
+            <p class="acts mb-0">
+              <Submit busy={texts.reading}>{texts.read}</Submit>
+            </p>
+          </Form>
+        </Panel>
+        <Panel id="runs" title={texts.runs}>
+          <Runs runs={runs} />
+          <Paging path="/move-in" query={{ after }} next={next} limit={limit} />
+        </Panel>
+      </div>
+    </TitledPage>
+  );
+}
+
+function DatesField({ form }: { form: FormState }) {
+  const texts = useView().t.moveIn;
+  return (
+    <Select
+      form={form}
+      name="dates"
+      label={texts.dates}
+      hint={texts.datesHint}
+      options={['', ...DATE_FORMS].map((value) => ({ value, label: texts.dateForms[value] ?? value }))}
+    />
+  );
+}
+
+function Runs({ runs }: { runs: ImportRun[] }) {
+  const { t, to, format } = useView();
+  const texts = t.moveIn;
+  const columns = texts.runColumns;
+  const counts = ({ countsJson }: ImportRun) => JSON.parse(countsJson) as MoveCounts;
+  const count = (title: string, of: (all: MoveCounts) => number) => ({
+    title,
+    kind: 'number' as const,
+    cell: (run: ImportRun) => format.number(of(counts(run))),
+  });
+  return (
+    <Table
+      caption={texts.runsOrder}
+      rows={runs}
+      empty={<p class="mb-0">{texts.noRuns}</p>}
+      columns={[
+        {
+          title: columns.from,
+          kind: 'name',
+          cell: ({ source, undoneAt }) => (
+            <>
+              {titleOf(source)}
+              {undoneAt === null ? null : (
+                <span class="sub fw-normal">{texts.undone(format.moment(undoneAt))}</span>
+              )}
+            </>
+          ),
+        },
+        { title: columns.at, cell: ({ at }) => format.moment(at) },
+        { title: columns.actor, kind: 'long', cell: ({ actor }) => actor },
+        count(columns.added, ({ new: added }) => added),
+        count(columns.changed, ({ changed }) => changed),
+        count(columns.kept, ({ kept }) => kept),
+        count(columns.leftOut, ({ leftOut }) => leftOut),
+        {
+          title: '',
+          kind: 'act',
+          cell: ({ id, source, undoneAt }) =>
+            undoneAt === null ? (
+              <a href={to(`/move-in/${id}/undo`)} aria-label={texts.undoOne(titleOf(source))}>
+                {texts.undo}
+              </a>
+            ) : null,
+        },
+      ]}
+    />
+  );
+}
+
+interface PreviewProps {
+  form: FormState;
+  sent: SentMove;
+  report: MoveReport;
+  /** plans here */
+  options: Option[];
+  /** of what was looked at; empty: not yet, because a plan was just chosen by itself */
+  checked: string;
+}
+
+export function PreviewPage({ form, sent, report, options, checked }: PreviewProps) {
+  const { t, format } = useView();
+  const texts = t.moveIn;
+  const { source, kept, bytes } = sent;
+  const { number } = format;
+  const { new: added, changed, columns } = report;
+  const isUnsaid = report.plans.some(
+    ({ licenses, leftOut, target }) => licenses > 0 && !leftOut && target === null,
+  );
+  return (
+    <TitledPage
+      title={texts.checkTitle(source.title)}
+      nav="system"
+      crumbs={[
+        [t.system.title, '/system'],
+        [texts.title, '/move-in'],
+      ]}
+      sub={texts.summary(added, number(added))}
+    >
+      <Form path="/move-in" form={form} upload>
+        <FormErrors form={form} />
+        <input type="hidden" name="from" value={source.name} />
+        <input type="hidden" name="keys" value={form.value('keys') ?? '[]'} />
+        <input type="hidden" name="checked" value={checked} />
+        <input type="hidden" name="dates" value={form.value('dates') ?? ''} />
+        {kept === undefined ? null : <input type="hidden" name="table" value={kept} />}
+        <div class="stack">
+          <Panel id="plans" title={texts.plansTitle}>
+            <Inside>{texts.plansAbout}</Inside>
+            <PlanTable form={form} plans={report.plans} options={options} />
+            <div class="in mt-2">
+              {bytes !== undefined && kept === undefined ? (
+                <FileField
+                  form={form}
+                  name="file"
+                  label={texts.file}
+                  hint={texts.again}
+                  accept={CSV_TYPES}
+                  required
+                />
+              ) : null}
+              {columns === null && !sent.isConfirmed ? null : (
+                <Columns form={form} title={source.title} columns={columns ?? []} />
+              )}
+              <UploadProgress />
+              <p class="acts mb-0">
+                <Submit name="do" value="check" busy={texts.checking} kind={isUnsaid ? 'primary' : 'quiet'}>
+                  {texts.check}
+                </Submit>
+              </p>
+            </div>
+          </Panel>
+          <Panel id="counts" title={texts.countsTitle}>
+            <Inside>
+              <Facts
+                facts={(
+                  [
+                    [texts.facts.added, added],
+                    [texts.facts.changed, changed],
+                    [texts.facts.same, report.same],
+                    [texts.facts.kept, report.kept],
+                  ] as const
+                ).map(([term, count]) => [term, number(count)])}
+              />
+            </Inside>
+            <Counts report={report} />
+          </Panel>
+          <Remarks
+            id="warnings"
+            title={texts.warningsTitle}
+            remarks={report.warnings.map(({ message, ...one }) => ({ ...one, what: message }))}
+          />
+          <Remarks
+            id="left-out"
+            title={texts.leftOutTitle}
+            remarks={report.leftOut.map(({ reason, ...one }) => ({ ...one, what: reason, customers: [] }))}
+          />
+          <Samples samples={report.samples} />
+        </div>
+        <p class="mt-3">
+          {isUnsaid || checked === ''
+            ? texts.unsaid
+            : columns !== null
+              ? texts.unconfirmed
+              : added + changed === 0
+                ? texts.nothing
+                : texts.canUndo}
+        </p>
+        {isUnsaid || columns !== null || checked === '' || added + changed === 0 ? null : (
+          <p class="acts mb-0">
+            <Submit name="do" value="import" busy={texts.busy}>
+              {texts.submit(added + changed, number(added + changed))}
+            </Submit>
+          </p>
+        )}
+      </Form>
+    </TitledPage>
+  );
+}
+
+function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPlan[]; options: Option[] }) {
+  const { t, format } = useView();
+  const texts = t.moveIn;
+  const { theirs, licenses, ours } = texts.planColumns;
+  const choices = [
+    { value: '', label: texts.choose },
+    ...options,
+    { value: MAKE, label: texts.make },
+    { value: LEAVE_OUT, label: texts.leaveOut },
+  ];
+  return (
+    <Table
+      caption={texts.plansOrder}
+      rows={plans.map((plan, index) => ({ ...plan, index }))}
+      empty={<p class="mb-0">{texts.noPlans}</p>}
+      columns={[
+        {
+          title: theirs,
+          kind: 'name',
+          cell: ({ key, name }) => (
+            <>
+              {name}
+              {key === name ? null : <span class="sub fw-normal">{key}</span>}
+            </>
+          ),
+        },
+        { title: licenses, kind: 'number', cell: ({ licenses: count }) => format.number(count) },
+        {
+          title: ours,
+          cell: ({ index, name }) => (
+            <select
+              class="form-select form-select-sm w-auto mw-100"
+              name={planField(index)}
+              aria-label={texts.ourPlan(name)}
+            >
+              <Options options={choices} chosen={form.value(planField(index)) ?? ''} />
+            </select>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+function Columns({ form, title, columns }: { form: FormState; title: string; columns: string[] }) {
+  const texts = useView().t.moveIn;
+  return (
+    <>
+      {columns.length === 0 ? null : (
+        <>
+          <h3 class="h6">{texts.columnsTitle}</h3>
+          <p>{texts.columnsAbout(title)}</p>
+          <ul lang="en">
+            {columns.map((one) => (
+              <li>
+                <code>{one}</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <Checkbox form={form} name="confirm_columns" label={texts.confirm} />
+    </>
+  );
+}
+
+function Counts({ report: { counts } }: { report: Pick<MoveReport, 'counts'> }) {
+  const { t, format } = useView();
+  const texts = t.moveIn;
+  const columns = texts.countColumns;
+  return (
+    <Table
+      caption={texts.countsOrder}
+      rows={counts}
+      empty={<p class="mb-0">{texts.noCounts}</p>}
+      columns={[
+        { title: columns.product, kind: 'name', cell: ({ product }) => product },
+        { title: columns.plan, cell: ({ plan }) => plan },
+        { title: columns.state, cell: ({ state }) => <Status status={state} /> },
+        { title: columns.licenses, kind: 'number', cell: ({ licenses }) => format.number(licenses) },
+      ]}
+    />
+  );
+}
+
+interface RemarkRow {
+  what: string;
+  count: number;
+  rows: number[];
+  customers: string[];
+}
+
+/** By the service, in the words of the command. */
+function Remarks({ id, title, remarks }: { id: string; title: string; remarks: RemarkRow[] }) {
+  const { t, format } = useView();
+  const texts = t.moveIn;
+  const columns = texts.remarkColumns;
+  if (remarks.length === 0) return null;
+  return (
+    <Panel id={id} title={title}>
+      <Table
+        caption={texts.remarksOrder}
+        rows={remarks}
+        empty={null}
+        columns={[
+          {
+            title: columns.what,
+            kind: 'text',
+            cell: ({ what, customers }) => (
+              <>
+                <span lang="en">{what}</span>
+                {customers.length === 0 ? null : <span class="sub">{customers.join(', ')}</span>}
+              </>
+            ),
+          },
+          { title: columns.count, kind: 'number', cell: ({ count }) => format.number(count) },
+          {
+            title: columns.where,
+            cell: ({ rows, count }) => {
+              const more = count - rows.length;
+              return texts.rows(rows.join(', '), more > 0 ? format.number(more) : '');
+            },
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Samples({ samples }: { samples: Sample[] }) {
+  const { t, format } = useView();
+  const texts = t.moveIn;
+  const columns = texts.sampleColumns;
+  if (samples.length === 0) return null;
+  const end = (at: Date | null | undefined) =>
+    at === undefined ? texts.byPlan : at === null ? texts.lifetime : texts.ends(format.day(at));
+  const keys = (ends: (string | null)[]) =>
+    ends.length === 0 ? [texts.newKey] : ends.map((one) => (one === null ? texts.newKey : texts.key(one)));
+  const lines = (first: Child, others: string[], sites: string[]) => (
+    <>
+      {first}
+      <span class="sub">
+        {[
+          ...others,
+          ...(sites.length === 0 ? [] : [texts.sites(sites.length, format.number(sites.length))]),
+        ].join(' · ')}
+      </span>
+    </>
+  );
+  return (
+    <Panel id="samples" title={texts.samplesTitle}>
+      <Table
+        caption={texts.samplesOrder}
+        rows={samples}
+        empty={null}
+        columns={[
+          {
+            title: columns.customer,
+            kind: 'name',
+            cell: ({ before, after }) => (
+              <>
+                {after.customer ?? texts.noCustomer}
+                <span class="sub fw-normal">{before.id}</span>
+              </>
+            ),
+          },
+          {
+            title: columns.before,
+            cell: ({ before }) =>
+              lines(
+                <>
+                  {before.plan} <span lang="en">({before.status})</span>
+                </>,
+                [end(before.expiresAt), ...keys(before.keys)],
+                before.sites,
+              ),
+          },
+          {
+            title: columns.after,
+            cell: ({ after }) =>
+              lines(
+                <>
+                  {after.product} · {after.plan} <Status status={after.status} />
+                </>,
+                [end(after.expiresAt), ...keys(after.keys)],
+                after.sites,
+              ),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+export function MovedPage({ source, moved }: { source: MovingSource; moved: Moved }) {
+  const { t, format } = useView();
+  const texts = t.moveIn;
+  const { number } = format;
+  return (
+    <TitledPage title={texts.doneTitle(source.title)} nav="system" crumbs={[[texts.title, '/move-in']]}>
+      <div class="stack">
+        <Panel id="done" inside>
+          <Facts
+            facts={[
+              [texts.facts.added, number(moved.new)],
+              [texts.facts.changed, number(moved.changed)],
+              [texts.facts.same, number(moved.same)],
+              [texts.facts.kept, number(moved.kept)],
+            ]}
+          />
+          <p class="mb-0 mt-3">{texts.canUndo}</p>
+        </Panel>
+        <Remarks
+          id="left-out"
+          title={texts.leftOutTitle}
+          remarks={moved.left_out.map(({ reason, ...one }) => ({ ...one, what: reason, customers: [] }))}
+        />
+      </div>
+      <p class="acts mt-3">
+        <ButtonLink kind="primary" path="/licenses">
+          {texts.toList}
+        </ButtonLink>
+        <ButtonLink path="/move-in">{texts.toMoves}</ButtonLink>
+      </p>
+    </TitledPage>
+  );
+}
+
+export function UndonePage({
+  undone: { removed, left },
+}: {
+  undone: DataOf<typeof importOperations.undoImport>;
+}) {
+  const { t, format } = useView();
+  const texts = t.moveIn;
+  const columns = texts.leftColumns;
+  const { number } = format;
+  return (
+    <TitledPage title={texts.undoneTitle} nav="system" crumbs={[[texts.title, '/move-in']]}>
+      <div class="stack">
+        <Panel id="done" inside>
+          <Facts
+            facts={[
+              [texts.removed.license, number(removed.licenses)],
+              [texts.removed.plan, number(removed.plans)],
+              [texts.removed.product, number(removed.products)],
+            ]}
+          />
+        </Panel>
+        <Panel id="left" title={texts.left}>
+          <Table
+            caption={texts.leftOrder}
+            rows={left}
+            empty={<p class="mb-0">{texts.noneLeft}</p>}
+            columns={[
+              { title: columns.what, cell: ({ kind }) => texts.kinds[kind as keyof typeof texts.kinds] },
+              { title: columns.id, kind: 'number', cell: ({ id }) => String(id) },
+              { title: columns.why, kind: 'text', cell: ({ reason }) => <span lang="en">{reason}</span> },
+            ]}
+          />
+        </Panel>
+      </div>
+      <p class="acts mt-3">
+        <ButtonLink path="/move-in">{texts.toMoves}</ButtonLink>
+      </p>
+    </TitledPage>
+  );
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { oneChunk, type importOperations } from '../../../operations/imports';
+import { textOfCsv } from '../../../transfer/csv';
+import { DATE_FORMS } from '../../../transfer/moving/dates';
+import { writePlanMap, type PlanMap } from '../../../transfer/moving/plan-map';
+import type { MoveReport } from '../../../transfer/moving/report';
+import { moveIn } from '../../../transfer/moving/run';
+import type { DateForm, MovingSource } from '../../../transfer/moving/source';
+import { SOURCES } from '../../../transfer/moving/sources';
+import type { DataOf } from '../act';
+import type { OperatorCall } from '../page';
+
+/** The form of a move from another system. The file is kept between two forms in a field, as in import-table.ts. */
+
+/** Below the limit of a form's field (upload.ts), with a line end of two characters. */
+const MAX_KEPT_BYTES = 1_900_000;
+
+/** What a form has sent. */
+export interface SentMove {
+  source: MovingSource;
+  fields: URLSearchParams;
+  dates: DateForm | undefined;
+  isConfirmed: boolean;
+  /** of the former system, in the order of the form's fields */
+  keys: string[];
+  /** as the operation takes it; empty: nothing is said */
+  plans: string;
+  /** makes what the map does not say */
+  makePlans: boolean;
+  bytes: Buffer | undefined;
+  /** the file for the next form's field; undefined: none, or too large for that */
+  kept: string | undefined;
+}
+
+/** The name of a plan's field. */
+export const planField = (index: number) => `plan${index}`;
+export const MAKE = 'new';
+export const LEAVE_OUT = '-';
+
+/** What the operation answers for a system by its name. */
+export type Moved = Extract<DataOf<typeof importOperations.importLicenses>, { source: string }>;
+
+/** @param file the one that was chosen; undefined: the one that the form kept */
+export function readSent(
+  source: MovingSource,
+  { table, ...others }: Record<string, string>,
+  file: Buffer | undefined,
+): SentMove {
+  const given = file === undefined || file.length === 0 ? undefined : file;
+  const read = given ?? (table === undefined ? undefined : Buffer.from(table));
+  const text = read === undefined ? undefined : textOfCsv(read);
+  // Always with the same line ends: a browser changes those of a field.
+  const bytes = text === undefined ? read : Buffer.from(text);
+  const isKept =
+    text !== undefined && Buffer.byteLength(text) < MAX_KEPT_BYTES && !/(?![\n\t])\p{Cc}/u.test(text);
+  const fields = new URLSearchParams(others);
+  const keys = keysOf(fields.get('keys'));
+  const chosen = keys.map((key, i) => [key, fields.get(planField(i)) ?? ''] as const);
+  const map: PlanMap = new Map();
+  for (const [key, value] of chosen)
+    if (value === LEAVE_OUT) map.set(key, null);
+    else if (/^\d+$/.test(value)) map.set(key, Number(value));
+  return {
+    ...{ source, fields, keys, bytes },
+    dates: DATE_FORMS.find((form) => form === fields.get('dates')),
+    isConfirmed: fields.get('confirm_columns') === '1',
+    plans: writePlanMap(map),
+    // While a plan is not said yet, none is made: it would be as well.
+    makePlans: chosen.some(([, value]) => value === MAKE) && chosen.every(([, value]) => value !== ''),
+    kept: isKept ? text : undefined,
+  };
+}
+
+function keysOf(text: string | null): string[] {
+  try {
+    const keys: unknown = JSON.parse(text ?? '[]');
+    return Array.isArray(keys) ? keys.filter((key): key is string => typeof key === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Tells this move with these plans from others: only what was looked at is imported. */
+export function digestOf({ source, dates, isConfirmed, plans, makePlans, bytes }: SentMove): string {
+  const file = bytes === undefined ? null : createHash('sha256').update(bytes).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify([source.name, dates ?? null, isConfirmed, plans, makePlans, file]))
+    .digest('base64url');
+}
+
+/** The query of the operation that imports it. */
+export function queryOf({ source, dates, isConfirmed, plans, makePlans }: SentMove): URLSearchParams {
+  const given = {
+    ...{ from: source.name, dates: dates ?? '', plans },
+    ...{ make_plans: makePlans ? '1' : '', confirm_columns: isConfirmed ? '1' : '' },
+  };
+  return new URLSearchParams(Object.entries(given).filter(([, value]) => value !== ''));
+}
+
+export function titleOf(name: string): string {
+  return SOURCES.find((one) => one.name === name)?.title ?? name;
+}
+
+/** What the move would do; nothing is changed. @throws OperatorError */
+export function previewMove({ db, at, caller, settings }: OperatorCall, sent: SentMove): Promise<MoveReport> {
+  return moveIn(db, {
+    ...{ source: sent.source, makePlans: sent.makePlans, dates: sent.dates, confirmed: sent.isConfirmed },
+    plans: sent.plans === '' ? undefined : sent.plans,
+    file: sent.bytes && oneChunk(sent.bytes),
+    ...{ dryRun: true, secret: settings.keySecret, actor: caller.actor, now: at },
+  });
+}

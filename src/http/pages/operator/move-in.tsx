@@ -1,0 +1,177 @@
+import { OperatorError } from '../../../licensing/operator-error';
+import { notFound } from '../../../operations/failures';
+import { CSV_UPLOAD, importOperations } from '../../../operations/imports';
+import { readId } from '../../../operations/reading';
+import { findImport, type ImportRun } from '../../../store/imports';
+import { listMoves } from '../../../transfer/moving/list';
+import type { MoveReport } from '../../../transfer/moving/report';
+import { SOURCES } from '../../../transfer/moving/sources';
+import { receiveUpload } from '../../api/upload';
+import { act, refusalOf } from '../act';
+import { formRoute } from '../form-route';
+import { formState, SIGN_IN_AGAIN, toFormFailure, type FormFailure, type FormState } from '../form-state';
+import { FormPage } from '../kit/form-page';
+import type { Answer, OperatorCall, Route } from '../page';
+import { MovedPage, MoveInPage, PreviewPage, UndonePage } from './move-in-pages';
+import {
+  digestOf,
+  LEAVE_OUT,
+  MAKE,
+  planField,
+  previewMove,
+  queryOf,
+  readSent,
+  titleOf,
+  type Moved,
+  type SentMove,
+} from './move-in-sent';
+import { planOptions } from './shop-map';
+
+/** Another system's licences by its name: what would happen, the plans, the move itself, and the way back. */
+
+export const moveInRoutes: Route<OperatorCall>[] = [
+  { path: '/move-in', goesOn: true, scope: 'write', upload: true, get: (call) => show(call), post: receive },
+  formRoute('/move-in/:id/undo', {
+    isSecret: true,
+    hasDeadline: false,
+    find: runOf,
+    show: askUndo,
+    work: undo,
+  }),
+];
+
+const LIMIT = 50;
+async function show(
+  call: OperatorCall,
+  form: FormState = formState(),
+): Promise<Extract<Answer, { page: unknown }>> {
+  const after = call.query.get('after') ?? undefined;
+  const { items, next } = await listMoves(call.db, { after, limit: LIMIT });
+  return { page: <MoveInPage form={form} runs={items} paging={{ after, next, limit: LIMIT }} /> };
+}
+
+async function receive(call: OperatorCall): Promise<Answer> {
+  let sent: SentMove;
+  try {
+    const upload = await receiveUpload(call.ctx, ['text/csv'], CSV_UPLOAD);
+    const source = SOURCES.find(({ name }) => name === upload.fields.from);
+    if (source === undefined) return await refuse(call, upload.fields, { field: 'from', status: 400 });
+    sent = readSent(source, upload.fields, upload.file);
+  } catch (error) {
+    return refuse(call, {}, { ...refusalFor(call, error) });
+  }
+  const isImport = sent.fields.get('do') === 'import' && sent.fields.get('checked') === digestOf(sent);
+  if (!isImport) return preview(call, sent);
+  try {
+    const moved = await act(call, sent.fields, importOperations.importLicenses, {
+      query: queryOf(sent),
+      received: { fields: {}, file: sent.bytes },
+    });
+    return { page: <MovedPage source={sent.source} moved={moved as Moved} /> };
+  } catch (error) {
+    const { status, failure } = refusalFor(call, error);
+    return preview(call, sent, { status, failure });
+  }
+}
+
+/** Shows what the move would do; nothing is changed. */
+async function preview(
+  call: OperatorCall,
+  sent: SentMove,
+  refused?: { status: number; failure: FormFailure },
+): Promise<Answer> {
+  let report: MoveReport;
+  try {
+    report = await previewMove(call, sent);
+  } catch (error) {
+    return refuse(call, Object.fromEntries(sent.fields), refusalFor(call, error));
+  }
+  const shown = new URLSearchParams(sent.fields);
+  report.plans.forEach(({ key, target, leftOut }, i) => {
+    const was = sent.fields.get(planField(sent.keys.indexOf(key)));
+    const ours = leftOut ? LEAVE_OUT : target === null ? (was === MAKE ? MAKE : '') : undefined;
+    shown.set(planField(i), ours ?? (target?.isNew ? MAKE : String(target?.plan.id)));
+  });
+  const keys = report.plans.map(({ key }) => key);
+  shown.set('keys', JSON.stringify(keys));
+  const next = readSent(sent.source, Object.fromEntries(shown), sent.bytes);
+  const isLookedAt = next.plans === sent.plans || sent.keys.length === 0;
+  return {
+    page: (
+      <PreviewPage
+        form={formState(shown, refused?.failure)}
+        sent={next}
+        report={report}
+        options={await planOptions(call)}
+        checked={isLookedAt && next.makePlans === sent.makePlans ? digestOf(next) : ''}
+      />
+    ),
+    ...(refused && { status: refused.status }),
+  };
+}
+
+/** Shows the first form again, with what is wrong. */
+async function refuse(
+  call: OperatorCall,
+  fields: Record<string, string>,
+  { status, failure, field }: { status: number; failure?: FormFailure; field?: string },
+): Promise<Answer> {
+  const { t } = call.view;
+  const said = failure ?? toFormFailure(t, { field, status });
+  const form = formState(new URLSearchParams({ from: '', dates: '', file: '', ...fields }), said);
+  return { ...(await show(call, form)), status };
+}
+
+/** In the words of the form. @throws what is no refusal */
+function refusalFor({ view: { t } }: OperatorCall, error: unknown): { status: number; failure: FormFailure } {
+  const refused = refusalOf(error, new URLSearchParams());
+  if (refused === undefined) throw error;
+  const { status } = refused;
+  if (refused.error.code === 'SIGN_IN_AGAIN')
+    return {
+      status,
+      failure: { field: undefined, sentence: t.signIn.again.table, reason: SIGN_IN_AGAIN },
+    };
+  const { field } = refused.error;
+  // What is wrong with a file or a map is said of this file and this map, which no sentence here could.
+  return {
+    status,
+    failure:
+      error instanceof OperatorError
+        ? { field: field === 'plans' ? undefined : field, sentence: error.message }
+        : toFormFailure(t, { ...refused, field }),
+  };
+}
+
+async function runOf(call: OperatorCall): Promise<ImportRun> {
+  const run = await findImport(call.db, readId(call));
+  if (run === undefined) throw notFound('import');
+  return run;
+}
+
+function askUndo({ view: { t, format } }: OperatorCall, form: FormState, run: ImportRun): Answer {
+  const texts = t.moveIn;
+  const isUndone = run.undoneAt !== null;
+  return {
+    page: (
+      <FormPage
+        danger
+        title={texts.undoTitle(titleOf(run.source))}
+        sub={format.moment(run.at)}
+        nav="system"
+        crumbs={[[texts.title, '/move-in']]}
+        path={`/move-in/${run.id}/undo`}
+        form={form}
+        points={isUndone ? [texts.wasUndone] : texts.undoPoints}
+        submit={isUndone ? undefined : texts.undoSubmit}
+        busy={texts.undoBusy}
+        back={[texts.undoBack, '/move-in']}
+      />
+    ),
+  };
+}
+
+async function undo(call: OperatorCall, sent: URLSearchParams, { id }: ImportRun): Promise<Answer> {
+  const undone = await act(call, sent, importOperations.undoImport, { path: { id }, body: {} });
+  return { page: <UndonePage undone={undone} /> };
+}

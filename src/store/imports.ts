@@ -1,0 +1,109 @@
+import { table, type Db, type Transaction } from './database';
+import { insertInChunks } from './import';
+import { toColumns, toFields } from './row-fields';
+import { tableBy } from './statements';
+
+/** A move from another system. */
+export interface ImportRun {
+  id: number;
+  /** its name, as `--from` takes it */
+  source: string;
+  at: Date;
+  actor: string;
+  /** the plan map */
+  plansJson: string;
+  countsJson: string;
+  undoneAt: Date | null;
+}
+
+export type ImportedKind = 'license' | 'product' | 'plan';
+
+/** What a run made. */
+export interface ImportedItem {
+  kind: ImportedKind;
+  itemId: number;
+  /** the run that made it */
+  importId: number;
+  /** of a licence: what the latest run brought (transfer/moving/brought.ts) */
+  broughtJson: string | null;
+}
+
+export async function insertImport(
+  trx: Transaction,
+  run: Omit<ImportRun, 'id' | 'undoneAt'>,
+): Promise<number> {
+  const [id] = await trx(table(trx, 'imports')).insert(toColumns(run));
+  return id as number;
+}
+
+export async function setImport(
+  trx: Transaction,
+  id: number,
+  changes: Partial<Pick<ImportRun, 'plansJson' | 'countsJson' | 'undoneAt'>>,
+): Promise<void> {
+  await trx(table(trx, 'imports')).where({ id }).update(toColumns(changes));
+}
+
+export async function findImport(db: Db, id: number): Promise<ImportRun | undefined> {
+  const row = await db(table(db, 'imports')).where({ id }).first();
+  return row && toFields(row);
+}
+
+export async function lockImport(trx: Transaction, id: number): Promise<ImportRun | undefined> {
+  const row = await trx(table(trx, 'imports')).where({ id }).forUpdate().first();
+  return row && toFields(row);
+}
+
+/** The latest first; of one source, or of all. */
+export async function listImports(
+  db: Db,
+  { source, before, limit }: { source?: string; before?: number | undefined; limit?: number },
+): Promise<ImportRun[]> {
+  const query = db(table(db, 'imports')).orderBy('id', 'desc');
+  if (source !== undefined) query.where({ source });
+  if (before !== undefined) query.where('id', '<', before);
+  if (limit !== undefined) query.limit(limit);
+  return (await query).map(toFields);
+}
+
+export async function insertImported(trx: Transaction, items: ImportedItem[]): Promise<void> {
+  if (items.length > 0) await insertInChunks(trx, 'imported', items.map(toColumns));
+}
+
+/** Which of these things a run made, by id. */
+export async function findImported(
+  db: Db,
+  kind: ImportedKind,
+  itemIds: number[],
+): Promise<Map<number, ImportedItem>> {
+  if (itemIds.length === 0) return new Map();
+  const rows = await db(table(db, 'imported')).where({ kind }).whereIn('item_id', itemIds);
+  return new Map(rows.map((row) => [row.item_id, toFields(row)]));
+}
+
+/** The next things that a run made, by id. */
+export async function listImported(
+  db: Db,
+  importId: number,
+  kind: ImportedKind,
+  { after, limit }: { after: number; limit: number },
+): Promise<number[]> {
+  return db(tableBy(db, 'imported', 'import_id', 'kind', 'item_id'))
+    .where({ import_id: importId, kind })
+    .where('item_id', '>', after)
+    .orderBy('item_id')
+    .limit(limit)
+    .pluck('item_id');
+}
+
+export async function setBrought(trx: Transaction, licenseId: number, broughtJson: string): Promise<void> {
+  await trx(table(trx, 'imported'))
+    .where({ kind: 'license', item_id: licenseId })
+    .update({ brought_json: broughtJson });
+}
+
+export async function deleteImported(db: Db, kind: ImportedKind, itemIds: number[]): Promise<number> {
+  return itemIds.length === 0
+    ? 0
+    : db(table(db, 'imported')).where({ kind }).whereIn('item_id', itemIds).delete();
+}

@@ -1,0 +1,53 @@
+import { isSqlite, type Db } from './database';
+import type { Row, SqlValue } from './export';
+import { likePattern, rawRows } from './statements';
+
+/** Tables of the site beside the service's own. They are read, and never written. */
+
+/** Tables whose names end so, with their prefixes. */
+export async function listTablesLike(db: Db, end: string): Promise<string[]> {
+  const pattern = likePattern(end).slice(0, -1);
+  const rows = await rawRows<{ name: string }>(
+    db,
+    isSqlite(db)
+      ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE ? ESCAPE '!'"
+      : "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE ? ESCAPE '!'",
+    [pattern],
+  );
+  return rows.map(({ name }) => name).sort();
+}
+
+interface SiteRows {
+  columns: string[];
+  /** unique together */
+  order: readonly string[];
+  where: Row;
+  after: Row | undefined;
+  limit: number;
+}
+
+/** The next rows of a table, in its order. */
+export async function readSiteRows(
+  db: Db,
+  table: string,
+  { columns, order, where, after, limit }: SiteRows,
+): Promise<Row[]> {
+  const query = db<Row, Row[]>(table)
+    .select([...new Set([...columns, ...order])])
+    .where(where)
+    .orderBy([...order])
+    .limit(limit);
+  const [first, second] = order as [string, string | undefined];
+  if (after === undefined) return query;
+  const value = (column: string) => after[column] as Exclude<SqlValue, null>;
+  if (second === undefined) return query.where(first, '>', value(first));
+  if (after[first] === null)
+    // Empty ones come first.
+    return query.where((any) =>
+      any.whereNotNull(first).orWhere((both) => both.whereNull(first).where(second, '>', value(second))),
+    );
+  // With the first condition, MySQL reads a range of an index.
+  return query
+    .where(first, '>=', value(first))
+    .where((any) => any.where(first, '>', value(first)).orWhere(second, '>', value(second)));
+}

@@ -1,0 +1,485 @@
+import { generateKey, keyHint } from '../../licensing/core/keys';
+import { mergeMetadata, metadataDifference, readMetadata, storedMetadata } from '../../licensing/metadata';
+import { liveStatus } from '../../licensing/core/states';
+import { formatTimestampOrNull } from '../../licensing/timestamps';
+import { activationKey, findActivations } from '../../store/activations';
+import { customerDigest } from '../../store/customer-digest';
+import type { Transaction } from '../../store/database';
+import { insertEvents, type LicenseEvent } from '../../store/events';
+import type { Row } from '../../store/export';
+import { findRows, updateRows } from '../../store/import';
+import { findImported, insertImported, setBrought } from '../../store/imports';
+import {
+  findKeysByDigests,
+  findKeysByFoldedDigests,
+  giveKey,
+  setKey,
+  type LicenseKey,
+} from '../../store/license-keys';
+import { lockLicenses, type LockedLicense } from '../../store/licenses';
+import { toFields, toColumns } from '../../store/row-fields';
+import { noteLine } from '../lines';
+import {
+  insertNewLicenses,
+  insertOtherKeys,
+  insertSites,
+  placeAll,
+  type ImportContext,
+  type NewLicense,
+  type NewSite,
+} from '../new-licenses';
+import { allSites, broughtOf, compare, readBrought, shortDigest, type Brought } from './brought';
+import type { Target } from './plan-map';
+import type { Reporter } from './report';
+import type { SourceLicense } from './source';
+import type { Field, Wanted, WantedKey } from './wanted';
+
+/** Takes licences of a source: new ones at once, changes of those that are here at the end, under their locks. */
+
+export interface Applying extends ImportContext {
+  trx: Transaction;
+  report: Reporter;
+  /** false: a dry run */
+  writes: boolean;
+  /** of the run; 0 in a dry run */
+  importId: number;
+  /** the first rows of keys, by digests, and without regard to case */
+  digests: Map<string, number>;
+  folded: Map<string, number>;
+  /** changes of licences that are here, whose requests wait only at the end */
+  later: Later[];
+  /** ours */
+  plans: { activationTypeOf(planId: number): string | undefined };
+}
+
+export interface Arrived {
+  item: SourceLicense;
+  wanted: Wanted;
+  target: Target;
+}
+
+/** What is done to a licence that is here once all licences are read. */
+interface Later {
+  licenseId: number;
+  wanted: Wanted;
+  /** false: this run has just inserted it, and only keys go over to it */
+  wasHere: boolean;
+  /** keys of other licences of the same source */
+  moving: WantedKey[];
+}
+
+/** Takes a batch of licences. */
+export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void> {
+  const here = await findHere(job, batch);
+  const fresh: { arrived: Arrived; keys: SortedKeys }[] = [];
+  for (const arrived of batch) {
+    const { wanted } = arrived;
+    const license = here.byReference.get(wanted.reference);
+    const keys = sortKeys(job, here, arrived, license?.id);
+    if (license === undefined) {
+      const lost = wanted.keys.length > 0 && keys.fresh.length + keys.moving.length === 0;
+      if (lost) job.report.leaveOut('all its keys are keys of other licences', wanted.row);
+      else fresh.push({ arrived, keys });
+    } else compareHere(job, arrived, license, keys, here);
+  }
+  await remarkTwins(
+    job,
+    fresh.map(({ keys }) => keys.fresh),
+    fresh.map(({ arrived }) => arrived.wanted.row),
+  );
+  const drafts = fresh.map(({ arrived, keys }) => draftOf(job, arrived, keys));
+  fresh.forEach(({ arrived }, i) => describe(job, arrived, drafts[i] as NewLicense));
+  job.report.tally('new', fresh.length);
+  const moved = fresh.flatMap(({ arrived, keys }, i) =>
+    keys.moving.length === 0 ? [] : [{ i, wanted: arrived.wanted, moving: keys.moving }],
+  );
+  if (!job.writes || drafts.length === 0) return;
+  const ids = await insertNewLicenses(job.trx, drafts, job);
+  await insertImported(
+    job.trx,
+    fresh.map(({ arrived }, i) => ({
+      kind: 'license' as const,
+      itemId: ids[i] as number,
+      importId: job.importId,
+      broughtJson: JSON.stringify(broughtOf(arrived.wanted)),
+    })),
+  );
+  for (const { i, wanted, moving } of moved)
+    job.later.push({ licenseId: ids[i] as number, wanted, wasHere: false, moving });
+}
+
+interface Here {
+  byReference: Map<string, LockedLicense>;
+  /** by digest */
+  keys: Map<string, LicenseKey>;
+  /** by licence id: those that an import of this kind made */
+  brought: Map<number, Brought>;
+  /** `activationKey`s */
+  activated: Set<string>;
+}
+
+async function findHere({ trx }: Applying, batch: Arrived[]): Promise<Here> {
+  const wanted = batch.map((one) => one.wanted);
+  const rows = await findRows(
+    trx,
+    'licenses',
+    'reference',
+    wanted.map(({ reference }) => reference),
+  );
+  const licenses = rows.map((row) => toFields(row) as unknown as LockedLicense);
+  const byReference = new Map(licenses.map((license) => [license.reference as string, license]));
+  const keys = await inChunks(
+    wanted.flatMap((one) => one.keys.map(({ digest }) => digest)),
+    (some) => findKeysByDigests(trx, some),
+  );
+  const ids = [...new Set([...licenses.map(({ id }) => id), ...keys.map(({ licenseId }) => licenseId)])];
+  const imported = new Map(
+    (await inChunks(ids, async (some) => [...(await findImported(trx, 'license', some)).values()])).map(
+      (one) => [one.itemId, one],
+    ),
+  );
+  const pairs = wanted.flatMap((one) => {
+    const license = byReference.get(one.reference);
+    return license ? allSites(one).map((identifier) => ({ licenseId: license.id, identifier })) : [];
+  });
+  return {
+    byReference,
+    keys: new Map(keys.map((key) => [key.keyDigest, key])),
+    brought: new Map([...imported].map(([id, { broughtJson }]) => [id, readBrought(broughtJson)])),
+    activated: new Set((await findActivations(trx, pairs)).keys()),
+  };
+}
+
+const AT_ONCE = 500;
+
+async function inChunks<T, R>(all: T[], find: (some: T[]) => Promise<R[]>): Promise<R[]> {
+  const found: R[] = [];
+  for (let i = 0; i < all.length; i += AT_ONCE) found.push(...(await find(all.slice(i, i + AT_ONCE))));
+  return found;
+}
+
+interface SortedKeys {
+  /** nobody has them */
+  fresh: WantedKey[];
+  /** an import gave them to another licence */
+  moving: WantedKey[];
+  /** the licence has them, and they have ended at the source */
+  ended: number[];
+}
+
+function sortKeys(
+  { report, digests, now }: Applying,
+  here: Here,
+  { wanted }: Arrived,
+  licenseId: number | undefined,
+): SortedKeys {
+  const sorted: SortedKeys = { fresh: [], moving: [], ended: [] };
+  for (const key of wanted.keys) {
+    const twin = noteLine(digests, key.digest, wanted.row);
+    const owner = here.keys.get(key.digest);
+    if (twin !== undefined)
+      report.warn('key-twice', 'The key is that of an earlier row too, whose licence has it', wanted.row);
+    else if (owner === undefined) sorted.fresh.push(key);
+    else if (owner.licenseId === licenseId) {
+      if (key.ended && (owner.endsAt === null || owner.endsAt > now)) sorted.ended.push(owner.id);
+    } else if (here.brought.has(owner.licenseId)) sorted.moving.push(key);
+    else
+      report.warn(
+        'key-taken',
+        'The key is that of a licence here which came otherwise, and stays there',
+        wanted.row,
+      );
+  }
+  if (sorted.moving.length > 0)
+    report.warn('key-moves', 'A key goes over from a licence that came before', wanted.row);
+  return sorted;
+}
+
+async function remarkTwins(
+  { trx, report, folded }: Applying,
+  keys: WantedKey[][],
+  rows: number[],
+): Promise<void> {
+  const all = keys.flat().flatMap((key) => key.folded ?? []);
+  const stored = new Set(
+    (await inChunks(all, (some) => findKeysByFoldedDigests(trx, some))).map((one) => one.foldedDigest),
+  );
+  keys.forEach((some, i) => {
+    for (const key of some) {
+      if (key.folded === undefined) continue;
+      const twin = noteLine(folded, key.folded, rows[i] as number);
+      if (twin === undefined && !stored.has(key.folded)) continue;
+      report.warn(
+        'case-twin',
+        'The key differs from another in case or hyphens alone: each works only as it is written',
+        rows[i] as number,
+      );
+    }
+  });
+}
+
+function draftOf({ report, now, secret }: Applying, { wanted }: Arrived, { fresh }: SortedKeys): NewLicense {
+  const { plan, status, activationLimit, expiresAt, customer, reference, metadata, row } = wanted;
+  const main = fresh.find(({ limit, ended }) => limit === null && !ended);
+  const others = fresh.filter((key) => key !== main);
+  if (main === undefined) {
+    report.warn('own-key', 'It gets a main key of ours: the source has none for the whole licence', row);
+    if (secret === undefined)
+      report.warn('key-not-kept', 'A key of ours can never be shown: LICENSING_KEY_SECRET is not set', row);
+  }
+  if (others.some(({ ended }) => ended))
+    report.warn('ended-key', 'A key of it works no more, and comes as ended', row);
+  const keyOfSite = new Map(others.flatMap((key, i) => key.sites.map((site) => [site, i] as const)));
+  const { sites, used } = placeAll(plan, activationLimit, allSites(wanted));
+  if (activationLimit !== 0 && used > activationLimit)
+    report.warn('over-limit', 'More sites than slots: all are kept, and no further one is let in', row);
+  return {
+    ...{ plan, status, activationLimit, expiresAt, customer, reference, metadata },
+    key: main?.key ?? generateKey(),
+    otherKeys: others.map(({ key, limit, ended }) => ({ key, limit, endsAt: ended ? now : null })),
+    sites: sites.map((site): NewSite => ({ ...site, otherKey: keyOfSite.get(site.identifier) })),
+  };
+}
+
+function describe(
+  { report, now }: Applying,
+  { item, wanted, target }: Arrived,
+  { sites, status, expiresAt }: NewLicense,
+): void {
+  const state = liveStatus({ status, expiresAt }, now);
+  const hints = wanted.keys.map(({ key }) => keyHint(key));
+  report.count(target.product, target.plan.name, state);
+  report.sample(`${target.plan.id} ${state}`, () => ({
+    before: {
+      ...{ id: item.id, plan: item.plan, customer: item.customer, status: item.status },
+      ...{ startsAt: item.startsAt ?? null, expiresAt: item.expiresAt, keys: hints },
+      sites: [...item.sites, ...item.keys.flatMap((key) => key.sites)],
+    },
+    after: {
+      ...{ reference: wanted.reference, product: target.product, plan: target.plan.name },
+      ...{ customer: wanted.customer, status: state, expiresAt, activationLimit: wanted.activationLimit },
+      keys: wanted.keys.some(({ limit, ended }) => limit === null && !ended) ? hints : [null, ...hints],
+      sites: sites.map(({ identifier }) => identifier),
+    },
+  }));
+}
+
+function compareHere(
+  job: Applying,
+  arrived: Arrived,
+  license: LockedLicense,
+  keys: SortedKeys,
+  here: Here,
+): void {
+  const { report, writes, later, now } = job;
+  const { wanted, target } = arrived;
+  const brought = here.brought.get(license.id) ?? { keys: [], sites: [] };
+  const { changed, kept } = differences(job, license, wanted, brought);
+  const missing = allSites(wanted).some(
+    (identifier) =>
+      !here.activated.has(activationKey({ licenseId: license.id, identifier })) &&
+      !brought.sites.includes(shortDigest(identifier)),
+  );
+  report.count(target.product, target.plan.name, liveStatus(license, now));
+  const ended = keys.ended.filter((id) => id !== license.mainKeyId);
+  if (ended.length < keys.ended.length)
+    report.warn('main-key-ended', 'Its main key works no more at the source: rekey it here', wanted.row);
+  const withKeys = keys.fresh.length + keys.moving.length + ended.length > 0;
+  if (kept.length > 0) report.keep({ license: license.id, reference: wanted.reference, fields: kept });
+  if (changed.length > 0 || missing || withKeys) {
+    report.tally('changed');
+    if (writes) later.push({ licenseId: license.id, wanted, wasHere: true, moving: keys.moving });
+  } else if (kept.length === 0) report.tally('same');
+}
+
+function differences(
+  { plans }: Applying,
+  license: LockedLicense,
+  wanted: Wanted,
+  brought: Brought,
+): { changed: Field[]; kept: Field[] } {
+  const { changed, kept } = compare(license, wanted, brought);
+  // Its sites could not be found as what the other plan counts.
+  if (!changed.includes('plan_id') || plans.activationTypeOf(license.planId) === wanted.plan.activationType)
+    return { changed, kept };
+  return { changed: changed.filter((field) => field !== 'plan_id'), kept: ['plan_id', ...kept] };
+}
+
+/** Changes the licences that are here, under their locks, in the order of their ids. */
+export async function applyLater(job: Applying): Promise<void> {
+  const { trx, later } = job;
+  later.sort((a, b) => a.licenseId - b.licenseId);
+  const digests = later.flatMap(({ moving }) => moving.map(({ digest }) => digest));
+  const givers = (await inChunks(digests, (some) => findKeysByDigests(trx, some))).map(
+    ({ licenseId }) => licenseId,
+  );
+  const ids = [...new Set([...later.map(({ licenseId }) => licenseId), ...givers])].sort((a, b) => a - b);
+  for (let i = 0; i < ids.length; i += AT_ONCE) await lockLicenses(trx, ids.slice(i, i + AT_ONCE));
+  for (let i = 0; i < later.length; i += AT_ONCE) await changeSome(job, later.slice(i, i + AT_ONCE));
+}
+
+async function changeSome(job: Applying, some: Later[]): Promise<void> {
+  const { trx, now, actor } = job;
+  const ids = some.map(({ licenseId }) => licenseId);
+  const licenses = new Map(
+    (await findRows(trx, 'licenses', 'id', ids)).map((row) => [
+      row.id as number,
+      toFields(row) as unknown as LockedLicense,
+    ]),
+  );
+  const imported = await findImported(trx, 'license', ids);
+  const keys = new Map(
+    (
+      await inChunks(
+        some.flatMap(({ wanted }) => wanted.keys.map(({ digest }) => digest)),
+        (digests) => findKeysByDigests(trx, digests),
+      )
+    ).map((key) => [key.keyDigest, key]),
+  );
+  const changes: [number, Row][] = [];
+  const events: LicenseEvent[] = [];
+  for (const one of some) {
+    const { licenseId, wanted, wasHere } = one;
+    const license = licenses.get(licenseId) as LockedLicense;
+    const brought = readBrought(imported.get(licenseId)?.broughtJson);
+    const changed = wasHere ? differences(job, license, wanted, brought).changed : [];
+    const row = rowOf(license, wanted, changed);
+    const used = wasHere ? await addSites(job, license, wanted, brought) : 0;
+    const given = await addKeys(job, license, one, keys);
+    if (used > 0) row.activations_used = license.activationsUsed + used;
+    const difference =
+      'metadata' in row
+        ? metadataDifference(readMetadata(license.metadata), readMetadata(row.metadata as string))
+        : undefined;
+    events.push({
+      ...{ licenseId, at: now, actor, action: 'import' as const },
+      before: { ...pick(changed, jsonOf(license)), ...(difference && { metadata: difference.before }) },
+      after: {
+        ...pick(changed, { ...jsonOf(license), ...jsonOf(wantedLicense(license, wanted)) }),
+        ...(difference && { metadata: difference.after }),
+        ...(used > 0 && { activations_used: license.activationsUsed + used }),
+        ...(given > 0 && { keys: given }),
+      },
+    });
+    changes.push([licenseId, { ...row, revision: license.revision + 1 }]);
+    if (!wasHere) continue;
+    const next = broughtOf(wanted);
+    // What stays as it was changed here is still measured by what was brought before.
+    const { kept } = differences(job, license, wanted, brought);
+    for (const field of kept)
+      if (field in brought) next[field] = brought[field] as string | number | null;
+      else delete next[field];
+    next.sites = [...new Set([...brought.sites, ...next.sites])];
+    await setBrought(trx, licenseId, JSON.stringify(next));
+  }
+  await updateRows(trx, 'licenses', changes);
+  await insertEvents(trx, events);
+}
+
+function rowOf(license: LockedLicense, wanted: Wanted, changed: Field[]): Row {
+  const { plan, status, activationLimit, expiresAt, customer, metadata, unsaid } = wanted;
+  const values: Record<Field, Partial<LockedLicense>> = {
+    // A limit that the source does not say is the plan's.
+    plan_id: { planId: plan.id, ...(unsaid.has('activation_limit') && { activationLimit }) },
+    status: { status },
+    activation_limit: { activationLimit },
+    expires_at: { expiresAt, graceDays: 0 },
+    customer: { customer },
+    metadata: { metadata: storedMetadata(mergeMetadata(readMetadata(license.metadata), metadata)) },
+  };
+  const row = toColumns(
+    Object.assign({}, ...changed.map((field) => values[field])) as Partial<LockedLicense>,
+  ) as Row;
+  return changed.includes('customer') ? { ...row, customer_digest: customerDigest(customer) } : row;
+}
+
+function wantedLicense(license: LockedLicense, wanted: Wanted): LockedLicense {
+  const { plan, status, activationLimit, expiresAt, customer } = wanted;
+  return { ...license, planId: plan.id, status, activationLimit, expiresAt, customer };
+}
+
+function jsonOf({
+  planId,
+  status,
+  activationLimit,
+  expiresAt,
+  customer,
+}: LockedLicense): Record<string, unknown> {
+  return {
+    ...{ plan_id: planId, status, activation_limit: activationLimit, customer },
+    expires_at: formatTimestampOrNull(expiresAt),
+  };
+}
+
+function pick(fields: Field[], from: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(fields.filter((field) => field in from).map((field) => [field, from[field]]));
+}
+
+/** @returns how many slots the new sites take */
+async function addSites(
+  { trx, report, now }: Applying,
+  license: LockedLicense,
+  wanted: Wanted,
+  brought: Brought,
+): Promise<number> {
+  const wantedSites = allSites(wanted).filter((site) => !brought.sites.includes(shortDigest(site)));
+  const there = await findActivations(
+    trx,
+    wantedSites.map((identifier) => ({ licenseId: license.id, identifier })),
+  );
+  const missing = wantedSites.filter(
+    (identifier) => !there.has(activationKey({ licenseId: license.id, identifier })),
+  );
+  const { sites, used } = placeAll(wanted.plan, license.activationLimit, missing);
+  if (license.activationLimit !== 0 && license.activationsUsed + used > license.activationLimit)
+    report.warn(
+      'over-limit',
+      'More sites than slots: all are kept, and no further one is let in',
+      wanted.row,
+    );
+  await insertSites(
+    trx,
+    sites.map((site) => ({ ...site, licenseId: license.id, keyId: null })),
+    now,
+  );
+  return used;
+}
+
+/** @param keys of the source that are here, by digest @returns how many keys the licence got, or lost by their end */
+async function addKeys(
+  job: Applying,
+  license: LockedLicense,
+  { wanted, wasHere, moving }: Later,
+  keys: Map<string, LicenseKey>,
+): Promise<number> {
+  const { trx, now, secret } = job;
+  let count = 0;
+  for (const key of moving) {
+    const stored = keys.get(key.digest);
+    if (stored === undefined || stored.licenseId === license.id) continue;
+    await giveKey(trx, stored, license.id, {
+      activationLimit: key.limit,
+      instead: (licenseId) =>
+        insertOtherKeys(trx, [{ key: generateKey(), licenseId, limit: null, endsAt: null }], { secret, now }),
+    });
+    count++;
+  }
+  if (!wasHere) return count;
+  const fresh = wanted.keys.filter(
+    ({ digest }) => !keys.has(digest) && job.digests.get(digest) === wanted.row,
+  );
+  await insertOtherKeys(
+    trx,
+    fresh.map(({ key, limit, ended }) => ({ key, limit, endsAt: ended ? now : null, licenseId: license.id })),
+    { secret, now },
+  );
+  count += fresh.length;
+  for (const { digest, ended } of wanted.keys) {
+    const stored = keys.get(digest);
+    const isOpen = stored !== undefined && (stored.endsAt === null || stored.endsAt > now);
+    if (!ended || !isOpen || stored.licenseId !== license.id || stored.id === license.mainKeyId) continue;
+    await setKey(trx, stored.id, { endsAt: now });
+    count++;
+  }
+  return count;
+}

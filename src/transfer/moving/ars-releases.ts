@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { join, resolve, sep } from 'node:path';
+import { explainReadFault } from '../../packages/file-faults';
+import { OperatorError } from '../../licensing/operator-error';
+import { compareVersions, isVersion } from '../../licensing/versions';
+import type { CatalogueProduct } from '../../licensing/catalogue';
+import type { Db } from '../../store/database';
+import type { Row } from '../../store/export';
+import { listReleases } from '../../store/releases';
+import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
+
+/** The versions of Akeeba Release System, and where their packages lie on the site's disk. */
+
+/** A version to be published. */
+export interface ArsRelease {
+  /** at the source */
+  id: number;
+  productId: number;
+  version: string;
+  file: string;
+  changelog: string;
+  date: Date | undefined;
+}
+
+export interface ArsReleases {
+  /** in the order in which they have to be published */
+  releases: ArsRelease[];
+  leftOut: { category: string; version: string | null; reason: string }[];
+  /** by product: what the newest version's packages run on there, such as `joomla/4.1` */
+  environments: Map<number, string[]>;
+}
+
+const NEEDED = {
+  ars_categories: ['id', 'title', 'directory', 'published'],
+  ars_releases: ['id', 'category_id', 'version', 'notes', 'created', 'published'],
+  ars_items: ['id', 'release_id', 'type', 'filename', 'published'],
+};
+const OPTIONAL = ['ars_updatestreams', 'ars_environments'];
+
+/**
+ * Reads the published versions that are not here yet.
+ *
+ * @param map our product by the source's category; a category that is not in it goes by the element of its update stream
+ * @param root of the site, where ARS keeps the folders of its categories
+ */
+export async function readArsReleases(
+  db: Db,
+  products: CatalogueProduct[],
+  { map, root, sitePrefix }: { map: Map<string, number>; root: string; sitePrefix: string | undefined },
+): Promise<ArsReleases> {
+  const tables = await openSiteTables(db, 'Akeeba Release System', sitePrefix, NEEDED, OPTIONAL);
+  const elements = await readElements(tables);
+  const environments = await readEnvironments(tables);
+  const found: ArsReleases = { releases: [], leftOut: [], environments: new Map() };
+  const items = await readItems(tables);
+  const byCategory = new Map<string, Row[]>();
+  for await (const row of tables.read('ars_releases', NEEDED.ars_releases, ['id']))
+    if (Number(row.published) === 1) {
+      const category = textOf(row.category_id);
+      byCategory.set(category, [...(byCategory.get(category) ?? []), row]);
+    }
+  const known = new Set<string>();
+  for await (const category of tables.read('ars_categories', NEEDED.ars_categories, ['id'])) {
+    const [id, title] = [textOf(category.id), textOf(category.title)];
+    known.add(id);
+    const releases = byCategory.get(id) ?? [];
+    if (releases.length === 0) continue;
+    const product = productOf(id, map, products, elements);
+    const leaveOut = (version: string | null, reason: string) =>
+      found.leftOut.push({ category: `${id} (${title})`, version, reason });
+    if (typeof product === 'string') {
+      leaveOut(null, product);
+      continue;
+    }
+    const here = new Set((await listReleases(db, product.id)).map(({ version }) => version));
+    const sorted = releases
+      .map((row) => ({ row, version: textOf(row.version) }))
+      .filter(({ version }) => isVersion(version) || void leaveOut(version, 'it is no version here'))
+      .sort((a, b) => compareVersions(a.version, b.version));
+    for (const { row, version } of sorted) {
+      const zips = zipsOf(items.get(textOf(row.id)) ?? []);
+      const [item, ...others] = zips;
+      found.environments.set(product.id, environmentsOf(item, environments));
+      if (here.has(version)) continue;
+      if (item === undefined) leaveOut(version, 'it has no zip file');
+      else if (others.length > 0)
+        leaveOut(version, 'it has several zip files: publish the right one by itself');
+      else {
+        const file = fileOf(root, textOf(category.directory), textOf(item.filename));
+        const fault = await faultOf(file, textOf(item.sha256));
+        if (fault !== undefined) leaveOut(version, fault);
+        else
+          found.releases.push({
+            ...{ id: Number(row.id), productId: product.id, version, file: file as string },
+            ...{ changelog: plainText(textOf(row.notes)), date: momentOf(row.created) },
+          });
+      }
+    }
+  }
+  const unknown = [...map.keys()].find((id) => !known.has(id));
+  if (unknown !== undefined)
+    throw new OperatorError(`The source has no category ${unknown}.`, {
+      code: 'INVALID_REQUEST',
+      field: 'releases',
+    });
+  return found;
+}
+
+/** The elements of a category's update streams, by category. */
+async function readElements(tables: SiteTables): Promise<Map<string, Set<string>>> {
+  const elements = new Map<string, Set<string>>();
+  if (!tables.has('ars_updatestreams', 'element')) return elements;
+  for await (const row of tables.read('ars_updatestreams', ['id', 'category', 'element'], ['id'])) {
+    const category = textOf(row.category);
+    elements.set(category, (elements.get(category) ?? new Set()).add(textOf(row.element)));
+  }
+  return elements;
+}
+
+async function readEnvironments(tables: SiteTables): Promise<Map<string, string>> {
+  const titles = new Map<string, string>();
+  if (tables.has('ars_environments', 'xmltitle'))
+    for await (const row of tables.read('ars_environments', ['id', 'xmltitle'], ['id']))
+      titles.set(textOf(row.id), textOf(row.xmltitle));
+  return titles;
+}
+
+async function readItems(tables: SiteTables): Promise<Map<string, Row[]>> {
+  const items = new Map<string, Row[]>();
+  const columns = [...NEEDED.ars_items, 'sha256', 'updatestream', 'environments'];
+  for await (const row of tables.read('ars_items', columns, ['id']))
+    if (Number(row.published) === 1 && row.type === 'file' && /\.zip$/i.test(textOf(row.filename)))
+      items.set(textOf(row.release_id), [...(items.get(textOf(row.release_id)) ?? []), row]);
+  return items;
+}
+
+/** Those of an update stream, where there are any: the others are documentation and the like. */
+function zipsOf(items: Row[]): Row[] {
+  const streamed = items.filter(({ updatestream }) => Number(updatestream ?? 0) > 0);
+  return streamed.length > 0 ? streamed : items;
+}
+
+/** @returns why there is none, otherwise */
+function productOf(
+  category: string,
+  map: Map<string, number>,
+  products: CatalogueProduct[],
+  elements: Map<string, Set<string>>,
+): CatalogueProduct | string {
+  const named = map.get(category);
+  if (named !== undefined)
+    return products.find(({ id }) => id === named) ?? `there is no product ${named} here`;
+  const wanted = elements.get(category) ?? new Set();
+  const [only, ...others] = products.filter(({ element }) => element !== null && wanted.has(element));
+  if (only !== undefined && others.length === 0) return only;
+  return only === undefined
+    ? 'no product here has the element of its update stream: name it'
+    : 'several products here have elements of its update streams: name one';
+}
+
+function environmentsOf(item: Row | undefined, titles: Map<string, string>): string[] {
+  try {
+    const ids = JSON.parse(textOf(item?.environments) || '[]') as unknown;
+    return Array.isArray(ids) ? ids.flatMap((id) => titles.get(String(id)) ?? []) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** undefined: outside of the site */
+function fileOf(root: string, directory: string, name: string): string | undefined {
+  const path = resolve(join(root, directory, name));
+  return path.startsWith(`${resolve(root)}${sep}`) ? path : undefined;
+}
+
+async function faultOf(file: string | undefined, sha256: string): Promise<string | undefined> {
+  if (file === undefined) return 'its file is outside of the site';
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  } catch (error) {
+    return `its file cannot be read: ${explainReadFault(error)}`;
+  }
+  return sha256 === '' || hash.digest('hex') === sha256.toLowerCase()
+    ? undefined
+    : 'its file is not the one that was released there: the SHA-256 differs';
+}
+
+/** Notes are HTML there, and lines of text here. */
+export function plainText(html: string): string {
+  const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" };
+  return html
+    .replace(/\r?\n\s*/g, ' ')
+    .replace(/<li\b[^>]*>/gi, '\n- ')
+    .replace(/<(?:br|\/p|\/h\d|\/ul|\/ol|\/div)\b[^>]*>/gi, '\n')
+    .replace(/<[^>]*>/g, '')
+    .replace(/&(amp|lt|gt|quot|nbsp|#39);/g, (_, name: string) => named[name] as string)
+    .split('\n')
+    .map((line) => line.replace(/\s+/g, ' ').trim())
+    .filter((line) => line !== '')
+    .join('\n');
+}

@@ -1,0 +1,122 @@
+import type { Row } from '../../store/export';
+import { OperatorError } from '../../licensing/operator-error';
+import { togetherKey } from './plan-map';
+import { giveKeys, type Right } from './rights';
+import { openSiteTables, textOf, type SiteTables } from './site-tables';
+import { openRights, type RightsOfUsers } from './subscriptions';
+import type { MovingSource, OpenSource, SourceContext, SourceItem, SourceKey } from './source';
+
+/**
+ * Akeeba Release System (com_ars). A Download ID says who comes: what the user may have is decided by the groups of the site,
+ * which a subscription component sets. The main one is 32 digits, an add-on is typed `USER:DIGITS`. All of them are compared
+ * without regard to case.
+ */
+
+const NEEDED = {
+  ars_dlidlabels: ['id', 'user_id', 'dlid', 'primary'],
+  users: ['id', 'email', 'name'],
+};
+
+export const ars: MovingSource = {
+  name: 'ars',
+  title: 'Akeeba Release System',
+  reads: 'tables',
+  open,
+};
+
+async function open({ db, sitePrefix, together = [], confirmed, now }: SourceContext): Promise<OpenSource> {
+  const tables = await openSiteTables(db, ars.title, sitePrefix, NEEDED, ['ars_categories']);
+  const rights = await openRights(db, tables.prefix, { confirmed, now });
+  const taken = new Set(together.map(togetherKey));
+  return {
+    plans: rights.plans,
+    ...(rights.columns && { columns: rights.columns }),
+    items: () => readItems(tables, rights, taken),
+  };
+}
+
+async function* readItems(
+  tables: SiteTables,
+  rights: RightsOfUsers,
+  together: ReadonlySet<string>,
+): AsyncGenerator<SourceItem> {
+  const keys = await readKeys(tables);
+  const plans = new Map(rights.plans.map((plan) => [plan.key, plan]));
+  let batch: { user: number; rights: Right[] }[] = [];
+  const flush = async function* (): AsyncGenerator<SourceItem> {
+    const users = new Map(
+      (
+        await tables.find(
+          'users',
+          ['id', 'email', 'name'],
+          'id',
+          batch.map(({ user }) => user),
+        )
+      ).map((row) => [Number(row.id), row]),
+    );
+    for (const one of batch) {
+      const of = keys.get(one.user);
+      keys.delete(one.user);
+      const known = one.rights.map((right) => withCustomer(right, users.get(one.user)));
+      if (!users.has(one.user))
+        yield {
+          row: one.rights[0]?.license.row ?? one.user,
+          code: 'user-gone',
+          warning: 'The user is gone: nobody could use its Download IDs at the source',
+        };
+      for (const { row } of of?.ended ?? [])
+        yield { row, code: 'unpublished-key', warning: 'An unpublished Download ID comes as ended' };
+      const given = giveKeys(known, of?.keys ?? [], plans, together);
+      yield* given.warnings;
+      yield* given.licenses;
+    }
+    batch = [];
+  };
+  for await (const item of rights.byUser()) {
+    if ('leftOut' in item || 'warning' in item) yield item;
+    else batch.push(item);
+    if (batch.length >= BATCH) yield* flush();
+  }
+  yield* flush();
+  for (const { rows } of keys.values())
+    for (const row of rows) yield { row, leftOut: 'a Download ID whose user has nothing that is moved' };
+}
+
+const BATCH = 500;
+
+function withCustomer(right: Right, user: Row | undefined): Right {
+  const customer = textOf(user?.email) || null;
+  const customerName = textOf(user?.name) || null;
+  return { ...right, license: { ...right.license, customer, customerName } };
+}
+
+interface Keys {
+  rows: number[];
+  keys: SourceKey[];
+  ended: { row: number }[];
+}
+
+/** By user, the main Download ID first. */
+async function readKeys(tables: SiteTables): Promise<Map<number, Keys>> {
+  // 7.x says `published`, the versions before `enabled`.
+  const flag = ['published', 'enabled'].find((one) => tables.has('ars_dlidlabels', one));
+  if (flag === undefined)
+    throw new OperatorError(
+      `The table ${tables.prefix}ars_dlidlabels has neither a column "published" nor "enabled".`,
+      { code: 'INVALID_REQUEST', field: 'from' },
+    );
+  const byUser = new Map<number, Keys>();
+  for await (const row of tables.read('ars_dlidlabels', [...NEEDED.ars_dlidlabels, flag], ['id'])) {
+    const [id, user, key] = [Number(row.id), Number(row.user_id), textOf(row.dlid)];
+    if (key === '') continue;
+    const of = byUser.get(user) ?? { rows: [], keys: [], ended: [] };
+    const ended = Number(row[flag]) !== 1;
+    of.rows.push(id);
+    if (ended) of.ended.push({ row: id });
+    const sourceKey: SourceKey = { key, limit: undefined, sites: [], ended };
+    if (Number(row.primary) === 1) of.keys.unshift(sourceKey);
+    else of.keys.push(sourceKey);
+    byUser.set(user, of);
+  }
+  return byUser;
+}

@@ -1,0 +1,126 @@
+import { FormerTable, LeftOut, type FormerRow, type TableRules } from './table';
+import type {
+  MovingSource,
+  OpenSource,
+  SourceContext,
+  SourceItem,
+  SourceLicense,
+  SourceName,
+  SourcePlan,
+} from './source';
+
+/** A source that is a system's own export: one table, read twice. */
+
+interface FileSource<F extends string> {
+  name: SourceName;
+  title: string;
+  rules: Omit<TableRules<F>, 'title' | 'asked'>;
+  /** Called for each opening; what it collects from the rows belongs to it. */
+  begin(context: SourceContext): Promise<RowReader<F>>;
+}
+
+/** What the rows of one file mean. */
+export interface RowReader<F extends string> {
+  /** the source's id, or `idOfKey`; rows of one id are one licence. @throws LeftOut */
+  id(row: FormerRow<F>, table: FormerTable<F>): string;
+  /** @throws LeftOut */
+  plan(row: FormerRow<F>, table: FormerTable<F>): Pick<SourcePlan, 'key' | 'name' | 'product'>;
+  /** Refunded or revoked: wins over other rows of the same id. */
+  isEnded(row: FormerRow<F>): boolean;
+  /** Whether another row of the same id says more of the licence, such as its first sale. */
+  isLesser?(row: FormerRow<F>): boolean;
+  /** Called once for each row before any is read. */
+  note?(row: FormerRow<F>, id: string, table: FormerTable<F>): void;
+  /** what concerns the whole table */
+  remarks?(table: FormerTable<F>): SourceItem[];
+  /** @throws LeftOut */
+  read(
+    row: FormerRow<F>,
+    id: string,
+    table: FormerTable<F>,
+  ): Iterable<SourceItem | Omit<SourceLicense, 'id' | 'row' | 'plan'>>;
+}
+
+export function fileSource<F extends string>(source: FileSource<F>): MovingSource {
+  const { name, title } = source;
+  return { name, title, reads: 'file', open: (context) => openFile(source, context) };
+}
+
+export async function openFile<F extends string>(
+  { title, rules, begin }: Pick<FileSource<F>, 'title' | 'rules' | 'begin'>,
+  context: SourceContext,
+): Promise<OpenSource & { table: FormerTable<F> }> {
+  const reader = await begin(context);
+  const plans = new Map<string, SourcePlan>();
+  // By id, the line of the row that counts, and its rank as the last digit: a table has many.
+  const chosen = new Map<string, number>();
+  const table = await FormerTable.open(
+    context.file,
+    { ...rules, title, asked: context.dates },
+    (row, opened) => {
+      const found = orLeftOut(() => ({
+        id: reader.id(row, opened),
+        plan: reader.plan(row, opened),
+        isEnded: reader.isEnded(row),
+      }));
+      if (found instanceof LeftOut) return;
+      const { id, plan, isEnded } = found;
+      if (!plans.has(plan.key)) plans.set(plan.key, planOf(plan));
+      const rank = isEnded ? 2 : reader.isLesser?.(row) ? 0 : 1;
+      const before = chosen.get(id);
+      if (before === undefined || rank > before % 10) chosen.set(id, row.line * 10 + rank);
+      reader.note?.(row, id, opened);
+    },
+  );
+  return { table, plans: [...plans.values()], items: () => itemsOf(reader, table, chosen) };
+}
+
+async function* itemsOf<F extends string>(
+  reader: RowReader<F>,
+  table: FormerTable<F>,
+  chosen: ReadonlyMap<string, number>,
+): AsyncGenerator<SourceItem, void> {
+  yield* reader.remarks?.(table) ?? [];
+  for await (const { line, row } of table.rows())
+    if (row === undefined)
+      yield { row: line, leftOut: 'the row has another number of cells than the first line' };
+    else {
+      const items = orLeftOut(() => {
+        const [id, { key: plan }] = [reader.id(row, table), reader.plan(row, table)];
+        const best = chosen.get(id);
+        if (best !== undefined && Math.floor(best / 10) !== line)
+          throw new LeftOut('another row of the same licence counts');
+        return [...reader.read(row, id, table)].map((item): SourceItem =>
+          'keys' in item ? { ...item, id, row: line, plan } : item,
+        );
+      });
+      if (items instanceof LeftOut) yield { row: line, leftOut: items.reason };
+      else yield* items;
+    }
+}
+
+function orLeftOut<T>(read: () => T): T | LeftOut {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof LeftOut) return error;
+    throw error;
+  }
+}
+
+function planOf(plan: Pick<SourcePlan, 'key' | 'name' | 'product'>): SourcePlan {
+  return { ...plan, covers: [plan.product], duration: undefined, limit: undefined };
+}
+
+/** A licence of one key, as all of these exports have them. */
+export function oneKey(
+  key: string,
+  more: Partial<Omit<SourceLicense, 'id' | 'row' | 'plan' | 'keys'>> & Pick<SourceLicense, 'status'>,
+): Omit<SourceLicense, 'id' | 'row' | 'plan'> {
+  return {
+    ...{ customer: null, customerName: null, startsAt: undefined, expiresAt: null, limit: undefined },
+    ...{ sites: [], metadata: {} },
+    ...more,
+    keys: [{ key, limit: undefined, sites: [] }],
+  };
+}

@@ -1,0 +1,74 @@
+import { fileSource, oneKey, type RowReader } from './file-source';
+import { readPeople, type People } from './people';
+import { idOfKey, LeftOut } from './table';
+
+/**
+ * Freemius: the table that its importer takes and its exporter for EDD writes (FS_EDD_Export), or its API's licences as a
+ * table. Keys have capital and small letters, and signs. The first form has no states, the second no addresses.
+ */
+
+const COLUMNS = {
+  id: ['license_id', 'id'],
+  key: ['license_key', 'secret_key'],
+  email: ['user_email', 'email'],
+  name: ['user_name', 'name'],
+  user: ['user_id'],
+  product: ['download_id', 'plugin_id', 'product_id'],
+  plan: ['plan_id'],
+  date: ['license_created', 'created'],
+  end: ['license_expires_at', 'expiration'],
+  limit: ['license_quantity', 'quota'],
+  cancelled: ['is_cancelled'],
+} as const;
+type Field = keyof typeof COLUMNS;
+
+export const freemiusCsv = fileSource<Field>({
+  name: 'freemius-csv',
+  title: 'Freemius',
+  rules: {
+    columns: COLUMNS,
+    needed: [['key'], ['end'], ['limit'], ['product', 'plan']],
+    dates: { date: 'first', end: 'last' },
+  },
+  begin: async ({ users, dates }) => readerOf(await readPeople(users, dates)),
+});
+
+function readerOf(people: People | undefined): RowReader<Field> {
+  return {
+    // `index` is the row's place in one export, and another in the next.
+    id: (row) => row.text('id') || idOfKey(row.text('key')),
+    plan: (row) => {
+      const product = row.text('product');
+      const plan = row.text('plan');
+      const name = product === '' ? `Plan ${plan}` : `Product ${product}`;
+      if (plan !== '') return { key: plan, name: `${name}, plan ${plan}`, product: name };
+      if (product === '') throw new LeftOut('there is no product');
+      return { key: product, name, product: name };
+    },
+    isEnded: (row) => row.isSet('cancelled'),
+    remarks: (table) =>
+      table.has('cancelled')
+        ? []
+        : [
+            {
+              row: 1,
+              code: 'no-states',
+              warning: 'this table has no states: licences that were refunded or revoked come as active ones',
+            },
+          ],
+    *read(row) {
+      const key = row.text('key');
+      if (key === '') throw new LeftOut('there is no key');
+      const user = people?.users.get(row.text('user'));
+      yield oneKey(key, {
+        customer: row.text('email') || (user?.email ?? null),
+        customerName: row.text('name') || (user?.name ?? null),
+        status: row.isSet('cancelled') ? 'cancelled' : 'active',
+        startsAt: row.date('date'),
+        expiresAt: row.end('end'),
+        // Empty is unlimited.
+        limit: row.limit('limit') ?? 0,
+      });
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import { addDuration } from '../../licensing/durations';
+import { fileSource, oneKey, type RowReader } from './file-source';
+import type { SourceLicense } from './source';
+import { idOfKey, LeftOut, type FormerRow } from './table';
+
+/**
+ * Gumroad: its export of sales (Exports::PurchaseExportService). A subscription has a row for each charge, all with the
+ * first one's key. The last row has totals.
+ */
+
+const COLUMNS = {
+  id: ['Purchase ID'],
+  product: ['Item Name'],
+  variants: ['Variants'],
+  name: ['Buyer Name'],
+  email: ['Purchase Email'],
+  buyer: ['Buyer Email'],
+  giftee: ['Giftee Email'],
+  time: ['Purchase Time (UTC timezone)'],
+  date: ['Purchase Date'],
+  refunded: ['Fully Refunded?'],
+  disputed: ['Disputed?'],
+  won: ['Dispute Won?'],
+  revoked: ['Access Revoked?'],
+  recurring: ['Recurring Charge?'],
+  preorder: ['Pre-order authorization?'],
+  order: ['Order Number'],
+  quantity: ['Quantity'],
+  recurrence: ['Recurrence'],
+  ended: ['Subscription End Date'],
+  key: ['License Key'],
+  enabled: ['License Key Enabled?'],
+} as const;
+type Field = keyof typeof COLUMNS;
+
+const PERIODS: Record<string, string> = {
+  ...{ monthly: '1m', quarterly: '3m', biannually: '6m', yearly: '1y', every_two_years: '2y' },
+};
+
+/** What all charges of a subscription's key say. */
+interface Charges {
+  /** as the cells have them; also of those that were refunded, because that ends nothing */
+  times: [text: string, field: 'time' | 'date'][];
+  /** such as `yearly` */
+  recurrence: string;
+  ended: string;
+}
+
+export const gumroadCsv = fileSource<Field>({
+  name: 'gumroad-csv',
+  title: 'Gumroad',
+  rules: {
+    columns: COLUMNS,
+    needed: [['key'], ['product'], ['email'], ['refunded'], ['disputed'], ['won'], ['date']],
+    dates: { time: 'first', date: 'first', ended: 'last' },
+  },
+  begin: () => Promise.resolve(readerOf(new Map())),
+});
+
+function readerOf(sales: Map<string, Charges>): RowReader<Field> {
+  return {
+    // The charges of a subscription have its key in common, and ids of their own.
+    id: (row) => {
+      if (row.text('id') === 'Totals') throw new LeftOut('the row has totals');
+      if (row.text('key') === '') throw new LeftOut('the sale has no licence key');
+      return idOfKey(row.text('key'));
+    },
+    plan: (row) => {
+      const product = row.text('product');
+      if (product === '') throw new LeftOut('there is no product');
+      const variants = row.text('variants').replace(/^\((.*)\)$/, '$1');
+      return variants === ''
+        ? { key: product, name: product, product }
+        : { key: `${product}:${variants}`, name: `${product}, ${variants}`, product };
+    },
+    isEnded: (row) => endedAs(row) !== undefined,
+    isLesser: (row) => row.isSet('recurring'),
+    note: (row, id) => {
+      if (!isSubscription(row) && !sales.has(id)) return;
+      const sale = sales.get(id) ?? { times: [], recurrence: '', ended: '' };
+      sale.times.push(timeOf(row));
+      sale.recurrence = row.text('recurrence').toLowerCase() || sale.recurrence;
+      sale.ended = row.text('ended') || sale.ended;
+      sales.set(id, sale);
+    },
+    *read(row, id, table) {
+      if (row.isSet('preorder')) throw new LeftOut('a pre-order that is not charged yet');
+      const giftee = row.text('giftee');
+      const { times, recurrence, ended } = sales.get(id) ?? {
+        times: [timeOf(row)],
+        recurrence: '',
+        ended: '',
+      };
+      const charged = times
+        .filter(([text]) => text !== '')
+        .map(([text, field]) => table.dateOf(text, field).getTime());
+      const period = Object.hasOwn(PERIODS, recurrence) ? PERIODS[recurrence] : undefined;
+      if (recurrence !== '' && period === undefined) throw new LeftOut('this recurrence is not known');
+      const goesOn = period !== undefined && ended === '' && charged.length > 0;
+      const status = endedAs(row) ?? 'active';
+      if (goesOn && status === 'active')
+        yield {
+          row: row.line,
+          code: 'renews-elsewhere',
+          warning: 'a subscription that goes on at Gumroad: its end is that of the last charge',
+        };
+      if (/^\d+$/.test(row.text('quantity')) && Number(row.text('quantity')) > 1)
+        yield {
+          row: row.line,
+          code: 'several-seats',
+          warning:
+            'sold for several seats, which the export does not count: the limit is that of the plan here',
+        };
+      const order = row.text('order');
+      yield oneKey(row.text('key'), {
+        customer: giftee || row.text('email') || row.text('buyer') || null,
+        // The buyer's name is not that of whom the gift is for.
+        customerName: giftee === '' ? row.text('name') || null : null,
+        status,
+        startsAt: charged.length === 0 ? undefined : new Date(Math.min(...charged)),
+        expiresAt: goesOn
+          ? addDuration(new Date(Math.max(...charged)), period)
+          : ended === ''
+            ? null
+            : table.dateOf(ended, 'ended'),
+        metadata: order === '' ? {} : { gumroad_order: order },
+      });
+    },
+  };
+}
+
+function isSubscription(row: FormerRow<Field>): boolean {
+  return row.isSet('recurring') || row.text('recurrence') !== '' || row.text('ended') !== '';
+}
+
+function timeOf(row: FormerRow<Field>): [text: string, field: 'time' | 'date'] {
+  const time = row.text('time');
+  return time === '' ? [row.text('date'), 'date'] : [time, 'time'];
+}
+
+/** undefined: the sale stands */
+function endedAs(row: FormerRow<Field>): SourceLicense['status'] | undefined {
+  if (row.isDenied('enabled') || row.isSet('revoked')) return 'revoked';
+  if (row.isSet('disputed') && !row.isSet('won')) return 'revoked';
+  // A refund of a later charge gives its money back, and takes no right.
+  return row.isSet('refunded') && !row.isSet('recurring') ? 'cancelled' : undefined;
+}

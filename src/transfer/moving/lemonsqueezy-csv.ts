@@ -1,0 +1,77 @@
+import { fileSource, oneKey, type RowReader } from './file-source';
+import type { SourceLicense } from './source';
+import { idOfKey, LeftOut, type FormerRow } from './table';
+
+/**
+ * Lemon Squeezy: its licence keys. The columns are named as the attributes of its API's object `license-keys`
+ * (docs.lemonsqueezy.com/api/license-keys); sites are not among them.
+ */
+
+const COLUMNS = {
+  id: ['id', 'License Key ID'],
+  key: ['key', 'License Key'],
+  status: ['status', 'License Key Status'],
+  disabled: ['disabled'],
+  email: ['user_email', 'Customer Email', 'Email'],
+  name: ['user_name', 'Customer Name', 'Name', 'Customer'],
+  product: ['product_name', 'Product'],
+  productId: ['product_id'],
+  variant: ['variant_name', 'Variant'],
+  order: ['order_id', 'Order ID', 'Order Number', 'Order'],
+  refunded: ['refunded', 'Order Refunded'],
+  limit: ['activation_limit'],
+  date: ['created_at', 'Date', 'Created'],
+  end: ['expires_at', 'Expires', 'Expiration Date', 'Expiry Date'],
+} as const;
+type Field = keyof typeof COLUMNS;
+
+/** `inactive` is never activated; `disabled` was done by hand, and can be taken back. */
+const STATES: Record<string, SourceLicense['status']> = {
+  ...{ active: 'active', inactive: 'active', expired: 'expired', disabled: 'suspended' },
+  ...{ inaktiv: 'active', deaktiviert: 'suspended' },
+};
+
+export const lemonSqueezyCsv = fileSource<Field>({
+  name: 'lemonsqueezy-csv',
+  title: 'Lemon Squeezy',
+  rules: {
+    columns: COLUMNS,
+    needed: [['key'], ['status'], ['product', 'productId'], ['end']],
+    dates: { date: 'first', end: 'last' },
+  },
+  begin: () => Promise.resolve(reader),
+});
+
+const reader: RowReader<Field> = {
+  id: (row) => row.text('id') || idOfKey(row.text('key')),
+  plan: (row) => {
+    const product = row.text('product') || row.text('productId');
+    if (product === '') throw new LeftOut('there is no product');
+    const variant = row.text('variant');
+    // A product without variants has one that is called so.
+    return variant === '' || variant === 'Default'
+      ? { key: product, name: product, product }
+      : { key: `${product}:${variant}`, name: `${product}, ${variant}`, product };
+  },
+  isEnded: (row) => isRefunded(row),
+  *read(row) {
+    const key = row.text('key');
+    if (key === '') throw new LeftOut('there is no key');
+    const status = row.status('status', STATES) ?? 'active';
+    const order = row.text('order');
+    yield oneKey(key, {
+      customer: row.text('email') || null,
+      customerName: row.text('name') || null,
+      status: isRefunded(row) ? 'cancelled' : row.isSet('disabled') ? 'suspended' : status,
+      startsAt: row.date('date'),
+      expiresAt: row.end('end'),
+      // Empty is unlimited.
+      limit: row.limit('limit') ?? 0,
+      metadata: order === '' ? {} : { lemonsqueezy_order: order },
+    });
+  },
+};
+
+function isRefunded(row: FormerRow<Field>): boolean {
+  return row.isSet('refunded') || row.text('status').toLowerCase() === 'refunded';
+}

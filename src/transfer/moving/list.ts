@@ -1,0 +1,9 @@
+import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../../licensing/cursors';
+import type { Db } from '../../store/database';
+import { listImports, type ImportRun } from '../../store/imports';
+
+/** The moves from other systems, the latest first. */
+export async function listMoves(db: Db, { after, limit }: PageRequest): Promise<Page<ImportRun>> {
+  const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
+  return toPage(await listImports(db, { before, limit: limit + 1 }), limit, ({ id }) => [id]);
+}

@@ -1,0 +1,119 @@
+import { addDuration } from '../../licensing/durations';
+import { fileSource, oneKey, type RowReader } from './file-source';
+import { readPeople, type Order, type People, type Person } from './people';
+import type { SourceLicense } from './source';
+import { idOfKey, LeftOut, type FormerRow } from './table';
+
+/**
+ * License Manager for WooCommerce, and Digital License Manager, which came of it: the export of keys, which the plugin
+ * decrypts. It has no addresses: `--users` brings the site's users or orders.
+ */
+
+const COLUMNS = {
+  id: ['id'],
+  order: ['order_id', 'order_num'],
+  product: ['product_id'],
+  productName: ['product_name'],
+  user: ['user_id'],
+  email: ['user_email'],
+  name: ['user_name'],
+  key: ['license_key', 'decrypted_license_key'],
+  end: ['expires_at'],
+  validFor: ['valid_for'],
+  status: ['status'],
+  limit: ['times_activated_max', 'activations_limit'],
+  date: ['created_at'],
+} as const;
+type Field = keyof typeof COLUMNS;
+
+/**
+ * The plugin's numbers and words. Active ones lie in stock until they have an order; whoever switches a sold key off can
+ * switch it on again.
+ */
+const STATES: Record<string, SourceLicense['status']> = {
+  ...{ 1: 'active', 2: 'active', 3: 'active', 4: 'suspended', 5: 'suspended' },
+  ...{ sold: 'active', delivered: 'active', active: 'active', inactive: 'suspended', disabled: 'suspended' },
+};
+const SOLD = new Set(['1', '2', 'sold', 'delivered', 'verkauft', 'ausgeliefert']);
+
+/** How each text begins that Defuse, the plugin's cipher, made. */
+const CIPHERTEXT = /^def50200[0-9a-f]+$/i;
+
+export const lmfwcCsv = fileSource<Field>({
+  name: 'lmfwc-csv',
+  title: 'License Manager for WooCommerce',
+  rules: {
+    columns: COLUMNS,
+    needed: [['key'], ['status'], ['order'], ['product', 'productName']],
+    dates: { date: 'first', end: 'last' },
+  },
+  begin: async ({ users, dates }) => readerOf(await readPeople(users, dates)),
+});
+
+function readerOf(people: People | undefined): RowReader<Field> {
+  const orderOf = (row: FormerRow<Field>): Order | undefined => people?.orders.get(row.text('order'));
+  return {
+    id: (row) => row.text('id') || idOfKey(row.text('key')),
+    plan: (row) => {
+      const name = row.text('productName');
+      const id = row.text('product') || name;
+      if (!isSold(row)) throw new LeftOut('stock that was never sold');
+      if (id === '') throw new LeftOut('there is no product');
+      return { key: id, name: name || `Product ${id}`, product: name || `Product ${id}` };
+    },
+    isEnded: (row) => orderOf(row)?.isRefunded ?? false,
+    *read(row) {
+      const key = row.text('key');
+      if (key === '') throw new LeftOut('there is no key');
+      if (CIPHERTEXT.test(key))
+        throw new LeftOut('the key is encrypted: export the licences in the plugin, which decrypts them');
+      const order = orderOf(row);
+      const person = personOf(row, order, people);
+      if (isEmpty(row, 'order'))
+        yield { row: row.line, code: 'no-order', warning: 'it belongs to somebody, and to no order' };
+      const state = row.status('status', STATES);
+      if (state === undefined)
+        yield {
+          row: row.line,
+          code: 'no-state',
+          warning: 'the export has no state for it, as for keys that were switched off: it comes suspended',
+        };
+      const startsAt = (order && people?.dateOf(order)) ?? row.date('date');
+      yield oneKey(key, {
+        customer: person.email,
+        customerName: person.name,
+        status: order?.isRefunded ? 'cancelled' : (state ?? 'suspended'),
+        startsAt,
+        expiresAt: endOf(row, startsAt),
+        limit: row.limit('limit'),
+        metadata: isEmpty(row, 'order') ? {} : { woocommerce_order: row.text('order') },
+      });
+    },
+  };
+}
+
+function isSold(row: FormerRow<Field>): boolean {
+  return !isEmpty(row, 'order') || !isEmpty(row, 'user') || SOLD.has(row.text('status').toLowerCase());
+}
+
+function isEmpty(row: FormerRow<Field>, field: 'order' | 'user'): boolean {
+  return ['', '0'].includes(row.text(field));
+}
+
+function personOf(row: FormerRow<Field>, order: Order | undefined, people: People | undefined): Person {
+  const own = { email: row.text('email') || null, name: row.text('name') || null };
+  // An order of a guest has an address, and no user.
+  const all = [own, order, people?.users.get(row.text('user'))];
+  return all.find((one): one is Person => one !== undefined && one.email !== null) ?? own;
+}
+
+/** The days count from the order on. */
+function endOf(row: FormerRow<Field>, startsAt: Date | undefined): Date | null {
+  const end = row.end('end');
+  const days = row.text('validFor');
+  if (end !== null || days === '' || days === '0') return end;
+  if (!/^\d{1,5}$/.test(days)) throw new LeftOut('valid_for: this is no number of days');
+  if (startsAt === undefined)
+    throw new LeftOut('valid for days, and the day that they count from is not known');
+  return addDuration(startsAt, `${Number(days)}d`);
+}

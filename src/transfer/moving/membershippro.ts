@@ -1,0 +1,240 @@
+import type { Row } from '../../store/export';
+import { togetherKey } from './plan-map';
+import { giveKeys, type Right } from './rights';
+import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
+import type {
+  MovingSource,
+  OpenSource,
+  SourceContext,
+  SourceItem,
+  SourceKey,
+  SourceLicense,
+  SourcePlan,
+} from './source';
+
+/**
+ * Membership Pro (com_osmembership). A user's plan is one row with `plan_main_record` and the dates of `plan_subscription_*`;
+ * other rows are its renewals. Download IDs say who comes, and open all documents of the user's running plans. A Download ID
+ * takes the first domain that used it.
+ */
+
+const NEEDED = {
+  osmembership_subscribers: [
+    ...['id', 'plan_id', 'user_id', 'email', 'plan_main_record', 'plan_subscription_status'],
+    ...['plan_subscription_from_date', 'plan_subscription_to_date'],
+  ],
+  osmembership_plans: ['id', 'title'],
+  osmembership_downloadids: ['id', 'user_id', 'download_id', 'domain'],
+};
+const OPTIONAL = ['osmembership_documents', 'osmembership_plan_documents'];
+
+export const membershipPro: MovingSource = {
+  name: 'membershippro',
+  title: 'Membership Pro',
+  reads: 'tables',
+  open,
+};
+
+async function open({ db, sitePrefix, together = [], now }: SourceContext): Promise<OpenSource> {
+  const tables = await openSiteTables(db, membershipPro.title, sitePrefix, NEEDED, OPTIONAL);
+  const plans = await readPlans(tables);
+  const known = new Map(plans.map((plan) => [plan.key, plan]));
+  const taken = new Set(together.map(togetherKey));
+  return { plans, items: () => readItems(tables, known, taken, now) };
+}
+
+async function readPlans(tables: SiteTables): Promise<SourcePlan[]> {
+  const titles = new Map<string, string>();
+  const documents = new Map<string, string[]>();
+  if (tables.has('osmembership_documents'))
+    for await (const row of tables.read('osmembership_documents', ['id', 'title'], ['id']))
+      titles.set(textOf(row.id), textOf(row.title));
+  if (tables.has('osmembership_plan_documents'))
+    for await (const row of tables.read(
+      'osmembership_plan_documents',
+      ['id', 'plan_id', 'document_id'],
+      ['id'],
+    )) {
+      const plan = textOf(row.plan_id);
+      documents.set(plan, [...(documents.get(plan) ?? []), textOf(row.document_id)]);
+    }
+  const plans: SourcePlan[] = [];
+  const columns = ['id', 'title', 'lifetime_membership', 'subscription_length', 'subscription_length_unit'];
+  for await (const row of tables.read('osmembership_plans', columns, ['id'])) {
+    const [key, name] = [textOf(row.id), textOf(row.title)];
+    const covers = [...new Set(documents.get(key) ?? [])];
+    // Plans of one document are kinds of one product; a plan of several is a club.
+    const product = (covers.length === 1 && titles.get(covers[0] as string)) || name;
+    plans.push({ key, name, product, covers, duration: durationOf(row), limit: 0 });
+  }
+  return plans;
+}
+
+/** undefined: an end that is a day of the year, or a length that is not known */
+function durationOf({
+  lifetime_membership,
+  subscription_length,
+  subscription_length_unit,
+}: Row): string | null | undefined {
+  if (Number(lifetime_membership) === 1) return null;
+  const length = Number(subscription_length);
+  if (!Number.isInteger(length) || length < 1) return undefined;
+  switch (textOf(subscription_length_unit)) {
+    case 'D':
+      return `${length}d`;
+    case 'W':
+      return `${length * 7}d`;
+    case 'M':
+      return `${length}m`;
+    case 'Y':
+      return `${length}y`;
+    default:
+      return undefined;
+  }
+}
+
+async function* readItems(
+  tables: SiteTables,
+  plans: Map<string, SourcePlan>,
+  together: ReadonlySet<string>,
+  now: Date,
+): AsyncGenerator<SourceItem> {
+  const keys = await readKeys(tables);
+  const columns = [...NEEDED.osmembership_subscribers, 'first_name', 'last_name'];
+  let rows: Row[] = [];
+  for await (const row of tables.read('osmembership_subscribers', columns, ['user_id', 'id'])) {
+    const isSame = Number(row.user_id) > 0 && rows[0]?.user_id === row.user_id;
+    if (!isSame && rows.length > 0) {
+      yield* itemsOf(rows, keys, plans, together, now);
+      rows = [];
+    }
+    rows.push(row);
+  }
+  if (rows.length > 0) yield* itemsOf(rows, keys, plans, together, now);
+  for (const { ids } of keys.values())
+    for (const row of ids)
+      yield { row, leftOut: 'a Download ID whose user has no subscription that is moved' };
+}
+
+/** `0`: none */
+function userOf({ user_id }: Row): string {
+  return String(Number(user_id ?? 0));
+}
+
+interface Keys {
+  /** their ids at the source */
+  ids: number[];
+  keys: SourceKey[];
+  unpublished: number[];
+}
+
+/** By user. All at once: the table has no index of users. */
+async function readKeys(tables: SiteTables): Promise<Map<string, Keys>> {
+  const byUser = new Map<string, Keys>();
+  const columns = [...NEEDED.osmembership_downloadids, 'published'];
+  for await (const row of tables.read('osmembership_downloadids', columns, ['id'])) {
+    const key = textOf(row.download_id);
+    if (key === '') continue;
+    const user = userOf(row);
+    const of = byUser.get(user) ?? { ids: [], keys: [], unpublished: [] };
+    const site = textOf(row.domain);
+    of.ids.push(Number(row.id));
+    of.keys.push({ key, limit: site === '' ? undefined : 1, sites: site === '' ? [] : [site] });
+    if (row.published !== null && Number(row.published) !== 1) of.unpublished.push(Number(row.id));
+    byUser.set(user, of);
+  }
+  return byUser;
+}
+
+/** @param rows of one user; of guests, who have the id 0, one row */
+function* itemsOf(
+  rows: Row[],
+  byUser: Map<string, Keys>,
+  plans: Map<string, SourcePlan>,
+  together: ReadonlySet<string>,
+  now: Date,
+): Generator<SourceItem> {
+  const rights = new Map<string, Right>();
+  for (const row of rows) {
+    const id = Number(row.id);
+    const plan = textOf(row.plan_id);
+    const reason = reasonOf(row, plans);
+    if (reason !== undefined) {
+      yield { row: id, leftOut: reason };
+      continue;
+    }
+    const right = rightOf(row, plans.get(plan) as SourcePlan, now);
+    const other = rights.get(plan);
+    if (other === undefined) rights.set(plan, right);
+    else {
+      const [later, earlier] = isLater(right, other) ? [right, other] : [other, right];
+      rights.set(plan, later);
+      yield {
+        row: earlier.license.row,
+        leftOut: 'the user has another main row of the same plan, which ends later',
+      };
+    }
+  }
+  if (rights.size === 0) return;
+  const user = userOf(rows[0] ?? {});
+  const { keys, unpublished } = byUser.get(user) ?? { keys: [], unpublished: [] };
+  if (user !== '0') byUser.delete(user);
+  for (const row of unpublished)
+    yield {
+      row,
+      code: 'unpublished-key',
+      warning: 'An unpublished Download ID comes and works: Membership Pro never looked at that either',
+    };
+  const given = giveKeys([...rights.values()], user === '0' ? [] : keys, plans, together);
+  yield* given.warnings;
+  yield* given.licenses;
+}
+
+function reasonOf(row: Row, plans: Map<string, SourcePlan>): string | undefined {
+  if (Number(row.plan_main_record) !== 1) return 'a renewal, which the main row of its plan has';
+  if (!plans.has(textOf(row.plan_id))) return 'its plan is gone';
+  switch (Number(row.plan_subscription_status)) {
+    case 0:
+      return 'it was never paid (pending)';
+    case 3:
+      return 'it was cancelled before it was paid';
+    default:
+      return undefined;
+  }
+}
+
+/** The year that stands for no end. */
+const LIFETIME = 2099;
+
+function rightOf(row: Row, plan: SourcePlan, now: Date): Right {
+  const state = Number(row.plan_subscription_status);
+  const end = momentOf(row.plan_subscription_to_date);
+  // A plan may have become one for life after it was sold with an end.
+  const isLifetime = end === undefined ? plan.duration === null : end.getUTCFullYear() >= LIFETIME;
+  const expiresAt = isLifetime ? null : end;
+  const name = [textOf(row.first_name), textOf(row.last_name)].filter((part) => part !== '').join(' ');
+  const license: SourceLicense = {
+    id: textOf(row.id),
+    row: Number(row.id),
+    plan: plan.key,
+    customer: textOf(row.email) || null,
+    customerName: name || null,
+    keys: [],
+    status: STATES[state] ?? 'suspended',
+    startsAt: momentOf(row.plan_subscription_from_date),
+    expiresAt,
+    limit: undefined,
+    sites: [],
+    metadata: {},
+  };
+  const isRunning = state === 1 && (expiresAt === null || expiresAt === undefined || expiresAt > now);
+  return { license, isRunning };
+}
+
+const STATES: Record<number, SourceLicense['status']> = { 1: 'active', 2: 'expired', 4: 'cancelled' };
+
+function isLater(a: Right, b: Right): boolean {
+  const end = ({ license: { expiresAt } }: Right) =>
+    expiresAt === null ? Infinity : (expiresAt?.getTime() ?? 0);
+  return a.isRunning === b.isRunning ? end(a) > end(b) : a.isRunning;
+}

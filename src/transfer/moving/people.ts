@@ -1,0 +1,96 @@
+import { FormerTable, type FormerRow } from './table';
+import type { DateForm } from './source';
+
+/**
+ * A second table, for exports without addresses (`--users`): `wp_users` or another list of accounts, or the shop's orders,
+ * which also say when and what became of them.
+ */
+
+const COLUMNS = {
+  id: ['ID', 'user_id'],
+  order: ['order_id', 'Order ID', 'Order Number', 'order_number', 'Bestellnummer', 'Bestell-ID'],
+  user: ['customer_id', 'customer_user', 'Customer User ID', 'Customer ID', 'user_id'],
+  email: [
+    ...['user_email', 'billing_email', 'Billing Email', 'Billing Email Address', 'Email (Billing)'],
+    ...['Customer Email', 'Email', 'E-Mail', 'E-Mail-Adresse', 'Rechnungs-E-Mail'],
+  ],
+  name: ['display_name', 'billing_name', 'Customer Name', 'Name', 'Full Name (Billing)'],
+  login: ['user_login'],
+  status: ['order_status', 'Order Status', 'post_status', 'status', 'Bestellstatus'],
+  date: [
+    ...['date_completed', 'Completed Date', 'date_paid', 'Paid Date', 'order_date', 'Order Date'],
+    ...['date_created', 'post_date', 'Bestelldatum'],
+  ],
+} as const;
+type Field = keyof typeof COLUMNS;
+
+export interface Person {
+  /** null: none */
+  email: string | null;
+  name: string | null;
+}
+
+export interface Order extends Person {
+  /** as the cell has it; `dateOf` reads it */
+  date: string;
+  isRefunded: boolean;
+}
+
+export interface People {
+  users: Map<string, Person>;
+  orders: Map<string, Order>;
+  /** undefined: there is none. @throws LeftOut */
+  dateOf(order: Order): Date | undefined;
+}
+
+const REFUNDED = new Set(['refunded', 'cancelled', 'canceled', 'failed', 'erstattet', 'storniert']);
+
+/** @throws OperatorError when it is neither a list of accounts nor of orders */
+export async function readPeople(
+  file: AsyncIterable<Buffer> | undefined,
+  asked: DateForm | undefined,
+): Promise<People | undefined> {
+  if (file === undefined) return undefined;
+  const users = new Map<string, Person>();
+  const orders = new Map<string, Order>();
+  const table = await FormerTable.open<Field>(
+    file,
+    {
+      title: 'a shop as its list of users or orders',
+      columns: COLUMNS,
+      needed: [['id', 'order'], ['email']],
+      dates: { date: 'first' },
+      asked,
+    },
+    (row, opened) => note(row, !isOfOrders(opened), { users, orders }),
+  );
+  return {
+    users,
+    orders,
+    dateOf: ({ date }) => (date === '' || date === '0' ? undefined : table.dateOf(date, 'date')),
+  };
+}
+
+function isOfOrders(table: FormerTable<Field>): boolean {
+  return (
+    !table.has('login') && (['order', 'user', 'status', 'date'] as const).some((field) => table.has(field))
+  );
+}
+
+function note(
+  row: FormerRow<Field>,
+  isUser: boolean,
+  { users, orders }: Pick<People, 'users' | 'orders'>,
+): void {
+  const person = { email: row.text('email') || null, name: row.text('name') || null };
+  if (isUser) {
+    if (person.email !== null) users.set(row.text('id'), person);
+    return;
+  }
+  const order = row.text('order') || row.text('id');
+  const status = row.text('status').toLowerCase().replace(/^wc-/, '');
+  orders.set(order, { ...person, date: row.text('date'), isRefunded: REFUNDED.has(status) });
+  const user = row.text('user');
+  // Guests are user 0.
+  if (person.email !== null && user !== '' && user !== '0') users.set(user, person);
+}

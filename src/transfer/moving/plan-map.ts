@@ -1,0 +1,207 @@
+import { addPlan, addProduct } from '../../licensing/catalogue';
+import { MAX_LABEL_LENGTH } from '../../store/columns';
+import { listProducts, PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
+import type { Transaction } from '../../store/database';
+import { OperatorError } from '../../licensing/operator-error';
+import type { SourcePlan } from './source';
+
+/** What becomes of a source's plans: our plan's id by the source's key; null: its licences are left out. */
+export type PlanMap = Map<string, number | null>;
+
+/** Between the keys of plans that one plan of ours takes together. */
+const TOGETHER = '+';
+
+/**
+ * Reads `3=7,4=8,9=-,3+8=9`. A key may be a name with commas and equals signs.
+ * @throws OperatorError when it is written otherwise, or a key is there twice
+ */
+export function readPlanMap(text: string): PlanMap {
+  const map: PlanMap = new Map();
+  const refusal = (message: string) =>
+    new OperatorError(message, { code: 'INVALID_REQUEST', field: 'plans' });
+  let rest = text.trim();
+  while (rest !== '') {
+    const [whole, key = '', target = ''] = /^\s*(.+?)\s*=\s*(-|[1-9]\d{0,9})\s*(?:,|$)/s.exec(rest) ?? [];
+    if (whole === undefined)
+      throw refusal('Write the plans as THEIRS=OURS, with commas between: 3=7,4=8. 9=- leaves one out.');
+    if (map.has(key)) throw refusal(`"${key}" is there twice.`);
+    map.set(key, target === '-' ? null : Number(target));
+    rest = rest.slice(whole.length);
+  }
+  return map;
+}
+
+/** As `readPlanMap` reads it. */
+export function writePlanMap(map: PlanMap): string {
+  return [...map].map(([key, id]) => `${key}=${id ?? '-'}`).join(',');
+}
+
+/** The key of plans taken together, whatever their order: `3+8`. */
+export function togetherKey(keys: string[]): string {
+  const sorted = keys.map((key) => key.trim()).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+  return sorted.join(TOGETHER);
+}
+
+/** The plans that the map takes together, by their keys. */
+export function plansTogether(map: PlanMap): string[][] {
+  return [...map.keys()]
+    .filter((key) => key.includes(TOGETHER))
+    .map((key) => key.split(TOGETHER).map((part) => part.trim()));
+}
+
+/** A plan of the source, and what its licences come to. */
+export interface MappedPlan {
+  key: string;
+  name: string;
+  product: string;
+  /** how many licences of the source are on it */
+  licenses: number;
+  /** null: left out, or nobody has said it yet */
+  target: Target | null;
+  leftOut: boolean;
+}
+
+export interface Target {
+  plan: Plan;
+  product: string;
+  /** made by this run; in a dry run its ids are below 0 */
+  isNew: boolean;
+}
+
+export interface PlanTable {
+  all: Map<string, MappedPlan>;
+  /** the plan of a licence, made where it has to be */
+  of(key: string): Promise<MappedPlan>;
+  /** as it is now, for the next run */
+  map(): PlanMap;
+  /** what this run made */
+  made: { products: number[]; plans: number[] };
+}
+
+interface PlanTableOptions {
+  given: PlanMap;
+  /** of the latest run of the same source */
+  former: PlanMap;
+  makePlans: boolean;
+  writes: boolean;
+  now: Date;
+}
+
+/**
+ * @param plans ours
+ * @throws OperatorError when the map names a plan that is not there, at the source or here
+ */
+export async function openPlanTable(
+  trx: Transaction,
+  sourcePlans: SourcePlan[],
+  plans: Plan[],
+  { given, former, makePlans, writes, now }: PlanTableOptions,
+): Promise<PlanTable> {
+  const products = new Map((await listProducts(trx)).map(({ id, name }) => [id, name]));
+  const byId = new Map(plans.map((plan) => [plan.id, plan]));
+  const known = new Map(sourcePlans.map((plan) => [plan.key, plan]));
+  const made: PlanTable['made'] = { products: [], plans: [] };
+  const refuse = (message: string) => {
+    throw new OperatorError(message, { code: 'INVALID_REQUEST', field: 'plans' });
+  };
+  const wanted: PlanMap = new Map();
+  for (const [key, id] of given) {
+    const parts = known.has(key) ? [key] : key.split(TOGETHER).map((part) => part.trim());
+    wanted.set(known.has(key) ? key : togetherKey(parts), id);
+    const missing = parts.find((part) => !known.has(part));
+    if (missing !== undefined) refuse(`The source has no plan "${missing}". It has ${namesOf(sourcePlans)}.`);
+    if (id !== null && !byId.has(id)) refuse(`There is no plan ${id} here.`);
+  }
+  // A plan of a former run may have been removed since.
+  const kept = [...former].filter(([, id]) => id === null || byId.has(id));
+  const map: PlanMap = new Map([...kept, ...wanted]);
+  const all = new Map<string, MappedPlan>();
+  const targetOf = (plan: Plan, isNew = false): Target => {
+    return { plan, product: products.get(plan.productId) ?? '', isNew };
+  };
+  const add = (key: string, name: string, product: string): MappedPlan => {
+    const id = map.get(key);
+    const plan = typeof id === 'number' ? byId.get(id) : undefined;
+    const mapped = {
+      key,
+      name,
+      product,
+      licenses: 0,
+      leftOut: id === null,
+      target: plan ? targetOf(plan) : null,
+    };
+    all.set(key, mapped);
+    return mapped;
+  };
+  for (const { key, name, product } of sourcePlans) add(key, name, product);
+
+  const make = async (source: SourcePlan): Promise<Target> => {
+    const [productName, name] = [labelOf(source.product), labelOf(source.name)];
+    const isNamed = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
+    let productId = [...products].find(([, one]) => isNamed(one, productName))?.[0];
+    const there = [...byId.values()].find((plan) => plan.productId === productId && isNamed(plan.name, name));
+    if (there !== undefined) return targetOf(there);
+    if (productId === undefined) {
+      productId = writes ? (await addProduct(trx, { name: productName }, now)).id : -1 - products.size;
+      products.set(productId, productName);
+      made.products.push(productId);
+    }
+    const draft = {
+      ...{ productId, name, activationType: 'domain' as const },
+      activationLimit: source.limit ?? 0,
+      duration: source.duration ?? null,
+    };
+    const plan: Plan = writes
+      ? await addPlan(trx, draft, now)
+      : { ...PLAN_DEFAULTS, ...draft, id: -1 - byId.size, createdAt: now };
+    byId.set(plan.id, plan);
+    made.plans.push(plan.id);
+    return targetOf(plan, true);
+  };
+
+  return {
+    all,
+    made,
+    map: () => map,
+    async of(key) {
+      const mapped = all.get(key) ?? add(key, nameOf(key, known), productOf(key, known));
+      const source = known.get(key);
+      if (mapped.target === null && !mapped.leftOut && makePlans && source !== undefined) {
+        mapped.target = await make(source);
+        if (mapped.target.plan.id > 0) map.set(key, mapped.target.plan.id);
+      }
+      return mapped;
+    },
+  };
+}
+
+function labelOf(text: string): string {
+  return Array.from(text.replace(/\p{Cc}+/gu, ' ').trim() || 'Licences')
+    .slice(0, MAX_LABEL_LENGTH)
+    .join('');
+}
+
+const MAX_NAMED = 10;
+
+function namesOf(plans: SourcePlan[]): string {
+  const named = plans.slice(0, MAX_NAMED).map(({ key, name }) => (key === name ? key : `${key} (${name})`));
+  const more = plans.length > MAX_NAMED ? ` and ${plans.length - MAX_NAMED} more` : '';
+  return named.length === 0 ? 'none' : `${named.join(', ')}${more}`;
+}
+
+/** Of plans taken together. */
+function nameOf(key: string, known: Map<string, SourcePlan>): string {
+  return partsOf(key, known, ({ name }) => name);
+}
+
+function productOf(key: string, known: Map<string, SourcePlan>): string {
+  return partsOf(key, known, ({ product }) => product);
+}
+
+function partsOf(key: string, known: Map<string, SourcePlan>, text: (plan: SourcePlan) => string): string {
+  const parts = key.split(TOGETHER).map((part) => {
+    const plan = known.get(part);
+    return plan === undefined ? part : text(plan);
+  });
+  return [...new Set(parts)].join(' + ');
+}

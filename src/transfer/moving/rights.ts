@@ -1,0 +1,80 @@
+import { togetherKey } from './plan-map';
+import type { SourceKey, SourceLicense, SourcePlan, SourceWarning } from './source';
+
+/**
+ * Which licence gets a customer's keys, of a source whose keys say who comes and not for what: one key there opens all of a
+ * customer's rights, and here one licence. Pure.
+ */
+
+/** A right of a customer: a licence to be, without its keys. */
+export interface Right {
+  license: SourceLicense;
+  /** it works now */
+  isRunning: boolean;
+}
+
+/** A customer's rights as licences, the keys on one of them, and what somebody has to know. */
+export interface Given {
+  licenses: SourceLicense[];
+  warnings: SourceWarning[];
+}
+
+/**
+ * The keys go to the running right that covers most; of equals to the one that ends last. Where it does not cover all that
+ * the customer may have, a plan of ours for them together takes its place, if the map names one.
+ *
+ * @param rights of one customer, at least one
+ * @param together keys of plans that the map takes together
+ */
+export function giveKeys(
+  rights: Right[],
+  keys: SourceKey[],
+  plans: Map<string, SourcePlan>,
+  together: ReadonlySet<string>,
+): Given {
+  const licenses = rights.map(({ license }) => license);
+  if (keys.length === 0) return { licenses, warnings: [] };
+  const covers = ({ license }: Right) => plans.get(license.plan)?.covers ?? [];
+  const running = rights.filter(({ isRunning }) => isRunning);
+  const candidates = running.length > 0 ? running : rights;
+  const [best] = [...candidates].sort(
+    (a, b) => covers(b).length - covers(a).length || later(a, b) || compareIds(a, b),
+  );
+  const bearer = best as Right;
+  const covered = new Set(covers(bearer));
+  const others = running.filter(
+    (right) => right !== bearer && !covers(right).every((one) => covered.has(one)),
+  );
+  const withKeys = (plan: string) =>
+    licenses.map((license) => (license === bearer.license ? { ...license, plan, keys } : license));
+  if (others.length === 0) return { licenses: withKeys(bearer.license.plan), warnings: [] };
+  const key = togetherKey([...new Set([bearer, ...others].map(({ license }) => license.plan))]);
+  if (together.has(key)) return { licenses: withKeys(key), warnings: [] };
+  const names = [bearer, ...others].map(({ license }) => plans.get(license.plan)?.name ?? license.plan);
+  return {
+    licenses: withKeys(bearer.license.plan),
+    warnings: [
+      {
+        row: bearer.license.row,
+        code: 'no-cover',
+        warning: `None of the plans ${[...new Set(names)].join(', ')} covers what the others do: the customer's keys go to ${names[0] ?? ''}, and each other licence gets a key of ours. One plan of ours for all of them is named as "${key}=PLAN"`,
+        ...(bearer.license.customer !== null && { customer: bearer.license.customer }),
+      },
+    ],
+  };
+}
+
+/** The later the higher; for life is the latest. */
+function endOf({ license: { expiresAt } }: Right): number {
+  return expiresAt === null ? Infinity : (expiresAt?.getTime() ?? 0);
+}
+
+function compareIds(a: Right, b: Right): number {
+  return a.license.id.localeCompare(b.license.id, 'en', { numeric: true });
+}
+
+/** Infinity less itself is no number. */
+function later(a: Right, b: Right): number {
+  const [one, other] = [endOf(a), endOf(b)];
+  return one === other ? 0 : other > one ? 1 : -1;
+}

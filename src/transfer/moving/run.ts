@@ -1,0 +1,220 @@
+import { OperatorError } from '../../licensing/operator-error';
+import { listPlans, sharePlans } from '../../store/catalogue';
+import type { Db, Transaction } from '../../store/database';
+import { insertImport, insertImported, listImports, setImport } from '../../store/imports';
+import { inReadCommitted, inSnapshot } from '../../store/transaction';
+import { applyBatch, applyLater, type Applying, type Arrived } from './apply';
+import {
+  openPlanTable,
+  plansTogether,
+  readPlanMap,
+  writePlanMap,
+  type MappedPlan,
+  type PlanMap,
+  type PlanTable,
+} from './plan-map';
+import { createReporter, type MoveReport } from './report';
+import type { DateForm, MovingSource, SourceItem } from './source';
+import { toWanted } from './wanted';
+
+export interface MoveOptions {
+  source: MovingSource;
+  /** as `readPlanMap` reads it; undefined: that of the latest run of this source */
+  plans?: string | undefined;
+  /** makes products and plans by the source's names where the map says nothing */
+  makePlans?: boolean;
+  dryRun: boolean;
+  /** of a CSV source */
+  file?: AsyncIterable<Buffer> | undefined;
+  users?: AsyncIterable<Buffer> | undefined;
+  dates?: DateForm | undefined;
+  /** the columns of a source that cannot be seen whole are right */
+  confirmed?: boolean;
+  /** of the site's tables; undefined: found by the tables that are there */
+  sitePrefix?: string | undefined;
+  /** the files can be read again: after a lock conflict the import runs again */
+  readsAgain?: boolean;
+  secret: Buffer | undefined;
+  actor: string;
+  now: Date;
+  onProgress?: (licenses: number) => void;
+}
+
+const BATCH = 200;
+
+/**
+ * Moves another system's licences in: all that fit in one transaction, or in a dry run nothing. The same once more takes
+ * what is new or has changed there, and keeps what was changed here.
+ * @throws OperatorError when the map is wrong or incomplete, or the source is not there; nothing has changed then
+ */
+export function moveIn(db: Db, options: MoveOptions): Promise<MoveReport> {
+  const { source, dryRun, file } = options;
+  if (source.reads === 'file' && file === undefined)
+    throw new OperatorError(`The file of ${source.title} is missing.`, {
+      code: 'INVALID_REQUEST',
+      field: 'file',
+    });
+  const work = (trx: Transaction) => run(trx, options);
+  const isOnce = file !== undefined && !options.readsAgain;
+  return dryRun ? inSnapshot(db, work) : inReadCommitted(db, work, { isOnce });
+}
+
+async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> {
+  const { source, dryRun, actor, secret, now, confirmed = false } = options;
+  const ours = await (dryRun ? listPlans(trx) : sharePlans(trx));
+  const given = options.plans === undefined ? new Map() : readPlanMap(options.plans);
+  const former = await formerMap(trx, source.name);
+  const opened = await source.open({
+    ...{ db: trx, file: options.file, users: options.users, dates: options.dates, confirmed, now },
+    sitePrefix: options.sitePrefix,
+    together: plansTogether(new Map([...former, ...given])),
+  });
+  const columns = confirmed ? null : (opened.columns ?? null);
+  if (columns !== null && !dryRun)
+    throw new OperatorError(
+      `The tables of ${source.title} are not known for certain. These columns were found: ${columns.join(', ')}. A dry run shows what they are read as. Then confirm them.`,
+      { code: 'INVALID_REQUEST', field: 'confirm_columns' },
+    );
+  const plans = await openPlanTable(trx, opened.plans, ours, {
+    ...{ given, former, makePlans: options.makePlans ?? false, writes: !dryRun, now },
+  });
+  const report = createReporter();
+  const job: Applying = {
+    ...{ trx, report, writes: !dryRun, actor, secret, now },
+    importId: dryRun
+      ? 0
+      : await insertImport(trx, { source: source.name, at: now, actor, plansJson: '{}', countsJson: '{}' }),
+    digests: new Map(),
+    folded: new Map(),
+    later: [],
+    plans: { activationTypeOf: (id) => ours.find((plan) => plan.id === id)?.activationType },
+  };
+  await readItems(job, opened.items(), plans, options);
+  const unsaid = [...plans.all.values()].filter(isUnsaid);
+  if (unsaid.length > 0 && !dryRun) throw incomplete(unsaid);
+  await applyLater(job);
+  const { products: madeProducts, plans: madePlans } = plans.made;
+  const finished: MoveReport = {
+    ...{ id: dryRun ? null : job.importId, dryRun, source: source.name, columns, ...report.finish() },
+    plans: [...plans.all.values()].filter(({ licenses, leftOut }) => licenses > 0 || leftOut),
+    madeProducts: madeProducts.length,
+    madePlans: madePlans.length,
+  };
+  if (dryRun) return finished;
+  const items = [
+    ...madeProducts.map((itemId) => ({ kind: 'product' as const, itemId })),
+    ...madePlans.map((itemId) => ({ kind: 'plan' as const, itemId })),
+  ];
+  await insertImported(
+    trx,
+    items.map((item) => ({ ...item, importId: job.importId, broughtJson: null })),
+  );
+  await setImport(trx, job.importId, {
+    plansJson: JSON.stringify(Object.fromEntries(plans.map())),
+    countsJson: JSON.stringify(countsOf(finished)),
+  });
+  return finished;
+}
+
+/** The numbers of a report, for the list of runs. */
+export interface MoveCounts {
+  new: number;
+  changed: number;
+  same: number;
+  kept: number;
+  leftOut: number;
+  products: number;
+  plans: number;
+}
+
+function countsOf({
+  new: added,
+  changed,
+  same,
+  kept,
+  leftOut,
+  madeProducts,
+  madePlans,
+}: MoveReport): MoveCounts {
+  return {
+    ...{ new: added, changed, same, kept, products: madeProducts, plans: madePlans },
+    leftOut: leftOut.reduce((sum, { count }) => sum + count, 0),
+  };
+}
+
+/** Of the latest run of a source that was not undone. */
+async function formerMap(trx: Transaction, source: string): Promise<PlanMap> {
+  const former = (await listImports(trx, { source })).find(({ undoneAt }) => undoneAt === null);
+  return new Map(Object.entries(JSON.parse(former?.plansJson ?? '{}') as Record<string, number | null>));
+}
+
+async function readItems(
+  job: Applying,
+  items: AsyncIterable<SourceItem>,
+  plans: PlanTable,
+  { source, onProgress, now }: MoveOptions,
+): Promise<void> {
+  const { report } = job;
+  const ids = new Set<string>();
+  let batch: Arrived[] = [];
+  let read = 0;
+  const flush = async () => {
+    await applyBatch(job, batch);
+    batch = [];
+    onProgress?.(read);
+  };
+  for await (const item of items) {
+    if ('leftOut' in item) report.leaveOut(item.leftOut, item.row);
+    else if ('warning' in item) report.warn(item.code, item.warning, item.row, item.customer);
+    else {
+      read++;
+      const mapped = await plans.of(item.plan);
+      mapped.licenses++;
+      const { target } = mapped;
+      if (ids.has(item.id)) report.leaveOut('its id is that of an earlier row', item.row);
+      else if (mapped.leftOut) report.leaveOut(`plan ${nameOf(mapped)} is left out by the map`, item.row);
+      else if (target === null) {
+        report.leaveOut(`nobody has said yet what becomes of plan ${nameOf(mapped)}`, item.row);
+        // Nothing will be written; the rest is only counted.
+        job.writes = false;
+      } else {
+        ids.add(item.id);
+        const wanted = toWanted(item, source.name, target.plan, report, now);
+        if ('leftOut' in wanted) report.leaveOut(wanted.leftOut, item.row);
+        else batch.push({ item, wanted, target });
+      }
+      if (batch.length >= BATCH) await flush();
+    }
+  }
+  await flush();
+}
+
+function isUnsaid({ licenses, leftOut, target }: MappedPlan): boolean {
+  return licenses > 0 && !leftOut && target === null;
+}
+
+function nameOf({ key, name }: MappedPlan): string {
+  return key === name ? key : `${key} (${name})`;
+}
+
+function incomplete(unsaid: MappedPlan[]): OperatorError {
+  const named = unsaid.map((plan) => `${nameOf(plan)}: ${plan.licenses}`).join(', ');
+  return new OperatorError(
+    `Nothing was imported: say what becomes of these plans, which have licences: ${named}.`,
+    {
+      code: 'INVALID_REQUEST',
+      field: 'plans',
+      facts: { reason: 'unsaid-plans', keys: unsaid.map(({ key }) => key) },
+    },
+  );
+}
+
+/** The map of a report as `--plans` takes it, with `?` where somebody has to say it. */
+export function mapOf({ plans }: Pick<MoveReport, 'plans'>): string {
+  const known = plans.filter(({ target }) => target === null || target.plan.id > 0);
+  const said = known.filter((plan) => !isUnsaid(plan));
+  const map = writePlanMap(new Map(said.map(({ key, target }) => [key, target?.plan.id ?? null])));
+  return [map, ...known.filter(isUnsaid).map(({ key }) => `${key}=?`)]
+    .filter((part) => part !== '')
+    .join(',');
+}

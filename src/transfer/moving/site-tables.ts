@@ -1,0 +1,126 @@
+import { OperatorError } from '../../licensing/operator-error';
+import { isSqlite, tablePrefix, type Db } from '../../store/database';
+import type { Row, SqlValue } from '../../store/export';
+import { listTablesLike, readSiteRows } from '../../store/site-tables';
+
+/** The tables of a Joomla site, which are only read. */
+export interface SiteTables {
+  /** such as `jos_` */
+  prefix: string;
+  /** of the tables that were looked for: the names of their columns; a table that is not there is missing */
+  columns: Map<string, Set<string>>;
+  has(name: string, column?: string): boolean;
+  /**
+   * All rows, some at a time, in the order of these columns, which are unique together; only the wanted columns, and null for
+   * those that the site does not have.
+   */
+  read(name: string, wanted: readonly string[], order: readonly string[], where?: Row): AsyncGenerator<Row>;
+  /** rows with one of these values */
+  find(name: string, wanted: readonly string[], column: string, values: SqlValue[]): Promise<Row[]>;
+}
+
+/** Rows in one page. */
+const PAGE = 1_000;
+
+/**
+ * Finds a site's tables by those that a system always has.
+ *
+ * @param needed by table, without the prefix: columns that it cannot do without
+ * @param optional tables that may be there
+ * @throws OperatorError when a table or column is missing, or the tables of several sites are there
+ */
+export async function openSiteTables(
+  db: Db,
+  title: string,
+  sitePrefix: string | undefined,
+  needed: Record<string, readonly string[]>,
+  optional: readonly string[] = [],
+): Promise<SiteTables> {
+  if (sitePrefix !== undefined && !/^[A-Za-z0-9_]*$/.test(sitePrefix))
+    throw new OperatorError('A prefix has letters, digits and underscores, such as jos_.', {
+      code: 'INVALID_REQUEST',
+      field: 'site_prefix',
+    });
+  const names = Object.keys(needed);
+  const prefix = sitePrefix ?? (await findPrefix(db, title, names[0] as string));
+  const columns = new Map<string, Set<string>>();
+  for (const name of [...names, ...optional]) {
+    const found = Object.keys(await db(`${prefix}${name}`).columnInfo());
+    if (found.length > 0) columns.set(name, new Set(found));
+  }
+  const missing = names.flatMap((name) => {
+    const there = columns.get(name);
+    if (there === undefined) return [`${prefix}${name}`];
+    return (needed[name] ?? []).filter((one) => !there.has(one)).map((one) => `${prefix}${name}.${one}`);
+  });
+  if (missing.length > 0)
+    throw new OperatorError(
+      `The tables of ${title} are not as they are known. This is missing: ${missing.join(', ')}. Either its version is another one, or the database user of the service may not read them.`,
+      { code: 'INVALID_REQUEST', field: 'from' },
+    );
+  const list = (name: string, wanted: readonly string[]) => {
+    const there = columns.get(name);
+    return { is: wanted.filter((one) => there?.has(one)), lacks: wanted.filter((one) => !there?.has(one)) };
+  };
+  const complete = (row: Row, lacks: string[]): Row => {
+    for (const one of lacks) row[one] = null;
+    return row;
+  };
+  return {
+    prefix,
+    columns,
+    has: (name, column) =>
+      column === undefined ? columns.has(name) : (columns.get(name)?.has(column) ?? false),
+    async *read(name, wanted, order, where = {}) {
+      const { is, lacks } = list(name, wanted);
+      for (let last: Row | undefined; ;) {
+        const rows = await readSiteRows(db, `${prefix}${name}`, {
+          columns: is,
+          order,
+          where,
+          after: last,
+          limit: PAGE,
+        });
+        for (const row of rows) yield complete(row, lacks);
+        if (rows.length < PAGE) return;
+        last = rows.at(-1);
+      }
+    },
+    async find(name, wanted, column, values) {
+      const { is, lacks } = list(name, wanted);
+      const found: Row[] = [];
+      for (let i = 0; i < values.length; i += PAGE) {
+        const rows = await db<Row, Row[]>(`${prefix}${name}`)
+          .select(is)
+          .whereIn(column, values.slice(i, i + PAGE) as (string | number)[]);
+        found.push(...rows.map((row) => complete(row, lacks)));
+      }
+      return found;
+    },
+  };
+}
+
+/** The service's own prefix, if the table is there; else the only one that has it. */
+async function findPrefix(db: Db, title: string, name: string): Promise<string> {
+  const prefixes = (await listTablesLike(db, name)).map((table) => table.slice(0, -name.length));
+  if (prefixes.includes(tablePrefix(db))) return tablePrefix(db);
+  if (prefixes.length === 1) return prefixes[0] as string;
+  throw new OperatorError(
+    prefixes.length === 0
+      ? `The tables of ${title} are not in this database${isSqlite(db) ? '' : ', or its user may not read them'}: there is no table whose name ends in ${name}.`
+      : `Several sites are in this database: ${prefixes.join(', ')}. Say which one.`,
+    { code: 'INVALID_REQUEST', field: prefixes.length === 0 ? 'from' : 'site_prefix' },
+  );
+}
+
+/** A DATETIME of a Joomla site, which is in UTC; undefined: empty, or no date. */
+export function momentOf(value: SqlValue | undefined): Date | undefined {
+  if (typeof value !== 'string' || value.startsWith('0000')) return undefined;
+  const date = new Date(`${value.slice(0, 10)}T${value.slice(11, 19) || '00:00:00'}Z`);
+  return Number.isNaN(date.getTime()) ? undefined : date;
+}
+
+/** A text column, trimmed; an empty one for null. */
+export function textOf(value: SqlValue | undefined): string {
+  return value === null || value === undefined ? '' : String(value).trim();
+}

@@ -1,0 +1,35 @@
+import { OperatorError } from '../../licensing/operator-error';
+import { ars } from './ars';
+import { eddCsv } from './edd-csv';
+import { freemiusCsv } from './freemius-csv';
+import { gumroadCsv } from './gumroad-csv';
+import { hikaSerial } from './hikaserial';
+import { lemonSqueezyCsv } from './lemonsqueezy-csv';
+import { lmfwcCsv } from './lmfwc-csv';
+import { membershipPro } from './membershippro';
+import type { MovingSource } from './source';
+import { easyCommerce, licenseDock } from './unseen';
+
+/** The systems that can be moved in from, by the names that `--from` takes. A new one is a file of this folder and a line here. */
+export const SOURCES: MovingSource[] = [
+  membershipPro,
+  ars,
+  hikaSerial,
+  licenseDock,
+  easyCommerce,
+  eddCsv,
+  lmfwcCsv,
+  freemiusCsv,
+  lemonSqueezyCsv,
+  gumroadCsv,
+];
+
+/** @throws OperatorError when there is no source of this name */
+export function requireSource(name: string): MovingSource {
+  const source = SOURCES.find((one) => one.name === name);
+  if (source !== undefined) return source;
+  throw new OperatorError(
+    `There is no source "${name}". There ${SOURCES.length === 1 ? 'is' : 'are'} ${SOURCES.map((one) => one.name).join(', ')}.`,
+    { code: 'INVALID_REQUEST', field: 'from' },
+  );
+}

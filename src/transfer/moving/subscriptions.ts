@@ -1,0 +1,328 @@
+import type { Db } from '../../store/database';
+import type { Row } from '../../store/export';
+import { OperatorError } from '../../licensing/operator-error';
+import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
+import type { Right } from './rights';
+import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
+
+/**
+ * What users of a site have bought, for a source that only knows who comes: Akeeba Subscriptions, Payplans or
+ * RD-Subscriptions, whichever is there; without one, the site's user groups.
+ */
+
+export interface RightsOfUsers {
+  plans: SourcePlan[];
+  /** of a component that cannot be seen whole */
+  columns?: string[];
+  /** each user once */
+  byUser(): AsyncIterable<{ user: number; rights: Right[] } | SourceOmission | SourceWarning>;
+}
+
+interface Context {
+  confirmed: boolean;
+  now: Date;
+}
+
+/** The first one that is there and has rows. */
+export async function openRights(db: Db, prefix: string, context: Context): Promise<RightsOfUsers> {
+  const found = [];
+  for (const one of COMPONENTS) {
+    const { length } = Object.keys(await db(`${prefix}${one.table}`).columnInfo());
+    if (length > 0 && (await db(`${prefix}${one.table}`).first()) !== undefined) found.push(one);
+  }
+  if (found.length > 1)
+    throw new OperatorError(
+      `The site has the subscriptions of several components: ${found.map(({ title }) => title).join(', ')}. Move from one after the other is not possible by their Download IDs: remove the rows of those that are no longer in use.`,
+      { code: 'INVALID_REQUEST', field: 'from' },
+    );
+  const [only] = found;
+  return only === undefined ? openGroups(db, prefix) : only.open(db, prefix, context);
+}
+
+interface Component {
+  title: string;
+  table: string;
+  open(db: Db, prefix: string, context: Context): Promise<RightsOfUsers>;
+}
+
+const COMPONENTS: Component[] = [
+  { title: 'Akeeba Subscriptions', table: 'akeebasubs_subscriptions', open: openAkeeba },
+  { title: 'Payplans', table: 'payplans_subscription', open: openPayplans },
+  { title: 'RD-Subscriptions', table: 'rd_subs_product2user', open: openRdSubscriptions },
+];
+
+/** A period that a user has bought. */
+interface Period {
+  row: number;
+  plan: string;
+  startsAt: Date | undefined;
+  /** null: for life; undefined: not known */
+  endsAt: Date | null | undefined;
+  /** paid, and neither switched off nor taken back */
+  isGood: boolean;
+  /** it was taken back */
+  isRefunded: boolean;
+}
+
+/** One licence a plan: of the periods that are good from the first start to the last end; else the latest of the others. */
+export function rightOfPeriods(source: string, user: number, periods: Period[], now: Date): Right {
+  const good = periods.filter(({ isGood }) => isGood);
+  const counted = good.length > 0 ? good : periods;
+  const ends = counted.map(({ endsAt }) => endsAt);
+  const expiresAt = ends.includes(null)
+    ? null
+    : ends.reduce<Date | undefined>((last, end) => (end && (!last || end > last) ? end : last), undefined);
+  const starts = counted.flatMap(({ startsAt }) => startsAt ?? []).sort((a, b) => a.getTime() - b.getTime());
+  const isRefunded = good.length === 0 && counted.some((one) => one.isRefunded);
+  const isOver = expiresAt !== null && expiresAt !== undefined && expiresAt <= now;
+  const [first] = periods as [Period];
+  const license: SourceLicense = {
+    // A renewal is a row of its own there, and the same licence here.
+    id: `${source}${user}-${first.plan}`,
+    ...{
+      row: first.row,
+      plan: first.plan,
+      customer: null,
+      customerName: null,
+      keys: [],
+      sites: [],
+      metadata: {},
+    },
+    status: good.length > 0 ? 'active' : isRefunded ? 'cancelled' : isOver ? 'expired' : 'suspended',
+    startsAt: starts[0],
+    expiresAt,
+    limit: undefined,
+  };
+  return { license, isRunning: good.length > 0 && !isOver };
+}
+
+async function* periodsByUser(
+  rows: AsyncIterable<Row>,
+  source: string,
+  now: Date,
+  periodOf: (row: Row) => Period | SourceOmission,
+): AsyncGenerator<{ user: number; rights: Right[] } | SourceOmission> {
+  let user: number | undefined;
+  let periods = new Map<string, Period[]>();
+  const finish = () => {
+    const rights = [...periods.values()].map((some) => rightOfPeriods(source, user as number, some, now));
+    periods = new Map();
+    return rights;
+  };
+  for await (const row of rows) {
+    const next = Number(row.user_id ?? row.userid);
+    if (user !== undefined && user !== next && periods.size > 0) yield { user, rights: finish() };
+    user = next;
+    const period = periodOf(row);
+    if ('leftOut' in period) yield period;
+    else periods.set(period.plan, [...(periods.get(period.plan) ?? []), period]);
+  }
+  if (user !== undefined && periods.size > 0) yield { user, rights: finish() };
+}
+
+/**
+ * Akeeba Subscriptions: a row a payment. A paid row that starts later extends the end; a row that was taken back (`X`) ends its
+ * own payment alone. `N` and `P` were never paid.
+ */
+async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<RightsOfUsers> {
+  const tables = await openSiteTables(db, 'Akeeba Subscriptions', prefix, {
+    akeebasubs_subscriptions: [
+      ...['akeebasubs_subscription_id', 'user_id', 'akeebasubs_level_id', 'publish_up', 'publish_down'],
+      ...['enabled', 'state', 'processor_key'],
+    ],
+    akeebasubs_levels: ['akeebasubs_level_id', 'title', 'duration'],
+  });
+  const plans: SourcePlan[] = [];
+  const columns = ['akeebasubs_level_id', 'title', 'duration', 'forever'];
+  for await (const row of tables.read('akeebasubs_levels', columns, ['akeebasubs_level_id'])) {
+    const days = Number(row.duration);
+    plans.push(
+      planOf(
+        row.akeebasubs_level_id,
+        row.title,
+        Number(row.forever) === 1 ? null : days > 0 ? `${days}d` : undefined,
+      ),
+    );
+  }
+  const known = new Set(plans.map(({ key }) => key));
+  const wanted = [
+    ...['akeebasubs_subscription_id', 'user_id', 'akeebasubs_level_id', 'publish_up', 'publish_down'],
+    ...['state', 'processor_key', 'enabled'],
+  ];
+  const order = ['user_id', 'akeebasubs_subscription_id'];
+  const refunded = await refundedPayments(tables);
+  return {
+    plans,
+    byUser: () =>
+      periodsByUser(tables.read('akeebasubs_subscriptions', wanted, order), 'akeebasubs-', now, (row) => {
+        const id = Number(row.akeebasubs_subscription_id);
+        const plan = textOf(row.akeebasubs_level_id);
+        const state = textOf(row.state);
+        if (!known.has(plan)) return { row: id, leftOut: 'its level is gone' };
+        const isRefunded = state === 'X' || refunded.has(paymentOf(row));
+        if (state !== 'C' && !isRefunded) return { row: id, leftOut: 'it was never paid (new or pending)' };
+        const [startsAt, end] = [momentOf(row.publish_up), momentOf(row.publish_down)];
+        // One that is over, or begins later, is not enabled either.
+        const isRunning = (startsAt === undefined || startsAt <= now) && (end === undefined || end > now);
+        const isOff = isRunning && Number(row.enabled) !== 1;
+        return {
+          ...{ row: id, plan, startsAt, isRefunded, isGood: !isRefunded && !isOff },
+          endsAt: end && end.getUTCFullYear() >= LIFETIME ? null : end,
+        };
+      }),
+  };
+}
+
+/** From this year on an end stands for none. */
+const LIFETIME = 2037;
+
+/** Payments that were taken back: their other rows do not count either. */
+async function refundedPayments(tables: SiteTables): Promise<Set<string>> {
+  const refunded = new Set<string>();
+  const wanted = ['akeebasubs_subscription_id', 'user_id', 'akeebasubs_level_id', 'processor_key', 'state'];
+  const rows = tables.read('akeebasubs_subscriptions', wanted, ['akeebasubs_subscription_id'], {
+    state: 'X',
+  });
+  for await (const row of rows) if (textOf(row.processor_key) !== '') refunded.add(paymentOf(row));
+  return refunded;
+}
+
+function paymentOf(row: Row): string {
+  const key = textOf(row.processor_key);
+  return key === '' ? '' : `${textOf(row.user_id)} ${textOf(row.akeebasubs_level_id)} ${key}`;
+}
+
+/** Payplans: a row a subscription, which its renewals extend. 1601 active, 1602 on hold, 1603 expired, 0 none. */
+async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<RightsOfUsers> {
+  const tables = await openSiteTables(db, 'Payplans', prefix, {
+    payplans_subscription: [
+      ...['subscription_id', 'user_id', 'plan_id', 'status', 'subscription_date', 'expiration_date'],
+    ],
+    payplans_plan: ['plan_id', 'title'],
+  });
+  const plans: SourcePlan[] = [];
+  for await (const row of tables.read('payplans_plan', ['plan_id', 'title'], ['plan_id']))
+    plans.push(planOf(row.plan_id, row.title, undefined));
+  const known = new Set(plans.map(({ key }) => key));
+  const wanted = ['subscription_id', 'user_id', 'plan_id', 'status', 'subscription_date', 'expiration_date'];
+  return {
+    plans,
+    byUser: () =>
+      periodsByUser(
+        tables.read('payplans_subscription', wanted, ['user_id', 'subscription_id']),
+        'payplans-',
+        now,
+        (row) => {
+          const [id, plan, status] = [Number(row.subscription_id), textOf(row.plan_id), Number(row.status)];
+          if (!known.has(plan)) return { row: id, leftOut: 'its plan is gone' };
+          if (![1601, 1602, 1603].includes(status)) return { row: id, leftOut: 'it was never paid' };
+          const startsAt = momentOf(row.subscription_date);
+          // Without a date it has no end, once it has begun.
+          const endsAt = momentOf(row.expiration_date) ?? null;
+          return { row: id, plan, startsAt, endsAt, isGood: status !== 1602, isRefunded: false };
+        },
+      ),
+  };
+}
+
+/** RD-Subscriptions: its tables cannot be seen whole, so the columns are shown and asked for. A refund is an invoice of its own. */
+async function openRdSubscriptions(
+  db: Db,
+  prefix: string,
+  { confirmed, now }: Context,
+): Promise<RightsOfUsers> {
+  const tables = await openSiteTables(
+    db,
+    'RD-Subscriptions',
+    prefix,
+    {
+      rd_subs_product2user: ['id', 'userid', 'product_id', 'valid_to'],
+      rd_subs_products: ['id', 'name'],
+    },
+    ['rd_subs_invoices', 'rd_subs_orders'],
+  );
+  const plans: SourcePlan[] = [];
+  for await (const row of tables.read('rd_subs_products', ['id', 'name'], ['id']))
+    plans.push(planOf(row.id, row.name, undefined));
+  const known = new Set(plans.map(({ key }) => key));
+  const refunded = await refundedOrders(tables);
+  const columns = [...(tables.columns.get('rd_subs_product2user') ?? [])].sort();
+  const wanted = ['id', 'userid', 'product_id', 'order_id', 'valid_to'];
+  return {
+    plans,
+    ...(!confirmed && { columns: columns.map((name) => `rd_subs_product2user.${name}`) }),
+    byUser: () =>
+      periodsByUser(tables.read('rd_subs_product2user', wanted, ['userid', 'id']), 'rdsubs-', now, (row) => {
+        const [id, plan] = [Number(row.id), textOf(row.product_id)];
+        if (!known.has(plan)) return { row: id, leftOut: 'its product is gone' };
+        const isRefunded = refunded.has(textOf(row.order_id));
+        const endsAt = momentOf(row.valid_to) ?? null;
+        return { row: id, plan, startsAt: undefined, endsAt, isGood: !isRefunded, isRefunded };
+      }),
+  };
+}
+
+/** Ids of orders of which an invoice took money back. */
+async function refundedOrders(tables: SiteTables): Promise<Set<string>> {
+  const refunded = new Set<string>();
+  if (!tables.has('rd_subs_invoices', 'refund_invoice') || !tables.has('rd_subs_orders', 'ordercode'))
+    return refunded;
+  const codes = new Set<string>();
+  for await (const row of tables.read('rd_subs_invoices', ['id', 'ordercode', 'refund_invoice'], ['id']))
+    if (!['', '0'].includes(textOf(row.refund_invoice))) codes.add(textOf(row.ordercode));
+  for await (const row of tables.read('rd_subs_orders', ['id', 'ordercode'], ['id']))
+    if (codes.has(textOf(row.ordercode))) refunded.add(textOf(row.id));
+  return refunded;
+}
+
+function planOf(
+  key: Row[string] | undefined,
+  name: Row[string] | undefined,
+  duration: string | null | undefined,
+): SourcePlan {
+  const [id, title] = [textOf(key), textOf(name)];
+  return { key: id, name: title, product: title, covers: [id], duration, limit: 0 };
+}
+
+/** Groups that every site has, and that say nothing of what somebody bought. */
+const CORE_GROUPS = new Set([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+
+/** Without a subscription component, the user groups of the site are the plans. They know no end. */
+async function openGroups(db: Db, prefix: string): Promise<RightsOfUsers> {
+  const tables = await openSiteTables(db, "the site's user groups", prefix, {
+    usergroups: ['id', 'title'],
+    user_usergroup_map: ['user_id', 'group_id'],
+  });
+  const plans: SourcePlan[] = [];
+  for await (const row of tables.read('usergroups', ['id', 'title'], ['id']))
+    if (!CORE_GROUPS.has(Number(row.id))) plans.push(planOf(row.id, row.title, null));
+  const known = new Set(plans.map(({ key }) => key));
+  return {
+    plans,
+    async *byUser() {
+      let user: number | undefined;
+      let rights: Right[] = [];
+      for await (const row of tables.read(
+        'user_usergroup_map',
+        ['user_id', 'group_id'],
+        ['user_id', 'group_id'],
+      )) {
+        const [next, plan] = [Number(row.user_id), textOf(row.group_id)];
+        if (user !== undefined && user !== next && rights.length > 0) {
+          yield { user, rights };
+          rights = [];
+        }
+        user = next;
+        if (!known.has(plan)) continue;
+        const right = rightOfPeriods(
+          'group-',
+          next,
+          [{ row: next, plan, startsAt: undefined, endsAt: null, isGood: true, isRefunded: false }],
+          new Date(0),
+        );
+        rights.push(right);
+      }
+      if (user !== undefined && rights.length > 0) yield { user, rights };
+    },
+  };
+}

@@ -1,0 +1,247 @@
+import { canonicalKey, keyDigest } from '../../licensing/core/keys';
+import { OperatorError } from '../../licensing/operator-error';
+import { MAX_UINT32 } from '../../store/columns';
+import { readCsv, type CsvRow } from '../csv';
+import { readStatus, textOf } from '../csv-licenses';
+import { DateColumn, readDate, type Edge } from './dates';
+import type { DateForm, SourceLicense } from './source';
+
+/** A former system's table as a file: columns by the names that its exporter gives them, and cells as what they mean. */
+
+/** By field, the names that the column goes by; the exporter's own first. Case, blanks and signs do not count. */
+export type ColumnNames<F extends string> = Record<F, readonly string[]>;
+
+export interface TableRules<F extends string> {
+  /** of the system, for messages */
+  title: string;
+  columns: ColumnNames<F>;
+  /** without these the table is another one; one of each list is enough */
+  needed: readonly (readonly F[])[];
+  /** columns with dates, and the second of the day that one without a time means */
+  dates: Partial<Record<F, Edge>>;
+  asked: DateForm | undefined;
+}
+
+/** A row that becomes no licence. */
+export class LeftOut extends Error {
+  /** @param reason one of a few, without a cell's text */
+  constructor(readonly reason: string) {
+    super(reason);
+  }
+}
+
+/** A file is read twice: the second time its dates' form is known, and which rows belong together. */
+const MAX_BYTES = 128 * 1024 * 1024;
+
+export class FormerTable<F extends string> {
+  readonly #rules: TableRules<F>;
+  readonly #chunks: Buffer[];
+  readonly #at: ReadonlyMap<F, number>;
+  readonly #forms = new Map<F, DateForm>();
+  /** the heading */
+  readonly names: readonly string[];
+
+  private constructor(
+    rules: TableRules<F>,
+    chunks: Buffer[],
+    names: readonly string[],
+    at: ReadonlyMap<F, number>,
+  ) {
+    this.#rules = rules;
+    this.#chunks = chunks;
+    this.names = names;
+    this.#at = at;
+  }
+
+  /**
+   * @param note called for each row that has as many cells as the heading
+   * @throws OperatorError when a column is missing, or a form of dates has to be asked for
+   */
+  static async open<F extends string>(
+    file: AsyncIterable<Buffer> | undefined,
+    rules: TableRules<F>,
+    note: (row: FormerRow<F>, table: FormerTable<F>) => void,
+  ): Promise<FormerTable<F>> {
+    if (file === undefined)
+      throw new OperatorError(`Which file? ${rules.title} is read from the file that it exports.`, {
+        code: 'INVALID_REQUEST',
+        field: 'file',
+      });
+    const chunks = await hold(file);
+    let table: FormerTable<F> | undefined;
+    const dates = new Map<F, DateColumn>();
+    for await (const row of readCsv(replay(chunks), undefined)) {
+      if (table === undefined) {
+        table = new FormerTable(rules, chunks, row.cells, findColumns(row.cells, rules));
+        for (const field of Object.keys(rules.dates) as F[])
+          if (table.has(field)) dates.set(field, new DateColumn(table.nameOf(field)));
+        continue;
+      }
+      if (!table.#isWhole(row)) continue;
+      const read = new FormerRow(table, row);
+      for (const [field, column] of dates) {
+        const text = read.text(field);
+        if (!isLifetime(text)) column.note(text);
+      }
+      note(read, table);
+    }
+    if (table === undefined) throw new OperatorError('The file is empty. Nothing was imported.');
+    for (const [field, column] of dates) table.#forms.set(field, column.form(rules.asked));
+    return table;
+  }
+
+  has(field: F): boolean {
+    return this.#at.has(field);
+  }
+
+  nameOf(field: F): string {
+    return this.names[this.#at.get(field) ?? -1]?.trim() ?? '';
+  }
+
+  cellOf(row: CsvRow, field: F): string {
+    return row.cells[this.#at.get(field) ?? -1] ?? '';
+  }
+
+  /** @throws LeftOut when the text is no date of the column's form */
+  dateOf(text: string, field: F): Date {
+    const date = readDate(text, this.#forms.get(field) ?? 'iso', this.#rules.dates[field] ?? 'first');
+    if (date === undefined) throw new LeftOut(`${this.nameOf(field)}: this is no date`);
+    return date;
+  }
+
+  /** All rows; undefined in the place of one that has another number of cells than the heading. */
+  async *rows(): AsyncGenerator<{ line: number; row: FormerRow<F> | undefined }> {
+    let isHeading = true;
+    for await (const row of readCsv(replay(this.#chunks), undefined)) {
+      if (!isHeading)
+        yield { line: row.line, row: this.#isWhole(row) ? new FormerRow(this, row) : undefined };
+      isHeading = false;
+    }
+  }
+
+  #isWhole({ cells }: CsvRow): boolean {
+    return cells.length >= this.names.length && cells.slice(this.names.length).every((cell) => !cell.trim());
+  }
+}
+
+export class FormerRow<F extends string> {
+  readonly #table: FormerTable<F>;
+  readonly #row: CsvRow;
+
+  constructor(table: FormerTable<F>, row: CsvRow) {
+    this.#table = table;
+    this.#row = row;
+  }
+
+  get line(): number {
+    return this.#row.line;
+  }
+
+  /** Empty for what systems write for nothing, and where there is no such column. */
+  text(field: F): string {
+    return textOf(this.#table.cellOf(this.#row, field));
+  }
+
+  /** undefined: empty. @throws LeftOut */
+  date(field: F): Date | undefined {
+    const text = this.text(field);
+    return text === '' || text === '0' ? undefined : this.#table.dateOf(text, field);
+  }
+
+  /** null: for life, as an empty cell is. @throws LeftOut */
+  end(field: F): Date | null {
+    const text = this.text(field);
+    return isLifetime(text) ? null : this.#table.dateOf(text, field);
+  }
+
+  /** undefined: empty; 0: any number. @throws LeftOut */
+  limit(field: F): number | undefined {
+    const text = this.text(field).toLowerCase();
+    if (text === '') return undefined;
+    if (UNLIMITED.has(text)) return 0;
+    if (/^\d{1,10}$/.test(text) && Number(text) <= MAX_UINT32) return Number(text);
+    throw new LeftOut(`${this.#table.nameOf(field)}: this is no number of sites`);
+  }
+
+  isSet(field: F): boolean {
+    return ['1', 'true', 'yes', 'ja', 'wahr'].includes(this.text(field).toLowerCase());
+  }
+
+  /** Whether the cell says no, which an empty one does not. */
+  isDenied(field: F): boolean {
+    return ['0', 'false', 'no', 'nein', 'falsch'].includes(this.text(field).toLowerCase());
+  }
+
+  /** @param own what the system's words mean where it uses them otherwise than others. @throws LeftOut */
+  status(field: F, own: Record<string, SourceLicense['status']>): SourceLicense['status'] | undefined {
+    const text = this.text(field).toLowerCase();
+    const status = Object.hasOwn(own, text) ? own[text] : readStatus(text);
+    if (status instanceof Object) throw new LeftOut(`${this.#table.nameOf(field)}: this state is not known`);
+    return status;
+  }
+}
+
+const UNLIMITED = new Set(['-1', '∞', 'unlimited', 'unbegrenzt', 'unendlich']);
+const LIFETIME = new Set([
+  ...['', '0', 'lifetime', 'lebenslang', 'unbefristet', 'nie', 'unlimited', 'unbegrenzt', 'perpetual'],
+  ...['0000-00-00', '0000-00-00 00:00:00'],
+]);
+
+function isLifetime(text: string): boolean {
+  return LIFETIME.has(text.toLowerCase());
+}
+
+/** For a reference where the export has no ids: which key it is, without the key. */
+export function idOfKey(key: string): string {
+  return `key-${keyDigest(canonicalKey(key)).slice(0, 16)}`;
+}
+
+/** Splits a cell with sites. */
+export function sitesOf(text: string): string[] {
+  return text.split(/[\s,;|]+/).filter((site) => site !== '');
+}
+
+async function hold(file: AsyncIterable<Buffer>): Promise<Buffer[]> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of file) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > MAX_BYTES)
+      throw new OperatorError('The file is larger than 128 MB. Export it in parts. Nothing was imported.', {
+        code: 'INVALID_REQUEST',
+        field: 'file',
+      });
+  }
+  return chunks;
+}
+
+async function* replay(chunks: Buffer[]): AsyncGenerator<Buffer, void> {
+  for (const chunk of chunks) yield await Promise.resolve(chunk);
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
+}
+
+/** The first column of a name counts: sellers' own fields, which may have the same, stand behind. */
+function findColumns<F extends string>(
+  heading: string[],
+  { title, columns, needed }: TableRules<F>,
+): Map<F, number> {
+  const names = heading.map(plain);
+  const found = new Map<F, number>();
+  for (const field of Object.keys(columns) as F[]) {
+    const at = columns[field].map((name) => names.indexOf(plain(name))).find((index) => index !== -1);
+    if (at !== undefined) found.set(field, at);
+  }
+  const missing = needed.filter((fields) => !fields.some((field) => found.has(field)));
+  // The heading itself is not shown: without one, the first line has a key.
+  if (missing.length > 0)
+    throw new OperatorError(
+      `This is not the table that ${title} exports: its first line has no column ` +
+        `${missing.map((fields) => fields.map((field) => `"${columns[field][0] ?? field}"`).join(' or ')).join(', ')}. Nothing was imported.`,
+      { code: 'INVALID_REQUEST', field: 'file' },
+    );
+  return found;
+}

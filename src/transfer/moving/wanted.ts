@@ -1,0 +1,169 @@
+import { addDuration } from '../../licensing/durations';
+import { normalizeIdentifier } from '../../licensing/core/identifiers';
+import { foldedDigest, isSentWhole, keyDigest } from '../../licensing/core/keys';
+import { findEmail } from '../../licensing/customer-email';
+import { requireMetadataChange, type Metadata } from '../../licensing/metadata';
+import { OperatorError } from '../../licensing/operator-error';
+import type { StoredStatus } from '../../licensing/core/states';
+import { isStorable } from '../../licensing/timestamps';
+import type { Plan } from '../../store/catalogue';
+import { MAX_LABEL_LENGTH } from '../../store/columns';
+import { Fault, readKey } from '../csv-licenses';
+import type { Reporter } from './report';
+import type { SourceKey, SourceLicense } from './source';
+
+/** What can differ between a licence here and at the source, by the names of the API. */
+export const FIELDS = [
+  'plan_id',
+  'status',
+  'activation_limit',
+  'expires_at',
+  'customer',
+  'metadata',
+] as const;
+export type Field = (typeof FIELDS)[number];
+
+/** A licence of the source in our terms. */
+export interface Wanted {
+  row: number;
+  reference: string;
+  plan: Plan;
+  status: StoredStatus;
+  activationLimit: number;
+  expiresAt: Date | null;
+  customer: string | null;
+  metadata: Metadata;
+  keys: WantedKey[];
+  /** normalised; of no key in particular */
+  sites: string[];
+  /** what the source does not say, which an existing licence keeps as it is */
+  unsaid: Set<Field>;
+  /** it ended, and nobody knows when */
+  endedSometime: boolean;
+}
+
+export interface WantedKey {
+  /** canonical */
+  key: string;
+  digest: string;
+  /** undefined: the key has our own shape */
+  folded: string | undefined;
+  /** null: the licence's */
+  limit: number | null;
+  ended: boolean;
+  sites: string[];
+}
+
+/**
+ * Puts a licence of the source into our terms, and tells what changes its meaning.
+ * @returns why it has to be left out, otherwise; the text never repeats a cell
+ */
+export function toWanted(
+  item: SourceLicense,
+  source: string,
+  plan: Plan,
+  report: Reporter,
+  now: Date,
+): Wanted | { leftOut: string } {
+  const { row, startsAt } = item;
+  const warn = (code: string, message: string) => report.warn(code, message, row);
+  const reference = `${source}:${item.id}`;
+  if (Array.from(reference).length > MAX_LABEL_LENGTH || /\p{Cc}/u.test(reference))
+    return { leftOut: 'its id at the source does not fit a reference' };
+  const unsaid = new Set<Field>();
+  const end = endOf(item, plan, now);
+  if (end.expiresAt !== null && !isStorable(end.expiresAt)) return { leftOut: 'its end is no date' };
+  if (end.isUnsaid) unsaid.add('expires_at');
+  if (startsAt !== undefined && end.expiresAt !== null && end.expiresAt < startsAt)
+    warn('ends-before-starts', 'It ends before it starts. It comes as ended then');
+  if (item.status === 'expired' && item.expiresAt && item.expiresAt > now)
+    warn('ended-early', 'The source calls it expired, with an end that is still to come. It ends now');
+  if (item.limit === undefined) unsaid.add('activation_limit');
+  const customer = item.customer === null ? null : (findEmail(item.customer) ?? null);
+  if (customer === null) {
+    unsaid.add('customer');
+    warn(
+      item.customer === null ? 'no-customer' : 'bad-customer',
+      item.customer === null
+        ? 'The source knows no address of the customer, who cannot open a page or get a mail'
+        : 'The text of the customer is no e-mail address, and is left out',
+    );
+  }
+  const metadata = readMetadata(item, warn);
+  if (Object.keys(metadata).length === 0) unsaid.add('metadata');
+  const seen = new Set<string>();
+  const sitesOf = (texts: string[]) =>
+    texts.flatMap((text) => {
+      const site = normalizeIdentifier(plan.activationType, text);
+      if (site === undefined || /\p{Cc}/u.test(site)) {
+        warn('bad-site', 'A site that is no address is left out');
+        return [];
+      }
+      if (seen.has(site)) return [];
+      seen.add(site);
+      return [site];
+    });
+  const keys: WantedKey[] = [];
+  const digests = new Set<string>();
+  for (const one of item.keys) {
+    const key = readKey(one.key.trim());
+    if (key instanceof Fault) return { leftOut: key.text };
+    const digest = keyDigest(key);
+    if (digests.has(digest)) continue;
+    digests.add(digest);
+    if (!isSentWhole(key))
+      warn(
+        'not-sent-whole',
+        "The key cannot be used in Joomla's Download Key field: its characters are lost",
+      );
+    keys.push(wantedKey(one, key, digest, sitesOf(one.sites)));
+  }
+  return {
+    ...{ row, reference, plan, customer, metadata, keys, unsaid },
+    status: item.status === 'expired' ? 'active' : item.status,
+    activationLimit: item.limit ?? plan.activationLimit,
+    expiresAt: end.expiresAt,
+    endedSometime: end.isSometime,
+    sites: sitesOf(item.sites),
+  };
+}
+
+function wantedKey(one: SourceKey, key: string, digest: string, sites: string[]): WantedKey {
+  return {
+    ...{ key, digest, sites, folded: foldedDigest(key) },
+    limit: one.limit ?? null,
+    ended: one.ended ?? false,
+  };
+}
+
+function endOf(
+  { status, expiresAt, startsAt }: SourceLicense,
+  { duration }: Plan,
+  now: Date,
+): { expiresAt: Date | null; isUnsaid: boolean; isSometime: boolean } {
+  if (status === 'expired' && !(expiresAt && expiresAt <= now))
+    return { expiresAt: now, isUnsaid: false, isSometime: true };
+  if (expiresAt !== undefined) return { expiresAt, isUnsaid: false, isSometime: false };
+  return {
+    expiresAt: duration === null ? null : addDuration(startsAt ?? now, duration),
+    // It would be another one at each run.
+    isUnsaid: startsAt === undefined,
+    isSometime: false,
+  };
+}
+
+function readMetadata(item: SourceLicense, warn: (code: string, message: string) => void): Metadata {
+  const metadata: Metadata = {};
+  for (const [name, text] of Object.entries(item.metadata))
+    try {
+      const [, value] = requireMetadataChange(name, text);
+      if (value !== null) metadata[name] = value;
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error;
+      warn(
+        'bad-metadata',
+        'A text is too long for the metadata, has a line break or a licence key, and is left out',
+      );
+    }
+  return metadata;
+}

@@ -1,0 +1,167 @@
+import type { Metadata } from '../licensing/metadata';
+import { storedMetadata } from '../licensing/metadata';
+import { OperatorError } from '../licensing/operator-error';
+import { storedKey } from '../licensing/sealing';
+import { placeSites, type PlacedSite } from '../licensing/staging-sites';
+import type { StoredStatus } from '../licensing/core/states';
+import { formatTimestampOrNull } from '../licensing/timestamps';
+import type { Activation } from '../store/activations';
+import type { Plan } from '../store/catalogue';
+import type { Transaction } from '../store/database';
+import { isDuplicate } from '../store/errors';
+import { insertEvents, type LicenseEvent } from '../store/events';
+import { insertCountedInChunks, insertInChunks } from '../store/import';
+import { insertLicenses } from '../store/licenses';
+import { toColumns } from '../store/row-fields';
+
+/** Licences of another system, as they are stored. The CSV importer and the moves from a system by its name share this. */
+
+/** A licence to be inserted, with its keys and activations. */
+export interface NewLicense {
+  /** canonical; the main key */
+  key: string;
+  /** further keys */
+  otherKeys: OtherKey[];
+  plan: Plan;
+  status: StoredStatus;
+  /** 0: any number */
+  activationLimit: number;
+  /** null: for life */
+  expiresAt: Date | null;
+  customer: string | null;
+  reference: string | null;
+  metadata: Metadata;
+  sites: NewSite[];
+}
+
+export interface OtherKey {
+  /** canonical */
+  key: string;
+  /** null: the licence's */
+  limit: number | null;
+  /** null: with the licence */
+  endsAt: Date | null;
+}
+
+/** A site as it is stored, and the key that it came by. */
+export interface NewSite extends PlacedSite {
+  /** at which place of `otherKeys`; undefined: the main key */
+  otherKey?: number | undefined;
+}
+
+export interface ImportContext {
+  actor: string;
+  /** seals the keys; undefined: they are not kept */
+  secret: Buffer | undefined;
+  now: Date;
+}
+
+/** Places the identifiers of a licence at once. @returns its sites, and how many slots they take */
+export function placeAll(
+  plan: Plan,
+  limit: number,
+  identifiers: string[],
+): { sites: PlacedSite[]; used: number } {
+  const sites = placeSites(plan, limit, identifiers);
+  return { sites, used: slotsOf(sites) };
+}
+
+function slotsOf(sites: PlacedSite[]): number {
+  return sites.filter(({ free }) => !free).length;
+}
+
+/**
+ * Inserts licences with their keys, their history's first event and their activations.
+ * @returns their ids, in the same order. @throws OperatorError when a key or reference has just been used elsewhere
+ */
+export async function insertNewLicenses(
+  trx: Transaction,
+  added: NewLicense[],
+  { actor, secret, now }: ImportContext,
+): Promise<number[]> {
+  const licenses = added.map(({ key, plan, metadata, sites, otherKeys: _others, ...license }) => ({
+    ...license,
+    ...storedKey(key, secret),
+    planId: plan.id,
+    activationsUsed: slotsOf(sites),
+    metadata: storedMetadata(metadata),
+    issuedBy: null,
+    createdAt: now,
+  }));
+  try {
+    const ids = await insertLicenses(trx, licenses);
+    await insertEvents(
+      trx,
+      licenses.map((license, i): LicenseEvent => {
+        const { status, planId, activationLimit, activationsUsed, customer, reference, expiresAt } = license;
+        const after = {
+          status,
+          plan_id: planId,
+          activation_limit: activationLimit,
+          activations_used: activationsUsed,
+          customer,
+          reference,
+          expires_at: formatTimestampOrNull(expiresAt),
+          ...(license.metadata !== null && { metadata: added[i]?.metadata }),
+        };
+        return { licenseId: ids[i] as number, at: now, actor, action: 'import', before: null, after };
+      }),
+    );
+    const keyIds = await insertOtherKeys(
+      trx,
+      added.flatMap(({ otherKeys }, i) => otherKeys.map((key) => ({ ...key, licenseId: ids[i] as number }))),
+      { secret, now },
+    );
+    let next = 0;
+    const activations = added.flatMap(({ sites, otherKeys }, i) => {
+      const first = next;
+      next += otherKeys.length;
+      return sites.map(({ otherKey, ...site }) => ({
+        ...site,
+        licenseId: ids[i] as number,
+        keyId: otherKey === undefined ? null : (keyIds[first + otherKey] as number),
+      }));
+    });
+    await insertSites(trx, activations, now);
+    return ids;
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    throw new OperatorError(
+      'Somebody else issued a licence with one of these keys or references meanwhile. Nothing was imported; try again.',
+    );
+  }
+}
+
+/** @returns their ids, in the same order @throws a duplicate (`isDuplicate`) when a key exists already */
+export function insertOtherKeys(
+  trx: Transaction,
+  keys: (OtherKey & { licenseId: number })[],
+  { secret, now }: Pick<ImportContext, 'secret' | 'now'>,
+): Promise<number[]> {
+  return insertCountedInChunks(
+    trx,
+    'license_keys',
+    keys.map(({ key, licenseId, limit, endsAt }) =>
+      toColumns({
+        ...storedKey(key, secret),
+        licenseId,
+        label: null,
+        activationLimit: limit,
+        endsAt,
+        createdAt: now,
+      }),
+    ),
+  );
+}
+
+/** Inserts activations without a name and an address. The caller counts the slots. */
+export async function insertSites(
+  trx: Transaction,
+  sites: (PlacedSite & Pick<Activation, 'licenseId' | 'keyId'>)[],
+  now: Date,
+): Promise<void> {
+  const rows = sites.map((site): Activation => {
+    return { ...site, name: null, ip: null, heldUntil: null, activatedAt: now };
+  });
+  if (rows.length > 0) await insertInChunks(trx, 'activations', rows.map(toColumns));
+}

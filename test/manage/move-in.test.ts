@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { tablePrefix } from '../../src/store/database';
+import { fillTable, makeMembershipPro } from '../support/membership-pro';
+import { expectNoSecrets, expectRefusal, startManaged, type Managed } from '../support/manage';
+import { newPlace, rows } from '../support/service';
+
+/** A move from another system over the operator's API. */
+describe('moving in over the API', () => {
+  let service: Managed;
+  const key = 'ABCDEF0123456789ABCDEF0123456789';
+  const post = (query: string) => service.write.send(`POST /imports?from=membershippro${query}`, {});
+  beforeAll(async () => {
+    service = await startManaged(await newPlace('MariaDB'));
+    const { db } = service;
+    await makeMembershipPro(db, tablePrefix(db));
+    await fillTable(db, tablePrefix(db), {
+      osmembership_plans: [{ id: 3, title: 'Pro', subscription_length: 1, subscription_length_unit: 'Y' }],
+      osmembership_subscribers: [
+        {
+          ...{ id: 5, plan_id: 3, user_id: 7, email: 'jane@example.com', plan_main_record: 1 },
+          ...{ plan_subscription_status: 1, plan_subscription_to_date: '2099-12-31 23:59:59' },
+        },
+      ],
+      osmembership_downloadids: [{ id: 1, user_id: 7, download_id: key, published: 1 }],
+    });
+  });
+  afterAll(async () => {
+    expectNoSecrets(service);
+    await service.stop();
+  });
+
+  it('tries it, moves in, lists it and takes it back', async () => {
+    const dry = await post('&dry_run=1&make_plans=1');
+    expect(dry.body.data).toMatchObject({
+      ...{ id: null, dry_run: true, new: 1, columns: null, made: { products: 1, plans: 1 } },
+      plans: [{ key: '3', licenses: 1, target: { plan_id: null, plan: 'Pro', new: true } }],
+      counts: [{ product: 'Pro', plan: 'Pro', state: 'active', licenses: 1 }],
+      samples: [{ before: { id: '5' }, after: { customer: 'jane@example.com', expires_at: null } }],
+    });
+    expect(dry.text).not.toContain(key);
+    expect(await service.read.all('/imports')).toEqual([]);
+    const moved = await post('&make_plans=1');
+    const id = (moved.body.data as unknown as { id: number }).id;
+    expect(moved.body.data).toMatchObject({ dry_run: false, new: 1, id });
+    const listed = { id, source: 'membershippro', new: 1, made: { products: 1, plans: 1 }, undone_at: null };
+    expect(await service.read.all('/imports')).toMatchObject([listed]);
+    expect(await service.write.ok(`POST /imports/${id}/undo`, {})).toEqual({
+      ...{ id, removed: { licenses: 1, products: 1, plans: 1 }, left: [] },
+    });
+    for (const name of ['licenses', 'license_keys', 'events', 'imported', 'plans', 'products'] as const)
+      expect({ name, rows: await rows(service.db, name).catch(() => []) }).toEqual({ name, rows: [] });
+    await service.write.refused(`POST /imports/${id}/undo`, {}, 'CONFLICT');
+    await service.write.refused('POST /imports/999/undo', {}, 'NOT_FOUND');
+  });
+
+  it('refuses what does not fit, and names the field', async () => {
+    const refused = async (query: string, field: string) =>
+      expectRefusal(await service.write.send(`POST /imports?${query}`, {}), 'INVALID_REQUEST', field);
+    await refused('from=nothing', 'from');
+    await refused('from=membershippro', 'plans');
+    await refused('from=membershippro&plans=4%3D1', 'plans');
+    await refused('from=membershippro&plans=3', 'plans');
+    await refused('from=membershippro&plans=3%3D99', 'plans');
+    await refused('from=membershippro&map=key%3DKey', 'map');
+    await refused('from=ars', 'from');
+    await refused('plans=3%3D1', 'plans');
+    await refused('map=key%3DKey', 'file');
+    expect(await service.read.send('POST /imports?from=membershippro', {})).toMatchObject({ status: 403 });
+  });
+});

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { table } from '../../src/store/database';
+import { PREFIX, givePlan, rows, startTestService, type TestService } from '../support/service';
+import { formOf, pagesClient, textOf, type PagesAnswer, type PagesClient } from './support/session';
+
+/** The page that moves another system's licences in: what would happen, the plans, the move, and the way back. */
+
+let service: TestService;
+let planId: number;
+beforeAll(async () => {
+  service = await startTestService({ LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64') });
+  planId = await givePlan(service.db);
+});
+afterAll(() => service.stop());
+
+const HEADING =
+  'License ID,License Key,License Status,Customer Email,Customer Name,Product Name,Price ID,Purchase Date,Expiration Date,Activation Limit,Activated URLs';
+const KEYS = [1, 2, 3].map((i) => `${i}41d8cd98f00b204e9800998ecf8427e`);
+const row = (i: number, product: string, status = 'active', end = '4102444799') =>
+  `${i},${KEYS[i - 1] ?? ''},${status},jane${i}@example.com,Jane Roe,${product},,2024-03-01 10:00:00,${end},2,example.com/`;
+const FILE = [
+  HEADING,
+  row(1, 'Gallery'),
+  row(2, 'Forms', 'inactive', 'lifetime'),
+  row(3, 'Forms', 'odd'),
+].join('\n');
+
+/** Sends the form of the page that was shown last, with a file or the one that it kept. */
+function send(
+  pages: PagesClient,
+  shown: PagesAnswer,
+  fields: Record<string, string>,
+  file?: string,
+): Promise<PagesAnswer> {
+  const { once = '', ...hidden } = formOf(shown.html, '/move-in');
+  const body = new FormData();
+  for (const [name, value] of Object.entries({ ...selected(shown.html), ...hidden, ...fields }))
+    body.append(name, value);
+  if (file !== undefined) body.append('file', new Blob([file], { type: 'text/csv' }), 'licenses.csv');
+  return pages.post(`/move-in?once=${once}`, body);
+}
+
+/** What the form's selects say. */
+function selected(html: string): Record<string, string> {
+  return Object.fromEntries(
+    [...html.matchAll(/<select[^>]* name="([^"]*)".*?<\/select>/gs)].map(([select, name = '']) => [
+      name,
+      /<option value="([^"]*)" selected/.exec(select)?.[1] ?? '',
+    ]),
+  );
+}
+
+async function start(
+  pages: PagesClient,
+  fields: Record<string, string>,
+  file?: string,
+): Promise<PagesAnswer> {
+  return send(pages, await pages.get('/move-in'), fields, file);
+}
+
+const licenses = () => rows<{ reference: string; plan_id: number }>(service.db, 'licenses');
+
+describe('a move from another system', () => {
+  it('shows what would happen, asks for the plans, imports what was looked at, and is undone', async () => {
+    const pages = await pagesClient(service);
+    expect(textOf((await pages.get('/system')).html)).toContain('Move in');
+    expect(textOf((await pages.get('/move-in')).html)).toContain('None yet.');
+
+    const first = await start(pages, { from: 'edd-csv' }, FILE);
+    expect(first.status).toBe(200);
+    const text = textOf(first.html);
+    expect(text).toContain('Move in from EDD Software Licensing');
+    expect(text).toContain('License Status: this state is not known 1 4');
+    expect(text).toContain('Choose what becomes of each plan');
+    expect(first.html).not.toContain('value="import"');
+    expect(selected(first.html)).toMatchObject({ plan0: '', plan1: '' });
+    expect(await licenses()).toEqual([]);
+
+    const chosen = await send(pages, first, { do: 'check', plan0: String(planId), plan1: 'new' });
+    expect(textOf(chosen.html)).toContain('2 licences would be new.');
+    expect(textOf(chosen.html)).toContain('Licences before and after');
+    expect(chosen.html).toContain('Import 2 licences');
+    expect(selected(chosen.html)).toMatchObject({ plan0: String(planId), plan1: 'new' });
+    for (const key of KEYS) expect(textOf(chosen.html)).not.toContain(key);
+    expect(await licenses()).toEqual([]);
+
+    // Another choice than the one that was looked at is shown, and not imported.
+    const other = await send(pages, chosen, { do: 'import', plan1: '-' });
+    expect(other.html).toContain('Import 1 licence<');
+    expect(await licenses()).toEqual([]);
+
+    const done = await send(pages, chosen, { do: 'import' });
+    expect(textOf(done.html)).toContain('Moved in from EDD Software Licensing');
+    const here = await licenses();
+    expect(here.map(({ reference }) => reference).sort()).toEqual(['edd-csv:1', 'edd-csv:2']);
+    expect(here.find(({ reference }) => reference === 'edd-csv:1')?.plan_id).toBe(planId);
+    const answer = await fetch(`${service.url}${PREFIX}/licenses/validate`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ license_key: KEYS[1]?.toUpperCase() }),
+    });
+    expect(await answer.json()).toMatchObject({ data: { status: 'active' } });
+
+    // The plans of the last run are known.
+    const again = await start(pages, { from: 'edd-csv' }, FILE);
+    expect(textOf(again.html)).toContain('There is nothing to import.');
+    expect(selected(again.html)).toMatchObject({ plan0: String(planId) });
+
+    const list = await pages.get('/move-in');
+    expect(textOf(list.html)).toContain('EDD Software Licensing');
+    const [, undo = ''] = /pages(\/move-in\/\d+\/undo)"/.exec(list.html) ?? [];
+    expect(textOf((await pages.get(undo)).html)).toContain('Undo the move from EDD Software Licensing?');
+    const undone = await pages.post(undo);
+    expect(textOf(undone.html)).toMatch(/Licences removed 2 Plans removed 1 Products removed 1/);
+    expect(textOf(undone.html)).toContain('Nothing of it is left.');
+    expect(await licenses()).toEqual([]);
+    expect(textOf((await pages.get('/move-in')).html)).toContain('undone');
+    expect(textOf((await pages.get(undo)).html)).toContain('This move was undone before.');
+  });
+
+  it('says what is wrong with a file, in the form that it was chosen in', async () => {
+    const pages = await pagesClient(service);
+    const cases: [Record<string, string>, string | undefined, RegExp][] = [
+      [{ from: 'edd-csv' }, undefined, /file of EDD Software Licensing is missing/],
+      [{ from: 'edd-csv' }, 'a,b\n1,2\n', /This is not the table that EDD Software Licensing exports/],
+      [
+        { from: 'edd-csv' },
+        [HEADING, row(1, 'Gallery', 'active', '01/02/2027')].join('\n'),
+        /dmy fits 1 of 1 rows, mdy fits 1 of 1 rows/,
+      ],
+      [{ from: 'hikaserial' }, undefined, /no table whose name ends in hikaserial_serial/],
+      [{ from: 'nothing' }, undefined, /./],
+    ];
+    for (const [fields, file, sentence] of cases) {
+      const { status, html } = await start(pages, fields, file);
+      expect([fields, status]).toEqual([fields, 400]);
+      expect(html).toContain('role="alert"');
+      expect(textOf(html)).toMatch(sentence);
+    }
+    const dated = [HEADING, row(1, 'Gallery', 'active', '01/02/2027')].join('\n');
+    const { status } = await start(pages, { from: 'edd-csv', dates: 'dmy' }, dated);
+    expect(status).toBe(200);
+  });
+
+  it('asks for the columns of a system that is not known for certain', async () => {
+    const { db } = service;
+    await db.schema.createTable('jos_licensedock_licenses', (t) => {
+      t.increments('id');
+      t.string('license_key', 40);
+      t.string('status', 20);
+      t.integer('product_id');
+      t.dateTime('expires_at');
+    });
+    await db('jos_licensedock_licenses').insert({
+      ...{ license_key: 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6', status: 'active', product_id: 5 },
+      expires_at: null,
+    });
+    const pages = await pagesClient(service);
+    const first = await start(pages, { from: 'licensedock' });
+    expect(first.html).toContain('licensedock_licenses.license_key as key');
+    const chosen = await send(pages, first, { do: 'check', plan0: String(planId) });
+    expect(textOf(chosen.html)).toContain('Confirm the columns');
+    expect(chosen.html).not.toContain('value="import"');
+    const confirmed = await send(pages, chosen, { do: 'check', confirm_columns: '1' });
+    const done = await send(pages, confirmed, { do: 'import', confirm_columns: '1' });
+    expect(textOf(done.html)).toContain('Moved in from LicenseDock');
+    expect(await db(table(db, 'licenses')).where({ reference: 'licensedock:1' })).toHaveLength(1);
+  });
+
+  it('is in German, too', async () => {
+    const pages = await pagesClient(service, { language: 'de' });
+    expect(textOf((await pages.get('/move-in')).html)).toContain('Bisheriges System');
+    const first = await start(pages, { from: 'edd-csv' }, FILE);
+    expect(textOf(first.html)).toContain('Welcher Tarif wird welcher?');
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it, test } from '@jest/globals';
+import { plansTogether, readPlanMap, togetherKey, writePlanMap } from '../../src/transfer/moving/plan-map';
+import { giveKeys, type Right } from '../../src/transfer/moving/rights';
+import type { SourceKey, SourcePlan } from '../../src/transfer/moving/source';
+import { rightOfPeriods } from '../../src/transfer/moving/subscriptions';
+
+/** Moving in: the plan map, and which licence gets a customer's keys. */
+
+const plan = (key: string, ...covers: string[]): [string, SourcePlan] => [
+  key,
+  { key, name: `Plan ${key}`, product: 'P', covers, duration: '1y', limit: 0 },
+];
+const PLANS = new Map([
+  plan('3', 'pro'),
+  plan('4', 'pro'),
+  plan('8', 'forms'),
+  plan('9', 'pro', 'forms'),
+  plan('0'),
+]);
+
+const right = (id: string, on: string, ends: number | null, isRunning = true): Right => ({
+  license: {
+    ...{ id, row: Number(id), plan: on, customer: 'a@example.com', customerName: null, keys: [], sites: [] },
+    ...{ status: 'active', startsAt: undefined, limit: undefined, metadata: {} },
+    expiresAt: ends === null ? null : new Date(Date.UTC(ends, 0, 1)),
+  },
+  isRunning,
+});
+const KEYS: SourceKey[] = [{ key: 'K', limit: undefined, sites: [] }];
+
+describe('a customer’s keys', () => {
+  const give = (rights: Right[], together: string[] = []) => {
+    const { licenses, warnings } = giveKeys(rights, KEYS, PLANS, new Set(together));
+    const bearers = licenses.filter(({ keys }) => keys.length > 0);
+    return {
+      bearers: bearers.map(({ id, plan: on }) => [id, on]),
+      warnings: warnings.map(({ code }) => code),
+    };
+  };
+
+  test.each<[string, Right[], string]>([
+    ['the only one', [right('1', '3', 2030)], '1'],
+    ['the one that covers most', [right('1', '3', 2033), right('2', '9', 2030)], '2'],
+    ['of equals the one that ends last', [right('1', '3', 2030), right('2', '4', 2031)], '2'],
+    ['of equals the one for life', [right('1', '4', null), right('2', '3', 2031)], '1'],
+    ['of equals in all the first', [right('10', '3', 2030), right('9', '4', 2030)], '9'],
+    [
+      'a running one before a larger one that ended',
+      [right('1', '9', 2020, false), right('2', '3', 2030)],
+      '2',
+    ],
+    ['where none runs, the largest', [right('1', '3', 2021, false), right('2', '9', 2020, false)], '2'],
+    ['not a plan of nothing', [right('1', '0', null), right('2', '3', 2030)], '2'],
+  ])('go to %s', (_, rights, id) => {
+    expect(give(rights)).toEqual({
+      bearers: [[id, rights.find(({ license }) => license.id === id)?.license.plan]],
+      warnings: [],
+    });
+  });
+
+  it('need a plan for both where none covers the other', () => {
+    const rights = [right('1', '3', 2030), right('2', '8', 2031)];
+    expect(give(rights)).toEqual({ bearers: [['2', '8']], warnings: ['no-cover'] });
+    expect(give(rights, ['3+8'])).toEqual({ bearers: [['2', '3+8']], warnings: [] });
+    // What has ended needs none.
+    expect(give([right('1', '3', 2030), right('2', '8', 2020, false)])).toEqual({
+      bearers: [['1', '3']],
+      warnings: [],
+    });
+  });
+
+  it('are on no licence when there are none', () => {
+    expect(giveKeys([right('1', '3', 2030)], [], PLANS, new Set()).licenses).toMatchObject([{ keys: [] }]);
+  });
+});
+
+describe('periods of a subscription', () => {
+  const now = new Date('2026-06-01T00:00:00Z');
+  const at = (year: number) => new Date(Date.UTC(year, 0, 1));
+  const period = (from: number, to: number | null, more: object = {}) => ({
+    ...{
+      row: from,
+      plan: '3',
+      startsAt: at(from),
+      endsAt: to === null ? null : at(to),
+      isGood: true,
+      isRefunded: false,
+    },
+    ...more,
+  });
+  const taken = { isGood: false, isRefunded: true };
+  test.each<[string, ReturnType<typeof period>[], object]>([
+    [
+      'a later one extends the end',
+      [period(2025, 2026), period(2026, 2028)],
+      { status: 'active', startsAt: at(2025), expiresAt: at(2028) },
+    ],
+    [
+      'one that was taken back ends itself alone',
+      [period(2025, 2027), period(2027, 2028, taken)],
+      { status: 'active', expiresAt: at(2027) },
+    ],
+    ['all were taken back', [period(2025, 2027, taken)], { status: 'cancelled' }],
+    ['one is for life', [period(2024, 2025), period(2025, null)], { status: 'active', expiresAt: null }],
+    ['all are over', [period(2020, 2021)], { status: 'active', expiresAt: at(2021) }],
+  ])('%s', (_, periods, expected) => {
+    expect(rightOfPeriods('s-', 7, periods, now).license).toMatchObject({ id: 's-7-3', ...expected });
+  });
+});
+
+describe('the plan map', () => {
+  it('takes names with commas, equals signs and blanks', () => {
+    const map = readPlanMap(' 3=7, 4 = 8,Pro, yearly=9,a=b=1,old=-,3+8=9');
+    expect([...map]).toEqual([
+      ['3', 7],
+      ['4', 8],
+      ['Pro, yearly', 9],
+      ['a=b', 1],
+      ['old', null],
+      ['3+8', 9],
+    ]);
+    expect(readPlanMap(writePlanMap(map))).toEqual(map);
+    expect(plansTogether(map)).toEqual([['3', '8']]);
+    expect(togetherKey(['10', '9'])).toBe('9+10');
+  });
+
+  test.each(['3', '3=', '=7', '3=x', '3=7,3=8', '3=0'])('refuses %s', (text) => {
+    expect(() => readPlanMap(text)).toThrow(/THEIRS=OURS|twice/);
+  });
+});

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
-import { createServer, request, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, IncomingMessage, request, type Server } from 'node:http';
+import { Socket, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -361,7 +361,7 @@ describe('GET /manage/overview', () => {
     expect(await answer.json()).toEqual({ data: { ...FIGURES, enter_url: address } });
     const refused = (headers: object, path: string) =>
       refusedHost(
-        { req: { headers: { ...from, ...headers } } as IncomingMessage, path: `${PREFIX}/manage${path}` },
+        { req: requestWith({ ...from, ...headers }), path: `${PREFIX}/manage${path}` },
         { pagesHost: 'pages.shop.example', isTrusted: () => true },
       );
     const sent = { 'x-licensing-ticket': 'x' };
@@ -583,6 +583,10 @@ describe('the component', () => {
     expect(textOf(html)).toContain('no secret');
   });
 });
+
+function requestWith(headers: Record<string, string>): IncomingMessage {
+  return Object.assign(new IncomingMessage(new Socket()), { headers });
+}
 
 interface Sent {
   path: string;

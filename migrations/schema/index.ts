@@ -27,8 +27,8 @@ export const schema: Tables = (t) =>
     ...[catalogue, licenses, licenseKeys, activations, releases, accessLog, told, events, sums].map((one) =>
       one(t),
     ),
-    ...[signIn, signingKeys, outbox, webhooks, shops, orders, customers, instances, settings, imports].map((one) =>
-      one(t),
+    ...[signIn, signingKeys, outbox, webhooks, shops, orders, customers, instances, settings, imports].map(
+      (one) => one(t),
     ),
   ) as ReturnType<Tables>;
 

@@ -118,7 +118,7 @@ export function sell(shop: Shop, given: Omit<Sale, 'sold'>): Sold {
  */
 export async function sellAll(shop: Shop, sales: Sale[]): Promise<void> {
   const { db, plans, keySecret } = shop;
-  const licenses = sales.map(({ plan, customer, at, number, sold }): NewLicense => ({
+  const licenses = sales.map(({ plan, customer, at, number }): NewLicense => ({
     ...storedKey(keyOf(`A-${number}`), keySecret),
     ...{ planId: plans[plan], status: 'active', activationLimit: YEAR_PLANS[plan].activationLimit },
     ...{ customer: customer.email, reference: `A-${number}`, issuedBy: 'webshop' },

@@ -5,7 +5,7 @@ import { keyHint } from '../../src/licensing/core/keys';
 import { createTold, SPREAD_FACTOR, TOLD_DAYS } from '../../src/licensing/told';
 import { isPrerelease } from '../../src/licensing/versions';
 import { VERSIONS, type Version } from './catalogue';
-import { DAY_MS, later, type Shop, type Site, type Sold } from './shop';
+import { DAY_MS, later, licenseOf, type Shop, type Site, type Sold } from './shop';
 
 /** What customers' sites ask for: each looks for updates, at its own pace, for as long as it lives. */
 
@@ -21,10 +21,10 @@ export function planRequests(shop: Shop): void {
 
 /** An access of a licence's site that asked by the licence's main key. */
 export function accessOf(
-  { license, customer }: Sold,
+  sold: Sold,
   access: Pick<Access, 'at' | 'endpoint' | 'outcome' | 'ip'> & Partial<Access>,
 ): Access {
-  if (license === undefined) throw new Error(`${customer.email} has not bought anything yet.`);
+  const license = licenseOf(sold);
   return {
     ...{ licenseId: license.id, keyId: license.mainKeyId, keyHint: license.keyHint },
     ...{ productId: null, version: null, identifier: null, userAgent: USER_AGENTS[0] as string },

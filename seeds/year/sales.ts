@@ -15,7 +15,17 @@ import { findLicensesByIds, insertLicenses, type License, type NewLicense } from
 import { inTransaction } from '../../src/store/transaction';
 import { CLUB_ID, FORMS_ID, GALLERY_ID, SHOP_ID, YEAR_PLANS, type YearPlanName } from './catalogue';
 import { clientSites, createCustomers, type Customer } from './customers';
-import { anyAddress, DAY_MS, later, type Sale, type Shop, type Site, type Sold, type Way } from './shop';
+import {
+  anyAddress,
+  DAY_MS,
+  later,
+  licenseOf,
+  type Sale,
+  type Shop,
+  type Site,
+  type Sold,
+  type Way,
+} from './shop';
 
 /** Who buys what, who renews it, and what becomes of the others. */
 
@@ -96,7 +106,7 @@ export function sell(shop: Shop, given: Omit<Sale, 'sold'>): Sold {
     );
   planSites(shop, sold, given.isSpecial);
   if (awaits)
-    diary.note(later(sold.terms[0]!.end, 0.2), (when) => tell(shop, sale, 'payment_failed', when), sold);
+    diary.note(later(addDuration(at, '1y'), 0.2), (when) => tell(shop, sale, 'payment_failed', when), sold);
   else if (given.isSpecial || !planEnding(shop, sale)) planRenewals(shop, sale);
   planReminders(shop, sold);
   if (chance.happens(0.04)) planLink(shop, sold);
@@ -108,11 +118,11 @@ export function sell(shop: Shop, given: Omit<Sale, 'sold'>): Sold {
  */
 export async function sellAll(shop: Shop, sales: Sale[]): Promise<void> {
   const { db, plans, keySecret } = shop;
-  const licenses = sales.map(({ plan, customer, at, number, sold }): NewLicense => ({
+  const licenses = sales.map(({ plan, customer, at, number }): NewLicense => ({
     ...storedKey(keyOf(`A-${number}`), keySecret),
     ...{ planId: plans[plan], status: 'active', activationLimit: YEAR_PLANS[plan].activationLimit },
     ...{ customer: customer.email, reference: `A-${number}`, issuedBy: 'webshop' },
-    ...{ expiresAt: sold.terms[0]!.end, createdAt: at },
+    ...{ expiresAt: addDuration(at, '1y'), createdAt: at },
     metadata: storedMetadata({ invoice: `${at.getUTCFullYear()}-${number}` }),
   }));
   await inTransaction(db, async (trx) => {
@@ -202,7 +212,7 @@ function planEnding(shop: Shop, sale: Sale): boolean {
     diary.note(
       at,
       () =>
-        changeState(db, sold.license!.id, transition, {
+        changeState(db, licenseOf(sold).id, transition, {
           actor: 'operator:maria@acme.example',
           now: at,
           reason,
@@ -246,7 +256,7 @@ function planRenewals(shop: Shop, sale: Sale): void {
         sale.way === 'script'
           ? renew(
               db,
-              sold.license!.id,
+              licenseOf(sold).id,
               { for: '1y' },
               { actor: 'token:webshop', now: when, reason: `A-${sale.number + 1}` },
             )
@@ -285,7 +295,7 @@ function planReminders({ db, diary, now, mailing }: Shop, sold: Sold): void {
         (when) =>
           queueMail(
             db,
-            { type: 'reminder', licenseId: sold.license!.id, daysBefore },
+            { type: 'reminder', licenseId: licenseOf(sold).id, daysBefore },
             { now: when, language: mailing.language },
           ),
         sold,
@@ -293,11 +303,11 @@ function planReminders({ db, diary, now, mailing }: Shop, sold: Sold): void {
     }
 }
 
-function planLink({ db, diary, chance, now, mailing }: Shop, sold: Sold): void {
+function planLink({ db, diary, chance, now }: Shop, sold: Sold): void {
   const { customer, at } = sold;
   const asked = later(now, -chance.between(0.2, 60));
   if (asked < at) return;
-  const { email, language = mailing.language } = customer;
+  const { email, language } = customer;
   diary.note(asked, (when) => queueMail(db, { type: 'customer_link', email }, { now: when, language }), sold);
 }
 
@@ -353,7 +363,7 @@ export function addSite({ diary }: Shop, sold: Sold, site: Site, keyDigest?: () 
     sold.terms.some(({ from, end }) => from <= at && at < end) && !(sold.stopped && sold.stopped <= at);
   if (works)
     diary.claim(at, sold, () => ({
-      ...{ keyDigest: keyDigest?.() ?? sold.license!.keyDigest, identifier: name },
+      ...{ keyDigest: keyDigest?.() ?? licenseOf(sold).keyDigest, identifier: name },
       ...{ ip, actor: `customer:${ip}` },
     }));
 }

@@ -7,10 +7,10 @@ import { queueNotice, startNotice } from '../../src/mail/security-release';
 import { receive } from '../../src/orders/receive';
 import { recordOrder } from '../../src/orders/record';
 import { addShop, mapSku } from '../../src/orders/shops';
-import { findRelease } from '../../src/store/releases';
+import { requireRelease } from '../../src/packages/releases';
 import { setTokenUsed } from '../../src/store/tokens';
-import { insertWebhook, setWebhook, findWebhook } from '../../src/store/webhooks';
-import { disabledNow } from '../../src/webhooks/receivers';
+import { insertWebhook, setWebhook } from '../../src/store/webhooks';
+import { disabledNow, requireWebhook } from '../../src/webhooks/receivers';
 import { generateSecret, sealSecret } from '../../src/webhooks/signing';
 import {
   publishVersion,
@@ -24,7 +24,7 @@ import { clientSites } from './customers';
 import { isRefusal } from '../../src/licensing/core/verdict';
 import { accessOf, strangersAccess } from './requests';
 import { addSite, sell, OPENED_DAYS } from './sales';
-import { later, type Shop, type Sold } from './shop';
+import { later, licenseOf, type Shop, type Sold } from './shop';
 
 /** What happens besides sales: each page of the shop has something to show by it. */
 
@@ -40,7 +40,7 @@ export function planVersions({ db, diary, now, mailing }: Shop, packagesDir: str
       diary.note(
         later(now, -version.daysAgo + 0.05),
         async (at) => {
-          const release = (await findRelease(db, version.productId, version.version))!;
+          const release = await requireRelease(db, version.productId, version.version);
           await startNotice(db, release, { actor: MARIA, mailing, now: at });
           await queueNotice(db, release.id, { language: mailing.language, now: at });
         },
@@ -128,7 +128,10 @@ export function planAgency(shop: Shop): void {
       from,
       async (when) => {
         const terms = { label, activationLimit: 3 };
-        const { stored } = await addKey(db, sold.license!.id, terms, keySecret, { actor: MARIA, now: when });
+        const { stored } = await addKey(db, licenseOf(sold).id, terms, keySecret, {
+          actor: MARIA,
+          now: when,
+        });
         digest.of = stored.keyDigest;
       },
       sold,
@@ -202,7 +205,7 @@ export function planRefusals(shop: Shop): void {
       diary.claim(
         at,
         one,
-        () => ({ keyDigest: one.license!.keyDigest, identifier, ip, actor: `customer:${ip}` }),
+        () => ({ keyDigest: licenseOf(one).keyDigest, identifier, ip, actor: `customer:${ip}` }),
         (answer) => {
           if (!isRefusal(answer)) return;
           const outcome = answer.refused;
@@ -314,7 +317,7 @@ export function planSupport({ db, diary, now, sold, chance, keySecret: secret, m
     diary.note(
       later(now, -ago),
       async (at) => {
-        const licenseId = one.license!.id;
+        const licenseId = licenseOf(one).id;
         await rekey(db, licenseId, { overlap: '14d' }, secret, {
           actor: MARIA,
           now: at,
@@ -348,7 +351,7 @@ export function planWebhooks({ db, diary, now, keySecret }: Shop): void {
   diary.note(later(now, -16), async (at) => {
     const id = await add(at, 'https://crm.acme.example/licensing', 'license.*', 'Customers in the CRM');
     diary.note(later(now, -1.1), async (end) => {
-      const { enabledAt } = (await findWebhook(db, id))!;
+      const { enabledAt } = await requireWebhook(db, id);
       await setWebhook(db, id, disabledNow('failing', end), { enabledAt });
     });
   });

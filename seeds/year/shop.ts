@@ -67,6 +67,12 @@ export interface Site {
   habit: number;
 }
 
+/** @throws before it is sold, which would be a mistake in the order of the story */
+export function licenseOf({ license, customer }: Sold): License {
+  if (license === undefined) throw new Error(`${customer.email} has not bought anything yet.`);
+  return license;
+}
+
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
 export function later(at: Date, days: number): Date {

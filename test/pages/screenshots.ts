@@ -143,13 +143,13 @@ async function serveUpdateXmls(folder: string): Promise<Server> {
 
 /** The one whose update was refused last. */
 async function findExpired(db: Db): Promise<License> {
-  const { id } = (await db(table(db, 'licenses'))
+  const found = await db(table(db, 'licenses'))
     .join(`${table(db, 'license_refusals')} as r`, 'r.license_id', `${table(db, 'licenses')}.id`)
     .where('expires_at', '<', toSqlTime(NOW))
     .where({ status: 'active' })
     .orderBy('r.at', 'desc')
-    .first('id')) as { id: number };
-  return (await findLicense(db, id)) as License;
+    .first<{ id: number }>('id');
+  return (await findLicense(db, found.id)) as License;
 }
 
 async function take(

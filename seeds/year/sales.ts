@@ -170,7 +170,7 @@ async function tell(
     ...(event === 'paid' && { customer, lines }),
     ...more,
   };
-  const context = { now: at, secret: keySecret, mailing };
+  const context = { now: at, secret: keySecret, mailing, graceDays: DEFAULT_GRACE_DAYS };
   if (way !== 'subscription')
     return recordOrder(
       db,

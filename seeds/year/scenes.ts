@@ -6,6 +6,7 @@ import { queueMail } from '../../src/mail/queue';
 import { queueNotice, startNotice } from '../../src/mail/security-release';
 import { receive } from '../../src/orders/receive';
 import { recordOrder } from '../../src/orders/record';
+import { DEFAULT_GRACE_DAYS } from '../../src/orders/shop-kinds';
 import { addShop, mapSku } from '../../src/orders/shops';
 import { requireRelease } from '../../src/packages/releases';
 import { setTokenUsed } from '../../src/store/tokens';
@@ -95,7 +96,7 @@ export function planStrayOrders({ db, diary, now, keySecret: secret, mailing }: 
           lines: [{ line: '1', sku: 'starter-bundle', quantity: 1 }],
         },
         { owner: 'webshop', ownOnly: false },
-        { actor: 'token:webshop', now: at, secret, mailing },
+        { actor: 'token:webshop', now: at, secret, mailing, graceDays: DEFAULT_GRACE_DAYS },
       ),
     );
   diary.note(later(now, -2.2), (at) =>
@@ -106,7 +107,7 @@ export function planStrayOrders({ db, diary, now, keySecret: secret, mailing }: 
         ...{ id: 'evt_6990', type: 'invoice.paid' },
         event: { event: 'renewed', at, eventId: 'in_6990', payment: 'in_6990', order: { of: 'sub_6990' } },
       },
-      { now: at, secret, mailing },
+      { now: at, secret, mailing, graceDays: DEFAULT_GRACE_DAYS },
     ),
   );
 }

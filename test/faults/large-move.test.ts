@@ -71,7 +71,7 @@ async function fill({ db }: Place): Promise<void> {
   await fillTable(db, prefix, {
     osmembership_plans: [{ id: 1, title: 'Pro', subscription_length: 1, subscription_length_unit: 'Y' }],
   });
-  const digits = (n: number) => n.toString(16).padStart(32, 'A');
+  const digits = (n: number) => n.toString(16).padStart(32, '0');
   for (let first = 1; first <= COUNT; first += 10_000) {
     const ids = Array.from({ length: 10_000 }, (_, i) => first + i);
     await fillTable(db, prefix, {

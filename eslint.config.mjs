@@ -192,7 +192,7 @@ export default ts.config(
   // An old Node has to read the entry points before it can be refused, and knows no "??" (src/process/node-version.ts).
   { files: ENTRY_POINTS, rules: { '@typescript-eslint/prefer-nullish-coalescing': 'off' } },
   {
-    files: ['src/http/document/page/*.js'],
+    files: ['src/http/document/page/*.js', 'php/**/*.js'],
     languageOptions: { sourceType: 'script', globals: { document: 'readonly', matchMedia: 'readonly' } },
   },
   {

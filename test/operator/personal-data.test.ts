@@ -209,7 +209,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     await add('key_networks', { key_id: keyId as number, at: AT, ...of('key_networks', 'network') });
     await add('spreading_keys', { key_id: keyId as number, license_id, at: AT });
     const brought_json = JSON.stringify({ customer: shortDigest(JANE) });
-    await add('imported', { kind: 'license', item_id: license_id as number, import_id: 1, brought_json });
+    await add('imported', { kind: 'license', item_id: license_id, import_id: 1, brought_json });
     await add('events', {
       ...{ license_id, at: AT, action: 'suspend', ...of('events', 'actor') },
       ...{ before_json: json('events', 'before_json'), after_json: json('events', 'after_json') },

@@ -53,9 +53,15 @@ export function tableName(knex: Knex, name: string): string {
   return `${(knex.userParams as { tablePrefix: string }).tablePrefix}licensing_${name}`;
 }
 
-/** Such as `jos_licensing_licenses_customer`: at most 64 characters with Joomla's longest prefix of 15. */
+/** The longest name of an index in MySQL. */
+const MAX_NAME = 64;
+
+/** Such as `jos_licensing_licenses_customer`; with the columns' initials where that is too long for MySQL. */
 export function indexName(table: string, columns: string[]): string {
-  return `${table}_${columns.join('_')}`;
+  const name = `${table}_${columns.join('_')}`;
+  return name.length <= MAX_NAME
+    ? name
+    : `${table}_${columns.map((column) => column.replace(/([a-z])[a-z0-9]*_?/g, '$1')).join('_')}`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { indexName } from '../../migrations/tables';
 import { isSqlite, table, type Db, type FullName, type TableName, type Transaction } from './database';
 import { send, type Connection, type StatementOptions } from './connections';
 
@@ -96,7 +97,7 @@ export function isOneOf(count: number): string {
  */
 export function forceIndex(db: Db, name: TableName, ...columns: string[]): string {
   if (isSqlite(db)) return '';
-  return ` FORCE INDEX (${columns.length === 0 ? 'PRIMARY' : [table(db, name), ...columns].join('_')})`;
+  return ` FORCE INDEX (${columns.length === 0 ? 'PRIMARY' : indexName(table(db, name), columns)})`;
 }
 
 /** A table for the query builder, read by an index (`forceIndex`). It is no text, but typed as the table's name is. */

@@ -138,6 +138,9 @@ export function startMailSender(
     } catch (error) {
       const failure = toMailFailure(error);
       const { stored, isFinal } = failure;
+      // What a server says that is no longer the one in use counts for nothing.
+      if (current() !== settings && !isFinal)
+        return { lastError: stored, nextAttemptAt: now(), attempts: row.attempts - 1 };
       await restAfter(failure);
       const next = nextAttempt(row, now());
       const isOver = isFinal || next === undefined;

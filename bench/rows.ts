@@ -207,11 +207,14 @@ export const rows: Record<string, Row> = {
     about:
       'download decisions that tell sites and count networks, each in the same few networks and each in a random one, against the same without',
     async run(stage, options) {
-      const service = async (part: 'nothing' | 'counting') =>
-        stage.without(part, {
-          LICENSING_DATABASE_URL: await stage.freshDataSet(`without_${part}`),
+      const service = async (part: 'nothing' | 'counting') => {
+        const url = await stage.freshDataSet(`without_${part}`);
+        return stage.without(part, {
+          LICENSING_DATABASE_URL: url,
+          LICENSING_PACKAGES_DIR: await stage.publish(url),
           LICENSING_ACCEL_LOCATION: '/_licensing_packages/',
         });
+      };
       const [counting, without] = [await service('nothing'), await service('counting')];
       const results: Result[] = [];
       for (const [kind, name] of [

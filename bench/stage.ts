@@ -33,6 +33,8 @@ export interface Stage {
   dataSet(licences: number): Promise<string>;
   /** a data set that rows may change */
   freshDataSet(name: string): Promise<string>;
+  /** Publishes the packages for another data set. @returns their folder */
+  publish(url: string): Promise<string>;
   isKept(licences: number): Promise<boolean>;
   /** the build, with Redis; on the small data set unless the settings say otherwise */
   service(settings?: Settings): Promise<Server>;
@@ -132,6 +134,11 @@ export async function openStage(say: (text: string) => void, profiles?: string):
       return known;
     },
     freshDataSet: (name) => makeDataSet(mariadb, SMALL, name),
+    async publish(url) {
+      const folder = sharedFolder();
+      await publishPackages(url, folder);
+      return folder;
+    },
     isKept: (licences) => hasDataSet(mariadb, licences, SMALL),
     async service(more = {}) {
       const service = await startServiceProcess(

@@ -69,21 +69,35 @@ export function Step({
   );
 }
 
+interface PackageFieldProps {
+  form: FormState;
+  /** the most bytes */
+  limit: number;
+  texts: { file: string; fileHint: (limit: string) => string };
+}
+
+function PackageField({ form, limit, texts }: PackageFieldProps) {
+  const { format } = useView();
+  return (
+    <FileField
+      form={form}
+      name="file"
+      accept=".zip,application/zip"
+      label={texts.file}
+      hint={texts.fileHint(format.limit(limit))}
+      required
+    />
+  );
+}
+
 /** The product by its package, whose manifest says all that the form below it asks. */
 export function PackageForm({ form, limit }: { form: FormState; limit: number }) {
-  const { t, format } = useView();
+  const { t } = useView();
   const texts = t.start.product;
   return (
     <Form path="/start/package" form={form} upload>
       <FormErrors form={form} />
-      <FileField
-        form={form}
-        name="file"
-        accept=".zip,application/zip"
-        label={texts.file}
-        hint={texts.fileHint(format.limit(limit))}
-        required
-      />
+      <PackageField form={form} limit={limit} texts={texts} />
       <Submit busy={t.start.saving}>{texts.begin}</Submit>
       <UploadProgress />
     </Form>
@@ -176,7 +190,7 @@ export function ReleaseForm({
   /** bytes */
   limit: number;
 }) {
-  const { t, format } = useView();
+  const { t } = useView();
   const texts = t.start.release;
   return (
     <>
@@ -200,14 +214,7 @@ export function ReleaseForm({
       )}
       <Form path="/start/release" form={form} upload>
         <FormErrors form={form} />
-        <FileField
-          form={form}
-          name="file"
-          accept=".zip,application/zip"
-          label={texts.file}
-          hint={texts.fileHint(format.limit(limit))}
-          required
-        />
+        <PackageField form={form} limit={limit} texts={texts} />
         {product?.element === null || form.error('version') !== undefined ? (
           <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} required />
         ) : null}

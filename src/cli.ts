@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import './process/node-version';
+import { setFlagsFromString } from 'node:v8';
 import { Command, CommanderError } from 'commander';
 import { printableText } from './cli/printable';
 import { wantedCommands } from './cli/commands';
@@ -63,6 +64,8 @@ function asksForVersion(args: string[]): boolean {
 }
 
 function main(): void {
+  // By default garbage may grow to four times the live heap: moving 100,000 licences in took 264 MB instead of 163 MB.
+  setFlagsFromString('--heap-growing-percent=50');
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader may close the pipe early ("| head"); that is not a failure.
     if (error.code === 'EPIPE') process.exit();

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
-import { table, tablePrefix } from '../../src/store/database';
+import { isSqlite, table, tablePrefix } from '../../src/store/database';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { endProcess, eventually, startProcess } from '../support/processes';
 import { processEnvironment } from '../support/service-process';
@@ -17,27 +17,31 @@ const COUNT = 100_000;
 afterAll(closePlaces);
 
 describe('a large move from another system', () => {
-  it('leaves nothing when it is killed, comes in whole the next time, and is quick and small', async () => {
-    const to = await place('MariaDB');
-    await to.operator.json(['product', 'add', '--name', 'Pro', '--id', '42']);
-    await fill(to);
-    const args = ['import', '--from', 'membershippro', '--make-plans', '--json'];
-    const killed = start(to, args);
-    await eventually(() => expectUncommitted(to), 120_000);
-    await endProcess(killed, 'SIGKILL');
-    await eventually(async () => {
-      for (const name of ['licenses', 'license_keys', 'imports', 'imported', 'plans'] as const)
-        expect({ name, rows: await to.db(table(to.db, name)) }).toEqual({ name, rows: [] });
-    }, 60_000);
+  it.each(['MariaDB', 'SQLite'] as const)(
+    'leaves nothing when it is killed on %s, comes in whole the next time, and is quick and small',
+    async (kind) => {
+      const to = await place(kind);
+      await to.operator.json(['product', 'add', '--name', 'Pro', '--id', '42']);
+      await fill(to);
+      const args = ['import', '--from', 'membershippro', '--make-plans', '--json'];
+      const killed = start(to, args);
+      await eventually(() => (isSqlite(to.db) ? expectLog(to) : expectUncommitted(to)), 120_000);
+      await endProcess(killed, 'SIGKILL');
+      await eventually(async () => {
+        for (const name of ['licenses', 'license_keys', 'imports', 'imported', 'plans'] as const)
+          expect({ name, rows: await to.db(table(to.db, name)) }).toEqual({ name, rows: [] });
+      }, 60_000);
 
-    const second = start(to, args);
-    const { highest, seconds } = await measure(second);
-    const [{ n }] = (await to.db(table(to.db, 'licenses')).count({ n: '*' })) as [{ n: number }];
-    expect(n).toBe(COUNT);
-    expect(highest).toBeLessThan(200);
-    // Processor time: the machine may have other work.
-    expect(seconds).toBeLessThan(60);
-  }, 900_000);
+      const second = start(to, args);
+      const { highest, seconds } = await measure(second);
+      const [{ n }] = (await to.db(table(to.db, 'licenses')).count({ n: '*' })) as [{ n: number }];
+      expect(n).toBe(COUNT);
+      expect(highest).toBeLessThan(200);
+      // Processor time: the machine may have other work.
+      expect(seconds).toBeLessThan(60);
+    },
+    900_000,
+  );
 });
 
 function start({ settings }: Place, args: string[]) {
@@ -99,4 +103,11 @@ async function expectUncommitted({ settings, db }: Place): Promise<void> {
   } finally {
     await connection.end();
   }
+}
+
+/** SQLite writes what has not been committed into its log once its cache is full. */
+function expectLog({ settings }: Place): Promise<void> {
+  const file = `${settings.LICENSING_DATABASE_URL!.replace('sqlite:', '')}-wal`;
+  expect(existsSync(file) && statSync(file).size).toBeGreaterThan(32 * 1024 * 1024);
+  return Promise.resolve();
 }

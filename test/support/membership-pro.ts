@@ -1,4 +1,4 @@
-import type { Db } from '../../src/store/database';
+import { isSqlite, type Db } from '../../src/store/database';
 
 /** Tables of Membership Pro as its installer makes them: columns and types that a move in reads, and some that it does not. */
 
@@ -32,7 +32,18 @@ const TABLES: Record<string, string> = {
 
 export async function makeMembershipPro(db: Db, prefix: string): Promise<void> {
   for (const [name, columns] of Object.entries(TABLES))
-    await db.raw(`CREATE TABLE ${prefix}${name} (${columns}) ENGINE=InnoDB DEFAULT CHARSET=utf8`);
+    await db.raw(
+      isSqlite(db)
+        ? `CREATE TABLE ${prefix}${name} (${forSqlite(columns)})`
+        : `CREATE TABLE ${prefix}${name} (${columns}) ENGINE=InnoDB DEFAULT CHARSET=utf8`,
+    );
+}
+
+/** Without the indexes of columns. */
+function forSqlite(columns: string): string {
+  return columns
+    .replace('int UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY', 'integer PRIMARY KEY')
+    .replaceAll(/ UNSIGNED|,\s*KEY \w+ \(\w+\)/g, '');
 }
 
 export const MEMBERSHIP_PRO_TABLES = Object.keys(TABLES);

@@ -4,7 +4,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { announceErasure, recordEvents, type WebhookData } from '../licensing/webhook-events';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db, Transaction } from '../store/database';
-import { deleteProfile } from '../store/customer-profiles';
+import { deleteProfile, findProfile } from '../store/customer-profiles';
 import { listDeliveriesOfLicenses, setDeliveryTexts } from '../store/deliveries';
 import type { Row, SqlValue } from '../store/export';
 import { deleteImported } from '../store/imports';
@@ -268,6 +268,8 @@ async function changeTexts(
 
 async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number> {
   let count = await deleteOutboxOf(db, { address: customer.address });
+  const profile = await findProfile(db, customer.address);
+  if (profile !== undefined) count += await deleteImported(db, 'customer', [profile.id]);
   count += await deleteProfile(db, customer.address);
   const visits = await findVisits(db, customer.address, [], requestDigests(customer.address));
   count += await deleteVisits(db, visits);

@@ -36,12 +36,7 @@ export async function findProfileByDigest(db: Db, digest: string): Promise<Custo
 
 /** Those of these addresses that have one, by address. */
 export async function findProfiles(db: Db, addresses: string[]): Promise<Map<string, CustomerProfile>> {
-  if (addresses.length === 0) return new Map();
-  const rows = await db(tableBy(db, 'customers', 'digest')).whereIn(
-    'digest',
-    addresses.map((address) => customerDigest(address)),
-  );
-  return new Map(rows.map(toFields).map((one) => [one.address, one]));
+  return new Map((await findByDigests(db, addresses)).map((one) => [one.address, one]));
 }
 
 /** Addresses of customers whose name begins like one of these. */
@@ -103,6 +98,52 @@ export async function tellProfile(
   };
   if (Object.keys(changes).length > 0)
     await setProfile(trx, found.id, { ...changes, ...(isLatest && { toldAt: at }) });
+}
+
+/**
+ * Names customers who have no name yet, as an import knows them; `toldAt` stays null, which no other way to a name does.
+ * @param named names by address @returns the ids of those who got theirs
+ */
+export async function nameCustomers(trx: Transaction, named: ReadonlyMap<string, string>): Promise<number[]> {
+  const addresses = [...named.keys()];
+  const before = new Map((await findByDigests(trx, addresses)).map((one) => [one.digest, one]));
+  const fresh = addresses.filter((address) => !before.has(customerDigest(address)));
+  if (fresh.length > 0)
+    await trx(table(trx, 'customers'))
+      .insert(
+        fresh.map((address) => ({
+          ...{ digest: customerDigest(address), address, name: named.get(address) as string },
+        })),
+      )
+      .onConflict('digest')
+      .ignore();
+  const added = (await findByDigests(trx, fresh)).filter(
+    ({ address, name, toldAt }) => toldAt === null && name === named.get(address),
+  );
+  const nameless = [...before.values()].filter(({ name, chosenName }) => (name ?? chosenName) === null);
+  const byDigest = new Map([...named].map(([address, name]) => [customerDigest(address), name]));
+  for (const { id, digest } of nameless)
+    await trx(table(trx, 'customers'))
+      .where({ id, name: null, chosen_name: null })
+      .update({ name: byDigest.get(digest) as string });
+  return [...added, ...nameless].map(({ id }) => id);
+}
+
+/** Takes names back that only `nameCustomers` gave. A customer of whom nothing else is known is no more. */
+export async function unnameCustomers(trx: Transaction, ids: number[]): Promise<void> {
+  if (ids.length === 0) return;
+  const named = () => trx(table(trx, 'customers')).whereIn('id', ids).whereNull('told_at');
+  await named().whereNull('language').whereNull('chosen_name').whereNull('chosen_language').delete();
+  await named().update({ name: null });
+}
+
+async function findByDigests(db: Db, addresses: string[]): Promise<CustomerProfile[]> {
+  if (addresses.length === 0) return [];
+  const rows = await db(tableBy(db, 'customers', 'digest')).whereIn(
+    'digest',
+    addresses.map((address) => customerDigest(address)),
+  );
+  return rows.map(toFields);
 }
 
 export async function deleteProfile(db: Db, address: string): Promise<number> {

@@ -16,7 +16,8 @@ export interface ImportRun {
   undoneAt: Date | null;
 }
 
-export type ImportedKind = 'license' | 'product' | 'plan';
+/** `customer`: a name (customer-profiles.ts) */
+export type ImportedKind = 'license' | 'product' | 'plan' | 'customer';
 
 /** What a run made. */
 export interface ImportedItem {

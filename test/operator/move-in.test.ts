@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
+import { customerDigest } from '../../src/store/customer-digest';
 import { table, tablePrefix, type Db } from '../../src/store/database';
 import { fillTable, makeMembershipPro, MEMBERSHIP_PRO_TABLES } from '../support/membership-pro';
 import { addPlan, operator, type Operator } from '../support/operator';
@@ -155,6 +156,13 @@ describe('moving in from Membership Pro', () => {
     await makeMembershipPro(db, prefix);
     await db.raw(`SET sql_mode = ''`);
     await fillTable(db, prefix, SHOP);
+    const known = (user: number, more: object) => {
+      const address = `user${user}@example.com`;
+      return { digest: customerDigest(address), address, ...more };
+    };
+    await db(table(db, 'customers')).insert(known(102, { chosen_name: 'Chosen' }));
+    await db(table(db, 'customers')).insert(known(109, { language: 'de' }));
+    await db(table(db, 'customers')).insert(known(106, { name: 'Told', told_at: '2026-01-01 00:00:00' }));
   });
   afterAll(() => service.stop());
 
@@ -318,6 +326,20 @@ describe('moving in from Membership Pro', () => {
     ]);
   });
 
+  const names = async () =>
+    Object.fromEntries(
+      (await rows<{ address: string; name: string | null; chosen_name: string | null }>(db, 'customers')).map(
+        ({ address, name, chosen_name }) => [address.replace('@example.com', ''), chosen_name ?? name],
+      ),
+    );
+
+  it('names the customers who have no name yet', async () => {
+    expect(await names()).toMatchObject({
+      ...{ user101: 'Jo User 101', guest12: 'Jo User 0', user109: 'Jo User 109' },
+      ...{ user102: 'Chosen', user106: 'Told' },
+    });
+  });
+
   it('takes a run back, but for what was used or changed', async () => {
     const second = await licenseOf(21);
     await request(service.url)
@@ -340,5 +362,10 @@ describe('moving in from Membership Pro', () => {
       true,
     ]);
     expect((await rows(db, 'products')).length).toBe(2);
+    const left = await names();
+    expect(left).toMatchObject({ user102: 'Chosen', user106: 'Told', user109: null });
+    // Whoever keeps a licence keeps the name.
+    expect(left).toMatchObject({ user103: 'Jo User 103' });
+    expect(Object.keys(left)).not.toContain('guest12');
   });
 });

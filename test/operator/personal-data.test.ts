@@ -257,10 +257,11 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     await add('shop_links', {
       ...{ shop: 'fair', digest: digest(), kind: 'customer', created_at: AT, ...of('shop_links', 'target') },
     });
-    await add('customers', {
+    const customer = await add('customers', {
       ...{ digest: customerDigest(JANE), language: 'de', told_at: AT },
       ...of('customers', 'address', 'name', 'chosen_name'),
     });
+    await add('imported', { kind: 'customer', item_id: customer, import_id: 1 });
     const time = (name: TableName, column: string) => value(name, column).replace('T', ' ').slice(0, 19);
     const mailed = {
       kind: 'customer',

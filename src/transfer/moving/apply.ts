@@ -4,6 +4,7 @@ import { liveStatus } from '../../licensing/core/states';
 import { formatTimestampOrNull } from '../../licensing/timestamps';
 import { activationKey, findActivations } from '../../store/activations';
 import { customerDigest } from '../../store/customer-digest';
+import { nameCustomers } from '../../store/customer-profiles';
 import type { Transaction } from '../../store/database';
 import { insertEvents, type LicenseEvent } from '../../store/events';
 import type { Row } from '../../store/export';
@@ -43,11 +44,13 @@ export interface Applying extends ImportContext {
   writes: boolean;
   /** of the run; 0 in a dry run */
   importId: number;
-  /** the first rows of keys, by digests, and without regard to case */
+  /** the first rows of keys, by digests as bytes (`bytesOf`), and without regard to case */
   digests: Map<string, number>;
   folded: Map<string, number>;
   /** changes of licences that are here, whose requests wait only at the end */
   later: Later[];
+  /** addresses and names of customers, a text a batch: a third of what objects take. Orders wait for their rows at the end alone */
+  names: string[];
   /** ours */
   plans: { activationTypeOf(planId: number): string | undefined };
 }
@@ -82,6 +85,12 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
       else fresh.push({ arrived, keys });
     } else compareHere(job, arrived, license, keys, here);
   }
+  const isTheirs = ({ reference, customer }: Wanted) =>
+    here.byReference.get(reference)?.customer === customer;
+  noteNames(job, [
+    ...fresh.map(({ arrived }) => arrived.wanted),
+    ...batch.map(({ wanted }) => wanted).filter(isTheirs),
+  ]);
   await remarkTwins(
     job,
     fresh.map(({ keys }) => keys.fresh),
@@ -158,6 +167,11 @@ async function inChunks<T, R>(all: T[], find: (some: T[]) => Promise<R[]>): Prom
   return found;
 }
 
+/** A digest in half of the memory. */
+function bytesOf(digest: string): string {
+  return Buffer.from(digest, 'hex').toString('latin1');
+}
+
 interface SortedKeys {
   /** nobody has them */
   fresh: WantedKey[];
@@ -175,7 +189,7 @@ function sortKeys(
 ): SortedKeys {
   const sorted: SortedKeys = { fresh: [], moving: [], ended: [] };
   for (const key of wanted.keys) {
-    const twin = noteLine(digests, key.digest, wanted.row);
+    const twin = noteLine(digests, bytesOf(key.digest), wanted.row);
     const owner = here.keys.get(key.digest);
     if (twin !== undefined)
       report.warn('key-twice', 'The key is that of an earlier row too, whose licence has it', wanted.row);
@@ -207,7 +221,7 @@ async function remarkTwins(
   keys.forEach((some, i) => {
     for (const key of some) {
       if (key.folded === undefined) continue;
-      const twin = noteLine(folded, key.folded, rows[i] as number);
+      const twin = noteLine(folded, bytesOf(key.folded), rows[i] as number);
       if (twin === undefined && !stored.has(key.folded)) continue;
       report.warn(
         'case-twin',
@@ -303,6 +317,27 @@ function differences(
   if (!changed.includes('plan_id') || plans.activationTypeOf(license.planId) === wanted.plan.activationType)
     return { changed, kept };
   return { changed: changed.filter((field) => field !== 'plan_id'), kept: ['plan_id', ...kept] };
+}
+
+function noteNames({ names, writes }: Applying, named: Wanted[]): void {
+  const lines = named.flatMap(({ customer, customerName }) =>
+    customer !== null && customerName !== null ? [`${customer}\t${customerName}`] : [],
+  );
+  if (writes && lines.length > 0) names.push(lines.join('\n'));
+}
+
+/** Names the customers who have no name yet, before licences that are here are locked: orders lock in this order. */
+export async function applyNames({ trx, names, importId }: Applying): Promise<void> {
+  for (const lines of names) {
+    const named = lines.split('\n').map((line) => line.split('\t') as [string, string]);
+    const ids = await nameCustomers(trx, new Map(named));
+    const before = await findImported(trx, 'customer', ids);
+    const added = ids.filter((id) => !before.has(id));
+    await insertImported(
+      trx,
+      added.map((itemId) => ({ kind: 'customer' as const, itemId, importId, broughtJson: null })),
+    );
+  }
 }
 
 /** Changes the licences that are here, under their locks, in the order of their ids. */
@@ -464,7 +499,7 @@ async function addKeys(
   }
   if (!wasHere) return count;
   const fresh = wanted.keys.filter(
-    ({ digest }) => !keys.has(digest) && job.digests.get(digest) === wanted.row,
+    ({ digest }) => !keys.has(digest) && job.digests.get(bytesOf(digest)) === wanted.row,
   );
   await insertOtherKeys(
     trx,

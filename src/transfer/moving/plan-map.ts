@@ -1,9 +1,9 @@
 import { addPlan, addProduct } from '../../licensing/catalogue';
-import { MAX_LABEL_LENGTH } from '../../store/columns';
 import { listProducts, PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
 import type { Transaction } from '../../store/database';
 import { OperatorError } from '../../licensing/operator-error';
 import type { SourcePlan } from './source';
+import { labelOf } from './wanted';
 
 /** What becomes of a source's plans: our plan's id by the source's key; null: its licences are left out. */
 export type PlanMap = Map<string, number | null>;
@@ -136,7 +136,10 @@ export async function openPlanTable(
   for (const { key, name, product } of sourcePlans) add(key, name, product);
 
   const make = async (source: SourcePlan): Promise<Target> => {
-    const [productName, name] = [labelOf(source.product), labelOf(source.name)];
+    const [productName, name] = [source.product, source.name].map((text) => labelOf(text) || 'Licences') as [
+      string,
+      string,
+    ];
     const isNamed = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
     let productId = [...products].find(([, one]) => isNamed(one, productName))?.[0];
     const there = [...byId.values()].find((plan) => plan.productId === productId && isNamed(plan.name, name));
@@ -173,12 +176,6 @@ export async function openPlanTable(
       return mapped;
     },
   };
-}
-
-function labelOf(text: string): string {
-  return Array.from(text.replace(/\p{Cc}+/gu, ' ').trim() || 'Licences')
-    .slice(0, MAX_LABEL_LENGTH)
-    .join('');
 }
 
 const MAX_NAMED = 10;

@@ -3,7 +3,7 @@ import { listPlans, sharePlans } from '../../store/catalogue';
 import type { Db, Transaction } from '../../store/database';
 import { insertImport, insertImported, listImports, setImport } from '../../store/imports';
 import { inReadCommitted, inSnapshot } from '../../store/transaction';
-import { applyBatch, applyLater, type Applying, type Arrived } from './apply';
+import { applyBatch, applyLater, applyNames, type Applying, type Arrived } from './apply';
 import {
   openPlanTable,
   plansTogether,
@@ -87,11 +87,13 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
     digests: new Map(),
     folded: new Map(),
     later: [],
+    names: [],
     plans: { activationTypeOf: (id) => ours.find((plan) => plan.id === id)?.activationType },
   };
   await readItems(job, opened.items(), plans, options);
   const unsaid = [...plans.all.values()].filter(isUnsaid);
   if (unsaid.length > 0 && !dryRun) throw incomplete(unsaid);
+  await applyNames(job);
   await applyLater(job);
   const { products: madeProducts, plans: madePlans } = plans.made;
   const finished: MoveReport = {

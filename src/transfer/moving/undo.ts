@@ -1,16 +1,20 @@
 import { removePlan, removeProduct } from '../../licensing/catalogue';
 import { OperatorError } from '../../licensing/operator-error';
+import { unnameCustomers } from '../../store/customer-profiles';
 import type { Db, Transaction } from '../../store/database';
+import { lockRows } from '../../store/import';
 import { deleteImported, listImported, lockImport, setImport, type ImportedKind } from '../../store/imports';
 import { deleteLicenses, lockLicenses } from '../../store/licenses';
 import { findUsedLicenses } from '../../store/license-use';
 import { inReadCommitted } from '../../store/transaction';
 
+type Removed = Exclude<ImportedKind, 'customer'>;
+
 /** What an undone import left, and why. */
 export interface Undone {
   id: number;
-  removed: Record<ImportedKind, number>;
-  left: { kind: ImportedKind; id: number; reason: string }[];
+  removed: Record<Removed, number>;
+  left: { kind: Removed; id: number; reason: string }[];
 }
 
 /** Licences in one statement. */
@@ -34,24 +38,52 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
     });
   if (found.undoneAt !== null)
     throw new OperatorError(`Import ${id} was undone before.`, { code: 'CONFLICT' });
+  // Before licences, as orders lock them.
+  const named = new Map<number, string>();
+  await eachOf(trx, id, 'customer', async (ids) => {
+    for (const row of await lockRows(trx, 'customers', 'id', ids))
+      named.set(row.id as number, row.address as string);
+  });
+  const stay = new Set<string | null>();
   const undone: Undone = { id, removed: { license: 0, product: 0, plan: 0 }, left: [] };
-  for (let after = 0; ;) {
-    const ids = await listImported(trx, id, 'license', { after, limit: AT_ONCE });
-    if (ids.length === 0) break;
-    after = ids.at(-1) as number;
+  await eachOf(trx, id, 'license', async (ids) => {
     // Before anything is read of them: nobody uses them from here on.
-    const locked = [...(await lockLicenses(trx, ids)).keys()];
-    const used = await findUsedLicenses(trx, locked);
-    const unused = locked.filter((one) => !used.has(one));
+    const locked = await lockLicenses(trx, ids);
+    const used = await findUsedLicenses(trx, [...locked.keys()]);
+    const unused = [...locked.keys()].filter((one) => !used.has(one));
     await deleteLicenses(trx, unused);
     await deleteImported(trx, 'license', unused);
     undone.removed.license += unused.length;
-    for (const [license, reason] of used) undone.left.push({ kind: 'license', id: license, reason });
+    for (const [license, reason] of used) {
+      undone.left.push({ kind: 'license', id: license, reason });
+      stay.add(locked.get(license)?.customer ?? null);
+    }
+  });
+  const nameless = [...named].filter(([, address]) => !stay.has(address)).map(([customer]) => customer);
+  for (let i = 0; i < nameless.length; i += AT_ONCE) {
+    const some = nameless.slice(i, i + AT_ONCE);
+    await unnameCustomers(trx, some);
+    await deleteImported(trx, 'customer', some);
   }
   await removeThings(trx, undone, 'plan', (plan) => removePlan(trx, plan));
   await removeThings(trx, undone, 'product', (product) => removeProduct(trx, product));
   await setImport(trx, id, { undoneAt: now });
   return undone;
+}
+
+/** What a run made of a kind, some at a time by id. */
+async function eachOf(
+  trx: Transaction,
+  importId: number,
+  kind: ImportedKind,
+  work: (ids: number[]) => Promise<void>,
+): Promise<void> {
+  for (let after = 0; ;) {
+    const ids = await listImported(trx, importId, kind, { after, limit: AT_ONCE });
+    if (ids.length === 0) return;
+    after = ids.at(-1) as number;
+    await work(ids);
+  }
 }
 
 async function removeThings(

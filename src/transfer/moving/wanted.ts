@@ -32,6 +32,8 @@ export interface Wanted {
   activationLimit: number;
   expiresAt: Date | null;
   customer: string | null;
+  /** null: not known */
+  customerName: string | null;
   metadata: Metadata;
   keys: WantedKey[];
   /** normalised; of no key in particular */
@@ -120,12 +122,20 @@ export function toWanted(
   }
   return {
     ...{ row, reference, plan, customer, metadata, keys, unsaid },
+    customerName: labelOf(item.customerName ?? '') || null,
     status: item.status === 'expired' ? 'active' : item.status,
     activationLimit: item.limit ?? plan.activationLimit,
     expiresAt: end.expiresAt,
     endedSometime: end.isSometime,
     sites: sitesOf(item.sites),
   };
+}
+
+/** Text of the source as a label here, or as much of it as fits. */
+export function labelOf(text: string): string {
+  return Array.from(text.replace(/\p{Cc}+/gu, ' ').trim())
+    .slice(0, MAX_LABEL_LENGTH)
+    .join('');
 }
 
 function wantedKey(one: SourceKey, key: string, digest: string, sites: string[]): WantedKey {

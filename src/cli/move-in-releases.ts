@@ -2,7 +2,13 @@ import { InvalidArgumentError } from 'commander';
 import { publish } from '../joomla/publish';
 import { listProducts } from '../licensing/catalogue';
 import { OperatorError } from '../licensing/operator-error';
-import { readArsReleases, type ArsRelease, type ArsReleases } from '../transfer/moving/ars-releases';
+import { readUpdateXmlOptions, setUpdateXmlOptions } from '../joomla/update-xml/options';
+import {
+  platformOf,
+  readArsReleases,
+  type ArsRelease,
+  type ArsReleases,
+} from '../transfer/moving/ars-releases';
 import type { Session } from './command';
 import { formatTable } from './tables';
 
@@ -33,6 +39,7 @@ export async function runReleases(
   if (root === undefined)
     throw new OperatorError('The packages lie in the folder of the site: set LICENSING_JOOMLA_ROOT.');
   const found = await readArsReleases(db, await listProducts(db), { map, root, sitePrefix });
+  const platforms = await setPlatforms();
   const outcomes: Outcome[] = [];
   for (const release of found.releases) {
     const reason = dryRun ? null : await publishOne(release);
@@ -52,9 +59,22 @@ export async function runReleases(
       releases: outcomes,
       left_out: found.leftOut,
       environments: Object.fromEntries(found.environments),
+      target_platforms: Object.fromEntries(platforms),
     },
-    () => describe(found, outcomes, dryRun),
+    () => describe(found, outcomes, platforms, dryRun),
   );
+
+  /** Before the versions, whose update XML has them. @returns by product: those that none was set for */
+  async function setPlatforms(): Promise<Map<number, string>> {
+    const set = new Map<number, string>();
+    for (const [product, titles] of found.environments) {
+      const platform = platformOf(titles);
+      if (platform === null || (await readUpdateXmlOptions(db, product)).target_platform !== null) continue;
+      if (!dryRun) await setUpdateXmlOptions(db, product, { target_platform: platform });
+      set.set(product, platform);
+    }
+    return set;
+  }
 
   /** @returns why it was refused */
   async function publishOne({
@@ -77,7 +97,12 @@ export async function runReleases(
   }
 }
 
-function describe({ leftOut, environments }: ArsReleases, outcomes: Outcome[], dryRun: boolean): string {
+function describe(
+  { leftOut, environments }: ArsReleases,
+  outcomes: Outcome[],
+  platforms: Map<number, string>,
+  dryRun: boolean,
+): string {
   return [
     formatTable(
       ['PRODUCT', 'VERSION', ''],
@@ -97,9 +122,16 @@ function describe({ leftOut, environments }: ArsReleases, outcomes: Outcome[], d
         ]),
     ...[...environments]
       .filter(([, titles]) => titles.length > 0)
-      .map(([product, titles]) => `Product ${product} ran on ${titles.join(', ')} there.`),
+      .map(([product, titles]) => {
+        const platform = platforms.get(product);
+        const here =
+          platform === undefined
+            ? 'Its target platform stays as it is here'
+            : `Its target platform ${dryRun ? 'would be' : 'is now'} ${platform}`;
+        return `Product ${product} ran on ${titles.join(', ')} there. ${here}.`;
+      }),
     dryRun
       ? 'Nothing was changed: this was a dry run.'
-      : 'Now write the update XML of each product: licensing update-xml write --product ID --target-platform ...',
+      : 'Now write the update XML of each product: licensing update-xml write --product ID',
   ].join('\n');
 }

@@ -26,6 +26,22 @@ interface SiteRows {
   limit: number;
 }
 
+/** The latest time in a column for each of these numbers, of rows that are so. @returns as the database writes it */
+export async function readLatest(
+  db: Db,
+  table: string,
+  { of, at, numbers, where }: { of: string; at: string; numbers: number[]; where: Row },
+): Promise<Map<number, string>> {
+  if (numbers.length === 0) return new Map();
+  const rows = await db<Row, { of: number; at: string | null }[]>(table)
+    .select({ of })
+    .max({ at })
+    .whereIn(of, numbers)
+    .where(where)
+    .groupBy(of);
+  return new Map(rows.flatMap((row) => (row.at ? [[Number(row.of), String(row.at)] as const] : [])));
+}
+
 /** The next rows of a table, in its order. */
 export async function readSiteRows(
   db: Db,

@@ -31,6 +31,8 @@ export interface NewLicense {
   customer: string | null;
   reference: string | null;
   metadata: Metadata;
+  /** null: never, as far as anybody knows */
+  lastCheckAt?: Date | null;
   sites: NewSite[];
 }
 
@@ -83,6 +85,7 @@ export async function insertNewLicenses(
     ...license,
     ...storedKey(key, secret),
     planId: plan.id,
+    lastCheckAt: license.lastCheckAt ?? null,
     activationsUsed: slotsOf(sites),
     metadata: storedMetadata(metadata),
     issuedBy: null,

@@ -6,6 +6,7 @@ import { createConnection } from 'mysql2/promise';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
 import { canonicalKey, keyDigest } from '../../src/licensing/core/keys';
+import { readUpdateXmlOptions, setUpdateXmlOptions } from '../../src/joomla/update-xml/options';
 import { table, type Db } from '../../src/store/database';
 import { makeArs } from '../support/ars';
 import { fillTable } from '../support/membership-pro';
@@ -67,6 +68,11 @@ const SHOP = {
     payment(8, 104, 2, 2020, 2021, 'C'),
     payment(9, 105, 1, 2026, 2040, 'C'),
     payment(10, 106, 9, 2026, 2027, 'C'),
+  ],
+  ars_log: [
+    { user_id: 101, item_id: 1, accessed_on: '2026-01-05 10:00:00', authorized: 1, ip: '192.0.2.1' },
+    { user_id: 101, item_id: 2, accessed_on: '2026-02-05 10:00:00', authorized: 1, ip: '192.0.2.1' },
+    { user_id: 101, item_id: 2, accessed_on: '2026-03-05 10:00:00', authorized: 0, ip: '192.0.2.1' },
   ],
   ars_dlidlabels: [
     { id: 1, user_id: 101, primary: 0, title: 'Client', dlid: key(1), published: 1 },
@@ -144,7 +150,12 @@ describe('moving in from Akeeba Release System', () => {
       ['ars:akeebasubs-104-2', 'active', '2021-01-01 00:00:00'],
       ['ars:akeebasubs-105-1', 'active', null],
     ]);
-    expect(licenses[0]?.customer).toBe('user101@example.com');
+    expect(licenses[0]).toMatchObject({
+      customer: 'user101@example.com',
+      // The latest download that was let through.
+      ...{ last_check_at: '2026-02-05 10:00:00', last_check_ip: null, check_count: 0 },
+    });
+    expect(licenses[1]).toMatchObject({ last_check_at: null });
   });
 
   it('lets the old Download IDs work as they were typed', async () => {
@@ -195,7 +206,11 @@ describe('moving in from Akeeba Release System', () => {
         { id: 2, title: 'Other' },
       ],
       ars_updatestreams: [{ id: 1, element: 'pkg_pro', category: 1 }],
-      ars_environments: [{ id: 33, title: 'Joomla! 4.1', xmltitle: 'joomla/4.1' }],
+      ars_environments: [
+        { id: 33, title: 'Joomla! 4.1', xmltitle: 'joomla/4.1' },
+        { id: 34, title: 'Joomla! 5', xmltitle: 'joomla/5' },
+        { id: 35, title: 'PHP 8.1', xmltitle: 'php/8.1' },
+      ],
       ars_releases: [
         {
           id: 1,
@@ -222,7 +237,7 @@ describe('moving in from Akeeba Release System', () => {
         item(1, 1, 'pro-1.zip', { sha256: sha(1) }),
         item(2, 2, 'pro-0.zip', { sha256: sha(0) }),
         // The file was replaced behind the back of ARS.
-        item(3, 3, 'pro-2.zip', { sha256: sha(1), environments: '["33"]' }),
+        item(3, 3, 'pro-2.zip', { sha256: sha(1), environments: '["33","34"]' }),
         item(4, 1, 'manual.zip', { updatestream: null }),
         item(5, 5, '../../../etc/hosts.zip'),
       ],
@@ -233,7 +248,9 @@ describe('moving in from Akeeba Release System', () => {
         releases: { version: string; published: boolean }[];
         left_out: { version: string | null; reason: string }[];
         environments: object;
+        target_platforms: object;
       }>(['import', '--from', 'ars', '--site-prefix', SITE, '--releases', ...args]);
+    const platform = async () => (await readUpdateXmlOptions(db, 42)).target_platform;
     const dry = await releases('--dry-run');
     expect(dry.releases.map(({ version, published }) => [version, published])).toEqual([
       ['1.9.0', false],
@@ -244,17 +261,23 @@ describe('moving in from Akeeba Release System', () => {
       ['2.0.0', 'its file is not the one that was released there: the SHA-256 differs'],
       [null, 'no product here has the element of its update stream: name it'],
     ]);
-    expect(dry.environments).toEqual({ 42: ['joomla/4.1'] });
+    expect(dry.environments).toEqual({ 42: ['joomla/4.1', 'joomla/5'] });
+    expect(dry.target_platforms).toEqual({ 42: '(4\\.1\\.|5\\.[0-9]+)' });
+    expect(await platform()).toBe(null);
     expect(await rows(db, 'releases')).toEqual([]);
     expect((await releases()).releases).toMatchObject([
       { published: true, reason: null },
       { published: true, reason: null },
     ]);
+    expect(await platform()).toBe('(4\\.1\\.|5\\.[0-9]+)');
     expect(await rows<object>(db, 'releases')).toMatchObject([
       { version: '1.9.0', state: 'published', published_at: '2025-01-01 10:00:00' },
       { version: '1.10.0', changelog: '- Faster & better', sha256: sha(1) },
     ]);
-    expect((await releases()).releases).toEqual([]);
+    // Only where none is set.
+    await setUpdateXmlOptions(db, 42, { target_platform: '6\\.[0-9]+' });
+    expect(await releases()).toMatchObject({ releases: [], target_platforms: {} });
+    expect(await platform()).toBe('6\\.[0-9]+');
     const refused = await sites.run(['import', '--from', 'ars', '--site-prefix', SITE, '--releases', '7=42']);
     expect(refused.stderr).toContain('no category 7');
   });
@@ -289,6 +312,7 @@ describe('moving in from Akeeba Release System', () => {
         'user_usergroup_map',
         'ars_dlidlabels',
         'ars_categories',
+        'ars_log',
         'akeebasubs_levels',
         'akeebasubs_subscriptions',
       ])

@@ -340,6 +340,20 @@ describe('moving in from Membership Pro', () => {
     });
   });
 
+  it('warns of a site that lies on two licences of one product', async () => {
+    const users = [130, 131, 132];
+    await fillTable(db, prefix, {
+      osmembership_subscribers: users.map((user) => main(user, user === 132 ? 8 : 3, user, 1, LATER)),
+      osmembership_downloadids: users.map((user) => ({
+        ...{ id: user, user_id: user, download_id: hex(), published: 1, domain: 'twice.example' },
+      })),
+    });
+    const dry = await move('--dry-run');
+    expect(dry.warnings.find(({ code }) => code === 'site-twice')).toMatchObject({ count: 1, rows: [131] });
+    await db(`${prefix}osmembership_subscribers`).whereIn('user_id', users).delete();
+    await db(`${prefix}osmembership_downloadids`).whereIn('user_id', users).delete();
+  });
+
   it('takes a run back, but for what was used or changed', async () => {
     const second = await licenseOf(21);
     await request(service.url)

@@ -15,6 +15,10 @@ const TABLES: Record<string, string> = {
     id bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, user_id bigint unsigned NOT NULL,
     \`primary\` tinyint(1) NOT NULL DEFAULT 0, title varchar(255) NOT NULL DEFAULT '', dlid char(32) NOT NULL,
     published tinyint(3) NOT NULL DEFAULT 1, created_by bigint NOT NULL DEFAULT 0, created datetime DEFAULT NULL`,
+  ars_log: `
+    id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, user_id bigint unsigned NOT NULL, item_id bigint unsigned NOT NULL,
+    accessed_on datetime DEFAULT NULL, referer varchar(255) NOT NULL DEFAULT '', ip varchar(255) NOT NULL DEFAULT '',
+    authorized tinyint(1) NOT NULL DEFAULT 1, KEY ars_log_userid (user_id)`,
   ars_categories: `
     id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, title varchar(255) NOT NULL, alias varchar(255) NOT NULL DEFAULT '',
     directory varchar(255) NOT NULL DEFAULT 'arsrepo', access int NOT NULL DEFAULT 0, published int NOT NULL DEFAULT 1`,

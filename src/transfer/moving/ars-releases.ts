@@ -171,6 +171,21 @@ function environmentsOf(item: Row | undefined, titles: Map<string, string>): str
   }
 }
 
+/**
+ * A target platform for environments such as `joomla/4` and `joomla/5.1`, as ours are written; null: none of them is
+ * such a version. ARS writes an update for each.
+ */
+export function platformOf(environments: string[]): string | null {
+  const patterns = environments.flatMap((title) => {
+    const [, major, minor] = /^joomla\/(\d{1,3})(?:\.(\d{1,3}))?$/.exec(title) ?? [];
+    if (major === undefined) return [];
+    return minor === undefined ? `${major}\\.[0-9]+` : `${major}\\.${minor}\\.`;
+  });
+  const [only, ...others] = new Set(patterns);
+  if (only === undefined) return null;
+  return others.length === 0 ? only : `(${[only, ...others].join('|')})`;
+}
+
 /** undefined: outside of the site */
 function fileOf(root: string, directory: string, name: string): string | undefined {
   const path = resolve(join(root, directory, name));

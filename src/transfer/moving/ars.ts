@@ -25,7 +25,7 @@ export const ars: MovingSource = {
 };
 
 async function open({ db, sitePrefix, together = [], confirmed, now }: SourceContext): Promise<OpenSource> {
-  const tables = await openSiteTables(db, ars.title, sitePrefix, NEEDED);
+  const tables = await openSiteTables(db, ars.title, sitePrefix, NEEDED, ['ars_log']);
   const rights = await openRights(db, tables.prefix, { confirmed, now });
   const taken = new Set(together.map(togetherKey));
   return {
@@ -54,6 +54,7 @@ async function* readItems(
         )
       ).map((row) => [Number(row.id), row]),
     );
+    const used = await lastUses(tables, batch);
     for (const one of batch) {
       const of = keys.get(one.user);
       keys.delete(one.user);
@@ -68,7 +69,9 @@ async function* readItems(
         yield { row, code: 'unpublished-key', warning: 'An unpublished Download ID comes as ended' };
       const given = giveKeys(known, of?.keys ?? [], plans, together);
       yield* given.warnings;
-      yield* given.licenses;
+      // The log says who came, and not for what: it goes to the licence that has the keys.
+      for (const license of given.licenses)
+        yield license.keys.length === 0 ? license : { ...license, lastUsedAt: used.get(one.user) };
     }
     batch = [];
   };
@@ -83,6 +86,13 @@ async function* readItems(
 }
 
 const BATCH = 500;
+
+/** When users last downloaded something that they were allowed to, by user. */
+async function lastUses(tables: SiteTables, batch: { user: number }[]): Promise<Map<number, Date>> {
+  if (!['user_id', 'accessed_on', 'authorized'].every((one) => tables.has('ars_log', one))) return new Map();
+  const users = batch.map(({ user }) => user);
+  return tables.latest('ars_log', 'user_id', 'accessed_on', users, { authorized: 1 });
+}
 
 function withCustomer(right: Right, user: Row | undefined): Right {
   const customer = textOf(user?.email) || null;

@@ -88,6 +88,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
     folded: new Map(),
     later: [],
     names: [],
+    sites: new Set(),
     plans: { activationTypeOf: (id) => ours.find((plan) => plan.id === id)?.activationType },
   };
   await readItems(job, opened.items(), plans, options);

@@ -1,7 +1,7 @@
 import { OperatorError } from '../../licensing/operator-error';
 import { isSqlite, tablePrefix, type Db } from '../../store/database';
 import type { Row, SqlValue } from '../../store/export';
-import { listTablesLike, readSiteRows } from '../../store/site-tables';
+import { listTablesLike, readLatest, readSiteRows } from '../../store/site-tables';
 
 /** The tables of a Joomla site, which are only read. */
 export interface SiteTables {
@@ -17,6 +17,8 @@ export interface SiteTables {
   read(name: string, wanted: readonly string[], order: readonly string[], where?: Row): AsyncGenerator<Row>;
   /** rows with one of these values */
   find(name: string, wanted: readonly string[], column: string, values: SqlValue[]): Promise<Row[]>;
+  /** the latest time in `at` for each of these numbers in `of`, of rows that are so */
+  latest(name: string, of: string, at: string, numbers: number[], where: Row): Promise<Map<number, Date>>;
 }
 
 /** Rows in one page. */
@@ -96,6 +98,15 @@ export async function openSiteTables(
         found.push(...rows.map((row) => complete(row, lacks)));
       }
       return found;
+    },
+    async latest(name, of, at, numbers, where) {
+      const found = await readLatest(db, `${prefix}${name}`, { of, at, numbers, where });
+      return new Map(
+        [...found].flatMap(([one, text]) => {
+          const moment = momentOf(text);
+          return moment === undefined ? [] : [[one, moment] as const];
+        }),
+      );
     },
   };
 }

@@ -68,6 +68,8 @@ export interface SourceLicense {
   expiresAt: Date | null | undefined;
   /** sites; 0: any number; undefined: the limit of the plan here */
   limit: number | undefined;
+  /** when it was used last at the source, where that is known */
+  lastUsedAt?: Date | undefined;
   /** sites that belong to no key of their own */
   sites: string[];
   /** the licence's metadata */

@@ -34,6 +34,8 @@ export interface Wanted {
   customer: string | null;
   /** null: not known */
   customerName: string | null;
+  /** null: not known, or never */
+  lastUsedAt: Date | null;
   metadata: Metadata;
   keys: WantedKey[];
   /** normalised; of no key in particular */
@@ -122,6 +124,7 @@ export function toWanted(
   }
   return {
     ...{ row, reference, plan, customer, metadata, keys, unsaid },
+    lastUsedAt: item.lastUsedAt !== undefined && item.lastUsedAt <= now ? item.lastUsedAt : null,
     customerName: labelOf(item.customerName ?? '') || null,
     status: item.status === 'expired' ? 'active' : item.status,
     activationLimit: item.limit ?? plan.activationLimit,

@@ -181,7 +181,7 @@ const Undone = exactly(
   { title: 'UndoneImport' },
 );
 
-type ImportCall = Call<Static<typeof Fields>, { file?: Buffer }>;
+type ImportCall = Call<Static<typeof Fields>, { file?: Buffer; users?: Buffer }>;
 
 async function importLicenses(
   call: ImportCall,
@@ -201,6 +201,7 @@ async function moveFrom(call: ImportCall, from: string) {
     makePlans: isSet(query.make_plans),
     dryRun,
     file: body.file && oneChunk(body.file),
+    users: body.users && body.users.length > 0 ? oneChunk(body.users) : undefined,
     readsAgain: false,
     dates: query.dates,
     confirmed: isSet(query.confirm_columns),
@@ -221,7 +222,8 @@ async function importFile(call: ImportCall) {
   const { db, query, body, settings, caller, now } = call;
   const foreign = MOVES_ALONE.find((name) => query[name] !== undefined);
   if (foreign !== undefined) throw invalid(foreign, `"${foreign}" goes with "from" only.`);
-  const { file } = body;
+  const { file, users } = body;
+  if (users !== undefined) throw invalid('users', '"users" goes with "from" only.');
   if (file === undefined) throw invalid('file', 'The CSV file is missing: the part "file".');
   if (query.map === undefined)
     throw invalid('map', 'Which column is what? Such as key=License Key,plan=Plan.');
@@ -291,6 +293,10 @@ export const importOperations = {
       query: Fields,
       upload: {
         types: ['text/csv'],
+        others: {
+          users:
+            'For exports without addresses (`lmfwc-csv`): a second table with the users or the orders of the shop.',
+        },
         rules: () => CSV_UPLOAD,
       },
       data: Type.Union([Imported, Moved]),

@@ -81,6 +81,8 @@ interface Terms<Adds extends TProperties> {
 export interface UploadTerms {
   /** of the file alone */
   types: string[];
+  /** parts of the form that are files beside it, and what they are; the call's body has them by their names */
+  others?: Record<string, string>;
   rules: (settings: ManageSettings) => UploadRules<unknown>;
 }
 

@@ -18,7 +18,7 @@ export interface Request {
   /** reads the body, which is no upload; undefined: there is none */
   readSent: ((operation: Operation) => object) | undefined;
   /** reads an upload; nothing of it is left when it throws */
-  receive: <F>(types: string[], rules: UploadRules<F>) => Promise<Upload<F>>;
+  receive: <F>(types: string[], rules: UploadRules<F>, others?: string[]) => Promise<Upload<F>>;
   /** of who reads the answer */
   language: Call['language'];
   /** aborted when nobody waits for the answer any more */
@@ -113,7 +113,7 @@ export function requireRight(
 /** Reads an upload into the call. `receive` returns what tells it from another. */
 function receiver(
   { readQuery }: Operation,
-  { types, rules: rulesOf }: UploadTerms,
+  { types, others = {}, rules: rulesOf }: UploadTerms,
   { query: asked, receive, checkAgain }: Request,
   given: Given,
   settings: ManageSettings,
@@ -122,19 +122,21 @@ function receiver(
   let received: Upload<unknown> | undefined;
   return {
     async receive(): Promise<string> {
-      received = await receive(types, rules);
+      received = await receive(types, rules, Object.keys(others));
       await checkAgain();
       const query = new URLSearchParams(asked);
       for (const [name, value] of Object.entries(received.fields)) query.append(name, value);
       given.query = readQuery(query);
-      given.body = { file: received.file };
+      given.body = { ...received.others, file: received.file };
       return JSON.stringify([
         received.fields,
         received.file === undefined ? null : rules.digest(received.file),
+        ...Object.entries(received.others).map(([name, file]) => [name, rules.digest(file)]),
       ]);
     },
     async discard(): Promise<void> {
-      if (received?.file !== undefined) await rules.discard(received.file);
+      const { file, others: beside = {} } = received ?? {};
+      for (const one of [file, ...Object.values(beside)]) if (one !== undefined) await rules.discard(one);
     },
   };
 }

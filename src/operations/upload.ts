@@ -15,4 +15,6 @@ export interface Upload<F> {
   /** the form's other parts */
   fields: Record<string, string>;
   file: F | undefined;
+  /** further parts that are files, by their names */
+  others: Record<string, F>;
 }

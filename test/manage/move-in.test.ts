@@ -53,6 +53,29 @@ describe('moving in over the API', () => {
     await service.write.refused('POST /imports/999/undo', {}, 'NOT_FOUND');
   });
 
+  it('takes the customers’ addresses as a second part', async () => {
+    const form = (parts: Record<string, string>) => {
+      const body = new FormData();
+      for (const [name, text] of Object.entries(parts)) body.append(name, new Blob([text]), `${name}.csv`);
+      return body;
+    };
+    const file = 'id,order_id,product_id,user_id,license_key,status\n1,7,9,5,ABC-DEF-GHI,2\n';
+    const users = 'ID,user_email\n5,jo@example.com\n';
+    const query = 'POST /imports?from=lmfwc-csv&make_plans=1&dry_run=1';
+    const dry = await service.write.send(query, { body: form({ file, users }) });
+    expect(dry.body.data).toMatchObject({ new: 1, samples: [{ after: { customer: 'jo@example.com' } }] });
+    expectRefusal(
+      await service.write.send(query, { body: form({ file, others: users }) }),
+      'INVALID_REQUEST',
+      'file',
+    );
+    expectRefusal(
+      await service.write.send('POST /imports?map=key%3Dlicense_key', { body: form({ file, users }) }),
+      'INVALID_REQUEST',
+      'users',
+    );
+  });
+
   it('refuses what does not fit, and names the field', async () => {
     const refused = async (query: string, field: string) =>
       expectRefusal(await service.write.send(`POST /imports?${query}`, {}), 'INVALID_REQUEST', field);

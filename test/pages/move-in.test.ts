@@ -31,12 +31,14 @@ function send(
   shown: PagesAnswer,
   fields: Record<string, string>,
   file?: string,
+  users?: string,
 ): Promise<PagesAnswer> {
   const { once = '', ...hidden } = formOf(shown.html, '/move-in');
   const body = new FormData();
   for (const [name, value] of Object.entries({ ...selected(shown.html), ...hidden, ...fields }))
     body.append(name, value);
   if (file !== undefined) body.append('file', new Blob([file], { type: 'text/csv' }), 'licenses.csv');
+  if (users !== undefined) body.append('users', new Blob([users], { type: 'text/csv' }), 'users.csv');
   return pages.post(`/move-in?once=${once}`, body);
 }
 
@@ -54,8 +56,9 @@ async function start(
   pages: PagesClient,
   fields: Record<string, string>,
   file?: string,
+  users?: string,
 ): Promise<PagesAnswer> {
-  return send(pages, await pages.get('/move-in'), fields, file);
+  return send(pages, await pages.get('/move-in'), fields, file, users);
 }
 
 const licenses = () => rows<{ reference: string; plan_id: number }>(service.db, 'licenses');
@@ -116,6 +119,25 @@ describe('a move from another system', () => {
     expect(await licenses()).toEqual([]);
     expect(textOf((await pages.get('/move-in')).html)).toContain('undone');
     expect(textOf((await pages.get(undo)).html)).toContain('This move was undone before.');
+  });
+
+  it('joins a second file with the customers’ addresses, and keeps both', async () => {
+    const pages = await pagesClient(service);
+    const keys =
+      'id,order_id,product_id,user_id,license_key,status,expires_at,valid_for\n1,7,9,5,ABC-DEF-GHI,2,,\n';
+    const first = await start(
+      pages,
+      { from: 'lmfwc-csv' },
+      keys,
+      'ID,user_email,display_name\n5,jo@example.com,Jo\n',
+    );
+    const chosen = await send(pages, first, { do: 'check', plan0: String(planId) });
+    expect(textOf(chosen.html)).toContain('jo@example.com');
+    await send(pages, chosen, { do: 'import' });
+    expect(await rows(service.db, 'licenses')).toMatchObject([{ customer: 'jo@example.com' }]);
+    const { html } = await pages.get('/move-in');
+    await pages.post(/pages(\/move-in\/\d+\/undo)"/.exec(html)?.[1] ?? '');
+    expect(await licenses()).toEqual([]);
   });
 
   it('says what is wrong with a file, in the form that it was chosen in', async () => {

@@ -86,7 +86,7 @@ function endpoint(
 /** What an operation may know of the request besides its values. */
 export function requestOf(ctx: Context): Pick<Request, 'receive' | 'language' | 'gone'> {
   return {
-    receive: (types, rules) => receiveUpload(ctx, types, rules),
+    receive: (types, rules, others) => receiveUpload(ctx, types, rules, others),
     language: acceptedLanguage(ctx),
     gone: clientGone(ctx),
   };

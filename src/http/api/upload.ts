@@ -8,7 +8,7 @@ import { hasBody, unsupported } from './body';
 import { invalid, ManageError } from '../../operations/failures';
 import type { Upload, UploadRules } from '../../operations/upload';
 
-/** A body that is a file: alone, or as the part `file` of a form. */
+/** A body that is a file: alone, or as the part `file` of a form, which may have other files beside it. */
 
 const FORM = 'multipart/form-data';
 /** A plan of a former system has one. */
@@ -18,16 +18,20 @@ const MAX_FIELD_BYTES = 2 * 1024 * 1024;
 /** Of all fields together. */
 const MAX_FIELDS_BYTES = 2 * MAX_FIELD_BYTES;
 
-/** Reads the whole body; without one there is no file. Nothing of it is left when this throws. @throws ManageError */
+/**
+ * Reads the whole body; without one there is no file. Nothing of it is left when this throws.
+ * @param others parts of a form that are files too @throws ManageError
+ */
 export async function receiveUpload<F>(
   ctx: Context,
   types: string[],
   rules: UploadRules<F>,
+  others: string[] = [],
 ): Promise<Upload<F>> {
   allowSlowBody(ctx.req);
-  if (!hasBody(ctx)) return { fields: {}, file: undefined };
+  if (!hasBody(ctx)) return { fields: {}, file: undefined, others: {} };
   refuseEncoded(ctx);
-  if (ctx.is(FORM)) return receiveForm(ctx, rules);
+  if (ctx.is(FORM)) return receiveForm(ctx, rules, others);
   if (!ctx.is(...types)) throw unsupported(ctx, [...types, FORM]);
   const { req } = ctx;
   const file = await rules.take(limited(req, rules.limit)).catch((error: unknown) => {
@@ -35,7 +39,7 @@ export async function receiveUpload<F>(
     req.resume();
     throw error;
   });
-  return { fields: {}, file };
+  return { fields: {}, file, others: {} };
 }
 
 /** Leaves the stream open when it stops early, so that the rest can be read away and the refusal be sent. */
@@ -48,11 +52,11 @@ async function* limited(bytes: Readable, limit: number): AsyncIterable<Buffer> {
   }
 }
 
-async function receiveForm<F>(ctx: Context, rules: UploadRules<F>): Promise<Upload<F>> {
+async function receiveForm<F>(ctx: Context, rules: UploadRules<F>, others: string[]): Promise<Upload<F>> {
   const { req } = ctx;
   const fields: Record<string, string> = {};
-  const files: { stream: Readable; taken: Promise<F> }[] = [];
-  const form = openForm(ctx);
+  const files = new Map<string, { stream: Readable; taken: Promise<F> }>();
+  const form = openForm(ctx, others.length);
   try {
     await new Promise<void>((resolve, reject) => {
       let bytes = 0;
@@ -66,14 +70,14 @@ async function receiveForm<F>(ctx: Context, rules: UploadRules<F>): Promise<Uplo
       form.on('file', (name: string, stream: Readable) => {
         // A refusal may end it when nobody reads it any more, and an error without a listener ends the service.
         stream.on('error', () => undefined);
-        if (name !== 'file' || files.length > 0) {
+        if (!['file', ...others].includes(name) || files.has(name)) {
           stream.resume();
           reject(invalid('file', 'The form must have one file, in the part "file".'));
           return;
         }
         const taken = rules.take(limited(stream, rules.limit));
         taken.catch(reject);
-        files.push({ stream, taken });
+        files.set(name, { stream, taken });
       });
       form.on('fieldsLimit', () =>
         reject(new ManageError('INVALID_REQUEST', 'The form has too many parts.')),
@@ -85,11 +89,16 @@ async function receiveForm<F>(ctx: Context, rules: UploadRules<F>): Promise<Uplo
       });
       req.pipe(form);
     });
-    return { fields, file: await files[0]?.taken };
+    const taken: Record<string, F> = {};
+    for (const name of others) {
+      const file = files.get(name);
+      if (file !== undefined) taken[name] = await file.taken;
+    }
+    return { fields, file: await files.get('file')?.taken, others: taken };
   } catch (error) {
     req.unpipe(form);
     req.resume();
-    for (const { stream, taken } of files) {
+    for (const { stream, taken } of files.values()) {
       stream.destroy(error as Error);
       await taken.then((file) => rules.discard(file)).catch(() => undefined);
     }
@@ -97,11 +106,11 @@ async function receiveForm<F>(ctx: Context, rules: UploadRules<F>): Promise<Uplo
   }
 }
 
-function openForm(ctx: Context): InstanceType<typeof Busboy> {
+function openForm(ctx: Context, others: number): InstanceType<typeof Busboy> {
   try {
     return new Busboy({
       headers: ctx.headers as BusboyHeaders,
-      limits: { files: 2, fields: MAX_FIELDS, fieldSize: MAX_FIELD_BYTES },
+      limits: { files: others + 2, fields: MAX_FIELDS, fieldSize: MAX_FIELD_BYTES },
     });
   } catch {
     throw new ManageError('INVALID_REQUEST', 'The form has no boundary.');

@@ -161,7 +161,16 @@ function bodyOf({ method, body, upload, query }: Operation, components: Componen
     const form = {
       ...fields,
       type: 'object',
-      properties: { ...(fields.properties as Json | undefined), file: BINARY },
+      properties: {
+        ...(fields.properties as Json | undefined),
+        file: BINARY,
+        ...Object.fromEntries(
+          Object.entries(upload.others ?? {}).map(([name, description]) => [
+            name,
+            { ...BINARY, description },
+          ]),
+        ),
+      },
       required: [...((fields.required as string[] | undefined) ?? []), 'file'],
     };
     return {

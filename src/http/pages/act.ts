@@ -66,8 +66,8 @@ export async function actWithStatus<Query, Body, Data>(
     query,
     // A copy, because reading turns its texts into values.
     readSent: operation.upload ? undefined : () => operation.readForm({ ...fields }),
-    async receive<F>(types: string[], rules: UploadRules<F>) {
-      const upload = (received as Upload<F> | undefined) ?? (await receive(types, rules));
+    async receive<F>(types: string[], rules: UploadRules<F>, others?: string[]) {
+      const upload = (received as Upload<F> | undefined) ?? (await receive(types, rules, others));
       return { ...upload, fields: amend(upload.fields) };
     },
     sentText: () => JSON.stringify(fields),

@@ -37,7 +37,7 @@ async function receive(call: OperatorCall): Promise<Answer> {
   try {
     const data = await act(call, fields, importOperations.importLicenses, {
       query: queryOf(table, fields.get('do') === 'import-others'),
-      received: { fields: {}, file: table.bytes },
+      received: { fields: {}, others: {}, file: table.bytes },
     });
     const { licenses, rejected } = data as { licenses: number; rejected: Rejected[] };
     return { page: <DonePage licenses={licenses} rejected={rejected} /> };

@@ -65,11 +65,12 @@ export function MoveInPage({ form, runs, paging: { after, next, limit } }: MoveI
                 })),
               ]}
             />
+            <FileField form={form} name="file" label={texts.file} hint={texts.fileHint} accept={CSV_TYPES} />
             <FileField
               form={form}
-              name="file"
-              label={texts.file}
-              hint={`${texts.fileHint} ${texts.users}`}
+              name="users"
+              label={texts.users}
+              hint={texts.usersHint}
               accept={CSV_TYPES}
             />
             <DatesField form={form} />
@@ -163,7 +164,11 @@ interface PreviewProps {
 export function PreviewPage({ form, sent, report, options, checked }: PreviewProps) {
   const { t, format } = useView();
   const texts = t.moveIn;
-  const { source, kept, bytes } = sent;
+  const { source, table, users } = sent;
+  const files = [
+    { name: 'file', kept: 'table', label: texts.file, sent: table },
+    { name: 'users', kept: 'users_table', label: texts.users, sent: users },
+  ];
   const { number } = format;
   const { new: added, changed, columns } = report;
   const isUnsaid = report.plans.some(
@@ -185,22 +190,26 @@ export function PreviewPage({ form, sent, report, options, checked }: PreviewPro
         <input type="hidden" name="keys" value={form.value('keys') ?? '[]'} />
         <input type="hidden" name="checked" value={checked} />
         <input type="hidden" name="dates" value={form.value('dates') ?? ''} />
-        {kept === undefined ? null : <input type="hidden" name="table" value={kept} />}
+        {files.map(({ kept, sent: file }) =>
+          file.kept === undefined ? null : <input type="hidden" name={kept} value={file.kept} />,
+        )}
         <div class="stack">
           <Panel id="plans" title={texts.plansTitle}>
             <Inside>{texts.plansAbout}</Inside>
             <PlanTable form={form} plans={report.plans} options={options} />
             <div class="in mt-2">
-              {bytes !== undefined && kept === undefined ? (
-                <FileField
-                  form={form}
-                  name="file"
-                  label={texts.file}
-                  hint={texts.again}
-                  accept={CSV_TYPES}
-                  required
-                />
-              ) : null}
+              {files.map(({ name, label, sent: file }) =>
+                file.bytes !== undefined && file.kept === undefined ? (
+                  <FileField
+                    form={form}
+                    name={name}
+                    label={label}
+                    hint={texts.again}
+                    accept={CSV_TYPES}
+                    required
+                  />
+                ) : null,
+              )}
               {columns === null && !sent.isConfirmed ? null : (
                 <Columns form={form} title={source.title} columns={columns ?? []} />
               )}

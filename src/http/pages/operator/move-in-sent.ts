@@ -27,8 +27,15 @@ export interface SentMove {
   plans: string;
   /** makes what the map does not say */
   makePlans: boolean;
+  table: SentFile;
+  /** with the customers' addresses */
+  users: SentFile;
+}
+
+export interface SentFile {
+  /** undefined: none */
   bytes: Buffer | undefined;
-  /** the file for the next form's field; undefined: none, or too large for that */
+  /** for the next form's field; undefined: none, or too large for that */
   kept: string | undefined;
 }
 
@@ -40,19 +47,12 @@ export const LEAVE_OUT = '-';
 /** What the operation answers for a system by its name. */
 export type Moved = Extract<DataOf<typeof importOperations.importLicenses>, { source: string }>;
 
-/** @param file the one that was chosen; undefined: the one that the form kept */
+/** @param files those that were chosen; undefined: that which the form kept */
 export function readSent(
   source: MovingSource,
-  { table, ...others }: Record<string, string>,
-  file: Buffer | undefined,
+  { table, users_table: usersTable, ...others }: Record<string, string>,
+  files: { file: Buffer | undefined; users: Buffer | undefined },
 ): SentMove {
-  const given = file === undefined || file.length === 0 ? undefined : file;
-  const read = given ?? (table === undefined ? undefined : Buffer.from(table));
-  const text = read === undefined ? undefined : textOfCsv(read);
-  // Always with the same line ends: a browser changes those of a field.
-  const bytes = text === undefined ? read : Buffer.from(text);
-  const isKept =
-    text !== undefined && Buffer.byteLength(text) < MAX_KEPT_BYTES && !/(?![\n\t])\p{Cc}/u.test(text);
   const fields = new URLSearchParams(others);
   const keys = keysOf(fields.get('keys'));
   const chosen = keys.map((key, i) => [key, fields.get(planField(i)) ?? ''] as const);
@@ -61,14 +61,27 @@ export function readSent(
     if (value === LEAVE_OUT) map.set(key, null);
     else if (/^\d+$/.test(value)) map.set(key, Number(value));
   return {
-    ...{ source, fields, keys, bytes },
+    ...{ source, fields, keys },
+    table: sentFile(files.file, table),
+    users: sentFile(files.users, usersTable),
     dates: DATE_FORMS.find((form) => form === fields.get('dates')),
     isConfirmed: fields.get('confirm_columns') === '1',
     plans: writePlanMap(map),
     // While a plan is not said yet, none is made: it would be as well.
     makePlans: chosen.some(([, value]) => value === MAKE) && chosen.every(([, value]) => value !== ''),
-    kept: isKept ? text : undefined,
   };
+}
+
+/** @param kept of the form before */
+function sentFile(file: Buffer | undefined, before: string | undefined): SentFile {
+  const given = file === undefined || file.length === 0 ? undefined : file;
+  const read = given ?? (before === undefined ? undefined : Buffer.from(before));
+  const text = read === undefined ? undefined : textOfCsv(read);
+  // Always with the same line ends: a browser changes those of a field.
+  const bytes = text === undefined ? read : Buffer.from(text);
+  const isKept =
+    text !== undefined && Buffer.byteLength(text) < MAX_KEPT_BYTES && !/(?![\n\t])\p{Cc}/u.test(text);
+  return { bytes, kept: isKept ? text : undefined };
 }
 
 function keysOf(text: string | null): string[] {
@@ -81,10 +94,12 @@ function keysOf(text: string | null): string[] {
 }
 
 /** Tells this move with these plans from others: only what was looked at is imported. */
-export function digestOf({ source, dates, isConfirmed, plans, makePlans, bytes }: SentMove): string {
-  const file = bytes === undefined ? null : createHash('sha256').update(bytes).digest('hex');
+export function digestOf({ source, dates, isConfirmed, plans, makePlans, table, users }: SentMove): string {
+  const files = [table, users].map(({ bytes }) =>
+    bytes === undefined ? null : createHash('sha256').update(bytes).digest('hex'),
+  );
   return createHash('sha256')
-    .update(JSON.stringify([source.name, dates ?? null, isConfirmed, plans, makePlans, file]))
+    .update(JSON.stringify([source.name, dates ?? null, isConfirmed, plans, makePlans, ...files]))
     .digest('base64url');
 }
 
@@ -106,7 +121,8 @@ export function previewMove({ db, at, caller, settings }: OperatorCall, sent: Se
   return moveIn(db, {
     ...{ source: sent.source, makePlans: sent.makePlans, dates: sent.dates, confirmed: sent.isConfirmed },
     plans: sent.plans === '' ? undefined : sent.plans,
-    file: sent.bytes && oneChunk(sent.bytes),
+    file: sent.table.bytes && oneChunk(sent.table.bytes),
+    users: sent.users.bytes && oneChunk(sent.users.bytes),
     ...{ dryRun: true, secret: settings.keySecret, actor: caller.actor, now: at },
   });
 }

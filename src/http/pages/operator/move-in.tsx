@@ -53,10 +53,10 @@ async function show(
 async function receive(call: OperatorCall): Promise<Answer> {
   let sent: SentMove;
   try {
-    const upload = await receiveUpload(call.ctx, ['text/csv'], CSV_UPLOAD);
+    const upload = await receiveUpload(call.ctx, ['text/csv'], CSV_UPLOAD, ['users']);
     const source = SOURCES.find(({ name }) => name === upload.fields.from);
     if (source === undefined) return await refuse(call, upload.fields, { field: 'from', status: 400 });
-    sent = readSent(source, upload.fields, upload.file);
+    sent = readSent(source, upload.fields, { file: upload.file, users: upload.others.users });
   } catch (error) {
     return refuse(call, {}, { ...refusalFor(call, error) });
   }
@@ -65,7 +65,11 @@ async function receive(call: OperatorCall): Promise<Answer> {
   try {
     const moved = await act(call, sent.fields, importOperations.importLicenses, {
       query: queryOf(sent),
-      received: { fields: {}, file: sent.bytes },
+      received: {
+        fields: {},
+        file: sent.table.bytes,
+        others: sent.users.bytes === undefined ? {} : { users: sent.users.bytes },
+      },
     });
     return { page: <MovedPage source={sent.source} moved={moved as Moved} /> };
   } catch (error) {
@@ -94,7 +98,10 @@ async function preview(
   });
   const keys = report.plans.map(({ key }) => key);
   shown.set('keys', JSON.stringify(keys));
-  const next = readSent(sent.source, Object.fromEntries(shown), sent.bytes);
+  const next = readSent(sent.source, Object.fromEntries(shown), {
+    file: sent.table.bytes,
+    users: sent.users.bytes,
+  });
   const isLookedAt = next.plans === sent.plans || sent.keys.length === 0;
   return {
     page: (
@@ -118,7 +125,7 @@ async function refuse(
 ): Promise<Answer> {
   const { t } = call.view;
   const said = failure ?? toFormFailure(t, { field, status });
-  const form = formState(new URLSearchParams({ from: '', dates: '', file: '', ...fields }), said);
+  const form = formState(new URLSearchParams({ from: '', dates: '', file: '', users: '', ...fields }), said);
   return { ...(await show(call, form)), status };
 }
 

@@ -16,7 +16,8 @@ export const moveIn: Translated<typeof en> = {
   toImport: 'Tabelle importieren',
   file: 'Datei (CSV)',
   fileHint: 'Nur für Systeme, die eine Datei exportieren. Importiert wird noch nichts.',
-  users: 'Der Befehl „licensing import --users“ nimmt eine zweite Datei mit den Adressen der Kunden dazu.',
+  users: 'Benutzer oder Bestellungen (CSV)',
+  usersHint: 'Nur für License Manager for WooCommerce, dessen Export keine Adressen hat.',
   dates: 'Schreibweise der Datumsangaben',
   datesHint: 'Wählen Sie nur, wenn Sie gefragt werden.',
   dateForms: {

@@ -14,7 +14,8 @@ export const moveIn = {
   toImport: 'import a table',
   file: 'File (CSV)',
   fileHint: 'Only for systems that export a file. Nothing is imported yet.',
-  users: 'The command “licensing import --users” joins a second file with the customers’ addresses.',
+  users: 'Users or orders (CSV)',
+  usersHint: 'Only for License Manager for WooCommerce, whose export has no addresses.',
   dates: 'Dates in the file',
   datesHint: 'Choose only when you are asked.',
   dateForms: {

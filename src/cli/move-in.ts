@@ -4,6 +4,8 @@ import { formatTimestampOrNull } from '../licensing/timestamps';
 import { importOperations } from '../operations/imports';
 import type { MoveReport, Sample } from '../transfer/moving/report';
 import { mapOf, moveIn } from '../transfer/moving/run';
+import { say } from '../transfer/moving/sayings';
+import { moved } from '../texts/operators/en/moved';
 import type { DateForm } from '../transfer/moving/source';
 import { requireSource } from '../transfer/moving/sources';
 import { moveJson } from '../transfer/moving/views';
@@ -111,14 +113,16 @@ function describeMove(report: MoveReport, title: string, next: string): string {
     ]),
     ...said(
       'What to know:',
-      warnings.flatMap(({ code, message, count, rows, customers }) => [
-        `  ${count} x ${code}: ${message} (${rowsOf(rows, count)})`,
+      warnings.flatMap(({ code, facts, count, rows, customers }) => [
+        `  ${count} x ${code}: ${say(moved.warnings, { code, facts })} (${rowsOf(rows, count)})`,
         ...(customers.length === 0 ? [] : [`    ${customers.join(', ')}`]),
       ]),
     ),
     ...said(
       'Left out:',
-      leftOut.map(({ reason, count, rows }) => `  ${count} x ${reason} (${rowsOf(rows, count)})`),
+      leftOut.map(
+        ({ count, rows, ...said }) => `  ${count} x ${say(moved.leftOut, said)} (${rowsOf(rows, count)})`,
+      ),
     ),
     ...said(
       'Changed here since the last run, and kept:',

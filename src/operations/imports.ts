@@ -96,6 +96,7 @@ const Imported = exactly(
 
 const Count = Type.Integer({ minimum: 0 });
 const Rows = Type.Array(Type.Integer(), { description: 'The first lines or ids there.' });
+const Facts = Type.Array(Text, { description: 'What the sentence names.' });
 const Hints = Type.Array(TextOrNull, {
   description: 'The ends of the keys; null: a new key, or one too short to show its end.',
 });
@@ -126,11 +127,10 @@ const Moved = exactly(
       description: 'With something that was changed here since the last run, which stays.',
     }),
     kept_licenses: Type.Array(exactly({ license: Id, reference: Text, fields: Type.Array(Text) })),
-    left_out: Type.Array(exactly({ reason: Text, count: Count, rows: Rows })),
+    left_out: Type.Array(exactly({ code: Text, facts: Facts, reason: Text, count: Count, rows: Rows })),
     warnings: Type.Array(
       exactly({
-        code: Text,
-        message: Text,
+        ...{ code: Text, facts: Facts, message: Text },
         ...{ count: Count, rows: Rows },
         customers: Type.Array(Text, { description: 'The first ones to look at, of some kinds.' }),
       }),
@@ -174,9 +174,12 @@ const Undone = exactly(
   {
     id: Id,
     removed: exactly({ licenses: Count, products: Count, plans: Count }),
-    left: Type.Array(exactly({ kind: wordOf(['license', 'product', 'plan']), id: Id, reason: Text }), {
-      description: 'What somebody has used or changed since, and stays.',
-    }),
+    left: Type.Array(
+      exactly({ kind: wordOf(['license', 'product', 'plan']), id: Id, code: TextOrNull, reason: Text }),
+      {
+        description: 'What somebody has used or changed since, and stays.',
+      },
+    ),
   },
   { title: 'UndoneImport' },
 );

@@ -1,14 +1,16 @@
 import { table, type Db } from './database';
 import { licenseIndex, tableBy } from './statements';
 
+export type LicenseUse = 'activated' | 'downloaded' | 'ordered' | 'changed';
+
 /**
  * Licences that somebody has used or changed since they were imported, and how. Checks of a key count as nothing.
  * @param ids of locked licences
  */
-export async function findUsedLicenses(db: Db, ids: number[]): Promise<Map<number, string>> {
-  const used = new Map<number, string>();
+export async function findUsedLicenses(db: Db, ids: number[]): Promise<Map<number, LicenseUse>> {
+  const used = new Map<number, LicenseUse>();
   if (ids.length === 0) return used;
-  const note = (found: { license_id: number | null }[], how: string) => {
+  const note = (found: { license_id: number | null }[], how: LicenseUse) => {
     for (const { license_id: id } of found) if (id !== null && !used.has(id)) used.set(id, how);
   };
   note(
@@ -16,31 +18,28 @@ export async function findUsedLicenses(db: Db, ids: number[]): Promise<Map<numbe
       .whereIn('license_id', ids)
       .where('action', 'activate')
       .distinct('license_id'),
-    'it was activated',
+    'activated',
   );
   note(
     await db(tableBy(db, 'access_log', ...licenseIndex('access_log')))
       .whereIn('license_id', ids)
       .where({ endpoint: 'download', outcome: 'ok' })
       .distinct('license_id'),
-    'something was downloaded by it',
+    'downloaded',
   );
-  note(
-    await db(table(db, 'told_sites')).whereIn('license_id', ids).distinct('license_id'),
-    'something was downloaded by it',
-  );
+  note(await db(table(db, 'told_sites')).whereIn('license_id', ids).distinct('license_id'), 'downloaded');
   note(
     await db(tableBy(db, 'order_licenses', 'license_id'))
       .whereIn('license_id', ids)
       .distinct('license_id'),
-    'an order belongs to it',
+    'ordered',
   );
   note(
     await db(tableBy(db, 'events', ...licenseIndex('events')))
       .whereIn('license_id', ids)
       .whereNot('action', 'import')
       .distinct('license_id'),
-    'it was changed',
+    'changed',
   );
   return used;
 }

@@ -93,10 +93,15 @@ export interface RowFault {
   text: string;
 }
 
+/** Why a text is no key, for those who word it themselves. */
+export type KeyFault = 'no-key' | 'key-as-number' | 'key-too-short' | 'key-of-digits' | 'key-not-typed';
+
 export class Fault {
   constructor(
     readonly text: string,
     readonly parts: RowFault[] = [{ field: null, text }],
+    /** of a key that is none */
+    readonly code?: KeyFault,
   ) {}
 }
 
@@ -251,28 +256,36 @@ const SHOWN_NUMBER = /^[+-]?(?:\d+[.,]\d+|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d+)?|\d(?
 /** Fewer digits are an id or an amount. */
 const LEAST_DIGITS = 12;
 
+function keyFault(code: KeyFault, text: string): Fault {
+  return new Fault(text, undefined, code);
+}
+
 /** Refuses what stands in a column of keys and is none: anybody could guess it. */
 function faultOfKey(key: string): Fault | undefined {
   if (SHOWN_NUMBER.test(key))
-    return new Fault(
+    return keyFault(
+      'key-as-number',
       'this is no key: it is a number as a spreadsheet shows it. Export the table again, with the column as text',
     );
   if (Array.from(key).length < LEAST_KEY)
-    return new Fault(`this is no key: it has fewer than ${LEAST_KEY} characters`);
+    return keyFault('key-too-short', `this is no key: it has fewer than ${LEAST_KEY} characters`);
   if (/^\d+$/.test(key) && key.length < LEAST_DIGITS)
-    return new Fault(`this is no key: it has digits alone, and fewer than ${LEAST_DIGITS}`);
+    return keyFault('key-of-digits', `this is no key: it has digits alone, and fewer than ${LEAST_DIGITS}`);
   return undefined;
 }
 
 /** @returns the canonical key; a fault's text never repeats it */
 export function readKey(text: string): string | Fault {
-  if (text === '') return new Fault('there is no key');
+  if (text === '') return keyFault('no-key', 'there is no key');
   try {
     const key = requireKey(text);
     return faultOfKey(key) ?? key;
   } catch (error) {
     if (error instanceof OperatorError)
-      return new Fault('this is no key: it is longer than 350 bytes, or has characters that cannot be typed');
+      return keyFault(
+        'key-not-typed',
+        'this is no key: it is longer than 350 bytes, or has characters that cannot be typed',
+      );
     throw error;
   }
 }

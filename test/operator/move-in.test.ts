@@ -364,7 +364,7 @@ describe('moving in from Membership Pro', () => {
     expect(undone).toMatchObject({
       removed: { licenses: 11, products: 1, plans: 1 },
       left: expect.arrayContaining([
-        { kind: 'license', id: (await licenseOf(1)).id, reason: 'it was changed' },
+        { kind: 'license', id: (await licenseOf(1)).id, code: 'changed', reason: 'it was changed' },
       ]),
     });
     expect(await seller.run(['import', '--undo', String(first)])).toMatchObject({ code: 1 });

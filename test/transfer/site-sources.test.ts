@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { moved } from '../../src/texts/operators/en/moved';
+import { codeOf, say } from '../../src/transfer/moving/sayings';
 import { readConfig } from '../../src/config';
 import { openDatabase, type Db } from '../../src/store/database';
 import { hikaSerial } from '../../src/transfer/moving/hikaserial';
@@ -18,7 +20,8 @@ async function read(source: MovingSource, db: Db, file?: string) {
   const items: SourceItem[] = [];
   for await (const item of opened.items()) items.push(item);
   const leftOut: Record<string, number[]> = {};
-  for (const item of items) if ('leftOut' in item) (leftOut[item.leftOut] ??= []).push(item.row);
+  for (const item of items)
+    if ('leftOut' in item) (leftOut[say(moved.leftOut, codeOf(item.leftOut))] ??= []).push(item.row);
   return {
     plans: opened.plans,
     columns: opened.columns,

@@ -34,7 +34,7 @@ describe('a customer’s keys', () => {
     const bearers = licenses.filter(({ keys }) => keys.length > 0);
     return {
       bearers: bearers.map(({ id, plan: on }) => [id, on]),
-      warnings: warnings.map(({ code }) => code),
+      warnings: warnings.map(({ warning }) => warning),
     };
   };
 

@@ -85,7 +85,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     const keys = sortKeys(job, here, arrived, license?.id);
     if (license === undefined) {
       const lost = wanted.keys.length > 0 && keys.fresh.length + keys.moving.length === 0;
-      if (lost) job.report.leaveOut('all its keys are keys of other licences', wanted.row);
+      if (lost) job.report.leaveOut('keys-elsewhere', wanted.row);
       else fresh.push({ arrived, keys });
     } else compareHere(job, arrived, license, keys, here);
   }
@@ -175,12 +175,7 @@ async function inChunks<T, R>(all: T[], find: (some: T[]) => Promise<R[]>): Prom
 function remarkSites({ report, sites }: Applying, wanted: Wanted): void {
   for (const site of allSites(wanted)) {
     const number = createHash('sha256').update(`${wanted.plan.productId} ${site}`).digest().readUIntBE(0, 6);
-    if (sites.has(number))
-      report.warn(
-        'site-twice',
-        'A site lies on two licences of one product: it takes a slot of each',
-        wanted.row,
-      );
+    if (sites.has(number)) report.warn('site-twice', wanted.row);
     sites.add(number);
   }
 }
@@ -209,21 +204,14 @@ function sortKeys(
   for (const key of wanted.keys) {
     const twin = noteLine(digests, bytesOf(key.digest), wanted.row);
     const owner = here.keys.get(key.digest);
-    if (twin !== undefined)
-      report.warn('key-twice', 'The key is that of an earlier row too, whose licence has it', wanted.row);
+    if (twin !== undefined) report.warn('key-twice', wanted.row);
     else if (owner === undefined) sorted.fresh.push(key);
     else if (owner.licenseId === licenseId) {
       if (key.ended && (owner.endsAt === null || owner.endsAt > now)) sorted.ended.push(owner.id);
     } else if (here.brought.has(owner.licenseId)) sorted.moving.push(key);
-    else
-      report.warn(
-        'key-taken',
-        'The key is that of a licence here which came otherwise, and stays there',
-        wanted.row,
-      );
+    else report.warn('key-taken', wanted.row);
   }
-  if (sorted.moving.length > 0)
-    report.warn('key-moves', 'A key goes over from a licence that came before', wanted.row);
+  if (sorted.moving.length > 0) report.warn('key-moves', wanted.row);
   return sorted;
 }
 
@@ -241,11 +229,7 @@ async function remarkTwins(
       if (key.folded === undefined) continue;
       const twin = noteLine(folded, bytesOf(key.folded), rows[i] as number);
       if (twin === undefined && !stored.has(key.folded)) continue;
-      report.warn(
-        'case-twin',
-        'The key differs from another in case or hyphens alone: each works only as it is written',
-        rows[i] as number,
-      );
+      report.warn('case-twin', rows[i] as number);
     }
   });
 }
@@ -255,16 +239,13 @@ function draftOf({ report, now, secret }: Applying, { wanted }: Arrived, { fresh
   const main = fresh.find(({ limit, ended }) => limit === null && !ended);
   const others = fresh.filter((key) => key !== main);
   if (main === undefined) {
-    report.warn('own-key', 'It gets a main key of ours: the source has none for the whole licence', row);
-    if (secret === undefined)
-      report.warn('key-not-kept', 'A key of ours can never be shown: LICENSING_KEY_SECRET is not set', row);
+    report.warn('own-key', row);
+    if (secret === undefined) report.warn('key-not-kept', row);
   }
-  if (others.some(({ ended }) => ended))
-    report.warn('ended-key', 'A key of it works no more, and comes as ended', row);
+  if (others.some(({ ended }) => ended)) report.warn('ended-key', row);
   const keyOfSite = new Map(others.flatMap((key, i) => key.sites.map((site) => [site, i] as const)));
   const { sites, used } = placeAll(plan, activationLimit, allSites(wanted));
-  if (activationLimit !== 0 && used > activationLimit)
-    report.warn('over-limit', 'More sites than slots: all are kept, and no further one is let in', row);
+  if (activationLimit !== 0 && used > activationLimit) report.warn('over-limit', row);
   return {
     ...{ plan, status, activationLimit, expiresAt, customer, reference, metadata },
     lastCheckAt: lastUsedAt,
@@ -315,8 +296,7 @@ function compareHere(
   );
   report.count(target.product, target.plan.name, liveStatus(license, now));
   const ended = keys.ended.filter((id) => id !== license.mainKeyId);
-  if (ended.length < keys.ended.length)
-    report.warn('main-key-ended', 'Its main key works no more at the source: rekey it here', wanted.row);
+  if (ended.length < keys.ended.length) report.warn('main-key-ended', wanted.row);
   const withKeys = keys.fresh.length + keys.moving.length + ended.length > 0;
   if (kept.length > 0) report.keep({ license: license.id, reference: wanted.reference, fields: kept });
   if (changed.length > 0 || missing || withKeys) {
@@ -484,11 +464,7 @@ async function addSites(
   );
   const { sites, used } = placeAll(wanted.plan, license.activationLimit, missing);
   if (license.activationLimit !== 0 && license.activationsUsed + used > license.activationLimit)
-    report.warn(
-      'over-limit',
-      'More sites than slots: all are kept, and no further one is let in',
-      wanted.row,
-    );
+    report.warn('over-limit', wanted.row);
   await insertSites(
     trx,
     sites.map((site) => ({ ...site, licenseId: license.id, keyId: null })),

@@ -62,11 +62,9 @@ async function* readItems(
       if (!users.has(one.user))
         yield {
           row: one.rights[0]?.license.row ?? one.user,
-          code: 'user-gone',
-          warning: 'The user is gone: nobody could use its Download IDs at the source',
+          warning: 'user-gone',
         };
-      for (const { row } of of?.ended ?? [])
-        yield { row, code: 'unpublished-key', warning: 'An unpublished Download ID comes as ended' };
+      for (const { row } of of?.ended ?? []) yield { row, warning: 'unpublished-ends' };
       const given = giveKeys(known, of?.keys ?? [], plans, together);
       yield* given.warnings;
       // The log says who came, and not for what: it goes to the licence that has the keys.
@@ -81,8 +79,7 @@ async function* readItems(
     if (batch.length >= BATCH) yield* flush();
   }
   yield* flush();
-  for (const { rows } of keys.values())
-    for (const row of rows) yield { row, leftOut: 'a Download ID whose user has nothing that is moved' };
+  for (const { rows } of keys.values()) for (const row of rows) yield { row, leftOut: 'nothing-moved' };
 }
 
 const BATCH = 500;

@@ -46,7 +46,7 @@ const reader: RowReader<Field> = {
   id: (row) => row.text('id') || idOfKey(row.text('key')),
   plan: (row) => {
     const product = row.text('product');
-    if (product === '') throw new LeftOut('there is no product');
+    if (product === '') throw new LeftOut('no-product');
     const price = row.text('price');
     return price === ''
       ? { key: product, name: product, product }
@@ -55,7 +55,7 @@ const reader: RowReader<Field> = {
   isEnded: (row) => stateOf(row) === 'revoked',
   *read(row) {
     const key = row.text('key');
-    if (key === '') throw new LeftOut('there is no key');
+    if (key === '') throw new LeftOut('no-key');
     yield oneKey(key, {
       customer: row.text('email') || null,
       customerName: row.text('name') || null,

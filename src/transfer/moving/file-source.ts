@@ -82,14 +82,12 @@ async function* itemsOf<F extends string>(
 ): AsyncGenerator<SourceItem, void> {
   yield* reader.remarks?.(table) ?? [];
   for await (const { line, row } of table.rows())
-    if (row === undefined)
-      yield { row: line, leftOut: 'the row has another number of cells than the first line' };
+    if (row === undefined) yield { row: line, leftOut: 'cells' };
     else {
       const items = orLeftOut(() => {
         const [id, { key: plan }] = [reader.id(row, table), reader.plan(row, table)];
         const best = chosen.get(id);
-        if (best !== undefined && Math.floor(best / 10) !== line)
-          throw new LeftOut('another row of the same licence counts');
+        if (best !== undefined && Math.floor(best / 10) !== line) throw new LeftOut('other-row');
         return [...reader.read(row, id, table)].map((item): SourceItem =>
           'keys' in item ? { ...item, id, row: line, plan } : item,
         );

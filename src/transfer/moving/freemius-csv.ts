@@ -42,7 +42,7 @@ function readerOf(people: People | undefined): RowReader<Field> {
       const plan = row.text('plan');
       const name = product === '' ? `Plan ${plan}` : `Product ${product}`;
       if (plan !== '') return { key: plan, name: `${name}, plan ${plan}`, product: name };
-      if (product === '') throw new LeftOut('there is no product');
+      if (product === '') throw new LeftOut('no-product');
       return { key: product, name, product: name };
     },
     isEnded: (row) => row.isSet('cancelled'),
@@ -52,13 +52,12 @@ function readerOf(people: People | undefined): RowReader<Field> {
         : [
             {
               row: 1,
-              code: 'no-states',
-              warning: 'this table has no states: licences that were refunded or revoked come as active ones',
+              warning: 'no-states',
             },
           ],
     *read(row) {
       const key = row.text('key');
-      if (key === '') throw new LeftOut('there is no key');
+      if (key === '') throw new LeftOut('no-key');
       const user = people?.users.get(row.text('user'));
       yield oneKey(key, {
         customer: row.text('email') || (user?.email ?? null),

@@ -61,13 +61,13 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
   return {
     // The charges of a subscription have its key in common, and ids of their own.
     id: (row) => {
-      if (row.text('id') === 'Totals') throw new LeftOut('the row has totals');
-      if (row.text('key') === '') throw new LeftOut('the sale has no licence key');
+      if (row.text('id') === 'Totals') throw new LeftOut('totals');
+      if (row.text('key') === '') throw new LeftOut('no-license-key');
       return idOfKey(row.text('key'));
     },
     plan: (row) => {
       const product = row.text('product');
-      if (product === '') throw new LeftOut('there is no product');
+      if (product === '') throw new LeftOut('no-product');
       const variants = row.text('variants').replace(/^\((.*)\)$/, '$1');
       return variants === ''
         ? { key: product, name: product, product }
@@ -84,7 +84,7 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
       sales.set(id, sale);
     },
     *read(row, id, table) {
-      if (row.isSet('preorder')) throw new LeftOut('a pre-order that is not charged yet');
+      if (row.isSet('preorder')) throw new LeftOut('preorder');
       const giftee = row.text('giftee');
       const { times, recurrence, ended } = sales.get(id) ?? {
         times: [timeOf(row)],
@@ -95,21 +95,18 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
         .filter(([text]) => text !== '')
         .map(([text, field]) => table.dateOf(text, field).getTime());
       const period = Object.hasOwn(PERIODS, recurrence) ? PERIODS[recurrence] : undefined;
-      if (recurrence !== '' && period === undefined) throw new LeftOut('this recurrence is not known');
+      if (recurrence !== '' && period === undefined) throw new LeftOut('recurrence');
       const goesOn = period !== undefined && ended === '' && charged.length > 0;
       const status = endedAs(row) ?? 'active';
       if (goesOn && status === 'active')
         yield {
           row: row.line,
-          code: 'renews-elsewhere',
-          warning: 'a subscription that goes on at Gumroad: its end is that of the last charge',
+          warning: 'renews-elsewhere',
         };
       if (/^\d+$/.test(row.text('quantity')) && Number(row.text('quantity')) > 1)
         yield {
           row: row.line,
-          code: 'several-seats',
-          warning:
-            'sold for several seats, which the export does not count: the limit is that of the plan here',
+          warning: 'several-seats',
         };
       const order = row.text('order');
       yield oneKey(row.text('key'), {

@@ -168,7 +168,7 @@ async function* readItems(site: Site): AsyncGenerator<SourceItem, void> {
 
 function itemOf({ sold }: Site, { row, plan, email, order }: Serial): SourceItem {
   const id = Number(row.serial_id);
-  if (!sold.has(textOf(row.serial_status))) return { row: id, leftOut: 'stock that was never sold' };
+  if (!sold.has(textOf(row.serial_status))) return { row: id, leftOut: 'stock' };
   const lines = plainText(textOf(row.serial_data))
     .split('\n')
     .filter((line) => line !== '');
@@ -177,10 +177,7 @@ function itemOf({ sold }: Site, { row, plan, email, order }: Serial): SourceItem
   if (key === undefined)
     return {
       row: id,
-      leftOut:
-        lines.length === 0
-          ? 'the serial is empty'
-          : 'the serial has several lines: which one is the key is not known',
+      leftOut: lines.length === 0 ? 'empty-serial' : 'several-lines',
     };
   const assigned = Number(row.serial_assign_date);
   const isRefunded = REFUNDED.has(textOf(order?.order_status).toLowerCase());

@@ -46,7 +46,7 @@ const reader: RowReader<Field> = {
   id: (row) => row.text('id') || idOfKey(row.text('key')),
   plan: (row) => {
     const product = row.text('product') || row.text('productId');
-    if (product === '') throw new LeftOut('there is no product');
+    if (product === '') throw new LeftOut('no-product');
     const variant = row.text('variant');
     // A product without variants has one that is called so.
     return variant === '' || variant === 'Default'
@@ -56,7 +56,7 @@ const reader: RowReader<Field> = {
   isEnded: (row) => isRefunded(row),
   *read(row) {
     const key = row.text('key');
-    if (key === '') throw new LeftOut('there is no key');
+    if (key === '') throw new LeftOut('no-key');
     const status = row.status('status', STATES) ?? 'active';
     const order = row.text('order');
     yield oneKey(key, {

@@ -57,26 +57,23 @@ function readerOf(people: People | undefined): RowReader<Field> {
     plan: (row) => {
       const name = row.text('productName');
       const id = row.text('product') || name;
-      if (!isSold(row)) throw new LeftOut('stock that was never sold');
-      if (id === '') throw new LeftOut('there is no product');
+      if (!isSold(row)) throw new LeftOut('stock');
+      if (id === '') throw new LeftOut('no-product');
       return { key: id, name: name || `Product ${id}`, product: name || `Product ${id}` };
     },
     isEnded: (row) => orderOf(row)?.isRefunded ?? false,
     *read(row) {
       const key = row.text('key');
-      if (key === '') throw new LeftOut('there is no key');
-      if (CIPHERTEXT.test(key))
-        throw new LeftOut('the key is encrypted: export the licences in the plugin, which decrypts them');
+      if (key === '') throw new LeftOut('no-key');
+      if (CIPHERTEXT.test(key)) throw new LeftOut('encrypted');
       const order = orderOf(row);
       const person = personOf(row, order, people);
-      if (isEmpty(row, 'order'))
-        yield { row: row.line, code: 'no-order', warning: 'it belongs to somebody, and to no order' };
+      if (isEmpty(row, 'order')) yield { row: row.line, warning: 'no-order' };
       const state = row.status('status', STATES);
       if (state === undefined)
         yield {
           row: row.line,
-          code: 'no-state',
-          warning: 'the export has no state for it, as for keys that were switched off: it comes suspended',
+          warning: 'no-state',
         };
       const startsAt = (order && people?.dateOf(order)) ?? row.date('date');
       yield oneKey(key, {
@@ -112,8 +109,7 @@ function endOf(row: FormerRow<Field>, startsAt: Date | undefined): Date | null {
   const end = row.end('end');
   const days = row.text('validFor');
   if (end !== null || days === '' || days === '0') return end;
-  if (!/^\d{1,5}$/.test(days)) throw new LeftOut('valid_for: this is no number of days');
-  if (startsAt === undefined)
-    throw new LeftOut('valid for days, and the day that they count from is not known');
+  if (!/^\d{1,5}$/.test(days)) throw new LeftOut('no-days');
+  if (startsAt === undefined) throw new LeftOut('days-from-nowhere');
   return addDuration(startsAt, `${Number(days)}d`);
 }

@@ -1,6 +1,7 @@
 import type { Row } from '../../store/export';
 import { togetherKey } from './plan-map';
 import { giveKeys, type Right } from './rights';
+import type { LeftOutReason } from './sayings';
 import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
 import type {
   MovingSource,
@@ -112,8 +113,7 @@ async function* readItems(
   }
   if (rows.length > 0) yield* itemsOf(rows, keys, plans, together, now);
   for (const lines of keys.values())
-    for (const row of keysOf(lines).ids)
-      yield { row, leftOut: 'a Download ID whose user has no subscription that is moved' };
+    for (const row of keysOf(lines).ids) yield { row, leftOut: 'no-subscription' };
 }
 
 /** 0: none */
@@ -182,7 +182,7 @@ function* itemsOf(
       rights.set(plan, later);
       yield {
         row: earlier.license.row,
-        leftOut: 'the user has another main row of the same plan, which ends later',
+        leftOut: 'later-row',
       };
     }
   }
@@ -193,22 +193,21 @@ function* itemsOf(
   for (const row of unpublished)
     yield {
       row,
-      code: 'unpublished-key',
-      warning: 'An unpublished Download ID comes and works: Membership Pro never looked at that either',
+      warning: 'unpublished-key',
     };
   const given = giveKeys([...rights.values()], user === 0 ? [] : keys, plans, together);
   yield* given.warnings;
   yield* given.licenses;
 }
 
-function reasonOf(row: Row, plans: Map<string, SourcePlan>): string | undefined {
-  if (Number(row.plan_main_record) !== 1) return 'a renewal, which the main row of its plan has';
-  if (!plans.has(textOf(row.plan_id))) return 'its plan is gone';
+function reasonOf(row: Row, plans: Map<string, SourcePlan>): LeftOutReason | undefined {
+  if (Number(row.plan_main_record) !== 1) return 'renewal';
+  if (!plans.has(textOf(row.plan_id))) return 'plan-gone';
   switch (Number(row.plan_subscription_status)) {
     case 0:
-      return 'it was never paid (pending)';
+      return 'pending';
     case 3:
-      return 'it was cancelled before it was paid';
+      return 'cancelled-unpaid';
     default:
       return undefined;
   }

@@ -1,7 +1,8 @@
 import type { LiveStatus } from '../../licensing/core/states';
 import { keepFirst } from '../lines';
 import type { MappedPlan } from './plan-map';
-import type { SourceName } from './source';
+import { codeOf, type LeftOutCode, type LeftOutReason, type WarningCode } from './sayings';
+import type { SourceName, SourceWarning } from './source';
 
 /** What a run did, or would do, for somebody who decides by it. Never with a whole key. */
 export interface MoveReport {
@@ -37,15 +38,16 @@ export interface KeptLicense {
 }
 
 export interface Group {
-  reason: string;
+  code: LeftOutCode;
+  facts: string[];
   count: number;
   /** the first lines or ids at the source */
   rows: number[];
 }
 
 export interface Warning {
-  code: string;
-  message: string;
+  code: WarningCode;
+  facts: string[];
   count: number;
   rows: number[];
   /** the first customers to look at, where the source names some */
@@ -90,8 +92,8 @@ const MAX_SAMPLES = 10;
 export interface Reporter {
   tally(outcome: 'new' | 'changed' | 'same' | 'kept', many?: number): void;
   count(product: string, plan: string, state: LiveStatus): void;
-  leaveOut(reason: string, row: number): void;
-  warn(code: string, message: string, row: number, customer?: string): void;
+  leaveOut(reason: LeftOutReason, row: number): void;
+  warn(code: WarningCode, row: number, more?: Pick<SourceWarning, 'facts' | 'customer'>): void;
   keep(license: KeptLicense): void;
   /** one of each plan and state first */
   sample(of: string, sample: () => Sample): void;
@@ -124,13 +126,14 @@ export function createReporter(): Reporter {
       counts.set(key, count);
     },
     leaveOut: (reason, row) => {
-      const group = leftOut.get(reason) ?? { reason, count: 0, rows: [] };
+      const key = String(reason);
+      const group = leftOut.get(key) ?? { ...codeOf(reason), count: 0, rows: [] };
       note(group, row);
-      leftOut.set(reason, group);
+      leftOut.set(key, group);
     },
-    warn: (code, message, row, customer) => {
-      const key = `${code}\n${message}`;
-      const warning = warnings.get(key) ?? { code, message, count: 0, rows: [], customers: [] };
+    warn: (code, row, { facts = [], customer } = {}) => {
+      const key = String([code, ...facts]);
+      const warning = warnings.get(key) ?? { code, facts, count: 0, rows: [], customers: [] };
       note(warning, row);
       if (customer !== undefined && warning.customers.length < MAX_ROWS) warning.customers.push(customer);
       warnings.set(key, warning);

@@ -56,8 +56,8 @@ export function giveKeys(
     warnings: [
       {
         row: bearer.license.row,
-        code: 'no-cover',
-        warning: `None of the plans ${[...new Set(names)].join(', ')} covers what the others do: the customer's keys go to ${names[0] ?? ''}, and each other licence gets a key of ours. One plan of ours for all of them is named as "${key}=PLAN"`,
+        warning: 'no-cover',
+        facts: [[...new Set(names)].join(', '), names[0] ?? '', key],
         ...(bearer.license.customer !== null && { customer: bearer.license.customer }),
       },
     ],

@@ -168,16 +168,16 @@ async function readItems(
   };
   for await (const item of items) {
     if ('leftOut' in item) report.leaveOut(item.leftOut, item.row);
-    else if ('warning' in item) report.warn(item.code, item.warning, item.row, item.customer);
+    else if ('warning' in item) report.warn(item.warning, item.row, item);
     else {
       read++;
       const mapped = await plans.of(item.plan);
       mapped.licenses++;
       const { target } = mapped;
-      if (ids.has(item.id)) report.leaveOut('its id is that of an earlier row', item.row);
-      else if (mapped.leftOut) report.leaveOut(`plan ${nameOf(mapped)} is left out by the map`, item.row);
+      if (ids.has(item.id)) report.leaveOut('same-id', item.row);
+      else if (mapped.leftOut) report.leaveOut(['left-out-plan', nameOf(mapped)], item.row);
       else if (target === null) {
-        report.leaveOut(`nobody has said yet what becomes of plan ${nameOf(mapped)}`, item.row);
+        report.leaveOut(['unsaid-plan', nameOf(mapped)], item.row);
         // Nothing will be written; the rest is only counted.
         job.writes = false;
       } else {

@@ -1,5 +1,6 @@
 import type { Db } from '../../store/database';
 import type { StoredStatus } from '../../licensing/core/states';
+import type { LeftOutReason, WarningCode } from './sayings';
 
 /**
  * What a former system is read into. A source is one file of this folder: where its rows are, what each column and state means,
@@ -76,20 +77,19 @@ export interface SourceLicense {
   metadata: Record<string, string>;
 }
 
-/** A row that becomes no licence, and why. Never with a cell's text, which may be a key. */
+/** A row that becomes no licence, and why. */
 export interface SourceOmission {
   row: number;
-  /** one of a source's few reasons, in English, such as "stock that was never sold" */
-  leftOut: string;
+  leftOut: LeftOutReason;
 }
 
 /** Something that a person has to know before the import, by kind: what changes its meaning. */
 export interface SourceWarning {
   row: number;
-  /** grouped by it, such as `unpublished-key` */
-  code: string;
-  /** the kind in words, the same for all rows of a code */
-  warning: string;
+  /** the kind, by which they are grouped */
+  warning: WarningCode;
+  /** what its sentence names */
+  facts?: string[];
   /** the customer whom somebody has to look at, by address */
   customer?: string;
 }

@@ -158,9 +158,9 @@ async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<Rig
         const id = Number(row.akeebasubs_subscription_id);
         const plan = textOf(row.akeebasubs_level_id);
         const state = textOf(row.state);
-        if (!known.has(plan)) return { row: id, leftOut: 'its level is gone' };
+        if (!known.has(plan)) return { row: id, leftOut: 'level-gone' };
         const isRefunded = state === 'X' || refunded.has(paymentOf(row));
-        if (state !== 'C' && !isRefunded) return { row: id, leftOut: 'it was never paid (new or pending)' };
+        if (state !== 'C' && !isRefunded) return { row: id, leftOut: 'new-or-pending' };
         const [startsAt, end] = [momentOf(row.publish_up), momentOf(row.publish_down)];
         // One that is over, or begins later, is not enabled either.
         const isRunning = (startsAt === undefined || startsAt <= now) && (end === undefined || end > now);
@@ -214,8 +214,8 @@ async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<R
         now,
         (row) => {
           const [id, plan, status] = [Number(row.subscription_id), textOf(row.plan_id), Number(row.status)];
-          if (!known.has(plan)) return { row: id, leftOut: 'its plan is gone' };
-          if (![1601, 1602, 1603].includes(status)) return { row: id, leftOut: 'it was never paid' };
+          if (!known.has(plan)) return { row: id, leftOut: 'plan-gone' };
+          if (![1601, 1602, 1603].includes(status)) return { row: id, leftOut: 'never-paid' };
           const startsAt = momentOf(row.subscription_date);
           // Without a date it has no end, once it has begun.
           const endsAt = momentOf(row.expiration_date) ?? null;
@@ -254,7 +254,7 @@ async function openRdSubscriptions(
     byUser: () =>
       periodsByUser(tables.read('rd_subs_product2user', wanted, ['userid', 'id']), 'rdsubs-', now, (row) => {
         const [id, plan] = [Number(row.id), textOf(row.product_id)];
-        if (!known.has(plan)) return { row: id, leftOut: 'its product is gone' };
+        if (!known.has(plan)) return { row: id, leftOut: 'product-gone' };
         const isRefunded = refunded.has(textOf(row.order_id));
         const endsAt = momentOf(row.valid_to) ?? null;
         return { row: id, plan, startsAt: undefined, endsAt, isGood: !isRefunded, isRefunded };

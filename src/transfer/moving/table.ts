@@ -4,6 +4,7 @@ import { MAX_UINT32 } from '../../store/columns';
 import { readCsv, type CsvRow } from '../csv';
 import { readStatus, textOf } from '../csv-licenses';
 import { DateColumn, readDate, type Edge } from './dates';
+import type { LeftOutCode, LeftOutReason } from './sayings';
 import type { DateForm, SourceLicense } from './source';
 
 /** A former system's table as a file: columns by the names that its exporter gives them, and cells as what they mean. */
@@ -24,9 +25,11 @@ export interface TableRules<F extends string> {
 
 /** A row that becomes no licence. */
 export class LeftOut extends Error {
-  /** @param reason one of a few, without a cell's text */
-  constructor(readonly reason: string) {
-    super(reason);
+  readonly reason: LeftOutReason;
+
+  constructor(code: LeftOutCode, ...facts: string[]) {
+    super(code);
+    this.reason = [code, ...facts];
   }
 }
 
@@ -105,7 +108,7 @@ export class FormerTable<F extends string> {
   /** @throws LeftOut when the text is no date of the column's form */
   dateOf(text: string, field: F): Date {
     const date = readDate(text, this.#forms.get(field) ?? 'iso', this.#rules.dates[field] ?? 'first');
-    if (date === undefined) throw new LeftOut(`${this.nameOf(field)}: this is no date`);
+    if (date === undefined) throw new LeftOut('no-date', this.nameOf(field));
     return date;
   }
 
@@ -160,7 +163,7 @@ export class FormerRow<F extends string> {
     if (text === '') return undefined;
     if (UNLIMITED.has(text)) return 0;
     if (/^\d{1,10}$/.test(text) && Number(text) <= MAX_UINT32) return Number(text);
-    throw new LeftOut(`${this.#table.nameOf(field)}: this is no number of sites`);
+    throw new LeftOut('no-number', this.#table.nameOf(field));
   }
 
   isSet(field: F): boolean {
@@ -176,7 +179,7 @@ export class FormerRow<F extends string> {
   status(field: F, own: Record<string, SourceLicense['status']>): SourceLicense['status'] | undefined {
     const text = this.text(field).toLowerCase();
     const status = Object.hasOwn(own, text) ? own[text] : readStatus(text);
-    if (status instanceof Object) throw new LeftOut(`${this.#table.nameOf(field)}: this state is not known`);
+    if (status instanceof Object) throw new LeftOut('unknown-state', this.#table.nameOf(field));
     return status;
   }
 }

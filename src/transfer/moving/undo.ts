@@ -7,14 +7,15 @@ import { deleteImported, listImported, lockImport, setImport, type ImportedKind 
 import { deleteLicenses, lockLicenses } from '../../store/licenses';
 import { findUsedLicenses } from '../../store/license-use';
 import { inReadCommitted } from '../../store/transaction';
+import type { StaysCode } from './sayings';
 
 type Removed = Exclude<ImportedKind, 'customer'>;
 
-/** What an undone import left, and why. */
+/** What an undone import left, and why: by a code, or null with a refusal's sentence. */
 export interface Undone {
   id: number;
   removed: Record<Removed, number>;
-  left: { kind: Removed; id: number; reason: string }[];
+  left: { kind: Removed; id: number; code: StaysCode | null; reason: string }[];
 }
 
 /** Licences in one statement. */
@@ -54,8 +55,8 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
     await deleteLicenses(trx, unused);
     await deleteImported(trx, 'license', unused);
     undone.removed.license += unused.length;
-    for (const [license, reason] of used) {
-      undone.left.push({ kind: 'license', id: license, reason });
+    for (const [license, code] of used) {
+      undone.left.push({ kind: 'license', id: license, code, reason: code });
       stay.add(locked.get(license)?.customer ?? null);
     }
   });
@@ -101,6 +102,6 @@ async function removeThings(
       // Somebody has removed it already.
       if (error instanceof OperatorError && error.code === 'NOT_FOUND') continue;
       if (!(error instanceof OperatorError)) throw error;
-      undone.left.push({ kind, id, reason: error.message });
+      undone.left.push({ kind, id, code: null, reason: error.message });
     }
 }

@@ -204,9 +204,8 @@ async function itemsOf(rows: Row[], { licenses, customers, activations }: Tables
     const status = readStatus(licenses.text(row, 'status'));
     const limit = licenses.value(row, 'limit');
     const person = byId.get(licenses.text(row, 'customer'));
-    if (status instanceof Fault) return { row: Number(id), leftOut: 'this state is not known' };
-    if (Number(licenses.value(row, 'test') ?? 0) === 1)
-      return { row: Number(id), leftOut: 'a licence of a test order' };
+    if (status instanceof Fault) return { row: Number(id), leftOut: 'no-state' };
+    if (Number(licenses.value(row, 'test') ?? 0) === 1) return { row: Number(id), leftOut: 'test-order' };
     const order = licenses.text(row, 'order');
     return {
       ...{ id, row: Number(id), plan: licenses.text(row, 'product') },
@@ -268,13 +267,13 @@ const reader: RowReader<Field> = {
   id: (row) => row.text('id') || idOfKey(row.text('key')),
   plan: (row) => {
     const product = row.text('product');
-    if (product === '') throw new LeftOut('there is no product');
+    if (product === '') throw new LeftOut('no-product');
     return { key: product, name: product, product };
   },
   isEnded: (row) => ENDED.has(row.status('status', {})),
   *read(row) {
     const key = row.text('key');
-    if (key === '') throw new LeftOut('there is no key');
+    if (key === '') throw new LeftOut('no-key');
     const order = row.text('order');
     // A number says how many there are, and not which.
     const sites = row.text('sites');

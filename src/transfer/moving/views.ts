@@ -1,8 +1,10 @@
 import { formatTimestamp, formatTimestampOrNull } from '../../licensing/timestamps';
 import type { ImportRun } from '../../store/imports';
+import { moved } from '../../texts/operators/en/moved';
 import type { MappedPlan } from './plan-map';
 import type { MoveReport, Sample } from './report';
 import type { MoveCounts } from './run';
+import { say } from './sayings';
 import type { Undone } from './undo';
 
 /** Moves as the API and `--json` show them. */
@@ -19,8 +21,12 @@ export function moveJson(report: MoveReport) {
     same: report.same,
     kept: report.kept,
     kept_licenses: report.keptLicenses,
-    left_out: report.leftOut,
-    warnings: report.warnings,
+    left_out: report.leftOut.map(({ count, rows, ...said }) => ({
+      ...{ ...said, reason: say(moved.leftOut, said), count, rows },
+    })),
+    warnings: report.warnings.map(({ code, facts, ...others }) => ({
+      ...{ code, facts, message: say(moved.warnings, { code, facts }), ...others },
+    })),
     samples: report.samples.map(sampleJson),
     columns: report.columns,
     made: { products: report.madeProducts, plans: report.madePlans },
@@ -67,6 +73,8 @@ export function undoneJson({ id, removed, left }: Undone) {
   return {
     id,
     removed: { licenses: removed.license, products: removed.product, plans: removed.plan },
-    left: left.map(({ kind, id: one, reason }) => ({ kind, id: one, reason })),
+    left: left.map(({ kind, id: one, code, reason }) => ({
+      ...{ kind, id: one, code, reason: code === null ? reason : moved.stays[code] },
+    })),
   };
 }

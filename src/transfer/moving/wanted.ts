@@ -10,6 +10,7 @@ import type { Plan } from '../../store/catalogue';
 import { MAX_LABEL_LENGTH } from '../../store/columns';
 import { Fault, readKey } from '../csv-licenses';
 import type { Reporter } from './report';
+import type { LeftOutReason, WarningCode } from './sayings';
 import type { SourceKey, SourceLicense } from './source';
 
 /** What can differ between a licence here and at the source, by the names of the API. */
@@ -60,7 +61,7 @@ export interface WantedKey {
 
 /**
  * Puts a licence of the source into our terms, and tells what changes its meaning.
- * @returns why it has to be left out, otherwise; the text never repeats a cell
+ * @returns why it has to be left out, otherwise
  */
 export function toWanted(
   item: SourceLicense,
@@ -68,30 +69,24 @@ export function toWanted(
   plan: Plan,
   report: Reporter,
   now: Date,
-): Wanted | { leftOut: string } {
+): Wanted | { leftOut: LeftOutReason } {
   const { row, startsAt } = item;
-  const warn = (code: string, message: string) => report.warn(code, message, row);
+  const warn = (code: WarningCode) => report.warn(code, row);
   const reference = `${source}:${item.id}`;
   if (Array.from(reference).length > MAX_LABEL_LENGTH || /\p{Cc}/u.test(reference))
-    return { leftOut: 'its id at the source does not fit a reference' };
+    return { leftOut: 'bad-reference' };
   const unsaid = new Set<Field>();
   const end = endOf(item, plan, now);
-  if (end.expiresAt !== null && !isStorable(end.expiresAt)) return { leftOut: 'its end is no date' };
+  if (end.expiresAt !== null && !isStorable(end.expiresAt)) return { leftOut: 'bad-end' };
   if (end.isUnsaid) unsaid.add('expires_at');
   if (startsAt !== undefined && end.expiresAt !== null && end.expiresAt < startsAt)
-    warn('ends-before-starts', 'It ends before it starts. It comes as ended then');
-  if (item.status === 'expired' && item.expiresAt && item.expiresAt > now)
-    warn('ended-early', 'The source calls it expired, with an end that is still to come. It ends now');
+    warn('ends-before-starts');
+  if (item.status === 'expired' && item.expiresAt && item.expiresAt > now) warn('ended-early');
   if (item.limit === undefined) unsaid.add('activation_limit');
   const customer = item.customer === null ? null : (findEmail(item.customer) ?? null);
   if (customer === null) {
     unsaid.add('customer');
-    warn(
-      item.customer === null ? 'no-customer' : 'bad-customer',
-      item.customer === null
-        ? 'The source knows no address of the customer, who cannot open a page or get a mail'
-        : 'The text of the customer is no e-mail address, and is left out',
-    );
+    warn(item.customer === null ? 'no-customer' : 'bad-customer');
   }
   const metadata = readMetadata(item, warn);
   if (Object.keys(metadata).length === 0) unsaid.add('metadata');
@@ -100,7 +95,7 @@ export function toWanted(
     texts.flatMap((text) => {
       const site = normalizeIdentifier(plan.activationType, text);
       if (site === undefined || /\p{Cc}/u.test(site)) {
-        warn('bad-site', 'A site that is no address is left out');
+        warn('bad-site');
         return [];
       }
       if (seen.has(site)) return [];
@@ -111,15 +106,11 @@ export function toWanted(
   const digests = new Set<string>();
   for (const one of item.keys) {
     const key = readKey(one.key.trim());
-    if (key instanceof Fault) return { leftOut: key.text };
+    if (key instanceof Fault) return { leftOut: key.code ?? 'key-not-typed' };
     const digest = keyDigest(key);
     if (digests.has(digest)) continue;
     digests.add(digest);
-    if (!isSentWhole(key))
-      warn(
-        'not-sent-whole',
-        "The key cannot be used in Joomla's Download Key field: its characters are lost",
-      );
+    if (!isSentWhole(key)) warn('not-sent-whole');
     keys.push(wantedKey(one, key, digest, sitesOf(one.sites)));
   }
   return {
@@ -165,7 +156,7 @@ function endOf(
   };
 }
 
-function readMetadata(item: SourceLicense, warn: (code: string, message: string) => void): Metadata {
+function readMetadata(item: SourceLicense, warn: (code: WarningCode) => void): Metadata {
   const metadata: Metadata = {};
   for (const [name, text] of Object.entries(item.metadata))
     try {
@@ -173,10 +164,7 @@ function readMetadata(item: SourceLicense, warn: (code: string, message: string)
       if (value !== null) metadata[name] = value;
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;
-      warn(
-        'bad-metadata',
-        'A text is too long for the metadata, has a line break or a licence key, and is left out',
-      );
+      warn('bad-metadata');
     }
   return metadata;
 }

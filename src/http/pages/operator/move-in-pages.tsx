@@ -5,6 +5,7 @@ import type { MappedPlan } from '../../../transfer/moving/plan-map';
 import type { MoveReport, Sample } from '../../../transfer/moving/report';
 import type { MoveCounts } from '../../../transfer/moving/run';
 import type { MovingSource } from '../../../transfer/moving/source';
+import { say, type LeftOutCode, type StaysCode } from '../../../transfer/moving/sayings';
 import { SOURCES } from '../../../transfer/moving/sources';
 import type { importOperations } from '../../../operations/imports';
 import type { DataOf } from '../act';
@@ -239,12 +240,16 @@ export function PreviewPage({ form, sent, report, options, checked }: PreviewPro
           <Remarks
             id="warnings"
             title={texts.warningsTitle}
-            remarks={report.warnings.map(({ message, ...one }) => ({ ...one, what: message }))}
+            remarks={report.warnings.map((one) => ({ ...one, what: say(t.moved.warnings, one) }))}
           />
           <Remarks
             id="left-out"
             title={texts.leftOutTitle}
-            remarks={report.leftOut.map(({ reason, ...one }) => ({ ...one, what: reason, customers: [] }))}
+            remarks={report.leftOut.map((one) => ({
+              ...one,
+              what: say(t.moved.leftOut, one),
+              customers: [],
+            }))}
           />
           <Samples samples={report.samples} />
         </div>
@@ -361,7 +366,6 @@ interface RemarkRow {
   customers: string[];
 }
 
-/** By the service, in the words of the command. */
 function Remarks({ id, title, remarks }: { id: string; title: string; remarks: RemarkRow[] }) {
   const { t, format } = useView();
   const texts = t.moveIn;
@@ -379,7 +383,7 @@ function Remarks({ id, title, remarks }: { id: string; title: string; remarks: R
             kind: 'text',
             cell: ({ what, customers }) => (
               <>
-                <span lang="en">{what}</span>
+                {what}
                 {customers.length === 0 ? null : <span class="sub">{customers.join(', ')}</span>}
               </>
             ),
@@ -484,7 +488,11 @@ export function MovedPage({ source, moved }: { source: MovingSource; moved: Move
         <Remarks
           id="left-out"
           title={texts.leftOutTitle}
-          remarks={moved.left_out.map(({ reason, ...one }) => ({ ...one, what: reason, customers: [] }))}
+          remarks={moved.left_out.map(({ code, ...one }) => ({
+            ...one,
+            what: say(t.moved.leftOut, { ...one, code: code as LeftOutCode }),
+            customers: [],
+          }))}
         />
       </div>
       <p class="acts mt-3">
@@ -526,7 +534,12 @@ export function UndonePage({
             columns={[
               { title: columns.what, cell: ({ kind }) => texts.kinds[kind as keyof typeof texts.kinds] },
               { title: columns.id, kind: 'number', cell: ({ id }) => String(id) },
-              { title: columns.why, kind: 'text', cell: ({ reason }) => <span lang="en">{reason}</span> },
+              {
+                title: columns.why,
+                kind: 'text',
+                cell: ({ code, reason }) =>
+                  code === null ? <span lang="en">{reason}</span> : t.moved.stays[code as StaysCode],
+              },
             ]}
           />
         </Panel>

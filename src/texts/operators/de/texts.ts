@@ -11,6 +11,7 @@ import { joomlaSays } from './joomla-says';
 import { license } from './license';
 import { licenses } from './licenses';
 import { moveIn } from './move-in';
+import { moved } from './moved';
 import { needsYou } from './needs-you';
 import { orders } from './orders';
 import { overview } from './overview';
@@ -43,6 +44,7 @@ export const german: OperatorTexts = {
   license,
   licenses,
   moveIn,
+  moved,
   needsYou,
   orders,
   overview,

@@ -10,6 +10,7 @@ import { joomlaSays } from './joomla-says';
 import { license } from './license';
 import { licenses } from './licenses';
 import { moveIn } from './move-in';
+import { moved } from './moved';
 import { needsYou } from './needs-you';
 import { orders } from './orders';
 import { overview } from './overview';
@@ -42,6 +43,7 @@ export const english = {
   license,
   licenses,
   moveIn,
+  moved,
   needsYou,
   orders,
   overview,

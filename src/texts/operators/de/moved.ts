@@ -1,0 +1,93 @@
+import type { Translated } from '../../translated';
+import type { moved as en } from '../en/moved';
+
+export const moved: Translated<typeof en> = {
+  leftOut: {
+    'no-subscription': 'eine Download-ID, deren Benutzer kein Abonnement hat, das umzieht',
+    'later-row': 'der Benutzer hat eine andere Hauptzeile desselben Tarifs, die später endet',
+    renewal: 'eine Verlängerung, die schon in der Hauptzeile ihres Tarifs steht',
+    'plan-gone': 'ihren Tarif gibt es dort nicht mehr',
+    pending: 'sie wurde nie bezahlt (offen)',
+    'cancelled-unpaid': 'sie wurde storniert, bevor sie bezahlt war',
+    'nothing-moved': 'eine Download-ID, deren Benutzer nichts hat, das umzieht',
+    'level-gone': 'ihr Level gibt es dort nicht mehr',
+    'new-or-pending': 'sie wurde nie bezahlt (neu oder offen)',
+    'never-paid': 'sie wurde nie bezahlt',
+    'product-gone': 'ihr Produkt gibt es dort nicht mehr',
+    'no-product': 'das Produkt fehlt',
+    'no-key': 'der Schlüssel fehlt',
+    stock: 'Vorrat, der nie verkauft wurde',
+    encrypted:
+      'der Schlüssel ist verschlüsselt: Exportieren Sie die Lizenzen im Plugin, das sie entschlüsselt',
+    'no-days': 'valid_for: das ist keine Anzahl von Tagen',
+    'days-from-nowhere': 'gültig für eine Anzahl von Tagen, deren erster Tag nicht bekannt ist',
+    cells: 'die Zeile hat eine andere Anzahl von Zellen als die erste',
+    'other-row': 'eine andere Zeile derselben Lizenz zählt',
+    'no-state': 'dieser Zustand ist nicht bekannt',
+    'test-order': 'eine Lizenz aus einer Testbestellung',
+    totals: 'die Zeile hat Summen',
+    'no-license-key': 'der Verkauf hat keinen Lizenzschlüssel',
+    preorder: 'eine Vorbestellung, die noch nicht abgebucht ist',
+    recurrence: 'dieser Turnus ist nicht bekannt',
+    'empty-serial': 'die Seriennummer ist leer',
+    'several-lines': 'die Seriennummer hat mehrere Zeilen: Welche der Schlüssel ist, ist nicht bekannt',
+    'bad-reference': 'ihre Nummer dort passt in keine Referenz',
+    'bad-end': 'ihr Ende ist kein Datum',
+    'same-id': 'ihre Nummer ist die einer früheren Zeile',
+    'keys-elsewhere': 'alle ihre Schlüssel gehören anderen Lizenzen',
+    'key-as-number':
+      'das ist kein Schlüssel: Es ist eine Zahl, wie eine Tabellenkalkulation sie zeigt. Exportieren Sie die Tabelle noch einmal, mit der Spalte als Text',
+    'key-too-short': 'das ist kein Schlüssel: Er hat zu wenige Zeichen',
+    'key-of-digits': 'das ist kein Schlüssel: Er hat nur Ziffern, und zu wenige',
+    'key-not-typed':
+      'das ist kein Schlüssel: Er ist länger als 350 Bytes oder hat Zeichen, die niemand tippen kann',
+    'no-date': (column) => `${column}: das ist kein Datum`,
+    'no-number': (column) => `${column}: das ist keine Anzahl von Websites`,
+    'unknown-state': (column) => `${column}: dieser Zustand ist nicht bekannt`,
+    'left-out-plan': (plan) => `Tarif ${plan} wird nach Ihrer Wahl ausgelassen`,
+    'unsaid-plan': (plan) => `noch ist nicht gesagt, was aus Tarif ${plan} wird`,
+  },
+  warnings: {
+    'unpublished-key':
+      'Eine Download-ID, die nicht veröffentlicht ist, kommt mit und gilt: Auch Membership Pro sah nie danach',
+    'unpublished-ends': 'Eine Download-ID, die nicht veröffentlicht ist, kommt als beendete',
+    'no-order': 'Sie gehört jemandem, und zu keiner Bestellung',
+    'no-state':
+      'Der Export hat keinen Zustand für sie, wie bei abgeschalteten Schlüsseln: Sie kommt gesperrt',
+    'user-gone': 'Den Benutzer gibt es nicht mehr: Niemand konnte dort seine Download-IDs benutzen',
+    'no-states': 'Diese Tabelle hat keine Zustände: Erstattete oder widerrufene Lizenzen kommen als aktive',
+    'renews-elsewhere':
+      'Ein Abonnement, das bei Gumroad weiterläuft: Sein Ende ist das der letzten Abbuchung',
+    'several-seats':
+      'Für mehrere Plätze verkauft, die der Export nicht zählt: Es gilt die Grenze des Tarifs hier',
+    'site-twice': 'Eine Website liegt auf zwei Lizenzen eines Produkts: Sie belegt bei jeder einen Platz',
+    'key-twice': 'Der Schlüssel ist auch der einer früheren Zeile, deren Lizenz ihn hat',
+    'key-taken': 'Der Schlüssel gehört einer Lizenz hier, die auf anderem Weg kam, und bleibt dort',
+    'key-moves': 'Ein Schlüssel geht von einer Lizenz über, die früher kam',
+    'case-twin':
+      'Der Schlüssel unterscheidet sich von einem anderen nur in Großschreibung oder Bindestrichen: Jeder gilt nur so, wie er geschrieben ist',
+    'own-key': 'Sie bekommt einen Hauptschlüssel von hier: Dort gibt es keinen für die ganze Lizenz',
+    'key-not-kept': 'Ein Schlüssel von hier lässt sich nie anzeigen: LICENSING_KEY_SECRET ist nicht gesetzt',
+    'ended-key': 'Einer ihrer Schlüssel gilt nicht mehr und kommt als beendeter',
+    'over-limit': 'Mehr Websites als Plätze: Alle bleiben, und keine weitere wird angenommen',
+    'main-key-ended': 'Ihr Hauptschlüssel gilt dort nicht mehr: Geben Sie ihr hier einen neuen',
+    'ends-before-starts': 'Sie endet, bevor sie beginnt. Sie kommt als dann beendete',
+    'ended-early': 'Dort heißt sie abgelaufen, mit einem Ende, das erst kommt. Sie endet jetzt',
+    'no-customer':
+      'Dort ist keine Adresse des Kunden bekannt, der keine Seite öffnen und keine Mail bekommen kann',
+    'bad-customer': 'Der Text des Kunden ist keine E-Mail-Adresse und bleibt weg',
+    'bad-site': 'Eine Website, die keine Adresse ist, bleibt weg',
+    'not-sent-whole':
+      'Der Schlüssel lässt sich in Joomlas Feld für den Download-Schlüssel nicht verwenden: Zeichen davon gehen verloren',
+    'bad-metadata':
+      'Ein Text ist zu lang für die Metadaten, hat einen Zeilenumbruch oder einen Lizenzschlüssel und bleibt weg',
+    'no-cover': (plans, first, key) =>
+      `Keiner der Tarife ${plans} enthält, was die anderen enthalten: Die Schlüssel des Kunden gehen an ${first}, und jede andere Lizenz bekommt einen Schlüssel von hier. Einen Tarif von hier für alle nennt der Befehl als „${key}=TARIF“`,
+  },
+  stays: {
+    activated: 'sie wurde aktiviert',
+    downloaded: 'mit ihr wurde etwas heruntergeladen',
+    ordered: 'zu ihr gehört eine Bestellung',
+    changed: 'sie wurde geändert',
+  },
+};

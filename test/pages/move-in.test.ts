@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { table } from '../../src/store/database';
-import { PREFIX, givePlan, rows, startTestService, type TestService } from '../support/service';
+import { eventually } from '../support/processes';
+import { PREFIX, giveLicense, givePlan, rows, startTestService, type TestService } from '../support/service';
 import { formOf, pagesClient, textOf, type PagesAnswer, type PagesClient } from './support/session';
 
 /** The page that moves another system's licences in: what would happen, the plans, the move, and the way back. */
@@ -192,6 +193,30 @@ describe('a move from another system', () => {
     const done = await send(pages, confirmed, { do: 'import', confirm_columns: '1' });
     expect(textOf(done.html)).toContain('Moved in from LicenseDock');
     expect(await db(table(db, 'licenses')).where({ reference: 'licensedock:1' })).toHaveLength(1);
+  });
+
+  it('shows how the sites fare, and which keys are unknown', async () => {
+    const pages = await pagesClient(service);
+    expect((await pages.get('/move-in')).html).toContain('/move-in/check"');
+    expect(textOf((await pages.get('/move-in/check')).html)).toContain('No site has asked here yet.');
+    const { id, key } = await giveLicense(service.db, planId);
+    // The last digit is another one.
+    const slip = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');
+    await fetch(`${service.url}${PREFIX}/licenses/activate`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ license_key: slip, identifier: 'site.example' }),
+    });
+    await eventually(async () => {
+      const { html } = await pages.get('/move-in/check');
+      expect(textOf(html)).toContain('Here, the last 30 days 1 0 1 Unknown or mistyped key: 1');
+      expect(textOf(html)).toMatch(new RegExp(`Key ${slip.slice(-8)} 1 1 .*one character differs`));
+      expect(html).toContain(`/licenses/${id}"`);
+    });
+    const german = await pagesClient(service, { language: 'de' });
+    expect(textOf((await german.get('/move-in/check')).html)).toContain(
+      'Schlüssel unbekannt oder vertippt: 1',
+    );
   });
 
   it('is in German, too', async () => {

@@ -82,6 +82,9 @@ export function MoveInPage({ form, runs, paging: { after, next, limit } }: MoveI
           </Form>
         </Panel>
         <Panel id="runs" title={texts.runs}>
+          <Inside>
+            <a href={to('/move-in/check')}>{texts.fare.go}</a>
+          </Inside>
           <Runs runs={runs} />
           <Paging path="/move-in" query={{ after }} next={next} limit={limit} />
         </Panel>
@@ -500,6 +503,7 @@ export function MovedPage({ source, moved }: { source: MovingSource; moved: Move
           {texts.toList}
         </ButtonLink>
         <ButtonLink path="/move-in">{texts.toMoves}</ButtonLink>
+        <ButtonLink path="/move-in/check">{texts.fare.go}</ButtonLink>
       </p>
     </TitledPage>
   );

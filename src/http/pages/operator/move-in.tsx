@@ -12,6 +12,7 @@ import { formRoute } from '../form-route';
 import { formState, SIGN_IN_AGAIN, toFormFailure, type FormFailure, type FormState } from '../form-state';
 import { FormPage } from '../kit/form-page';
 import type { Answer, OperatorCall, Route } from '../page';
+import { moveInCheckRoute } from './move-in-check';
 import { MovedPage, MoveInPage, PreviewPage, UndonePage } from './move-in-pages';
 import {
   digestOf,
@@ -31,6 +32,7 @@ import { planOptions } from './shop-map';
 
 export const moveInRoutes: Route<OperatorCall>[] = [
   { path: '/move-in', goesOn: true, scope: 'write', upload: true, get: (call) => show(call), post: receive },
+  moveInCheckRoute,
   formRoute('/move-in/:id/undo', {
     isSecret: true,
     hasDeadline: false,

@@ -22,7 +22,7 @@ interface Moved {
   new: number;
   plans: { key: string; name: string; licenses: number }[];
   warnings: { code: string; count: number }[];
-  left_out: { reason: string; count: number }[];
+  left_out: { code: string; reason: string; count: number }[];
 }
 
 const hex = () => randomBytes(16).toString('hex');
@@ -286,6 +286,96 @@ describe('moving in from Akeeba Release System', () => {
     await db.raw(`RENAME TABLE ${SITE}akeebasubs_subscriptions TO ${SITE}gone`);
     const dry = await move('--dry-run');
     expect(dry.plans).toMatchObject([{ key: '20', name: 'Club', licenses: 1 }]);
+  });
+
+  const licensesOf = async (source: string) =>
+    (
+      await rows<{ reference: string; status: string; expires_at: string | null; customer: string }>(
+        db,
+        'licenses',
+      )
+    )
+      .filter(({ reference }) => reference.startsWith(`ars:${source}-`))
+      .map(({ reference, status, expires_at }) => [
+        reference.slice(`ars:${source}-`.length),
+        status,
+        expires_at,
+      ]);
+
+  it('reads the subscriptions of Payplans, with the same Download IDs', async () => {
+    await db.raw(`CREATE TABLE ${SITE}payplans_plan (
+      plan_id int NOT NULL AUTO_INCREMENT PRIMARY KEY, title varchar(255) NOT NULL, published tinyint DEFAULT 1)`);
+    await db.raw(`CREATE TABLE ${SITE}payplans_subscription (
+      subscription_id int NOT NULL AUTO_INCREMENT PRIMARY KEY, order_id int NOT NULL DEFAULT 0, user_id int NOT NULL,
+      plan_id int NOT NULL, status int NOT NULL DEFAULT 0, total decimal(15,5) DEFAULT 0,
+      subscription_date datetime DEFAULT '0000-00-00 00:00:00', expiration_date datetime DEFAULT '0000-00-00 00:00:00',
+      cancel_date datetime DEFAULT '0000-00-00 00:00:00', params text)`);
+    await fillTable(db, SITE, {
+      payplans_plan: [{ plan_id: 5, title: 'Backup yearly' }],
+      payplans_subscription: [
+        [1, 101, 1601, '2030-01-01 00:00:00'],
+        [2, 102, 1602, '2030-01-01 00:00:00'],
+        [3, 103, 1603, '2025-01-01 00:00:00'],
+        [4, 104, 0, '2030-01-01 00:00:00'],
+        // No end: for life.
+        [5, 105, 1601, null],
+      ].map(([subscription_id, user_id, status, expiration_date]) => ({
+        ...{ subscription_id, user_id, status, expiration_date, plan_id: 5 },
+        subscription_date: '2024-01-01 00:00:00',
+      })),
+    });
+    const moved = await move('--make-plans');
+    expect(moved.plans.filter(({ licenses }) => licenses > 0)).toMatchObject([
+      { key: '5', name: 'Backup yearly', licenses: 4 },
+    ]);
+    expect(moved.left_out).toContainEqual(expect.objectContaining({ code: 'never-paid', count: 1 }));
+    expect(await licensesOf('payplans')).toEqual([
+      ['101-5', 'active', '2030-01-01 00:00:00'],
+      ['102-5', 'suspended', '2030-01-01 00:00:00'],
+      ['103-5', 'active', '2025-01-01 00:00:00'],
+      ['105-5', 'active', null],
+    ]);
+    // The keys went over from the licences that came with Akeeba Subscriptions.
+    expect(await validate(key(0))).toMatchObject({ valid: true, plan: 'Backup yearly' });
+    await db.raw(`DROP TABLE ${SITE}payplans_subscription`);
+  });
+
+  it('reads what is known of RD-Subscriptions, once the columns are confirmed', async () => {
+    await db.raw(`CREATE TABLE ${SITE}rd_subs_products (
+      id int NOT NULL AUTO_INCREMENT PRIMARY KEY, name varchar(255) NOT NULL)`);
+    await db.raw(`CREATE TABLE ${SITE}rd_subs_product2user (
+      id int NOT NULL AUTO_INCREMENT PRIMARY KEY, order_id int, product_id int, userid int, valid_to datetime NULL)`);
+    await db.raw(`CREATE TABLE ${SITE}rd_subs_orders (
+      id int NOT NULL AUTO_INCREMENT PRIMARY KEY, ordercode varchar(50), product_id int, date datetime)`);
+    await db.raw(`CREATE TABLE ${SITE}rd_subs_invoices (
+      id int NOT NULL AUTO_INCREMENT PRIMARY KEY, ordercode varchar(50), userid int, refund_invoice int DEFAULT 0)`);
+    await fillTable(db, SITE, {
+      rd_subs_products: [{ id: 3, name: 'Gallery' }],
+      rd_subs_orders: [
+        { id: 1, ordercode: 'A1', product_id: 3 },
+        { id: 2, ordercode: 'A2', product_id: 3 },
+        { id: 3, ordercode: 'A3', product_id: 3 },
+      ],
+      rd_subs_invoices: [
+        { ordercode: 'A1', userid: 101, refund_invoice: 0 },
+        { ordercode: 'A2', userid: 102, refund_invoice: 1 },
+      ],
+      rd_subs_product2user: [
+        { order_id: 1, product_id: 3, userid: 101, valid_to: '2029-01-01 00:00:00' },
+        { order_id: 3, product_id: 3, userid: 101, valid_to: '2031-01-01 00:00:00' },
+        { order_id: 2, product_id: 3, userid: 102, valid_to: '2029-01-01 00:00:00' },
+        { order_id: 9, product_id: 8, userid: 103, valid_to: '2029-01-01 00:00:00' },
+      ],
+    });
+    const refused = await seller.run(['import', '--from', 'ars', '--make-plans']);
+    expect(refused.stderr).toContain('rd_subs_product2user.valid_to');
+    const moved = await move('--make-plans', '--confirm-columns');
+    expect(moved.left_out).toContainEqual(expect.objectContaining({ code: 'product-gone', count: 1 }));
+    expect(await licensesOf('rdsubs')).toEqual([
+      ['101-3', 'active', '2031-01-01 00:00:00'],
+      ['102-3', 'cancelled', '2029-01-01 00:00:00'],
+    ]);
+    await db.raw(`DROP TABLE ${SITE}rd_subs_product2user`);
   });
 
   it('says which tables it misses', async () => {

@@ -42,7 +42,7 @@ interface License {
 }
 
 const hex = () => randomBytes(16).toString('hex').toUpperCase();
-const KEYS = Array.from({ length: 12 }, hex);
+const KEYS = Array.from({ length: 14 }, hex);
 const key = (i: number) => KEYS[i] as string;
 
 const main = (id: number, plan: number, user: number, status: number, to: string | null, more = {}) => ({
@@ -352,6 +352,37 @@ describe('moving in from Membership Pro', () => {
     expect(dry.warnings.find(({ code }) => code === 'site-twice')).toMatchObject({ count: 1, rows: [131] });
     await db(`${prefix}osmembership_subscribers`).whereIn('user_id', users).delete();
     await db(`${prefix}osmembership_downloadids`).whereIn('user_id', users).delete();
+  });
+
+  it('gives a customer of two plans the covering one that the map names, and each other customer the plan', async () => {
+    const users = [140, 141];
+    const club = (await rows<{ id: number; name: string }>(db, 'plans')).find(
+      ({ name }) => name === 'Club',
+    )!.id;
+    await fillTable(db, prefix, {
+      osmembership_subscribers: [
+        main(40, 3, 140, 1, LATER),
+        main(41, 8, 140, 1, '2031-01-01 00:00:00'),
+        main(42, 3, 141, 1, LATER),
+      ],
+      osmembership_downloadids: users.map((user) => ({
+        ...{ id: user, user_id: user, download_id: key(user - 128), published: 1, domain: null },
+      })),
+    });
+    const asked = await move('--dry-run');
+    expect(asked.warnings).toContainEqual(
+      expect.objectContaining({
+        code: 'no-cover',
+        customers: expect.arrayContaining(['user140@example.com']),
+      }),
+    );
+    const moved = await move('--plans', `8+3=${club}`);
+    expect(codes(moved)).not.toHaveProperty('no-cover');
+    expect(await validate(key(12))).toMatchObject({ valid: true, plan: 'Club' });
+    expect(await validate(key(12).toLowerCase())).toMatchObject({ valid: true, plan: 'Club' });
+    expect(await validate(key(13))).toMatchObject({ valid: true, plan: 'One year' });
+    // The next run knows the map.
+    expect(await move()).toMatchObject({ new: 0, changed: 0 });
   });
 
   it('takes a run back, but for what was used or changed', async () => {

@@ -10,58 +10,35 @@ import {
 import { countFormerRequests, type FormerRequests } from '../joomla/formerly/log';
 import { formerPlace } from '../joomla/formerly/place';
 import { findArsItems } from '../joomla/formerly/plan';
-import { quantity } from '../quantity';
-import {
-  ok,
-  problem,
-  reasonOf,
-  unchecked,
-  warning,
-  type CommandCheck,
-  type CommandFinding,
-  type Patient,
-} from './finding';
+import type { OperatorTexts } from '../texts/operators/texts';
+import { ok, problem, reasonOf, unchecked, warning, type Check, type Finding, type Patient } from './finding';
 import { httpGet } from './http-get';
 
 /** Whether the addresses of the system that was used before are answered, and which of them are still asked. */
 
-const GUIDE = 'docs/moving-in-addresses.md';
-
-export const checkFormerly: CommandCheck = async (patient) => [
+export const checkFormerly: Check = async (patient) => [
   ...(await checkAnswers(patient)),
   ...(await checkLog(patient)),
 ];
 
-async function checkAnswers({ config, url, ca }: Patient): Promise<CommandFinding[]> {
+async function checkAnswers({ config, url, ca }: Patient): Promise<Finding[]> {
   const { formerly } = config;
   if (formerly.length === 0) return [];
-  if (url === undefined)
-    return [
-      unchecked(
-        'FORMERLY',
-        'The addresses of the former system (LICENSING_FORMERLY) were not asked.',
-        'licensing doctor --url https://YOUR.SITE asks each once.',
-      ),
-    ];
+  if (url === undefined) return [unchecked('FORMERLY', ({ formerly: t }) => t.notAsked)];
   const asked = await Promise.all(
     formerly.map(async (one) => ({ name: nameOfFormerly(one), fault: await faultOf(one, url, ca) })),
   );
-  const answered = asked.filter(({ fault }) => fault === undefined);
+  const answered = asked.filter(({ fault }) => fault === undefined).map(({ name }) => name);
   return [
     ...(answered.length === 0
       ? []
-      : [ok('FORMERLY', `${url.host} answers ${answered.map(({ name }) => name).join(', ')}.`)]),
+      : [ok('FORMERLY', ({ formerly: t }) => t.answers(url.host, answered.join(', ')))]),
     ...asked.flatMap(({ name, fault }) =>
       fault === undefined
         ? []
         : [
-            problem(
-              'FORMERLY_UNANSWERED',
-              `${url.host} does not answer ${name} in place of the former system: ${fault}.`,
-              {
-                why: 'Sites that still ask this address get no updates.',
-                remedy: `Write the web server's files again (licensing nginx, licensing apache), and reload it: ${GUIDE}.`,
-              },
+            problem('FORMERLY_UNANSWERED', ({ formerly: t }) =>
+              t.unanswered(url.host, name, fault.status, fault.said),
             ),
           ],
     ),
@@ -69,14 +46,18 @@ async function checkAnswers({ config, url, ca }: Patient): Promise<CommandFindin
 }
 
 /** What is wrong with the answer to a former address; undefined: nothing. */
-async function faultOf(one: Formerly, url: URL, ca: string[] | undefined): Promise<string | undefined> {
+async function faultOf(
+  one: Formerly,
+  url: URL,
+  ca: string[] | undefined,
+): Promise<{ status: number | undefined; said: string | undefined } | undefined> {
   try {
     const { status, body } = await httpGet(new URL(exampleAddress(one, folderOf(url.href)), url.origin), {
       ca,
     });
-    return isAnswer(one, status, body) ? undefined : `the answer is ${status}, and another`;
+    return isAnswer(one, status, body) ? undefined : { status, said: undefined };
   } catch (error) {
-    return reasonOf(error);
+    return { status: undefined, said: reasonOf(error) };
   }
 }
 
@@ -96,7 +77,7 @@ function isEddAnswer(body: string): boolean {
   }
 }
 
-async function checkLog({ config, db, log }: Patient): Promise<CommandFinding[]> {
+async function checkLog({ config, db, log }: Patient): Promise<Finding[]> {
   if (log === undefined) return [];
   const { formerly } = config;
   const { items } = await findArsItems(db, formerly, formerPlace(config));
@@ -104,34 +85,21 @@ async function checkLog({ config, db, log }: Patient): Promise<CommandFinding[]>
   const found = await countFormerRequests(log.readLines(), addresses);
   const names = formerly.map(nameOfFormerly);
   const others = found.filter(({ name }) => !names.includes(name));
-  const told = names.map((name) =>
-    say(found.find((one) => one.name === name) ?? { name, times: 0, lastDay: null }),
+  const told = names.map(
+    (name) => found.find((one) => one.name === name) ?? { name, times: 0, lastDay: null },
   );
+  const say = (t: OperatorTexts['doctor']['formerly'], all: FormerRequests[]) =>
+    all.map(({ name, times, lastDay }) => t.times(name, times, lastDay)).join('; ');
   return [
     ...(told.length === 0 && others.length > 0
       ? []
       : [
-          ok(
-            'FORMERLY_ASKED',
-            `${log.name} has ${told.length === 0 ? 'no request for an address of another system' : `the addresses of the former system: ${told.join('; ')}`}.`,
+          ok('FORMERLY_ASKED', ({ formerly: t }) =>
+            told.length === 0 ? t.noneAsked(log.name) : t.asked(log.name, say(t, told)),
           ),
         ]),
     ...(others.length === 0
       ? []
-      : [
-          warning(
-            'FORMERLY_UNLISTED',
-            `${log.name} has addresses of another system that LICENSING_FORMERLY does not name: ${others.map(say).join('; ')}.`,
-            {
-              why: 'Once that system no longer answers, the sites that ask them get no updates.',
-              remedy: `Name them with their products: ${GUIDE}.`,
-            },
-          ),
-        ]),
+      : [warning('FORMERLY_UNLISTED', ({ formerly: t }) => t.unlisted(log.name, say(t, others)))]),
   ];
-}
-
-function say({ name, times, lastDay }: FormerRequests): string {
-  if (times === 0) return `${name} not asked`;
-  return `${name} ${quantity(times, 'time')}${lastDay === null ? '' : `, the last on ${lastDay}`}`;
 }

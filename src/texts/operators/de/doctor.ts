@@ -61,6 +61,31 @@ export const doctor: OperatorTexts['doctor'] = {
   key: 'Schlüssel',
   mode: 'Modus',
   nothingKnown: 'Darüber ist nichts bekannt, weder Gutes noch Schlechtes.',
+  formerly: {
+    notAsked: {
+      what: 'Die Adressen des bisherigen Systems (LICENSING_FORMERLY) wurden nicht gefragt.',
+      remedy: 'licensing doctor --url https://IHRE.WEBSITE fragt jede einmal.',
+    },
+    answers: (host, names) => `${host} antwortet auf ${names}.`,
+    unanswered: (host, name, status, said) => ({
+      what: `${host} antwortet nicht auf ${name} anstelle des bisherigen Systems${status === undefined ? '' : `: Die Antwort ist ${status}, und eine andere`}.`,
+      said,
+      why: 'Websites, die diese Adresse noch fragen, bekommen keine Aktualisierungen.',
+      remedy:
+        'Schreiben Sie die Dateien des Webservers neu (licensing nginx, licensing apache), und laden Sie ihn neu: docs/moving-in-addresses.md.',
+    }),
+    asked: (log, told) => `${log} hat die Adressen des bisherigen Systems: ${told}.`,
+    noneAsked: (log) => `${log} hat keine Anfrage nach einer Adresse eines anderen Systems.`,
+    unlisted: (log, told) => ({
+      what: `${log} hat Adressen eines anderen Systems, die LICENSING_FORMERLY nicht nennt: ${told}.`,
+      why: 'Sobald jenes System nicht mehr antwortet, bekommen die Websites, die sie fragen, keine Aktualisierungen.',
+      remedy: 'Nennen Sie sie mit ihren Produkten: docs/moving-in-addresses.md.',
+    }),
+    times: (name, times, lastDay) =>
+      times === 0
+        ? `${name} nicht gefragt`
+        : `${name} ${times} Mal${lastDay === null ? '' : `, zuletzt am ${lastDay}`}`,
+  },
   checkFailed: (code, said) => ({ what: `${code} konnte nicht geprüft werden.`, said }),
   apiTokens: (count, named) =>
     count === 0

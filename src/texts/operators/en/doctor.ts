@@ -64,6 +64,39 @@ export const doctor = {
   key: 'key',
   mode: 'mode',
   nothingKnown: 'Nothing is known of it, neither good nor bad.',
+  /** addresses of the system that was used before */
+  formerly: {
+    notAsked: {
+      what: 'The addresses of the former system (LICENSING_FORMERLY) were not asked.',
+      remedy: 'licensing doctor --url https://YOUR.SITE asks each once.',
+    },
+    answers: (host: string, names: string) => `${host} answers ${names}.`,
+    /** @param status of another answer; undefined: there was none, and `said` says why */
+    unanswered: (
+      host: string,
+      name: string,
+      status: number | undefined,
+      said: string | undefined,
+    ): DoctorWords => ({
+      what: `${host} does not answer ${name} in place of the former system${status === undefined ? '' : `: the answer is ${status}, and another`}.`,
+      said,
+      why: 'Sites that still ask this address get no updates.',
+      remedy:
+        "Write the web server's files again (licensing nginx, licensing apache), and reload it: docs/moving-in-addresses.md.",
+    }),
+    asked: (log: string, told: string) => `${log} has the addresses of the former system: ${told}.`,
+    noneAsked: (log: string) => `${log} has no request for an address of another system.`,
+    unlisted: (log: string, told: string) => ({
+      what: `${log} has addresses of another system that LICENSING_FORMERLY does not name: ${told}.`,
+      why: 'Once that system no longer answers, the sites that ask them get no updates.',
+      remedy: 'Name them with their products: docs/moving-in-addresses.md.',
+    }),
+    /** @param lastDay null: not known */
+    times: (name: string, times: number, lastDay: string | null) =>
+      times === 0
+        ? `${name} not asked`
+        : `${name} ${quantity(times, 'time')}${lastDay === null ? '' : `, the last on ${lastDay}`}`,
+  },
   checkFailed: (code: string, said: string): DoctorWords => ({
     what: `${code} could not be checked: ${said}.`,
   }),

@@ -80,8 +80,9 @@ async function fill({ db }: Place): Promise<void> {
     const ids = Array.from({ length: 10_000 }, (_, i) => first + i);
     await fillTable(db, prefix, {
       osmembership_subscribers: ids.map((id) => ({
-        ...{ id, plan_id: 1, user_id: id, email: `user${id}@example.com`, plan_main_record: 1 },
-        ...{ plan_subscription_status: 1, plan_subscription_from_date: '2026-01-01 00:00:00' },
+        ...{ id, plan_id: 1, user_id: id, email: `user${id}@example.com`, first_name: 'Jo' },
+        ...{ last_name: `${id}`, plan_main_record: 1, plan_subscription_status: 1 },
+        plan_subscription_from_date: '2026-01-01 00:00:00',
         plan_subscription_to_date: '2030-01-01 00:00:00',
       })),
       osmembership_downloadids: ids.map((id) => ({

@@ -148,7 +148,11 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       clientAddress: createClientAddressReader(config.trustedProxies),
       downloads,
       operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
-      pages: { settings, assetsFolder: join(packageRoot, 'dist/pages') },
+      pages: {
+        settings,
+        assetsFolder: join(packageRoot, 'dist/pages'),
+        guideFolder: join(packageRoot, 'docs-site'),
+      },
       pagesHost: config.pagesHost,
       origins: () =>
         [live.config.publicUrl, live.config.operatorUrl].flatMap((url) =>

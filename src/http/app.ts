@@ -18,6 +18,7 @@ import { mountDocument, type DocumentSettings } from './document/public-files';
 import { mountManage } from './api/endpoint';
 import type { ManageSettings } from '../operations/settings';
 import { refusedHost } from './pages-host';
+import { mountGuide } from './pages/guide';
 import { mountLogo } from './pages/logo';
 import { mountPages } from './pages/mount';
 import type { PagesDependencies } from './pages/page';
@@ -41,7 +42,7 @@ interface AppDependencies {
   /** who may call the operator's API, and what it works on; undefined: it is not served */
   operator?: { authenticate: Authenticate; settings: ManageSettings };
   /** undefined: there are no pages */
-  pages?: { settings: PagesDependencies['settings']; assetsFolder: string };
+  pages?: { settings: PagesDependencies['settings']; assetsFolder: string; guideFolder?: string };
   /** the only host name of the operator's API and pages; undefined: every one */
   pagesHost?: string | undefined;
   /** under which browsers know the service, such as `https://shop.example`; none: the request alone tells */
@@ -148,6 +149,7 @@ export function createApp({
         authenticate: operator.authenticate,
         settings: pages.settings,
         asset: mountAssets(operatorRouter, pages.assetsFolder),
+        guide: mountGuide(operatorRouter, pages.guideFolder),
       });
   }
   if (document) mountDocument(operatorRouter, document);

@@ -2,7 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
+import { jsx } from 'hono/jsx';
 import { GUIDES } from '../../src/http/pages/kit/operator-page';
+import { Findings } from '../../src/http/pages/operator/doctor';
+import { ViewProvider, type View } from '../../src/http/pages/view';
+import type { Examined } from '../../src/operations/settings';
+import { pageTexts } from '../../src/texts/operators/languages';
 import { temporaryFolder } from '../support/processes';
 
 /** The site that `npm run docs` makes. test/pages/slow/docs-site.ts opens it in a browser. */
@@ -33,8 +38,25 @@ test('every page of docs is in the index, and in the site', () => {
   expect(guides.filter((name) => !pages.has(name.replace('.md', '.html')))).toEqual([]);
 });
 
-test('the help of the operator’s pages is in the site', () => {
+test('the help of the operator’s pages is in the site, and what their texts name', () => {
   expect(Object.values(GUIDES).filter((name) => !pages.has(`${name}.html`))).toEqual([]);
+  const texts = join(ROOT, 'src/texts/operators');
+  const named = readdirSync(texts, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => all(readFileSync(join(texts, name), 'utf8'), /docs\/([\w-]+)\.md/g));
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((name) => !pages.has(`${name}.html`))).toEqual([]);
+});
+
+test.each([
+  [(page: string) => `/guide/${page}.html`, '(<a href="/guide/mail.html">docs/mail.md</a>)'],
+  [() => undefined, '(docs/mail.md)'],
+])('a remedy leads to the page that it names, where it was built', (guide, written) => {
+  const say = () => ({ what: 'Mail', why: null, said: null, remedy: 'Correct <it> (docs/mail.md).' });
+  const findings = [{ state: 'problem', say } as unknown as Examined];
+  const value = { t: pageTexts('en'), guide } as unknown as View;
+  const html: unknown = jsx(ViewProvider, { value }, jsx(Findings, { findings }));
+  expect(String(html)).toContain(`Correct &lt;it&gt; ${written}.`);
 });
 
 test('every link leads to a page, and every anchor to a place on it', () => {

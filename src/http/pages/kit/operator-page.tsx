@@ -141,9 +141,7 @@ function Guide({ page }: { page: string }) {
   const address = guide(page);
   return address === undefined ? null : (
     <>
-      <a href={address} hreflang="en">
-        {t.common.guide}
-      </a>{' '}
+      <a href={address}>{t.common.guide}</a>{' '}
     </>
   );
 }

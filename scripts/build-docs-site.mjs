@@ -51,6 +51,8 @@ const app = await Application.bootstrap({
   searchInDocuments: true,
   hideGenerator: true,
   visibilityFilters: {},
+  // Without links of what only looks like an address, such as "mail.md".
+  markdownItOptions: { html: true, linkify: false },
   disableSources: true,
   includeHierarchySummary: false,
   router: 'addresses',
@@ -99,6 +101,10 @@ app.renderer.on(PageEvent.END, (page) => {
   page.contents = page.contents
     .replace(SCRIPT, `<script src="${base}/assets/theme.js"></script>`)
     .replace(FOLDER, '$1')
+    .replace('<div class="col-content">', '<div class="col-content" role="main">')
+    .replace('<div class="col-sidebar">', '<div class="col-sidebar" role="complementary">')
+    // A wide one scrolls sideways.
+    .replaceAll('<table>', '<table tabindex="0">')
     // icons.js puts the icons into the page; browsers load none from a file's path.
     .replace(/"[^"]*assets\/icons\.svg#/g, '"#');
 });

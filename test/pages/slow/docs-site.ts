@@ -11,7 +11,7 @@ import { API_PATH } from '../../../src/api';
 import type { State } from '../../../src/http/context';
 import { mountGuide } from '../../../src/http/pages/guide';
 import { eventually, temporaryFolder } from '../../support/processes';
-import { expectClean, newPage, openBrowser } from '../support/browser';
+import { expectAccessible, expectClean, newPage, openBrowser } from '../support/browser';
 
 /** The site that `npm run docs` makes, from its files, and as the service serves it with the pages' policy. */
 
@@ -70,6 +70,16 @@ test('on a phone nothing scrolls sideways', async () => {
   for (const name of ['index', 'settings', 'security', 'compare']) {
     await page.goto(`${served}/${name}.html`);
     expect([name, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([name, 360]);
+  }
+  expectClean(page);
+});
+
+test.each([{ dark: false }, { dark: true }])('axe finds nothing: %o', async (options) => {
+  const page = await newPage(browser, options);
+  for (const name of ['index', 'compare', 'support', 'operator']) {
+    await page.goto(`${served}/${name}.html`);
+    await page.locator('.tsd-navigation a').first().waitFor();
+    await expectAccessible(page);
   }
   expectClean(page);
 });

@@ -31,7 +31,10 @@ export function mountGuide(router: Router<State>, folder: string | undefined): G
       await serve(ctx, next);
     });
   }
-  return (page) => (files.has(`${page}.html`) ? `guide/${page}.html` : undefined);
+  return (page) => {
+    const name = page + '.html';
+    return files.has(name) ? `guide/${name}` : undefined;
+  };
 }
 
 function filesIn(folder: string): [name: string, load: () => Promise<StaticFile>][] {

@@ -148,17 +148,14 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       clientAddress: createClientAddressReader(config.trustedProxies),
       downloads,
       operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
-      pages: {
-        settings,
-        assetsFolder: join(packageRoot, 'dist/pages'),
-        guideFolder: join(packageRoot, 'docs-site'),
-      },
+      pages: { settings, assetsFolder: join(packageRoot, 'dist/pages') },
       pagesHost: config.pagesHost,
       origins: () =>
         [live.config.publicUrl, live.config.operatorUrl].flatMap((url) =>
           url === undefined ? [] : new URL(url).origin,
         ),
       document: { version, pageFolder: join(packageRoot, 'dist/docs-page') },
+      guideFolder: join(packageRoot, 'docs-site'),
       log,
       onAnswered: metrics.observe,
     });

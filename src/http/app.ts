@@ -42,13 +42,15 @@ interface AppDependencies {
   /** who may call the operator's API, and what it works on; undefined: it is not served */
   operator?: { authenticate: Authenticate; settings: ManageSettings };
   /** undefined: there are no pages */
-  pages?: { settings: PagesDependencies['settings']; assetsFolder: string; guideFolder?: string };
+  pages?: { settings: PagesDependencies['settings']; assetsFolder: string };
   /** the only host name of the operator's API and pages; undefined: every one */
   pagesHost?: string | undefined;
   /** under which browsers know the service, such as `https://shop.example`; none: the request alone tells */
   origins?: (() => string[]) | undefined;
   /** undefined: `openapi.json` and `docs` are not served */
   document?: DocumentSettings;
+  /** where the guides' site is, if it was built; undefined: the pages have no help */
+  guideFolder?: string;
   log: Logger;
   /** called after every answered request; for metrics */
   onAnswered?: (ctx: Context, seconds: number) => void;
@@ -65,6 +67,7 @@ export function createApp({
   pagesHost,
   origins = () => [],
   document,
+  guideFolder,
   log,
   onAnswered = () => undefined,
 }: AppDependencies): Koa {
@@ -149,7 +152,7 @@ export function createApp({
         authenticate: operator.authenticate,
         settings: pages.settings,
         asset: mountAssets(operatorRouter, pages.assetsFolder),
-        guide: mountGuide(operatorRouter, pages.guideFolder),
+        guide: mountGuide(operatorRouter, guideFolder),
       });
   }
   if (document) mountDocument(operatorRouter, document);

@@ -135,17 +135,6 @@ export function OperatorPage({ title, nav, crumbs = [], about, children }: Opera
   );
 }
 
-/** Leads to the documentation, where it was built. */
-function Guide({ page }: { page: string }) {
-  const { t, guide } = useView();
-  const address = guide(page);
-  return address === undefined ? null : (
-    <>
-      <a href={address}>{t.common.guide}</a>{' '}
-    </>
-  );
-}
-
 /** The result of the action that led to this page; it stays until the next page. */
 export function SaidLine() {
   const { t, said } = useView();
@@ -248,5 +237,16 @@ function Keys() {
         </button>
       </form>
     </dialog>
+  );
+}
+
+/** Leads to the documentation, where it was built. */
+function Guide({ page }: { page: string }) {
+  const { t, guide } = useView();
+  const address = guide(page);
+  return address === undefined ? null : (
+    <>
+      <a href={address}>{t.common.guide}</a>{' '}
+    </>
   );
 }

@@ -162,7 +162,7 @@ const floorOfTexts = (below) => ({
 });
 
 export default ts.config(
-  { ignores: ['dist/', 'var/', 'node_modules/'] },
+  { ignores: ['dist/', 'docs-site/', 'var/', 'node_modules/'] },
   js.configs.recommended,
   {
     files: ['**/*.{ts,tsx}'],

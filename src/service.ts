@@ -155,6 +155,7 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
           url === undefined ? [] : new URL(url).origin,
         ),
       document: { version, pageFolder: join(packageRoot, 'dist/docs-page') },
+      guideFolder: join(packageRoot, 'docs-site'),
       log,
       onAnswered: metrics.observe,
     });

@@ -18,6 +18,7 @@ import { mountDocument, type DocumentSettings } from './document/public-files';
 import { mountManage } from './api/endpoint';
 import type { ManageSettings } from '../operations/settings';
 import { refusedHost } from './pages-host';
+import { mountGuide } from './pages/guide';
 import { mountLogo } from './pages/logo';
 import { mountPages } from './pages/mount';
 import type { PagesDependencies } from './pages/page';
@@ -48,6 +49,8 @@ interface AppDependencies {
   origins?: (() => string[]) | undefined;
   /** undefined: `openapi.json` and `docs` are not served */
   document?: DocumentSettings;
+  /** where the guides' site is, if it was built; undefined: the pages have no help */
+  guideFolder?: string;
   log: Logger;
   /** called after every answered request; for metrics */
   onAnswered?: (ctx: Context, seconds: number) => void;
@@ -64,6 +67,7 @@ export function createApp({
   pagesHost,
   origins = () => [],
   document,
+  guideFolder,
   log,
   onAnswered = () => undefined,
 }: AppDependencies): Koa {
@@ -148,6 +152,7 @@ export function createApp({
         authenticate: operator.authenticate,
         settings: pages.settings,
         asset: mountAssets(operatorRouter, pages.assetsFolder),
+        guide: mountGuide(operatorRouter, guideFolder),
       });
   }
   if (document) mountDocument(operatorRouter, document);

@@ -14,9 +14,15 @@ export interface StaticFile {
   gzip: Buffer;
 }
 
-const TYPES: Record<string, string> = { css: 'text/css', js: 'text/javascript' };
+const TYPES: Record<string, string> = {
+  css: 'text/css',
+  js: 'text/javascript',
+  html: 'text/html',
+  png: 'image/png',
+  svg: 'image/svg+xml',
+};
 
-/** The content type of a style or a script, by its name. */
+/** The content type of a file, by its name; empty: another kind of file. */
 export function typeOf(name: string): string {
   return TYPES[name.split('.').at(-1) ?? ''] ?? '';
 }

@@ -20,6 +20,7 @@ const view: View = {
   theme: 'auto',
   to: (path, query = {}) => `/pages${path}${Object.values(query).join('')}`,
   asset: (name) => `/pages/${name}`,
+  guide: (page) => `/pages/guide/${page}.html`,
   path: `/${HOSTILE}`,
   operator: { name: HOSTILE, scope: 'write' },
   mayWrite: true,

@@ -33,11 +33,12 @@ const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
 /** One that another shop made. */
 const IMPORTED = 'Shop-2024-abcd-EFGH';
 
-/** The examples of the documentation: what it shows is what is tested. */
-const PAGE = readFileSync(join(__dirname, '../../docs/key-spellings.md'), 'utf8');
-const [IMPORTED_TABLE = '', EXAMPLES = ''] = ['## Imported keys', '## Examples'].map(
-  (heading) => PAGE.slice(PAGE.indexOf(heading)).split(/^## /m)[1],
+/** The examples of the documentation, and more of them beside this file. */
+const PAGES = ['../../docs/key-spellings.md', 'key-spellings.md'].map((name) =>
+  readFileSync(join(__dirname, name), 'utf8'),
 );
+const tableBelow = (heading: string): string[][] =>
+  PAGES.flatMap((page) => readTable(page.slice(page.indexOf(heading)).split(/^## /m)[1] ?? ''));
 
 /** The cells of a table without its heading; a text in a cell is written as in JSON. */
 function readTable(section: string): string[][] {
@@ -51,7 +52,7 @@ function readCell(cell: string): string {
 }
 
 describe('the one spelling of a key', () => {
-  const examples = readTable(EXAMPLES).map(([pasted = '', countsAs = '', why = '']) => ({
+  const examples = tableBelow('## Examples').map(([pasted = '', countsAs = '', why = '']) => ({
     why,
     pasted,
     countsAs: countsAs === 'the key' ? KEY : countsAs,
@@ -77,7 +78,7 @@ describe('the one spelling of a key', () => {
     expect(canonicalKey(written)).toBe(canonical);
   });
 
-  it.each(readTable(IMPORTED_TABLE))('imported: %s, pasted %s: %s', (imported, pasted, isSame) => {
+  it.each(tableBelow('## Imported keys'))('imported: %s, pasted %s: %s', (imported, pasted, isSame) => {
     const [one, other] = [canonicalKey(imported), canonicalKey(pasted)];
     const fold = (key: string) => foldKey(key) ?? key;
     expect(fold(one) === fold(other)).toBe(isSame === 'yes');

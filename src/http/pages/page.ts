@@ -14,6 +14,7 @@ import type { ManageSettings } from '../../operations/settings';
 import type { Limiter } from '../rate-limit';
 import type { AssetAddress } from './assets';
 import type { Cell } from './csv';
+import type { GuideAddress } from './guide';
 import type { Said, View } from './view';
 
 /** What a page is made of: a route says what its GET shows and what its POST does. */
@@ -26,6 +27,7 @@ export interface PagesDependencies {
   licensing: Licensing;
   settings: PagesSettings;
   asset: AssetAddress;
+  guide: GuideAddress;
   isTrusted: (request: Context['req']) => boolean;
 }
 

@@ -18,6 +18,8 @@ export interface View {
   to: (path: string, query?: Query) => string;
   /** the address of a style or script */
   asset: (name: AssetName) => string;
+  /** the address of a page of the documentation, such as `releases`; undefined: it is not there */
+  guide: (page: string) => string | undefined;
   /** the path of this page below `pages` */
   path: string;
   /** who is signed in as operator; undefined: nobody, or a customer */

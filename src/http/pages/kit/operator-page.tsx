@@ -16,6 +16,17 @@ const NAV = {
 } as const;
 export type NavName = keyof typeof NAV;
 
+/** The page of docs that helps with each. */
+export const GUIDES: Record<NavName, string> = {
+  overview: 'pages',
+  licenses: 'support',
+  customers: 'customers',
+  orders: 'shop',
+  releases: 'releases',
+  products: 'operator',
+  system: 'doctor',
+};
+
 export interface OperatorPageProps {
   title: string;
   nav: NavName | undefined;
@@ -113,7 +124,12 @@ export function OperatorPage({ title, nav, crumbs = [], about, children }: Opera
         )}
         {children}
       </main>
-      <Footer keys={operator !== undefined} preferences="/preferences" languages={OPERATORS} />
+      <Footer
+        keys={operator !== undefined}
+        preferences="/preferences"
+        languages={OPERATORS}
+        help={operator && <Guide page={nav === undefined ? 'index' : GUIDES[nav]} />}
+      />
       {operator && <Keys />}
     </Document>
   );
@@ -221,5 +237,16 @@ function Keys() {
         </button>
       </form>
     </dialog>
+  );
+}
+
+/** Leads to the documentation, where it was built. */
+function Guide({ page }: { page: string }) {
+  const { t, guide } = useView();
+  const address = guide(page);
+  return address === undefined ? null : (
+    <>
+      <a href={address}>{t.common.guide}</a>{' '}
+    </>
   );
 }

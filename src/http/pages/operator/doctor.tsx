@@ -86,7 +86,7 @@ export function Findings({ findings }: { findings: Examined[] }) {
               {why}
               {remedy === null ? null : (
                 <p class="mb-1">
-                  {doctor.remedy} {remedy}
+                  {doctor.remedy} <WithGuides text={remedy} />
                 </p>
               )}
             </div>
@@ -94,5 +94,19 @@ export function Findings({ findings }: { findings: Examined[] }) {
         );
       })}
     </ul>
+  );
+}
+
+/** A text whose `docs/NAME.md` lead to the documentation, where it was built. */
+function WithGuides({ text }: { text: string }) {
+  const { guide } = useView();
+  return (
+    <>
+      {text.split(/(docs\/[\w-]+\.md)/).map((part) => {
+        const name = /^docs\/([\w-]+)\.md$/.exec(part)?.[1];
+        const address = name === undefined ? undefined : guide(name);
+        return address === undefined ? part : <a href={address}>{part}</a>;
+      })}
+    </>
   );
 }

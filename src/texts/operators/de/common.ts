@@ -19,6 +19,7 @@ export const common: Translated<typeof en> = {
   },
   findLabel: 'Eine Lizenz oder eine Ablehnung suchen',
   findHint: 'Schlüssel, E-Mail, Name, Bestellung, Website oder IP-Adresse',
+  guide: 'Hilfe (englisch)',
   keyboard: 'Tastatur',
   keys: {
     title: 'Tasten',

@@ -19,6 +19,8 @@ export const common = {
   },
   findLabel: 'Find a licence or a refusal',
   findHint: 'Key, e-mail, name, order, site or IP address',
+  /** the documentation */
+  guide: 'Help',
   keyboard: 'Keyboard',
   keys: {
     title: 'Keys on the keyboard',

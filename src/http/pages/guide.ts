@@ -1,0 +1,49 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type Router from '@koa/router';
+import { API_PATH } from '../../api';
+import type { State } from '../context';
+import { compress, once, serveFile, typeOf, type StaticFile } from '../static-file';
+import { setPageHeaders } from './headers';
+
+/** The documentation as a site, which `npm run docs` puts into `docs-site`: help beside the operator's pages. */
+
+/** @param page its name in `docs`, such as `releases` @returns its address below `pages/`; undefined: it is not there */
+export type GuideAddress = (page: string) => string | undefined;
+
+const AT = '/pages/guide/';
+
+/**
+ * Serves the site at `pages/guide/`, where it was built. It says nothing of this installation, so everybody may read it.
+ * @param folder `docs-site`; undefined: there is none
+ */
+export function mountGuide(router: Router<State>, folder: string | undefined): GuideAddress {
+  const files = new Map(folder === undefined ? [] : filesIn(folder));
+  if (files.size > 0) {
+    const serve = serveFile((ctx) => files.get(ctx.path.slice(`${API_PATH}${AT}`.length))?.(), 'pages');
+    router.all(`${AT}*file`, async (ctx, next) => {
+      setPageHeaders(ctx);
+      // The site's script adds an element for styles, which stays empty.
+      const policy = ctx.response.get('Content-Security-Policy');
+      ctx.set('Content-Security-Policy', policy.replace("style-src 'self'", "$& 'unsafe-inline'"));
+      ctx.set('X-Robots-Tag', 'noindex');
+      await serve(ctx, next);
+    });
+  }
+  return (page) => {
+    const name = page + '.html';
+    return files.has(name) ? `guide/${name}` : undefined;
+  };
+}
+
+function filesIn(folder: string): [name: string, load: () => Promise<StaticFile>][] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      const name = relative(folder, path);
+      return [name, once(async () => compress(typeOf(name) || 'text/plain', await readFile(path)))];
+    });
+}

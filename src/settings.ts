@@ -146,8 +146,12 @@ export function isMeantForUs(name: string): boolean {
   return name.startsWith('LICENSING_') || almostVariable(name) !== undefined;
 }
 
+/** Two errors leave one of the three parts of "LICENSING_" as it is: most names need no comparison. */
+const RESEMBLES = /LIC|ENS|ING_/i;
+
 /** Finds the setting within two typing errors of a name, ignoring case; also finds a misspelled "LICENSING_". */
 function almostVariable(name: string): Variable | undefined {
+  if (!RESEMBLES.test(name)) return undefined;
   const most = 2;
   return VARIABLES.find(
     (variable) =>

@@ -61,6 +61,7 @@ const LAYERS = {
     'orders',
     'packages',
     'process',
+    'settings',
     'store',
     'webhooks',
   ],

@@ -30,7 +30,7 @@ test('is 0 beside a service that is ready, and says what it looked at', async ()
   await (await openMigrated(settings)).destroy();
   const service = await startServiceProcess(settings);
   try {
-    const { admin: address } = service.log().find(({ msg }) => msg === 'listening') ?? {};
+    const { admin: address } = service.log().find(({ msg }) => msg === 'listening')!;
     const admin = (address as string).replace('http://', '');
     const { code, stdout } = await health(admin);
     expect({ code, stdout }).toEqual({

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
  * Not in cli.ts, which an old Node has to read.
  */
 const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
+  setup: async () => (await import('../cli/setup.js')).addSetupCommand,
   init: async () => (await import('../cli/init.js')).addInitCommand,
   migrate: async () => (await import('../cli/migrate.js')).addMigrateCommand,
   nginx: async () => (await import('../cli/nginx.js')).addNginxCommand,

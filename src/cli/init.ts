@@ -98,12 +98,14 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
   await refuseOwn(await lookAt(file), databaseFiles(config.database));
 
   let signingKey: string | undefined;
+  let pending: string[] = [];
   await withDatabase(config, async (db) => {
     const state = await readSchemaState(db);
     refuseOtherSchema(state);
     if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
     if (additions.LICENSING_KEY_SECRET !== undefined) await refuseSecondSecret(db, state, file);
-    output.note(describePlan(config, file, additions, state.pending));
+    pending = state.pending;
+    output.note(describePlan(config, file, additions, pending));
     if (!dryRun) {
       await requirePrivileges(db, config);
       await mkdir(config.packagesDir, { recursive: true, mode: 0o750 });
@@ -122,6 +124,7 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
       added: Object.keys(additions),
       database: describeDatabase(config.database),
       table_prefix: config.tablePrefix,
+      pending,
       migrated: !dryRun,
       signing_key: signingKey ?? null,
     },

@@ -57,7 +57,11 @@ try {
   }
   await packHosting(common, packages);
   const container = join(root, 'deploy/container');
-  if (existsSync(container)) cpSync(container, release, { recursive: true });
+  for (const file of readdirSync(container)) {
+    cpSync(join(container, file), join(release, file));
+    const text = readFileSync(join(container, file), 'utf8');
+    writeFileSync(join(release, file), text.replaceAll('@VERSION@', version).replaceAll('@LICENSE@', license));
+  }
   writeFileSync(
     join(release, `${name}-${version}.cdx.json`),
     `${JSON.stringify(makeSbom({ commit, time, node, locked, folder: join(work, 'sbom') }), null, 2)}\n`,

@@ -54,7 +54,8 @@ async function stop(): Promise<void> {
   const child = running;
   running = undefined;
   if (child === undefined || hasEnded(child)) return;
-  const ended = once(child, 'exit');
+  // Not at its exit: what it said last is read by then.
+  const ended = once(child, 'close');
   stopContainer(child);
   await ended;
 }

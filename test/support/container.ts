@@ -1,5 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from './processes';
 
@@ -82,10 +82,15 @@ function debian(): string {
 /** Tells the container's own process to end, as a daemon does: buildah passes no signal on. */
 export function stopContainer(buildah: ChildProcess): void {
   let pid = buildah.pid as number;
-  for (;;) {
-    const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-    if (child === undefined) break;
-    pid = Number(child);
-  }
+  for (let child: number | undefined = pid; child !== undefined; child = childOf(pid)) pid = child;
   process.kill(pid, 'SIGTERM');
+}
+
+function childOf(pid: number): number | undefined {
+  const tasks = readdirSync(`/proc/${pid}/task`);
+  const children = tasks.flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' '),
+  );
+  const child = children.find((text) => text !== '');
+  return child === undefined ? undefined : Number(child);
 }

@@ -1,5 +1,5 @@
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from './texts/customers/languages';
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'dotenv';
@@ -19,6 +19,7 @@ import {
   EDITABLE,
   isMeantForUs,
   NOTHING_STORED,
+  SECRET_FILES,
   variableOf,
   type EditableName,
   type Settings,
@@ -128,10 +129,48 @@ export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Set
     throw new ConfigError(
       `LICENSING_ENV_FILE names ${file}, and there is no such file. "licensing init" makes it.`,
     );
-  const merged = { ...defaults, ...read?.settings, ...withoutEmpty(env) };
-  return read === undefined
-    ? buildConfig(merged, packageRoot)
-    : buildConfig(merged, dirname(file), file, read.warnings);
+  const base = read === undefined ? packageRoot : dirname(file);
+  const merged = {
+    ...defaults,
+    ...withSecretFiles(read?.settings ?? {}, base),
+    ...withSecretFiles(withoutEmpty(env), base),
+  };
+  return read === undefined ? buildConfig(merged, base) : buildConfig(merged, base, file, read.warnings);
+}
+
+/** More than any secret has; a device that never ends is not read to its end. */
+const LARGEST_SECRET_FILE = 65_536;
+
+/**
+ * The settings of one source, with what the files say that LICENSING_..._FILE name. Relative paths start at `base`.
+ * @throws ConfigError
+ */
+export function withSecretFiles(settings: Settings, base: string): Settings {
+  const all = { ...settings };
+  for (const { secret, file } of SECRET_FILES) {
+    const named = settings[file]?.trim();
+    if (!named) continue;
+    if (settings[secret]?.trim())
+      throw new ConfigError(`${secret} and ${file} are both set in one place. Remove one of them.`);
+    all[file] = resolve(base, named);
+    all[secret] = readSecretFile(file, all[file]);
+  }
+  return all;
+}
+
+/** Never repeats what the file holds. */
+function readSecretFile(name: Variable, path: string): string {
+  const refuse = (fault: string) => new ConfigError(`${name} names ${path}, ${fault}.`);
+  let text: string;
+  try {
+    if (statSync(path).size > LARGEST_SECRET_FILE) throw refuse('which is too large for a secret');
+    text = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw refuse(`which cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+  }
+  if (text === '') throw refuse('which is empty');
+  return text;
 }
 
 /** For settings about to be written. Paths start at `base`; `remarks` are about `file`'s lines. @throws ConfigError */
@@ -177,6 +216,7 @@ export function buildConfig(
   const number = (name: NumberName, fallback: number | undefined = EDITABLE[name].fallback): number =>
     integer(get, variableOf(name), fallback ?? 0, EDITABLE[name].min, EDITABLE[name].max);
   const rateLimit = number('rate_limit');
+  let timeZone: string | undefined;
   return {
     database,
     databaseSource:
@@ -208,7 +248,10 @@ export function buildConfig(
     operatorUrl: pagesHost === undefined ? publicUrl : operatorUrlOn(pagesHost, publicUrl),
     shopName: get('LICENSING_SHOP_NAME') ?? site?.siteName ?? '',
     shopLogo: logoFile === undefined ? stored.picture : readLogo(logoFile, warnings),
-    timeZone: site?.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    // At its use: the first time zone of a process takes 15 ms.
+    get timeZone() {
+      return (timeZone ??= site?.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone);
+    },
     mail: typeof mail === 'string' ? undefined : mail,
     mailOff: typeof mail === 'string' ? mail : undefined,
     mailLanguage: oneOf(

@@ -3,6 +3,7 @@ import './process/node-version';
 import type { Logger } from 'pino';
 import { withSchemaHint } from './cli/hints';
 import { readConfig } from './config';
+import { keepCompiled } from './process/compile-cache';
 import { createLog } from './process/log';
 import { startService, type Running } from './service';
 import { reasonCode } from './store/errors';
@@ -19,6 +20,7 @@ async function main(): Promise<void> {
   stopOnSignal(service, log);
   for (const warning of config.warnings) log.warn(warning);
   log.info({ listen: service.address, admin: service.adminAddress }, 'listening');
+  keepCompiled();
 }
 
 function stopOnSignal(service: Running, log: Logger): void {

@@ -204,10 +204,10 @@ function settingsOf(
   db: Db,
   { now, downloads }: { now: Clock; downloads: DownloadSettings },
 ): PagesSettings {
-  const { packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost, timeZone } = live.config;
+  const { packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost } = live.config;
   const { spreadFactor, shopApiUrl } = live.config;
   return {
-    ...{ packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost, timeZone, downloads },
+    ...{ packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost, downloads },
     ...{ spreadFactor, shopApiUrl },
     programFolder: packageRoot,
     examine: () => examineFromWithin(live.config, db, now),
@@ -216,6 +216,9 @@ function settingsOf(
     refresh: () => live.refresh(),
     get config() {
       return live.config;
+    },
+    get timeZone() {
+      return live.config.timeZone;
     },
     get mailing() {
       return mailingOf(live.config);

@@ -4,6 +4,14 @@ import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from './orders/shop-kinds';
 import type { Picture } from './packages/pictures';
 import { CUSTOMER_LANGUAGES } from './texts/customers/languages';
 
+/** Settings that hold a password or a key. Each may also be in a file, which the setting with _FILE after it names. */
+const SECRETS = [
+  'LICENSING_DATABASE_URL',
+  'LICENSING_REDIS_URL',
+  'LICENSING_MAIL_URL',
+  'LICENSING_KEY_SECRET',
+] as const;
+
 const VARIABLES = [
   'LICENSING_ENV_FILE',
   'LICENSING_DATABASE_URL',
@@ -39,7 +47,10 @@ const VARIABLES = [
   'LICENSING_SPREAD_FACTOR',
   'LICENSING_FORMERLY',
   'LICENSING_ADMIN_LISTEN',
+  ...SECRETS.map((name) => `${name}_FILE` as const),
 ] as const;
+/** Each secret setting with the setting that names its file. */
+export const SECRET_FILES = SECRETS.map((secret) => ({ secret, file: `${secret}_FILE` as const }));
 export type Variable = (typeof VARIABLES)[number];
 export type Settings = Partial<Record<Variable, string>>;
 
@@ -146,8 +157,12 @@ export function isMeantForUs(name: string): boolean {
   return name.startsWith('LICENSING_') || almostVariable(name) !== undefined;
 }
 
+/** Two errors leave one of the three parts of "LICENSING_" as it is: most names need no comparison. */
+const RESEMBLES = /LIC|ENS|ING_/i;
+
 /** Finds the setting within two typing errors of a name, ignoring case; also finds a misspelled "LICENSING_". */
 function almostVariable(name: string): Variable | undefined {
+  if (!RESEMBLES.test(name)) return undefined;
   const most = 2;
   return VARIABLES.find(
     (variable) =>

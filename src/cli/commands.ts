@@ -5,6 +5,7 @@ import type { Command } from 'commander';
  * Not in cli.ts, which an old Node has to read.
  */
 const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
+  setup: async () => (await import('../cli/setup.js')).addSetupCommand,
   init: async () => (await import('../cli/init.js')).addInitCommand,
   migrate: async () => (await import('../cli/migrate.js')).addMigrateCommand,
   nginx: async () => (await import('../cli/nginx.js')).addNginxCommand,
@@ -36,6 +37,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
   import: async () => (await import('../cli/import.js')).addImportCommand,
   'move-in': async () => (await import('../cli/move-in-check.js')).addMoveInCommands,
   why: async () => (await import('../cli/why.js')).addWhyCommand,
+  health: async () => (await import('../cli/health.js')).addHealthCommand,
   doctor: async () => (await import('../cli/doctor.js')).addDoctorCommand,
 };
 

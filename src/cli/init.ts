@@ -10,8 +10,10 @@ import {
   packageRoot,
   readEnvFile,
   withoutEmpty,
+  withSecretFiles,
   type Config,
   type Settings,
+  type Variable,
 } from '../config';
 import { API_PATH } from '../api';
 import { XML_PATH } from '../joomla/update-xml/place';
@@ -19,7 +21,7 @@ import { describeListen } from '../http/server';
 import { OperatorError } from '../licensing/operator-error';
 import { addFirstSigningKey } from '../licensing/signing-keys';
 import { lookAt, refuseOwn } from '../packages/replace-file';
-import { isSetting } from '../settings';
+import { isSetting, SECRET_FILES } from '../settings';
 import { hasSealedKeys } from '../store/license-keys';
 import { listSigningKeys } from '../store/signing-keys';
 import {
@@ -84,18 +86,26 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
   const { settings: kept = {}, warnings: remarks = [] } = readEnvFile(file) ?? {};
   const fromEnvironment = withoutEmpty(environment());
   const additions = newSettings(kept, fromEnvironment, place, file);
-  const config = buildConfig({ ...kept, ...fromEnvironment, ...additions }, dirname(file), file, remarks);
+  const base = dirname(file);
+  const settings = {
+    ...withSecretFiles(kept, base),
+    ...withSecretFiles(fromEnvironment, base),
+    ...withSecretFiles(additions, base),
+  };
+  const config = buildConfig(settings, base, file, remarks);
   for (const warning of [...config.warnings, ...describeDifferences(kept, fromEnvironment, file)])
     output.note(warning);
   await refuseOwn(await lookAt(file), databaseFiles(config.database));
 
   let signingKey: string | undefined;
+  let pending: string[] = [];
   await withDatabase(config, async (db) => {
     const state = await readSchemaState(db);
     refuseOtherSchema(state);
     if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
     if (additions.LICENSING_KEY_SECRET !== undefined) await refuseSecondSecret(db, state, file);
-    output.note(describePlan(config, file, additions, state.pending));
+    pending = state.pending;
+    output.note(describePlan(config, file, additions, pending));
     if (!dryRun) {
       await requirePrivileges(db, config);
       await mkdir(config.packagesDir, { recursive: true, mode: 0o750 });
@@ -114,6 +124,7 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
       added: Object.keys(additions),
       database: describeDatabase(config.database),
       table_prefix: config.tablePrefix,
+      pending,
       migrated: !dryRun,
       signing_key: signingKey ?? null,
     },
@@ -128,8 +139,17 @@ function newSettings(kept: Settings, fromEnvironment: Settings, place: Place, fi
   // Beside the packages of a production machine: the service may write there, and not to the program's folder.
   if (!given.LICENSING_XML_DIR && packages !== undefined && basename(packages) === 'packages')
     given.LICENSING_XML_DIR = join(dirname(packages), 'xml');
-  if (!given.LICENSING_KEY_SECRET) given.LICENSING_KEY_SECRET = randomBytes(32).toString('base64');
-  return Object.fromEntries(Object.entries(given).filter(([name]) => isSetting(name) && !kept[name]));
+  if (!given.LICENSING_KEY_SECRET && !given.LICENSING_KEY_SECRET_FILE)
+    given.LICENSING_KEY_SECRET = randomBytes(32).toString('base64');
+  return Object.fromEntries(
+    Object.entries(given).filter(([name]) => isSetting(name) && !kept[name] && !kept[otherForm(name)]),
+  );
+}
+
+/** A secret is set by its value or by the name of its file. */
+function otherForm(name: Variable): Variable {
+  const pair = SECRET_FILES.find(({ secret, file }) => secret === name || file === name);
+  return pair === undefined ? name : pair.secret === name ? pair.file : pair.secret;
 }
 
 /** The Joomla site or the separate database named on the command line or in the environment. */
@@ -147,7 +167,10 @@ function placeSettings(
       `This service is set up beside ${known} already. To move it beside ${root}, change LICENSING_JOOMLA_ROOT in .env by hand.`,
     );
   const site = root ?? known;
-  const url = kept.LICENSING_DATABASE_URL || fromEnvironment.LICENSING_DATABASE_URL;
+  const base = dirname(file);
+  const url =
+    withSecretFiles(kept, base).LICENSING_DATABASE_URL ||
+    withSecretFiles(fromEnvironment, base).LICENSING_DATABASE_URL;
   if (sqlite !== undefined) {
     const path = sqlite === true ? join(packageRoot, SQLITE_FILE) : resolve(sqlite);
     if (site !== undefined || (url !== undefined && !leadsTo(url, path, file)))

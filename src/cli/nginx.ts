@@ -11,7 +11,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { nginxParts, type NginxParts } from '../joomla/formerly/nginx';
 import { lookAt, makeFolder, refuseOwn, replaceFile, type OwnFile } from '../packages/replace-file';
 import { folderName, upTo } from './arguments';
-import { createOutput } from './command';
+import { createOutput, type Output } from './command';
 import { formerlyOption, planOf, type FormerlyOptions } from './formerly';
 import { ownFiles } from './output-file';
 
@@ -62,21 +62,7 @@ export function addNginxCommand(program: Command): void {
       const config = readConfig();
       const output = createOutput(command);
       const folder = out === undefined ? DEFAULT_FOLDER : resolve(out);
-      const servers = upstreamServers(config, instances);
-      const plan = await planOf(config, formerly, output);
-      const parts =
-        plan &&
-        nginxParts(plan.answers, {
-          accelLocation: config.accelLocation ?? ACCEL_LOCATION,
-          siteUrl: plan.siteUrl ?? `https://${serverName}`,
-          quotable,
-        });
-      const files = await Promise.all(
-        filesFor(config).map(async (name) => ({
-          name,
-          text: withFormerly(name, await fillIn(name, config, serverName, folder, servers), parts),
-        })),
-      );
+      const files = await nginxFiles(config, { serverName, folder, instances, formerly }, output);
       for (const remark of remarks(config, instances)) output.note(remark);
       const { written, kept } =
         out === undefined ? NOTHING : await writeFiles(folder, files, ownFiles(config));
@@ -88,6 +74,38 @@ export function addNginxCommand(program: Command): void {
           : whatToInclude(config, folder, written),
       );
     });
+}
+
+interface Filling {
+  serverName: string;
+  formerly: FormerlyOptions['formerly'] | undefined;
+  /** from which the site includes them */
+  folder: string;
+  /** undefined: what LICENSING_LISTEN says */
+  instances: number | undefined;
+}
+
+/** The files for this configuration, in the order nginx reads them. @throws OperatorError */
+export async function nginxFiles(
+  config: Config,
+  { serverName, folder, instances, formerly }: Filling,
+  output: Output,
+): Promise<{ name: string; text: string }[]> {
+  const servers = upstreamServers(config, instances);
+  const plan = await planOf(config, formerly, output);
+  const parts =
+    plan &&
+    nginxParts(plan.answers, {
+      accelLocation: config.accelLocation ?? ACCEL_LOCATION,
+      siteUrl: plan.siteUrl ?? `https://${serverName}`,
+      quotable,
+    });
+  return Promise.all(
+    filesFor(config).map(async (name) => ({
+      name,
+      text: withFormerly(name, await fillIn(name, config, serverName, folder, servers), parts),
+    })),
+  );
 }
 
 function filesFor({ pagesHost }: Config): string[] {
@@ -154,7 +172,7 @@ async function fillIn(
 const PAGES_HOST_LINES = /^( *)#(?="~.* (?:[01]|\$licensing_no_ticket);$)/gm;
 const FOLDER_LINES = /^()#(?=location \^~ \/joomla\/)/gm;
 /** What needs no quoting in nginx's addresses and expressions. */
-const FOLDER_NAME = /^[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/;
+export const FOLDER_NAME = /^[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/;
 
 function inUse(text: string, commented: RegExp[]): string {
   return commented.reduce((one, lines) => one.replace(lines, '$1'), text);

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { environment, readEnvFile, withoutEmpty, type Config } from '../config';
+import { SECRET_FILES } from '../settings';
 import { ok, problem, warning, type Check, type Finding } from './finding';
 import { checkReaders } from './file-readers';
 
@@ -33,9 +34,12 @@ function checkSource({ envFile, joomlaRoot }: Config): Finding[] {
   ];
 }
 
-async function checkEnvFile({ envFile }: Config): Promise<Finding[]> {
-  if (envFile === undefined || !statSync(envFile).isFile()) return [];
-  return [await checkReaders('ENV_FILE', [envFile], (t) => t.envFileHolds)];
+async function checkEnvFile({ envFile, environment: { settings } }: Config): Promise<Finding[]> {
+  const secrets = SECRET_FILES.map(({ file }) => settings[file]);
+  const files = [envFile, ...secrets].filter(
+    (path) => path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile(),
+  ) as string[];
+  return files.length === 0 ? [] : [await checkReaders('ENV_FILE', files, (t) => t.envFileHolds)];
 }
 
 function checkSettings({ warnings, trustedProxies }: Config): Finding[] {

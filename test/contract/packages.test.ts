@@ -478,7 +478,7 @@ describe.each(BACKENDS)('a draft, on %s', (_name, settings) => {
 describe('publishing beside another connection, on MariaDB', () => {
   let shop: Shop;
   beforeAll(async () => {
-    shop = await openShop(await BACKENDS[1]![1]());
+    shop = await openShop(await BACKENDS.at(-1)![1]());
   });
   afterAll(() => shop.service.stop());
 
@@ -573,7 +573,7 @@ describe('publishing beside another connection, on MariaDB', () => {
 describe('two versions that are one to Joomla', () => {
   let shop: Shop;
   beforeAll(async () => {
-    shop = await openShop(await BACKENDS[1]![1]());
+    shop = await openShop(await BACKENDS.at(-1)![1]());
   });
   afterAll(() => shop.service.stop());
 

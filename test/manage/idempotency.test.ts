@@ -237,7 +237,7 @@ describe.each(BACKENDS)('Idempotency-Key, on %s', (_, settings) => {
 
 describe('Idempotency-Key, on MariaDB with several instances', () => {
   it('has one effect when the first caller is stopped while it waits, and another takes over', async () => {
-    const [, settings] = BACKENDS[1]!;
+    const [, settings] = BACKENDS.at(-1)!;
     const shared = await settings();
     const first = await startManaged(shared);
     const second = await startTestService(shared, new Date(first.clock.now.getTime() + 11_000));
@@ -274,7 +274,7 @@ describe('Idempotency-Key, on MariaDB with several instances', () => {
   });
 
   it('runs a call again that a deadlock has rolled back, whole', async () => {
-    const [, settings] = BACKENDS[1]!;
+    const [, settings] = BACKENDS.at(-1)!;
     const service = await startManaged(await settings());
     try {
       const planId = await givePlan(service.db);
@@ -313,7 +313,7 @@ describe('Idempotency-Key, when the service is killed', () => {
   it(
     `never does it twice, and the next try finishes (${ROUNDS} times)`,
     async () => {
-      const [, settings] = BACKENDS[1]!;
+      const [, settings] = BACKENDS.at(-1)!;
       const shared = { ...(await settings()), LICENSING_MANAGE_RATE_LIMIT: '100000' };
       const own = await startManaged(shared);
       const db = await openMigrated(shared);

@@ -278,6 +278,63 @@ describe('the host name of the pages', () => {
   );
 });
 
+describe('a secret in a file', () => {
+  const folder = temporaryFolder();
+  const file = (text: string, name = 'secret') => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const settingsFile = (text: string) => file(text, '.env');
+
+  it.each<[Variable, string, keyof Config, unknown]>([
+    ['LICENSING_KEY_SECRET_FILE', SECRET.toString('base64'), 'keySecret', SECRET],
+    ['LICENSING_DATABASE_URL_FILE', 'mysql://u:p@db.example/d', 'database', mysql({})],
+    ['LICENSING_REDIS_URL_FILE', 'redis://:p@127.0.0.1:6379', 'redisUrls', ['redis://:p@127.0.0.1:6379']],
+    ['LICENSING_MAIL_URL_FILE', 'smtp://u:p@mail.example?from=a@b.example', 'mail', expect.anything()],
+  ])('%s', (name, text, field, expected) => {
+    const without = name === 'LICENSING_DATABASE_URL_FILE' ? { LICENSING_DATABASE_URL: '' } : {};
+    expect(read({ ...without, [name]: file(`  ${text}\n`) })).toMatchObject({
+      [field]: expected,
+      warnings: [],
+    });
+  });
+
+  it('counts from the settings file, from whose folder its path starts, and the environment wins', () => {
+    file(SECRET.toString('base64'));
+    const other = randomBytes(32);
+    const env = {
+      LICENSING_DATABASE_URL: 'sqlite:a',
+      LICENSING_ENV_FILE: settingsFile('LICENSING_KEY_SECRET_FILE=secret\n'),
+    };
+    expect(readConfig(env).keySecret).toEqual(SECRET);
+    expect(readConfig({ ...env, LICENSING_KEY_SECRET: other.toString('base64') }).keySecret).toEqual(other);
+  });
+
+  it.each<[string, () => NodeJS.ProcessEnv, string]>([
+    [
+      'is missing',
+      () => ({ LICENSING_KEY_SECRET_FILE: '/nowhere/secret' }),
+      'names /nowhere/secret, which cannot be read (ENOENT).',
+    ],
+    ['is a folder', () => ({ LICENSING_KEY_SECRET_FILE: folder }), 'which cannot be read (EISDIR).'],
+    ['is empty', () => ({ LICENSING_KEY_SECRET_FILE: file(' \n') }), 'which is empty.'],
+    [
+      'is too large',
+      () => ({ LICENSING_KEY_SECRET_FILE: file('x'.repeat(65_537)) }),
+      'which is too large for a secret.',
+    ],
+    [
+      'is not the only one',
+      () => ({ LICENSING_KEY_SECRET_FILE: file('x'), LICENSING_KEY_SECRET: 'S3cret' }),
+      'LICENSING_KEY_SECRET and LICENSING_KEY_SECRET_FILE are both set in one place.',
+    ],
+  ])('that %s is refused in words without it', (_name, settings, words) => {
+    const said = refusal(settings());
+    expect(said).toContain(words);
+    expect(said).not.toContain('S3cret');
+  });
+});
+
 describe("the shop's name and picture", () => {
   const folder = temporaryFolder();
   const logo = (content: string | Buffer, name = 'logo') => {

@@ -8,6 +8,7 @@ import { createAuthority, type Certificate } from '../support/certificates';
 import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { startRefusingServer } from '../support/refusing-server';
+import { ON_MYSQL } from '../support/mysql/program';
 import { startMariaDb, type MariaDb } from '../support/servers';
 import { createMariaDbDatabase } from '../support/service';
 
@@ -190,9 +191,15 @@ describe('a server that is verified is refused', () => {
 });
 
 test('a server without TLS is not talked to without it', async () => {
-  const plain = await createMariaDbDatabase();
-  const root = await refusal({ LICENSING_DATABASE_URL: `${plain}?ssl=require` });
-  expect(root).toContain('the server offers no TLS');
+  // MySQL makes certificates for itself, so it has TLS unless it is told not to.
+  const without = ON_MYSQL ? await startMariaDb(['--tls-version=']) : undefined;
+  try {
+    const plain = await (without?.createDatabase() ?? createMariaDbDatabase());
+    const root = await refusal({ LICENSING_DATABASE_URL: `${plain}?ssl=require` });
+    expect(root).toContain('the server offers no TLS');
+  } finally {
+    await without?.stop('SIGKILL');
+  }
 });
 
 test('the authorities are those of this machine, unless others are named', () => {

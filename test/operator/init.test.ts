@@ -42,10 +42,11 @@ afterAll(() => root.end());
 
 beforeEach(async () => {
   database = (await createMariaDbDatabase()).split('/').at(-1) as string;
-  await root.query(`CREATE OR REPLACE USER joomla@localhost IDENTIFIED BY ${root.escape(PASSWORD)}`);
-  await root.query(`CREATE OR REPLACE USER joomla@127.0.0.1 IDENTIFIED BY ${root.escape(PASSWORD)}`);
-  for (const host of ['localhost', '127.0.0.1'])
+  for (const host of ['localhost', '127.0.0.1']) {
+    await root.query(`DROP USER IF EXISTS joomla@'${host}'`);
+    await root.query(`CREATE USER joomla@'${host}' IDENTIFIED BY ${root.escape(PASSWORD)}`);
     await root.query(`GRANT ALL ON ${database}.* TO joomla@'${host}'`);
+  }
   await root.query(`CREATE TABLE ${database}.jos_users (id INT PRIMARY KEY, name VARCHAR(100))`);
   await root.query(`CREATE TABLE ${database}.jos_session (id INT PRIMARY KEY, data TEXT) ENGINE=InnoDB`);
   await root.query(`INSERT INTO ${database}.jos_users VALUES (1, 'Super User'), (2, 'Jane')`);

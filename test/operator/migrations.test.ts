@@ -270,7 +270,8 @@ describe('a migration that was killed half-way', () => {
     await endProcess(killed.process, 'SIGKILL');
     // The server itself notices only at the end of a statement that its client is gone.
     await connection.query(`KILL ${sleeper}`);
-    await eventually(() => connection.query('SET STATEMENT lock_wait_timeout = 1 FOR DROP TRIGGER slow'));
+    await connection.query('SET SESSION lock_wait_timeout = 1');
+    await eventually(() => connection.query('DROP TRIGGER slow'));
 
     const db = open(settings);
     expect(await recorded(db)).toEqual([]);

@@ -26,7 +26,9 @@ function documented(name: string): string {
 
 test('migrating and serving work with the documented GRANT; serving also after DDL was revoked again', async () => {
   const database = (await createMariaDbDatabase()).split('/').at(-1) as string;
-  await root.query(documented('CREATE USER').replace('CREATE USER', 'CREATE OR REPLACE USER'));
+  const user = documented('CREATE USER');
+  await root.query(user.replace(/^CREATE USER (\S+) .*/, 'DROP USER IF EXISTS $1'));
+  await root.query(user);
   await root.query(documented('GRANT').replace('shop.*', `${database}.*`));
   const url = `mysql://licensing:a%20long%20password@127.0.0.1:${process.env.TEST_MARIADB_PORT as string}/${database}`;
 

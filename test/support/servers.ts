@@ -5,6 +5,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { createConnection, type Connection } from 'mysql2/promise';
+import { mysqlProgram, ON_MYSQL } from './mysql/program';
 import { endProcess, eventually, freePort, startProcess, temporaryFolder } from './processes';
 
 /** Real servers for the tests, on free ports in temporary folders. */
@@ -36,16 +37,22 @@ export interface MariaDb extends PrivateServer {
   connect(database?: string): Promise<Connection>;
 }
 
-const MARIADBD =
-  ['/usr/sbin/mariadbd', '/usr/local/sbin/mariadbd'].find((path) => existsSync(path)) ?? 'mariadbd';
+/** A program, and the arguments before all others. */
+type Program = [command: string, ...before: string[]];
+
+const MARIADBD: Program = [
+  ['/usr/sbin/mariadbd', '/usr/local/sbin/mariadbd'].find((path) => existsSync(path)) ?? 'mariadbd',
+];
+
+/** With MySQL's folder in TEST_MYSQL (`npm run test:mysql`), MySQL stands wherever the tests say MariaDB. */
+const SERVER: Program = ON_MYSQL ? mysqlProgram() : MARIADBD;
 
 /** An unusual character set, collation and time zone, because the service must not depend on them. */
 const MARIADB_OPTIONS = [
-  '--no-defaults',
   '--bind-address=127.0.0.1',
   '--skip-log-bin',
   '--innodb-buffer-pool-size=64M',
-  '--innodb-log-file-size=32M',
+  ON_MYSQL ? '--innodb-redo-log-capacity=64M' : '--innodb-log-file-size=32M',
   '--innodb-flush-log-at-trx-commit=1',
   '--max-connections=200',
   '--character-set-server=latin1',
@@ -57,6 +64,12 @@ const MARIADB_OPTIONS = [
 export function installMariaDb(): string {
   const parent = temporaryFolder('licensing-mariadb');
   const folder = join(parent, 'data');
+  if (ON_MYSQL) {
+    const [command, ...args] = SERVER;
+    const own = [`--datadir=${folder}`, `--tmpdir=${parent}`, `--user=${userInfo().username}`];
+    execFileSync(command, [...args, ...own, '--initialize-insecure'], { stdio: 'pipe' });
+    return folder;
+  }
   execFileSync(
     'mariadb-install-db',
     [
@@ -101,7 +114,9 @@ export async function startMariaDb(
   const port = await freePort();
   let databases = 0;
   const log = join(folder, 'error.log');
+  const [command, ...before] = SERVER;
   const all = [
+    ...(ON_MYSQL ? before : ['--no-defaults']),
     ...MARIADB_OPTIONS,
     `--datadir=${data}`,
     // A starting server deletes files that look like temporary tables, even another server's in a shared folder.
@@ -113,7 +128,7 @@ export async function startMariaDb(
     `--user=${user}`,
     ...options,
   ];
-  const server = privateServer(port, MARIADBD, all);
+  const server = privateServer(port, command, all);
   const connect = (database?: string) =>
     createConnection({
       socketPath: socket,
@@ -148,7 +163,7 @@ export async function startMariaDb(
     log: () => readFileSync(log, 'utf8'),
     runOnce(more: string[]) {
       const from = statSync(log).size;
-      execFileSync(MARIADBD, [...all, ...more], { stdio: 'ignore' });
+      execFileSync(command, [...all, ...more], { stdio: 'ignore' });
       return readFileSync(log, 'utf8').slice(from);
     },
   });

@@ -22,6 +22,7 @@ import { migrate } from '../../src/store/migrate';
 import type { MysqlSettings } from '../../src/store/mysql';
 import type { SqliteSettings } from '../../src/store/sqlite';
 import { ON_BOTH } from './extent';
+import { ON_MYSQL } from './mysql/program';
 import { freePort, temporaryFolder } from './processes';
 import { REDIS_DATABASES } from './servers';
 
@@ -41,9 +42,9 @@ export async function createMariaDbDatabase(): Promise<string> {
 
 export type DatabaseKind = 'SQLite' | 'MariaDB';
 /** For what differs by SQL: locks, lists, transfers, sums. */
-export const DATABASE_KINDS: DatabaseKind[] = ['SQLite', 'MariaDB'];
+export const DATABASE_KINDS: DatabaseKind[] = ON_MYSQL ? ['MariaDB'] : ['SQLite', 'MariaDB'];
 /** For the rest; the other database in `npm run test:databases`. */
-export const ONE_KIND = ON_BOTH ? DATABASE_KINDS : DATABASE_KINDS.slice(1);
+export const ONE_KIND = ON_BOTH ? DATABASE_KINDS : DATABASE_KINDS.slice(-1);
 
 /** A new database and packages folder, shared by a service and the operator's command. */
 export async function newPlace(
@@ -59,18 +60,20 @@ export async function newPlace(
   };
 }
 
-export const BACKENDS: [string, () => Promise<Settings>][] = [
-  ['SQLite, limits in memory', () => Promise.resolve({})],
-  [
-    'MariaDB, limits in Redis',
-    async () => ({
-      LICENSING_DATABASE_URL: await createMariaDbDatabase(),
-      LICENSING_REDIS_URL: `${process.env.TEST_REDIS_URL as string}/${Math.floor(Math.random() * REDIS_DATABASES)}`,
-    }),
-  ],
+type Backend = [string, () => Promise<Settings>];
+
+const ON_SQLITE: Backend = ['SQLite, limits in memory', () => Promise.resolve({})];
+const ON_SERVERS: Backend = [
+  'MariaDB, limits in Redis',
+  async () => ({
+    LICENSING_DATABASE_URL: await createMariaDbDatabase(),
+    LICENSING_REDIS_URL: `${process.env.TEST_REDIS_URL as string}/${Math.floor(Math.random() * REDIS_DATABASES)}`,
+  }),
 ];
 
-export const ONE_BACKEND = ON_BOTH ? BACKENDS : BACKENDS.slice(1);
+export const BACKENDS: Backend[] = ON_MYSQL ? [ON_SERVERS] : [ON_SQLITE, ON_SERVERS];
+
+export const ONE_BACKEND = ON_BOTH ? BACKENDS : [ON_SERVERS];
 
 export interface TestService {
   url: string;

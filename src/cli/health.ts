@@ -1,0 +1,82 @@
+import { request } from 'node:http';
+import type { Command } from 'commander';
+import { readConfig } from '../config';
+import { describeListen, type Listen } from '../http/server';
+import { OperatorError } from '../licensing/operator-error';
+import { createOutput } from './command';
+
+/** All of it: a supervisor that waits longer takes the service for hung. */
+const PATIENCE_MS = 4_000;
+
+export function addHealthCommand(program: Command): void {
+  program
+    .command('health')
+    .summary('ask the running service whether it can do its work')
+    .description(
+      'Asks the service on LICENSING_ADMIN_LISTEN whether it is ready, as HEALTHCHECK of a container and supervisors do. ' +
+        'It ends with 0 when it is, with 1 when it is not or does not answer within 4 seconds, and with 2 when it was called wrongly.',
+    )
+    .addHelpText('after', '\nExample:\n  licensing health')
+    .action(async (_options: object, command: Command) => {
+      const { adminListen } = readConfig();
+      const { ready, checks } = await askReadiness(adminListen);
+      createOutput(command).print({ ready, checks }, () =>
+        Object.entries(checks)
+          .map(([name, state]) => `${name}: ${state}`)
+          .join('\n'),
+      );
+      if (!ready) throw new OperatorError('The service is not ready.', { code: 'SERVICE_UNAVAILABLE' });
+    });
+}
+
+interface Answer {
+  ready: boolean;
+  /** for each part `ok`, or what is wrong with it */
+  checks: Record<string, string>;
+}
+
+/** What `/readyz` says. @throws OperatorError when nothing answers in time */
+export function askReadiness(listen: Listen, patience = PATIENCE_MS): Promise<Answer> {
+  const where = describeListen(listen);
+  const to =
+    'path' in listen ? { socketPath: listen.path } : { host: connectable(listen.host), port: listen.port };
+  return new Promise((resolve, reject) => {
+    const fail = (fault: string) =>
+      reject(new OperatorError(`The service at ${where} ${fault}.`, { code: 'SERVICE_UNAVAILABLE' }));
+    const signal = AbortSignal.timeout(patience);
+    request({ ...to, path: '/readyz', agent: false, signal }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('error', () => fail('did not finish its answer'));
+      response.once('end', () => {
+        const answer = readAnswer(Buffer.concat(chunks).toString());
+        if (answer === undefined) fail('is something else: it does not answer as this service does');
+        else resolve(answer);
+      });
+    })
+      .once('error', ({ code }: NodeJS.ErrnoException) =>
+        fail(
+          signal.aborted
+            ? `does not answer within ${patience / 1000} s`
+            : `does not answer (${code ?? 'unknown error'})`,
+        ),
+      )
+      .end();
+  });
+}
+
+function readAnswer(text: string): Answer | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<Answer> | null;
+    return typeof value?.ready === 'boolean' && typeof value.checks === 'object'
+      ? { ready: value.ready, checks: value.checks }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An address to listen on may mean all of the machine's. */
+function connectable(host: string): string {
+  return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+}

@@ -1,0 +1,88 @@
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { rm, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { readText } from '../../setup/files';
+import { type Made } from '../../setup/journal';
+import { run, runWell } from '../../setup/machine';
+import { disconnectSite } from '../../setup/web-server';
+import { isLink, replaceLink } from './steps';
+
+/** What setup takes back, and how. */
+
+export function describeUndo(made: Made): string {
+  switch (made.kind) {
+    case 'link':
+      return made.before === null
+        ? `remove the link ${made.path}`
+        : `the link ${made.path} leads to ${made.before} again`;
+    case 'tree':
+      return `remove ${made.path}`;
+    case 'member':
+      return `${made.user} leaves the group ${made.group}`;
+    case 'file':
+    case 'unit-file':
+    case 'door':
+      return `remove ${made.path}`;
+    case 'instances':
+      return `stop ${made.names.join(', ')}; they no longer start with the machine`;
+    case 'modules':
+      return `disable Apache's modules ${made.names.join(', ')}`;
+    case 'site':
+      return [
+        ...made.site.inserted.map(({ path }) => `take the lines out of ${path}`),
+        ...made.site.files.map(({ path }) => `remove ${path}`),
+      ].join('\n');
+  }
+}
+
+/** @returns remarks about what was left, because it is not as setup made it */
+export async function undo(made: Made): Promise<string[]> {
+  switch (made.kind) {
+    case 'link':
+      if (!isLink(made.path) || readlinkSync(made.path) !== made.to) return left(made.path);
+      if (made.before === null) await rm(made.path);
+      else await replaceLink(made.path, made.before);
+      return [];
+    case 'tree':
+      // Settings in it hold the secret that opens the keys.
+      if (existsSync(join(made.path, '.env')) && !isLink(join(made.path, '.env'))) return left(made.path);
+      await rm(made.path, { recursive: true, force: true });
+      return [];
+    case 'member':
+      await run(['gpasswd', '--delete', made.user, made.group]);
+      return [];
+    case 'door':
+      await rm(made.path, { force: true });
+      return [];
+    case 'file':
+    case 'unit-file': {
+      const there = readText(made.path);
+      if (there !== undefined && there !== made.text) return left(made.path);
+      await rm(made.path, { force: true });
+      await removeEmpty(dirname(made.path));
+      if (made.kind === 'unit-file') await runWell(['systemctl', 'daemon-reload']);
+      return [];
+    }
+    case 'instances':
+      await run(['systemctl', 'disable', '--now', '--quiet', ...made.names]);
+      return [];
+    case 'modules':
+      await run(['a2dismod', '--quiet', '--force', ...made.names]);
+      return [];
+    case 'site': {
+      const remarks = await disconnectSite(made.site);
+      await runWell(made.reload);
+      return remarks;
+    }
+  }
+}
+
+function left(path: string): string[] {
+  return existsSync(path) || isLink(path) ? [`${path} is not as setup made it, and stays.`] : [];
+}
+
+/** A folder that only setup's files were in. */
+async function removeEmpty(folder: string): Promise<void> {
+  if (/licensing[^/]*$/.test(folder) && existsSync(folder) && readdirSync(folder).length === 0)
+    await rmdir(folder);
+}

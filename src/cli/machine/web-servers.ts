@@ -1,0 +1,106 @@
+import { readNginxUser } from '../../doctor/nginx-user';
+import { OperatorError } from '../../licensing/operator-error';
+import { connectApache } from '../../setup/apache-site';
+import { run, runWell, succeeds } from '../../setup/machine';
+import { connectNginx } from '../../setup/nginx-site';
+import { siteOf, type SiteEdits } from '../../setup/site';
+import { NGINX_FILES } from './place';
+
+/** The web server that answers the site's address. */
+export interface WebServer {
+  kind: 'nginx' | 'apache';
+  /** its name for people */
+  name: string;
+  /** of its workers, which read packages and reach the sockets */
+  group: string;
+  user: string;
+  /** lets it check its files */
+  test: string[];
+  reload: string[];
+  /** Apache's licensing.conf */
+  file: string;
+  /** the program that enables modules; undefined: there is none */
+  modules: { missing: string[]; enable: string | undefined };
+  /** what its files need; with both lines there, nothing */
+  plan(): Promise<SiteEdits>;
+}
+
+/** @throws OperatorError that names the host when no web server of the machine has it */
+export async function findWebServer(url: URL): Promise<WebServer> {
+  const candidates = [await findNginx(url), await findApache(url)].filter((one) => one !== undefined);
+  if (candidates.length === 0)
+    throw new OperatorError(
+      'Neither nginx nor Apache runs on this machine (systemctl is-active nginx apache2). Start the one that serves the site.',
+    );
+  const refusals: string[] = [];
+  for (const one of candidates) {
+    try {
+      await one.plan();
+      return one;
+    } catch (error) {
+      if (!(error instanceof OperatorError) || error.code !== 'NOT_FOUND') throw error;
+      refusals.push(error.message);
+    }
+  }
+  throw new OperatorError(refusals.join('\n'), { code: 'NOT_FOUND', field: 'url' });
+}
+
+async function findNginx(url: URL): Promise<WebServer | undefined> {
+  if (!(await succeeds(['systemctl', 'is-active', '--quiet', 'nginx']))) return undefined;
+  const { stderr } = await run(['nginx', '-V']);
+  const main = /--conf-path=(\S+)/.exec(stderr)?.[1] ?? '/etc/nginx/nginx.conf';
+  const user = await readNginxUser(main);
+  if (user === undefined)
+    throw new OperatorError(
+      `${main} does not name the user of nginx ("user www-data;"), who has to reach the service.`,
+    );
+  return {
+    kind: 'nginx',
+    name: 'nginx',
+    group: user.group,
+    user: user.name,
+    test: ['nginx', '-t'],
+    reload: ['systemctl', 'reload', 'nginx'],
+    file: '',
+    modules: { missing: [], enable: undefined },
+    plan: () => Promise.resolve(connectNginx(main, NGINX_FILES, siteOf(url))),
+  };
+}
+
+/** As docs/apache.md says. */
+const MODULES = [
+  'headers',
+  'lbmethod_byrequests',
+  'proxy',
+  'proxy_balancer',
+  'proxy_http',
+  'rewrite',
+  'slotmem_shm',
+];
+
+async function findApache(url: URL): Promise<WebServer | undefined> {
+  for (const unit of ['apache2', 'httpd']) {
+    if (!(await succeeds(['systemctl', 'is-active', '--quiet', unit]))) continue;
+    const control = unit === 'apache2' ? 'apache2ctl' : 'httpd';
+    const settings = await runWell([control, '-t', '-D', 'DUMP_RUN_CFG']);
+    const root = /^ServerRoot: "(.*)"$/m.exec(settings)?.[1] ?? '/etc/apache2';
+    const loaded = await runWell([control, '-M']);
+    const file = `${root}/licensing.conf`;
+    return {
+      kind: 'apache',
+      name: 'Apache',
+      user: /^User: name="([^"]+)"/m.exec(settings)?.[1] ?? 'www-data',
+      group: /^Group: name="([^"]+)"/m.exec(settings)?.[1] ?? 'www-data',
+      test: [control, '-t'],
+      reload: ['systemctl', 'reload', unit],
+      file,
+      modules: {
+        missing: MODULES.filter((name) => !loaded.includes(` ${name}_module`)),
+        enable: (await succeeds(['which', 'a2enmod'])) ? 'a2enmod' : undefined,
+      },
+      plan: async () =>
+        connectApache(await runWell([control, '-t', '-D', 'DUMP_VHOSTS']), root, file, siteOf(url)),
+    };
+  }
+  return undefined;
+}

@@ -1,0 +1,243 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmodSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { InvalidArgumentError, type Command } from 'commander';
+import { readConfig, readPublicUrl } from '../config';
+import { ConfigError } from '../errors';
+import { readJoomlaSite } from '../joomla/site/configuration';
+import { OperatorError } from '../licensing/operator-error';
+import { quantity } from '../quantity';
+import { readText } from '../setup/files';
+import { forget, note, readJournal, STATE } from '../setup/journal';
+import { asUser, run } from '../setup/machine';
+import { requireSystemd } from '../setup/units';
+import { authorities, folderName, fileName, upTo, usageError } from './arguments';
+import { createOutput, type Output } from './command';
+import {
+  DATA,
+  HOME,
+  lineIn,
+  ownTree,
+  packagedUnit,
+  packageOwning,
+  requireRoot,
+  SETTINGS,
+  settingsOfUnit,
+  UNIT,
+  USER,
+} from './machine/place';
+import { DOOR, stepsOf, type Setup } from './machine/steps';
+import { describeUndo, undo } from './machine/undo';
+import { findWebServer } from './machine/web-servers';
+
+const MOST_INSTANCES = 9;
+
+interface SetupOptions {
+  joomlaRoot?: string;
+  url?: URL;
+  instances?: number;
+  ca?: string;
+  dryRun?: boolean;
+  undo?: boolean;
+}
+
+export function addSetupCommand(program: Command): void {
+  program
+    .command('setup')
+    .summary('install the service beside a Joomla site: user, tables, unit, web server')
+    .description(
+      'Does in one line what docs/production.md and docs/joomla-site.md do by hand: the user of the service, .env, the tables, the systemd unit and its instances, ' +
+        "the files of nginx or Apache and the lines in the site's own file, which the web server tries first, and the component for Joomla. Then the doctor looks at it all. " +
+        'Run it as root. Run again, it changes only what is missing.',
+    )
+    .option('--joomla-root <dir>', "the folder with the site's configuration.php", folderName)
+    .option('--url <url>', "the site's address, as https://shop.example", siteAddress)
+    .option(
+      '--instances <count>',
+      'how many processes serve; without it two, or one on a machine with less than 1 GB of memory',
+      upTo(MOST_INSTANCES),
+    )
+    .option('--ca <file>', "authorities that may have signed the site's certificate, in PEM form", caFile)
+    .option('--dry-run', 'only tell what would be changed')
+    .option('--undo', 'take back what it made, and keep the data')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing setup --joomla-root /var/www/shop --url https://shop.example --dry-run\n  licensing setup --joomla-root /var/www/shop --url https://shop.example\n  licensing setup --undo',
+    )
+    .action(async (options: SetupOptions, command: Command) => {
+      const output = createOutput(command);
+      requireRoot('setup ...');
+      await requireSystemd();
+      if (options.undo) return takeBack(options.dryRun ?? false, output);
+      const { joomlaRoot, url } = options;
+      if (joomlaRoot === undefined || url === undefined)
+        usageError(command, 'Name the site: --joomla-root DIR and --url https://YOUR.SITE are both needed.');
+      await setUp({ ...options, joomlaRoot: resolve(joomlaRoot), url }, output);
+    });
+}
+
+async function setUp(
+  options: SetupOptions & { joomlaRoot: string; url: URL },
+  output: Output,
+): Promise<void> {
+  const { joomlaRoot, url, dryRun = false } = options;
+  refuseUnreadableSite(joomlaRoot);
+  const unitText = readText(packagedUnit() ?? join(ownTree, 'deploy', UNIT)) ?? '';
+  const setup: Setup = {
+    joomlaRoot,
+    url,
+    instances: options.instances,
+    envFile: await settingsOfUnit(unitText),
+    webServer: await findWebServer(url),
+    output,
+    stale: { instances: false },
+  };
+  // All refusals come before the first change.
+  const planned: { step: string; changes: string[] }[] = [];
+  for (const step of stepsOf(setup))
+    planned.push({ step: step.title, changes: (await step.look()).map(({ words }) => words) });
+  if (dryRun) {
+    output.print({ changed: false, steps: planned }, () =>
+      [...planned.map(({ step, changes }) => describeStep(step, changes)), 'Nothing was changed.'].join('\n'),
+    );
+    return;
+  }
+  let made = 0;
+  for (const step of stepsOf(setup)) {
+    const changes = await step.look();
+    output.note(
+      describeStep(
+        step.title,
+        changes.map(({ words }) => words),
+      ),
+    );
+    for (const change of changes) {
+      const entry = await change.make();
+      if (entry !== undefined) await note(entry);
+      made++;
+    }
+  }
+  const doctor = await examine(setup, options.ca, output);
+  output.print(
+    {
+      changed: made > 0,
+      steps: planned,
+      doctor: doctor === 0 ? 'ok' : 'problems',
+      env_file: setup.envFile,
+      door: DOOR,
+    },
+    () =>
+      [
+        made === 0
+          ? 'Nothing was changed: all was as it has to be.'
+          : `Done: ${quantity(made, 'change')}. "licensing setup --undo" takes them back, and keeps the data.`,
+        '',
+        closing(setup),
+      ].join('\n'),
+  );
+  if (doctor !== 0)
+    throw new OperatorError('The service is set up, and the doctor found problems: see above.');
+}
+
+function describeStep(title: string, changes: string[]): string {
+  const lines = changes.flatMap((words) => words.split('\n'));
+  return [
+    `${title}${lines.length === 0 ? ': nothing to change' : ''}`,
+    ...lines.map((line) => `  ${line}`),
+  ].join('\n');
+}
+
+function refuseUnreadableSite(root: string): void {
+  try {
+    readJoomlaSite(root);
+  } catch (error) {
+    if (error instanceof ConfigError)
+      throw new OperatorError(error.message, { code: 'INVALID_REQUEST', field: 'joomla_root' });
+    throw error;
+  }
+}
+
+/** As the service's user, who may do less than root. @returns the doctor's exit code */
+async function examine(
+  { url, webServer }: Setup,
+  ca: string | undefined,
+  output: Output,
+): Promise<number | null> {
+  output.note('doctor');
+  const folder = await mkdtemp(join(tmpdir(), 'licensing-setup-'));
+  try {
+    chmodSync(folder, 0o755);
+    const copy = join(folder, 'ca.pem');
+    // The file may be root's alone; an authority's certificate is public.
+    if (ca !== undefined) await writeFile(copy, await readFile(ca), { mode: 0o644 });
+    const address = url.href.replace(/\/$/, '');
+    const line = lineIn(HOME, ['doctor', '--url', address, ...(ca === undefined ? [] : ['--ca', copy])]);
+    const { code, stdout, stderr } = await run(asUser(USER, webServer.group, line));
+    output.note(stdout.trimEnd());
+    if (code !== 0 && stdout === '') output.note(stderr.trimEnd());
+    return code;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** What to type next, and what to keep. */
+function closing({ envFile, url }: Setup): string {
+  const config = readConfig({ LICENSING_ENV_FILE: envFile });
+  const database = config.database.kind === 'mysql' ? config.database.database : '';
+  const like = `${config.tablePrefix}licensing_%`.replaceAll('_', '\\_');
+  const tables = `$(mariadb -N -e "SHOW TABLES LIKE '${like}'" ${database})`;
+  return `Keep a copy of three things, off this machine too (docs/backup.md has the nightly script). This line makes one in /root/licensing-copy:
+  install -d -m 700 /root/licensing-copy && cd /root/licensing-copy && cp ${envFile} licensing.env && cp -R ${config.packagesDir} . && mariadb-dump --single-transaction --no-tablespaces ${database} ${tables} > licensing.sql
+- ${envFile}: without its LICENSING_KEY_SECRET no key can be shown again
+- the tables ${config.tablePrefix}licensing_... of the database ${database}
+- the packages in ${config.packagesDir}
+
+Next, in your browser:
+  sudo -u ${USER} licensing sign-in          prints a link to the pages
+  ${DOOR}     upload it in Joomla's administrator (System > Install > Extensions); then Components > Licensing > Open
+The first licence, at the shell (docs/joomla-site.md goes on from there):
+  sudo -u ${USER} licensing product add --name "Example" --id 42 --element pkg_example
+  sudo -u ${USER} licensing plan add --product 42 --name Single --activation-type domain --activation-limit 1 --duration 1y
+  sudo -u ${USER} licensing license issue --plan 1 --customer you@${url.hostname}`;
+}
+
+async function takeBack(dryRun: boolean, output: Output): Promise<void> {
+  const made = readJournal().made.toReversed();
+  if (made.length === 0)
+    throw new OperatorError(
+      `There is nothing to take back: ${STATE} has no note of a setup. docs/remove.md removes the service by hand.`,
+    );
+  const words = made.map(describeUndo);
+  const remarks: string[] = [];
+  if (!dryRun)
+    for (const [i, one] of made.entries()) {
+      output.note(words[i] ?? '');
+      remarks.push(...(await undo(one)));
+      await forget(one);
+    }
+  const packaged = await packageOwning(ownTree);
+  output.print({ changed: !dryRun, steps: words, left: remarks }, () =>
+    dryRun
+      ? [...words, 'Nothing was changed.'].join('\n')
+      : [
+          ...remarks,
+          `Taken back. The data stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${HOME}), the packages and update XMLs in ${DATA}, ` +
+            `the user ${USER} whose they are, and the web server's licensing.log. ${STATE} keeps copies of the site's files. docs/remove.md removes these too.`,
+          ...(packaged === undefined ? [] : [`The package stays: apt-get remove ${packaged}`]),
+        ].join('\n'),
+  );
+}
+
+function siteAddress(text: string): URL {
+  const address = readPublicUrl(text.trim());
+  if (address === undefined)
+    throw new InvalidArgumentError('It must be the address of the site, as https://shop.example.');
+  return new URL(address);
+}
+
+function caFile(text: string): string {
+  authorities(text);
+  return resolve(fileName(text));
+}

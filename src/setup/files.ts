@@ -1,0 +1,63 @@
+import { readFileSync, statSync } from 'node:fs';
+import { chown } from 'node:fs/promises';
+import { lookAt, replaceFile } from '../packages/replace-file';
+
+/** @param owner user and group ids */
+export interface Rights {
+  mode: number;
+  owner?: [uid: number, gid: number] | undefined;
+}
+
+/** Writes a text in one step. Without rights, those of the file that is there stay. A link stays a link. */
+export async function writeText(path: string, text: string, rights?: Rights): Promise<void> {
+  const place = await lookAt(path);
+  const { there } = place;
+  const { mode, owner } = rights ?? {
+    mode: there === undefined ? 0o644 : there.mode & 0o7777,
+    owner: there === undefined ? undefined : ([there.uid, there.gid] as [number, number]),
+  };
+  await replaceFile(place, mode, async (sink, handle) => {
+    await sink(text);
+    if (owner !== undefined) await handle.chown(...owner);
+  });
+}
+
+export function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The ids of a user's or a group's name in `/etc/passwd` or `/etc/group`. */
+export function idOf(name: string, file: '/etc/passwd' | '/etc/group'): number | undefined {
+  const line = readFileSync(file, 'utf8')
+    .split('\n')
+    .map((one) => one.split(':'))
+    .find(([first]) => first === name);
+  return line === undefined ? undefined : Number(line[2]);
+}
+
+/** @throws Error when there is no such user or group */
+export function ownerIds(user: string, group: string): [uid: number, gid: number] {
+  const [uid, gid] = [idOf(user, '/etc/passwd'), idOf(group, '/etc/group')];
+  if (uid === undefined || gid === undefined)
+    throw new Error(`There is no user ${user} or no group ${group}.`);
+  return [uid, gid];
+}
+
+/** Whether a path has these rights already. */
+export function hasRights(path: string, { mode, owner }: Rights): boolean {
+  const there = statSync(path, { throwIfNoEntry: false });
+  return (
+    there !== undefined &&
+    (there.mode & 0o777) === mode &&
+    (owner === undefined || (there.uid === owner[0] && there.gid === owner[1]))
+  );
+}
+
+export async function giveTo(path: string, owner: [number, number]): Promise<void> {
+  await chown(path, ...owner);
+}

@@ -1,0 +1,33 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join, sep } from 'node:path';
+
+/** The existing files of a pattern with `*`, `?` and `[...]`, in the order of glob(3), as nginx and Apache include them. */
+export function filesOf(pattern: string): string[] {
+  const [, ...parts] = pattern.split(sep);
+  return parts
+    .reduce((found, part) => found.flatMap((folder) => below(folder, part)), [sep as string])
+    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile())
+    .sort();
+}
+
+export function isPattern(path: string): boolean {
+  return /[*?[]/.test(path);
+}
+
+function below(folder: string, part: string): string[] {
+  if (!isPattern(part)) return [join(folder, part)];
+  const matcher = new RegExp(
+    `^${part
+      .replace(/\[!/g, '[^')
+      .replace(/[.+^${}()|\\](?![^[]*\])/g, '\\$&')
+      .replaceAll('*', '.*')
+      .replaceAll('?', '.')}$`,
+  );
+  try {
+    return readdirSync(folder)
+      .filter((name) => matcher.test(name) && (!name.startsWith('.') || part.startsWith('.')))
+      .map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,89 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OperatorError } from '../licensing/operator-error';
+import { readText, writeText } from './files';
+import type { ConnectedSite } from './web-server';
+
+/** Root's own, beside the service's /var/lib/licensing: who may write there could say what root takes back. */
+export const STATE = '/var/lib/licensing-gateway';
+
+/** What setup made and takes back again. Data are not in it: tables, settings, packages, the user whose they are. */
+export type Made =
+  /** `to` and `before`: where the link leads and led; null: there was none */
+  | { kind: 'link'; path: string; to: string; before: string | null }
+  | { kind: 'tree'; path: string }
+  | { kind: 'member'; user: string; group: string }
+  | { kind: 'file'; path: string; text: string }
+  | { kind: 'unit-file'; path: string; text: string }
+  | { kind: 'instances'; names: string[] }
+  | { kind: 'modules'; names: string[] }
+  | { kind: 'site'; site: ConnectedSite; reload: string[] }
+  | { kind: 'door'; path: string };
+
+export interface Journal {
+  /** in the order they were made */
+  made: Made[];
+}
+
+const EMPTY: Journal = { made: [] };
+
+function fileIn(state: string): string {
+  return join(state, 'setup.json');
+}
+
+export function readJournal(state: string = STATE): Journal {
+  const text = readText(fileIn(state));
+  if (text === undefined) return EMPTY;
+  try {
+    return JSON.parse(text) as Journal;
+  } catch {
+    throw new OperatorError(
+      `${fileIn(state)}, where setup notes what it made, is not complete. Restore it, or remove it: then nothing can be taken back by --undo.`,
+    );
+  }
+}
+
+/** Written after each change, so that one that fails leaves what was made before it known. */
+export async function writeJournal(journal: Journal, state: string = STATE): Promise<void> {
+  await mkdir(state, { recursive: true, mode: 0o700 });
+  await writeText(fileIn(state), `${JSON.stringify(journal, null, 1)}\n`, { mode: 0o600 });
+}
+
+/** Adds what was made; a later note about the same file, unit or link replaces the earlier one's text. */
+export async function note(made: Made, state: string = STATE): Promise<void> {
+  const journal = readJournal(state);
+  const same = journal.made.findIndex((one) => keyOf(one) === keyOf(made));
+  if (same < 0) return writeJournal({ made: [...journal.made, made] }, state);
+  const before = journal.made[same];
+  const kept = made.kind === 'link' && before?.kind === 'link' ? { ...made, before: before.before } : made;
+  await writeJournal({ made: journal.made.with(same, kept) }, state);
+}
+
+function keyOf(made: Made): string {
+  switch (made.kind) {
+    case 'member':
+      return `member ${made.user} ${made.group}`;
+    case 'instances':
+      return 'instances';
+    case 'modules':
+      return `modules ${made.names.join(' ')}`;
+    case 'site':
+      return `site ${JSON.stringify(made.site)}`;
+    default:
+      return `${made.kind} ${made.path}`;
+  }
+}
+
+export async function forget(made: Made, state: string = STATE): Promise<void> {
+  const left = readJournal(state).made.filter((one) => JSON.stringify(one) !== JSON.stringify(made));
+  if (left.length === 0) await rm(fileIn(state), { force: true });
+  else await writeJournal({ made: left }, state);
+}
+
+/** The text that was written there last; undefined: not by setup. */
+export function writtenBefore(path: string, state: string = STATE): string | undefined {
+  const made = readJournal(state).made.find(
+    (one) => (one.kind === 'file' || one.kind === 'unit-file') && one.path === path,
+  );
+  return made?.kind === 'file' || made?.kind === 'unit-file' ? made.text : undefined;
+}

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { OperatorError } from '../licensing/operator-error';
+
+/** Programs of the machine. */
+
+export interface Ran {
+  /** null: ended by a signal */
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  env?: NodeJS.ProcessEnv;
+  /** for its standard input */
+  input?: string;
+  /** its output goes to this command's, not into the result */
+  show?: boolean;
+}
+
+/** @param line the program and its arguments @throws OperatorError when the program is not on this machine */
+export async function run(line: string[], { env, input, show = false }: RunOptions = {}): Promise<Ran> {
+  const [program = '', ...args] = line;
+  const child = spawn(program, args, {
+    ...(env === undefined ? {} : { env }),
+    stdio: [input === undefined ? 'ignore' : 'pipe', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
+  });
+  const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => {
+    const chunks: Buffer[] = [];
+    stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
+    return chunks;
+  });
+  child.stdin?.on('error', () => undefined).end(input);
+  try {
+    const [code] = (await once(child, 'close')) as [number | null];
+    const text = (chunks: Buffer[] = []) => Buffer.concat(chunks).toString('utf8');
+    return { code, stdout: text(stdout), stderr: text(stderr) };
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw new OperatorError(
+      code === 'ENOENT'
+        ? `The program ${program} is not on this machine.`
+        : `The program ${program} cannot be run (${code}).`,
+    );
+  }
+}
+
+/** Its standard output. @throws OperatorError with what it wrote to standard error, when it does not end with 0 */
+export async function runWell(line: string[], options?: RunOptions): Promise<string> {
+  const { code, stdout, stderr } = await run(line, options);
+  if (code !== 0)
+    throw new OperatorError(
+      `"${line.join(' ')}" failed: ${lastLines(stderr || stdout) || `it ended with ${code ?? 'a signal'}`}`,
+    );
+  return stdout;
+}
+
+/** Whether it ends with 0; also false when the program is not there. */
+export async function succeeds(line: string[], options?: RunOptions): Promise<boolean> {
+  return run(line, options).then(
+    ({ code }) => code === 0,
+    () => false,
+  );
+}
+
+export function lastLines(text: string, count = 5): string {
+  return text.trim().split('\n').slice(-count).join('\n');
+}
+
+/** A line that runs as another user, with the groups that systemd gives it: the user's own and `group`. */
+export function asUser(user: string, group: string, line: string[]): string[] {
+  return ['setpriv', `--reuid=${user}`, `--regid=${group}`, '--init-groups', '--', ...line];
+}

@@ -1,0 +1,258 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { OperatorError } from '../licensing/operator-error';
+import { filesOf, isPattern } from './glob';
+import { NginxSyntaxError, parseNginx, type Block, type Directive } from './nginx-blocks';
+import {
+  cannotBeRead,
+  insertAfter,
+  isWrittenByTool,
+  type Insertion,
+  type Site,
+  type SiteEdits,
+} from './site';
+
+/** Where a site's two lines go in nginx's files. nginx itself says afterwards whether they are right (`nginx -t`). */
+
+interface Placed extends Directive {
+  /** with links resolved */
+  file: string;
+  /** of an include: the pattern, and what it includes now */
+  include?: { pattern: string; files: string[] };
+}
+
+interface Server {
+  file: string;
+  block: Block;
+  start: number;
+  /** what counts in it, with what it includes */
+  directives: Placed[];
+}
+
+interface Configuration {
+  /** at http level, with what is included there */
+  http: Placed[];
+  servers: Server[];
+  texts: Map<string, string>;
+}
+
+/** @param main such as `/etc/nginx/nginx.conf` @throws OperatorError */
+function readNginx(main: string): Configuration {
+  const texts = new Map<string, string>();
+  const read = (path: string): Placed[] => {
+    const file = realpathSync(path);
+    const text = texts.get(file) ?? readFileSync(file, 'utf8');
+    texts.set(file, text);
+    try {
+      return place(parseNginx(text), file);
+    } catch (error) {
+      if (error instanceof NginxSyntaxError) throw cannotBeRead(path, error.message);
+      throw error;
+    }
+  };
+  const place = (directives: Directive[], file: string): Placed[] =>
+    directives.flatMap((directive) => {
+      if (directive.name !== 'include') return [{ ...directive, file }];
+      const pattern = resolve(dirname(main), directive.args[0] ?? '');
+      const files = filesOf(pattern);
+      return [{ ...directive, file, include: { pattern, files } }, ...files.flatMap(read)];
+    });
+  const http = read(main)
+    .filter(({ name }) => name === 'http')
+    .flatMap(({ block, file }) => place(block?.directives ?? [], file));
+  const servers = http.flatMap(({ name, block, start, file }) =>
+    name === 'server' && block !== undefined
+      ? [{ file, block, start, directives: place(block.directives, file) }]
+      : [],
+  );
+  return { http, servers, texts };
+}
+
+/** Of the words of one directive in a server. */
+function wordsOf({ directives }: Server, name: string): string[][] {
+  return directives.filter((one) => one.name === name).map(({ args }) => args);
+}
+
+interface Listening {
+  /** tells addresses apart */
+  key: string;
+  port: number;
+  tls: boolean;
+}
+
+function listeningOf(server: Server): Listening[] {
+  const always = wordsOf(server, 'ssl').some(([value]) => value === 'on');
+  const listens = wordsOf(server, 'listen').filter(
+    ([address, ...flags]) => address && !flags.includes('quic'),
+  );
+  return (listens.length === 0 ? [['80']] : listens)
+    .filter(([address = '']) => !address.startsWith('unix:'))
+    .map(([address = '', ...flags]) => {
+      const port = Number(/^(?:.*:)?(\d+)$/.exec(address.replace(/^\[[^\]]*\]$/, ''))?.[1] ?? 80);
+      const host = /^\d+$/.test(address) ? '*' : address.replace(/:\d+$/, '');
+      return { key: `${host}:${port}`, port, tls: always || flags.includes('ssl') };
+    });
+}
+
+/** Lower is nearer, in nginx's own order; undefined: the name is another. */
+function nearness(server: Server, host: string): number | undefined {
+  const found = wordsOf(server, 'server_name')
+    .flat()
+    .map((name) => nearnessOfName(name.toLowerCase(), host))
+    .filter((one) => one !== undefined);
+  return found.length === 0 ? undefined : Math.min(...found);
+}
+
+function nearnessOfName(name: string, host: string): number | undefined {
+  if (name === host || name === `.${host}`) return 0;
+  if (/^\*?\./.test(name) && host.endsWith(name.replace(/^\*/, ''))) return 1_000 - name.length;
+  if (name.endsWith('.*') && host.startsWith(name.slice(0, -1))) return 2_000 - name.length;
+  if (!name.startsWith('~')) return undefined;
+  try {
+    return new RegExp(name.slice(1).replace(/\(\?P?</g, '(?<'), 'i').test(host) ? 3_000 : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Answers every request with another address. */
+function isRedirect(server: Server): boolean {
+  return (
+    wordsOf(server, 'return').some(([status]) => /^(?:30[12378]|https?:)/.test(status ?? '')) ||
+    wordsOf(server, 'rewrite').some(([pattern]) => pattern === '^')
+  );
+}
+
+/** The servers that answer the site's address: one, or several for several addresses of the machine. */
+function serversOf({ servers }: Configuration, main: string, { host, https, port }: Site): Server[] {
+  const named = servers
+    .map((server) => ({ server, near: nearness(server, host), listening: listeningOf(server) }))
+    .filter((one) => one.near !== undefined);
+  const nearest = Math.min(...named.map(({ near }) => near as number));
+  const here = named.filter(({ near }) => near === nearest);
+  if (here.length === 0) {
+    const names = [...new Set(servers.flatMap((server) => wordsOf(server, 'server_name').flat()))]
+      .filter((name) => /\w/.test(name) && name !== '_')
+      .slice(0, 10);
+    throw new OperatorError(
+      `nginx has no server {} for ${host}: no server_name in ${main} and what it includes names it${names.length === 0 ? '' : ` (there are ${names.join(', ')})`}. ` +
+        `Write "server_name ${host};" into the site's server {}, or give the address that is there with --url.`,
+      { code: 'NOT_FOUND', field: 'url' },
+    );
+  }
+  const choices = [
+    here.filter(({ listening }) => listening.some((one) => one.tls === https && one.port === port)),
+    here.filter(({ listening }) => listening.some((one) => one.tls === https)),
+    // TLS ends in front of nginx.
+    https ? here.filter(({ server }) => !isRedirect(server)) : [],
+  ];
+  const chosen = choices.find(({ length }) => length > 0);
+  if (chosen === undefined)
+    throw new OperatorError(
+      `nginx answers ${host} ${https ? 'without TLS only' : 'with TLS only'} (${here.map(({ server }) => server.file).join(', ')}), and --url begins with ${https ? 'https' : 'http'}. ` +
+        (https
+          ? `Give the site a certificate first, for example with certbot.`
+          : `Write --url https://${host}.`),
+      { field: 'url' },
+    );
+  // Of several for the same address, nginx uses the first.
+  const taken = new Set<string>();
+  return chosen.flatMap(({ server, listening }) => {
+    const isNew = listening.some(({ key }) => !taken.has(key));
+    listening.forEach(({ key }) => taken.add(key));
+    return isNew ? [server] : [];
+  });
+}
+
+const PREFIX = '/api/index.php/v1/licensing/';
+
+/**
+ * @param main nginx's own configuration file
+ * @param folder with licensing.conf and upstream.conf
+ * @returns nothing to change where both lines are there
+ * @throws OperatorError that names the host, or the file that a tool writes
+ */
+export function connectNginx(main: string, folder: string, site: Site): SiteEdits {
+  const configuration = readNginx(main);
+  const servers = serversOf(configuration, main, site);
+  const lacking = servers.filter(
+    ({ directives }) => !directives.some(({ name, args }) => name === 'location' && args.includes(PREFIX)),
+  );
+  const hasUpstream = configuration.http.some(
+    ({ name, args }) => name === 'upstream' && args[0] === 'licensing',
+  );
+  const edits: SiteEdits = { insertions: [], files: [] };
+  const include = (name: string) => `include ${join(folder, name)};`;
+  for (const server of lacking) {
+    const one = intoServer(configuration, server, include('licensing.conf'), site);
+    if ('at' in one && !edits.insertions.some(({ path, at }) => path === one.path && at === one.at))
+      edits.insertions.push(one);
+    else if (!('at' in one)) edits.files.push(one);
+  }
+  const [first] = servers;
+  if (!hasUpstream && first !== undefined) {
+    const one = beforeServer(configuration, first, include('upstream.conf'), site);
+    if ('at' in one) edits.insertions.push(one);
+    else edits.files.push(one);
+  }
+  return edits;
+}
+
+type Edit = Insertion | SiteEdits['files'][number];
+
+function intoServer(configuration: Configuration, server: Server, line: string, site: Site): Edit {
+  const text = configuration.texts.get(server.file) ?? '';
+  if (!isWrittenByTool(text)) return { path: server.file, ...insertAfter(text, server.block.open, line) };
+  const own = server.directives.filter(
+    ({ include }) => include !== undefined && isOfSiteAlone(configuration, include.pattern, site),
+  );
+  for (const { include } of own) {
+    const [path] = include?.files ?? [];
+    if (path === undefined || include === undefined || isPattern(include.pattern)) continue;
+    const file = realpathSync(path);
+    if (!isWrittenByTool(configuration.texts.get(file) ?? ''))
+      return { path: file, at: 0, text: `${line}\n` };
+  }
+  for (const { include } of own)
+    if (include !== undefined && canHold(include.pattern))
+      return { path: include.pattern.replace('*', '_licensing'), text: `${line}\n` };
+  throw byHand(server, [line], site);
+}
+
+/** Whether only the site's servers include it. */
+function isOfSiteAlone({ servers }: Configuration, pattern: string, { host }: Site): boolean {
+  return servers
+    .filter(({ directives }) => directives.some(({ include }) => include?.pattern === pattern))
+    .every((server) => nearness(server, host) !== undefined);
+}
+
+/** A pattern such as `/etc/nginx/conf.d/*.conf`, whose folder is there. */
+function canHold(pattern: string): boolean {
+  return /^[^*?[]+\/[^*?[/]*\*[^*?[/]*$/.test(pattern) && existsSync(dirname(pattern));
+}
+
+function beforeServer(configuration: Configuration, server: Server, line: string, site: Site): Edit {
+  const text = configuration.texts.get(server.file) ?? '';
+  if (!isWrittenByTool(text)) {
+    const before = text.slice(0, server.start);
+    const at = /(?:^|\n)[ \t]*$/.test(before) ? before.replace(/[ \t]*$/, '').length : server.start;
+    const indent = text.slice(at, server.start);
+    return { path: server.file, at, text: `${indent}${line}\n` };
+  }
+  // Read before the site's file, since a log's format has to be known where it is used.
+  const from = configuration.http.findIndex(
+    ({ file, start }) => file === server.file && start === server.start,
+  );
+  const earlier = configuration.http
+    .slice(0, from)
+    .find(({ include }) => include !== undefined && canHold(include.pattern));
+  if (earlier?.include === undefined) throw byHand(server, [line], site);
+  return { path: earlier.include.pattern.replace('*', '00-licensing'), text: `${line}\n` };
+}
+
+function byHand({ file }: Server, lines: string[], { host }: Site): OperatorError {
+  return new OperatorError(
+    `${file} has the server {} of ${host}, and says itself that a tool writes it anew, so a line in it would be lost. ` +
+      `Nothing was changed there. Give this line to that tool, in its field for additional nginx directives or in the file that it includes, and run this again:\n  ${lines.join('\n  ')}`,
+  );
+}

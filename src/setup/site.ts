@@ -1,0 +1,77 @@
+import { OperatorError } from '../licensing/operator-error';
+
+/** The site whose web server is to lead to the service. */
+export interface Site {
+  host: string;
+  https: boolean;
+  port: number;
+}
+
+/** What is to change in files of the web server. */
+export interface SiteEdits {
+  /** in each file, by its path with links resolved */
+  insertions: Insertion[];
+  /** new files */
+  files: { path: string; text: string }[];
+}
+
+export interface Insertion {
+  path: string;
+  at: number;
+  text: string;
+}
+
+/** @param url such as `https://shop.example/joomla` */
+export function siteOf(url: URL): Site {
+  const https = url.protocol === 'https:';
+  return { host: url.hostname.toLowerCase(), https, port: Number(url.port) || (https ? 443 : 80) };
+}
+
+/** A hosting panel, or a tool that manages the machine, says so at the top of the files that it writes anew. */
+export function isWrittenByTool(text: string): boolean {
+  const comments = text
+    .slice(0, 4_000)
+    .split('\n')
+    .filter((line) => /^\s*#/.test(line))
+    .slice(0, 20)
+    .join(' ')
+    .replace(/[\s#]+/g, ' ');
+  return /do not (?:edit|modify|change)|(?:generated|created) automatically|automatically generated|will be (?:lost|overwritten)|\b(?:ansible|puppet|chef) managed|managed by (?:ansible|puppet|chef|salt)/i.test(
+    comments,
+  );
+}
+
+/** Cuts insertions that are still there; the rest of the file may have changed since. @returns undefined when one is gone */
+export function withoutInsertions(text: string, inserted: string[]): string | undefined {
+  let left = text;
+  for (const one of inserted) {
+    const at = left.indexOf(one);
+    if (at < 0) return undefined;
+    left = left.slice(0, at) + left.slice(at + one.length);
+  }
+  return left;
+}
+
+export function withInsertions(text: string, insertions: Pick<Insertion, 'at' | 'text'>[]): string {
+  return [...insertions]
+    .sort((a, b) => b.at - a.at)
+    .reduce((all, { at, text: more }) => all.slice(0, at) + more + all.slice(at), text);
+}
+
+/** Right after a block's opening: on a line of its own, below what else stands on the opening's line. */
+export function insertAfter(text: string, open: number, line: string): Pick<Insertion, 'at' | 'text'> {
+  const rest = /[^\n]*/y;
+  rest.lastIndex = open;
+  const [left = ''] = rest.exec(text) ?? [];
+  const indent = /\n([ \t]*)[^\s}#<]/.exec(text.slice(open))?.[1] ?? '    ';
+  const isAlone = /^\s*(?:#.*)?$/.test(left);
+  return isAlone
+    ? { at: open + left.replace(/\r$/, '').length, text: `\n${indent}${line}` }
+    : { at: open, text: `\n${indent}${line}\n` };
+}
+
+export function cannotBeRead(path: string, fault: string): OperatorError {
+  return new OperatorError(
+    `${path} is not understood: ${fault}. Nothing was changed in the web server's files.`,
+  );
+}

@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OperatorError } from '../licensing/operator-error';
+import { lastLines, run, runWell, succeeds } from './machine';
+
+/** The instances of licensing@.service, as systemd runs them. */
+
+export interface Instance {
+  /** such as `licensing@1` */
+  name: string;
+  isEnabled: boolean;
+  isRunning: boolean;
+}
+
+/** @throws OperatorError where systemd does not run the machine */
+export async function requireSystemd(): Promise<void> {
+  const running = await succeeds(['systemctl', 'is-system-running', '--quiet']);
+  // "degraded" and "starting" end with 1, too, but systemd answers.
+  if (!running && !(await succeeds(['systemctl', 'show', '--property=Version'])))
+    throw new OperatorError(
+      'systemd does not run this machine ("systemctl" does not answer), and setup installs a systemd unit. Nothing was changed. In a container the service is the process itself: npm start.',
+    );
+}
+
+export async function readInstances(): Promise<Instance[]> {
+  const listed = await runWell([
+    'systemctl',
+    'list-units',
+    '--all',
+    '--plain',
+    '--no-legend',
+    'licensing@*.service',
+  ]);
+  const files = await run(['systemctl', 'list-unit-files', '--no-legend', 'licensing@*.service']);
+  const names = new Set(
+    [...`${listed}\n${files.stdout}`.matchAll(/^\W*licensing@(\d{1,2})\.service/gm)].map(
+      ([, name]) => `licensing@${name ?? ''}`,
+    ),
+  );
+  const instances: Instance[] = [];
+  for (const name of [...names].sort()) {
+    const state = (await run(['systemctl', 'show', '--property=ActiveState', '--value', name])).stdout.trim();
+    instances.push({
+      name,
+      isEnabled: await succeeds(['systemctl', 'is-enabled', '--quiet', name]),
+      isRunning: !/^(?:inactive|failed|)$/.test(state),
+    });
+  }
+  return instances.filter(({ isEnabled, isRunning }) => isEnabled || isRunning);
+}
+
+/** A variable that the unit sets, also by what other files add to it; undefined: none, or the unit is not known. */
+export async function unitVariable(unit: string, name: string): Promise<string | undefined> {
+  const { stdout } = await run(['systemctl', 'show', '--property=Environment', '--value', unit]);
+  const word = stdout.split(/\s+/).findLast((one) => one.startsWith(`${name}=`));
+  return word?.slice(name.length + 1);
+}
+
+export async function unitProperty(unit: string, name: string): Promise<string> {
+  return (await run(['systemctl', 'show', `--property=${name}`, '--value', unit])).stdout.trim();
+}
+
+const PATIENCE_MS = 30_000;
+
+/**
+ * Restarts instances one after the other; each waits until the one before is ready.
+ * @param isReady throws while it is not
+ * @throws OperatorError with the instance's own last words
+ */
+export async function restartInTurns(
+  names: string[],
+  isReady: (name: string) => Promise<boolean>,
+): Promise<void> {
+  for (const name of names) {
+    await runWell(['systemctl', 'restart', name]);
+    await waitUntilReady(name, isReady);
+  }
+}
+
+export async function waitUntilReady(
+  name: string,
+  isReady: (name: string) => Promise<boolean>,
+): Promise<void> {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(50))
+    if (await isReady(name)) return;
+  const { stdout } = await run([
+    'journalctl',
+    '--unit',
+    name,
+    '--lines',
+    '3',
+    '--output',
+    'cat',
+    '--no-pager',
+  ]);
+  throw new OperatorError(`${name} does not become ready. It says:\n${lastLines(stdout, 3)}`);
+}

@@ -1,0 +1,117 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OperatorError } from '../licensing/operator-error';
+import { readText, writeText } from './files';
+import { lastLines, run } from './machine';
+import { withInsertions, withoutInsertions, type SiteEdits } from './site';
+
+/** Changes of the web server's own files: copied, made, tried by the web server, and put back when it refuses them. */
+
+/** What was made, as the journal keeps it. */
+export interface ConnectedSite {
+  /** the line that lets the web server check its files, such as `nginx -t` */
+  test: string[];
+  /** texts that were put into files */
+  inserted: { path: string; texts: string[]; copy: string }[];
+  /** new files */
+  files: { path: string; text: string }[];
+}
+
+/** @throws OperatorError when the web server refuses its files as they are, before anything is changed */
+export async function requireSound(test: string[]): Promise<void> {
+  const { code, stderr } = await run(test);
+  if (code !== 0)
+    throw new OperatorError(
+      `"${test.join(' ')}" refuses the web server's files as they are now. Mend this first; nothing was changed:\n${lastLines(stderr)}`,
+    );
+}
+
+/**
+ * @param copies a folder that the web server does not include, for copies of the files as they were
+ * @throws OperatorError; the files are as they were then
+ */
+export async function connectSite(edits: SiteEdits, test: string[], copies: string): Promise<ConnectedSite> {
+  await requireSound(test);
+  await mkdir(copies, { recursive: true, mode: 0o700 });
+  const paths = [...new Set(edits.insertions.map(({ path }) => path))];
+  const before = paths.map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+  const inserted: ConnectedSite['inserted'] = [];
+  for (const { path, text } of before) {
+    const copy = freeName(join(copies, path.slice(1).replaceAll('/', '!')));
+    await writeText(copy, text, { mode: 0o600 });
+    const own = edits.insertions.filter((one) => one.path === path);
+    inserted.push({ path, texts: own.map((one) => one.text), copy });
+  }
+  const putBack = async () => {
+    for (const { path, text } of before) await writeText(path, text);
+    for (const { path } of edits.files) await rm(path, { force: true });
+  };
+  try {
+    for (const { path, text } of before) {
+      const own = edits.insertions.filter((one) => one.path === path);
+      await writeText(path, withInsertions(text, own));
+    }
+    for (const { path, text } of edits.files) await writeText(path, text, { mode: 0o644 });
+  } catch (error) {
+    await putBack();
+    throw error;
+  }
+  const { code, stderr } = await run(test);
+  if (code !== 0) {
+    await putBack();
+    throw new OperatorError(
+      `"${test.join(' ')}" refused the site's file with its new lines, so the file was put back as it was:\n${lastLines(stderr)}`,
+    );
+  }
+  return { test, inserted, files: edits.files };
+}
+
+/**
+ * Takes the lines out again. What else was changed in the files since stays.
+ * @returns remarks about what is not as it was made, and so was left
+ */
+export async function disconnectSite({ test, inserted, files }: ConnectedSite): Promise<string[]> {
+  const remarks: string[] = [];
+  const before: { path: string; text: string }[] = [];
+  for (const { path, texts } of inserted) {
+    const text = readText(path);
+    const left = text === undefined ? undefined : withoutInsertions(text, texts);
+    if (text === undefined || left === undefined) {
+      if (text !== undefined)
+        remarks.push(`${path} was changed since: remove its lines about licensing by hand.`);
+      continue;
+    }
+    before.push({ path, text });
+    await writeText(path, left);
+  }
+  for (const { path, text } of files) {
+    if (readText(path) === text) {
+      before.push({ path, text });
+      await rm(path);
+    } else if (existsSync(path)) remarks.push(`${path} was changed since, and stays.`);
+  }
+  const { code, stderr } = await run(test);
+  if (code !== 0) {
+    for (const { path, text } of before) await writeText(path, text);
+    throw new OperatorError(
+      `"${test.join(' ')}" refuses the web server's files without these lines, so they were put back:\n${lastLines(stderr)}`,
+    );
+  }
+  return remarks;
+}
+
+/** In words, for what will be changed. */
+export function describeEdits({ insertions, files }: SiteEdits): string[] {
+  return [
+    ...insertions.map(({ path, text }) => `${path}: the line "${text.trim()}"`),
+    ...files.map(({ path, text }) => `${path}, a new file with the line "${text.trim()}"`),
+  ];
+}
+
+function freeName(path: string): string {
+  for (let number = 0; ; number++) {
+    const name = number === 0 ? path : `${path}.${number}`;
+    if (!existsSync(name)) return name;
+  }
+}

@@ -39,6 +39,7 @@ const VARIABLES = [
   'LICENSING_SPREAD_FACTOR',
   'LICENSING_FORMERLY',
   'LICENSING_ADMIN_LISTEN',
+  'LICENSING_NODE',
 ] as const;
 export type Variable = (typeof VARIABLES)[number];
 export type Settings = Partial<Record<Variable, string>>;
@@ -102,9 +103,12 @@ export interface StoredSettings {
 
 export const NOTHING_STORED: StoredSettings = { values: {}, mailTexts: {}, picture: undefined };
 
+/** Read before any settings file. */
+const OF_THE_START = ['LICENSING_ENV_FILE', 'LICENSING_NODE'];
+
 /** Whether a settings file can hold this setting. */
-export function isSetting(name: string): name is Exclude<Variable, 'LICENSING_ENV_FILE'> {
-  return name !== 'LICENSING_ENV_FILE' && (VARIABLES as readonly string[]).includes(name);
+export function isSetting(name: string): name is Exclude<Variable, 'LICENSING_ENV_FILE' | 'LICENSING_NODE'> {
+  return !OF_THE_START.includes(name) && (VARIABLES as readonly string[]).includes(name);
 }
 
 /** A warning for each name that is meant for this program but is not a setting, with the likely right name. */

@@ -53,6 +53,32 @@ const EASED = [
     to: ['', "require('../constants/errors.js').ER_"],
   },
   {
+    // 700 KB of tables of old encodings: a database answers in UTF-8, and bodies are read as UTF-8
+    file: 'iconv-lite/encodings/index.js',
+    from: [
+      /\s+require\("\.\/sbcs-data-generated"\),/g,
+      /\s+require\("\.\/dbcs-codec"\),/g,
+      /require\("\.\/dbcs-data"\)/g,
+    ],
+    to: ['', '', '{}'],
+  },
+  {
+    // 4 ms, for commands that migrate
+    file: 'knex/lib/knex-builder/make-knex.js',
+    from: [
+      "const { Migrator } = require('../migrations/migrate/Migrator');",
+      'new Migrator(this)',
+      "const Seeder = require('../migrations/seed/Seeder');",
+      'new Seeder(this)',
+    ],
+    to: [
+      '',
+      "new (require('../migrations/migrate/Migrator').Migrator)(this)",
+      '',
+      "new (require('../migrations/seed/Seeder'))(this)",
+    ],
+  },
+  {
     // 8 ms, for connections without TLS
     file: 'mysql2/lib/base/connection.js',
     from: ["const Tls = require('tls');", /\bTls\./g],
@@ -143,10 +169,6 @@ const ease = {
         }
         return { contents, loader: 'js' };
       });
-    // Tables of Asian encodings, 500 KB: a database answers in UTF-8, and bodies of other encodings are refused.
-    bundle.onResolve({ filter: /^\.\/tables\/[a-z0-9-]+\.json$/ }, ({ path, importer }) =>
-      importer.endsWith('/iconv-lite/encodings/dbcs-data.js') ? { path, external: true } : undefined,
-    );
     bundle.onResolve({ filter: UNUSED_DIALECTS }, ({ path, importer }) =>
       importer.endsWith('/knex/lib/dialects/index.js') ? { path, external: true } : undefined,
     );

@@ -109,6 +109,22 @@ const ours = new RegExp(
   `^${root.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/(?:src|migrations|seeds)/.*\\.tsx?$`,
 );
 
+/** What swc makes of an import that is evaluated at its use. */
+const GETTER =
+  /^function (\w+)\(\) \{\s+const data = require\("(\.[^"]+)"\);\s+\1 = function\(\) \{\s+return data;\s+\};\s+return data;\s+\}\n/gm;
+
+/** A bundle's own require() is such a function already, and there are 5,000 of these imports. */
+function withoutGetters(code) {
+  const paths = new Map();
+  const rest = code.replace(GETTER, (_, name, path) => {
+    paths.set(name, path);
+    return '';
+  });
+  return rest.replace(/\b(_\w+)\(\)/g, (call, name) =>
+    paths.has(name) ? `require("${paths.get(name)}")` : call,
+  );
+}
+
 /** Compiles ours with imports that are evaluated at their use. */
 const lazyImports = {
   name: 'lazy imports',
@@ -131,7 +147,7 @@ const lazyImports = {
           transform: { react: { runtime: 'automatic', importSource: 'hono/jsx' } },
         },
       });
-      return { contents: code, loader: 'js', resolveDir: dirname(path) };
+      return { contents: withoutGetters(code), loader: 'js', resolveDir: dirname(path) };
     });
     // import('../cli/init.js') names what the build makes of init.ts.
     bundle.onResolve({ filter: /^\.\.?\/.*\.js$/ }, ({ path, importer, resolveDir }) => {

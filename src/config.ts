@@ -290,6 +290,11 @@ type NumberName = {
   [Name in EditableName]: (typeof EDITABLE)[Name] extends { kind: 'number' } ? Name : never;
 }[EditableName];
 
+/** A copy that does not read the time zone yet, as a spread would. */
+export function copyConfig(config: Config): Config {
+  return Object.defineProperties({}, Object.getOwnPropertyDescriptors(config)) as Config;
+}
+
 /** The same environment with what the database holds. @throws ConfigError for a value that cannot be used */
 export function withStored({ environment: from, envFile }: Config, stored: StoredSettings): Config {
   return buildConfig(from.settings, from.base, envFile, from.remarks, stored);
@@ -315,7 +320,8 @@ export function withUsable(config: Config, stored: StoredSettings): Config {
     }
   }
   const built = withStored(config, usable);
-  return { ...built, warnings: [...built.warnings, ...faults] };
+  // Not a copy, which would read the time zone.
+  return Object.assign(built, { warnings: [...built.warnings, ...faults] });
 }
 
 /** Whether the environment or the settings file sets a variable, which then wins over what is stored. */

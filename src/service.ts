@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { packageRoot, type Config, type Variable } from './config';
+import { copyConfig, packageRoot, type Config, type Variable } from './config';
 import { createAuthenticator } from './access/authenticate';
 import { createLinkCodes, type CustomerLink, type OperatorLink } from './access/link-requests';
 import { examineFromWithin } from './doctor/examine';
@@ -147,7 +147,10 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       limiter: openLimiter(live, redis),
       clientAddress: createClientAddressReader(config.trustedProxies),
       downloads,
-      operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
+      operator: {
+        authenticate: createAuthenticator(Object.assign(copyConfig(config), { db, now })),
+        settings,
+      },
       pages: { settings, assetsFolder: join(packageRoot, 'dist/pages') },
       pagesHost: config.pagesHost,
       origins: () =>

@@ -48,6 +48,7 @@ const VARIABLES = [
   'LICENSING_FORMERLY',
   'LICENSING_ADMIN_LISTEN',
   ...SECRETS.map((name) => `${name}_FILE` as const),
+  'LICENSING_NODE',
 ] as const;
 /** Each secret setting with the setting that names its file. */
 export const SECRET_FILES = SECRETS.map((secret) => ({ secret, file: `${secret}_FILE` as const }));
@@ -113,9 +114,12 @@ export interface StoredSettings {
 
 export const NOTHING_STORED: StoredSettings = { values: {}, mailTexts: {}, picture: undefined };
 
+/** Read before any settings file. */
+const OF_THE_START = ['LICENSING_ENV_FILE', 'LICENSING_NODE'];
+
 /** Whether a settings file can hold this setting. */
-export function isSetting(name: string): name is Exclude<Variable, 'LICENSING_ENV_FILE'> {
-  return name !== 'LICENSING_ENV_FILE' && (VARIABLES as readonly string[]).includes(name);
+export function isSetting(name: string): name is Exclude<Variable, 'LICENSING_ENV_FILE' | 'LICENSING_NODE'> {
+  return !OF_THE_START.includes(name) && (VARIABLES as readonly string[]).includes(name);
 }
 
 /** A warning for each name that is meant for this program but is not a setting, with the likely right name. */

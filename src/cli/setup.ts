@@ -8,7 +8,7 @@ import { ConfigError } from '../errors';
 import { readJoomlaSite } from '../joomla/site/configuration';
 import { OperatorError } from '../licensing/operator-error';
 import { quantity } from '../quantity';
-import { readText } from '../setup/files';
+import { readText, writeText } from '../setup/files';
 import { forget, note, readJournal, STATE } from '../setup/journal';
 import { asUser, run } from '../setup/machine';
 import { requireSystemd } from '../setup/units';
@@ -32,6 +32,8 @@ import { describeUndo, undo } from './machine/undo';
 import { findWebServer } from './machine/web-servers';
 
 const MOST_INSTANCES = 9;
+/** of `--ca` */
+const AUTHORITY = join(STATE, 'ca.pem');
 
 interface SetupOptions {
   joomlaRoot?: string;
@@ -169,10 +171,17 @@ async function examine(
   try {
     chmodSync(folder, 0o755);
     const copy = join(folder, 'ca.pem');
-    // The file may be root's alone; an authority's certificate is public.
-    if (ca !== undefined) await writeFile(copy, await readFile(ca), { mode: 0o644 });
+    // The file may be root's alone; an authority's certificate is public. The next run, as by an upgrade, takes it again.
+    if (ca !== undefined) await writeText(AUTHORITY, await readFile(ca, 'utf8'), { mode: 0o600 });
+    const known = readText(AUTHORITY);
+    if (known !== undefined) await writeFile(copy, known, { mode: 0o644 });
     const address = url.href.replace(/\/$/, '');
-    const line = lineIn(HOME, ['doctor', '--url', address, ...(ca === undefined ? [] : ['--ca', copy])]);
+    const line = lineIn(HOME, [
+      'doctor',
+      '--url',
+      address,
+      ...(known === undefined || url.protocol !== 'https:' ? [] : ['--ca', copy]),
+    ]);
     const { code, stdout, stderr } = await run(asUser(USER, webServer.group, line));
     output.note(stdout.trimEnd());
     if (code !== 0 && stdout === '') output.note(stderr.trimEnd());

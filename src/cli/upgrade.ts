@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -115,6 +115,8 @@ interface Upgrade {
   to: Version;
   /** undefined: --no-backup */
   backup?: { file: string; extent: Extent };
+  /** of a package: the migrations that the tables had */
+  completed?: string[];
 }
 
 interface Version {
@@ -122,10 +124,13 @@ interface Version {
   tree: string;
   /** a .deb that brings it back */
   package?: string;
+  /** an upgrade made the tree, so the way back removes it */
+  isCopy?: boolean;
 }
 
 const NOTE = join(STATE, 'upgrade.json');
 const BACKUPS = join(STATE, 'backups');
+const KEPT_BACKUPS = 4;
 
 function readUpgrade(): Upgrade | undefined {
   const text = readText(NOTE);
@@ -177,14 +182,18 @@ function refuseDataIn({ tree, config }: Live): void {
 }
 
 /** The other version judges the tables by itself. @throws OperatorError in its words */
-async function statusWith(live: Live, tree: string): Promise<{ pending: string[] }> {
+async function statusWith(live: Live, tree: string): Promise<{ pending: string[]; completed: string[] }> {
   const { code, stdout, stderr } = await runAsService(live, tree, ['migrate', '--status', '--json']);
-  const answer = JSON.parse(stdout || '{}') as { pending?: string[]; error?: { message: string } };
+  const answer = JSON.parse(stdout || '{}') as {
+    pending?: string[];
+    completed?: string[];
+    error?: { message: string };
+  };
   if (code !== 0 || answer.pending === undefined)
     throw new OperatorError(
       answer.error?.message ?? (lastLines(stderr) || 'The database was not looked at.'),
     );
-  return { pending: answer.pending };
+  return { pending: answer.pending, completed: answer.completed ?? [] };
 }
 
 async function requireMigratable(live: Live, tree: string): Promise<void> {
@@ -215,8 +224,11 @@ async function backUp(
 ): Promise<NonNullable<Upgrade['backup']>> {
   return withDatabase(config, async (db) => {
     const extent = await readExtent(db);
-    const file = await backUpTables(db, config, BACKUPS, name);
+    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+    const file = await backUpTables(db, config, BACKUPS, `${time}-${name}`);
     output.note(`The tables are saved in ${file}.`);
+    // They hold customers' data, and the nightly backup is elsewhere.
+    for (const old of readdirSync(BACKUPS).sort().slice(0, -KEPT_BACKUPS)) await rm(join(BACKUPS, old));
     return { file, extent };
   });
 }
@@ -245,7 +257,7 @@ async function swap(live: Live, next: NewTree, backup: Upgrade['backup'], output
   const made: Upgrade = {
     at: new Date().toISOString(),
     from,
-    to: { version: next.version, tree: next.path },
+    to: { version: next.version, tree: next.path, isCopy: next.isCopy },
     ...(backup && { backup }),
   };
   await writeText(NOTE, `${JSON.stringify(made, null, 1)}\n`, { mode: 0o600 });
@@ -272,7 +284,7 @@ async function lead(tree: string): Promise<void> {
 }
 
 async function restart({ instances, version }: Live, output: Output): Promise<void> {
-  if (instances.length === 0) return output.note('No instance runs, so none was restarted.');
+  if (instances.length === 0) return;
   try {
     await restartInTurns(instances, isReady);
   } catch (error) {
@@ -367,6 +379,7 @@ async function upgradePackage(live: Live, file: string, withBackup: boolean, out
     throw new OperatorError(
       `${file} is the package ${name}, and ${live.owner ?? ''} is installed. Nothing was changed.`,
     );
+  const { completed } = await statusWith(live, HOME);
   const old = await repack(name, join(STATE, 'packages'));
   const backup = withBackup ? await backUp(live, `before-${version}`, output) : undefined;
   const made: Upgrade = {
@@ -374,16 +387,24 @@ async function upgradePackage(live: Live, file: string, withBackup: boolean, out
     from: { version: live.version, tree: HOME, package: old },
     to: { version, tree: HOME },
     ...(backup && { backup }),
+    completed,
   };
   await writeText(NOTE, `${JSON.stringify(made, null, 1)}\n`, { mode: 0o600 });
+  const before = await startsOf(live.instances);
+  // Its own scripts migrate and restart in turns, as with apt-get.
   await installPackage(file, output);
   await migrateWith(live, HOME, output);
-  if (live.instances.length > 0) await restart(live, output);
+  const after = await startsOf(live.instances);
+  await restart({ ...live, instances: live.instances.filter((_, i) => after[i] === before[i]) }, output);
   await finish(live, HOME, output);
   output.print(
     { from: live.version, to: version, tree: HOME },
     `Version ${version} runs. "licensing upgrade --back" returns to ${live.version}.`,
   );
+}
+
+function startsOf(instances: string[]): Promise<string[]> {
+  return Promise.all(instances.map((name) => unitProperty(name, 'ExecMainStartTimestampMonotonic')));
 }
 
 async function installPackage(file: string, output: Output): Promise<void> {
@@ -415,7 +436,7 @@ async function goBack(live: Live, output: Output): Promise<void> {
     await carrySettings(live.tree, from.tree);
     const reason = await statusWith(live, from.tree).then(
       ({ pending }) => (pending.length === 0 ? undefined : 'the tables are older'),
-      (error: Error) => error.message,
+      (error: unknown) => (error as Error).message,
     );
     if (reason !== undefined) await readBack(live, backup, from.version, output);
     await lead(from.tree);
@@ -423,25 +444,26 @@ async function goBack(live: Live, output: Output): Promise<void> {
     await startAgain(live, reason !== undefined, output);
     await rm(NOTE);
     await finish({ ...live, tree: to.tree }, from.tree, output);
+    // This command runs from there, and has loaded all that it still needs.
+    if (to.isCopy) await rm(to.tree, { recursive: true, force: true });
   } else await goBackPackage(live, made, from.package, output);
   output.print({ from: to.version, to: from.version }, `Version ${from.version} runs again.`);
 }
 
-/** Only the version itself knows whether the tables are its own, and it is not unpacked: so it is installed first. */
 async function goBackPackage(
   live: Live,
-  { from, backup }: Upgrade,
+  { from, backup, completed }: Upgrade,
   old: string,
   output: Output,
 ): Promise<void> {
-  await runWell(['systemctl', 'stop', ...live.instances]);
+  const now = (await statusWith(live, HOME)).completed;
+  const isOther = now.join() !== completed?.join();
+  if (isOther) await readBack(live, backup, from.version, output);
+  const before = await startsOf(live.instances);
   await installPackage(old, output);
-  const reason = await statusWith(live, HOME).then(
-    () => undefined,
-    (error: Error) => error.message,
-  );
-  if (reason !== undefined) await readBack(live, backup, from.version, output);
-  await startAgain(live, true, output);
+  const after = await startsOf(live.instances);
+  const left = live.instances.filter((_, i) => after[i] === before[i]);
+  await startAgain({ ...live, instances: left }, isOther, output);
   await rm(NOTE);
 }
 

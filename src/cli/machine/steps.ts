@@ -29,6 +29,7 @@ import {
   commandIn,
   DATA,
   DROP_IN,
+  hasOwnNode,
   HOME,
   lineIn,
   NGINX_FILES,
@@ -141,7 +142,7 @@ function settingsOutside(tree: string): Change[] {
 
 /** A checkout is run by the machine's Node, which the service's user has to reach. */
 function requireNode(): void {
-  if (existsSync(join(ownTree, SERVICE_SCRIPT)) || isForAll(process.execPath)) return;
+  if (hasOwnNode(ownTree) || isForAll(process.execPath)) return;
   throw new OperatorError(
     `Node is in ${process.execPath}, where the service's user may not look. Install one for all users, such as /usr/bin/node (https://nodejs.org/en/download).`,
   );
@@ -355,6 +356,9 @@ function unitFile(setup: Setup, path: string, text: string): Change {
   };
 }
 
+/** In the PATH that systemd gives a unit. */
+const FOUND_BY_SYSTEMD = ['/usr/local/sbin/node', '/usr/local/bin/node', '/usr/sbin/node', '/usr/bin/node'];
+
 /** What the unit needs otherwise here; undefined: nothing. */
 async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Promise<string | undefined> {
   const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unitText)?.[1] ?? '';
@@ -365,6 +369,8 @@ async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Pr
   const hasScript = existsSync(join(ownTree, SERVICE_SCRIPT));
   const start = hasScript ? script : `${process.execPath} dist/src/main.js`;
   if (value('ExecStart') !== start) lines.push('ExecStart=', `ExecStart=${start}`);
+  if (hasScript && !hasOwnNode(ownTree) && !FOUND_BY_SYSTEMD.includes(process.execPath))
+    lines.push(`Environment=LICENSING_NODE=${process.execPath}`);
   if (isWithin(realpathSync(joomlaRoot), HOMES)) {
     const now = await unitProperty('licensing@1', 'ProtectHome');
     if (own.includes('ProtectHome=') || !['no', 'read-only'].includes(now))

@@ -372,7 +372,9 @@ async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Pr
   if (hasScript && !hasOwnNode(ownTree) && !FOUND_BY_SYSTEMD.includes(process.execPath))
     lines.push(`Environment=LICENSING_NODE=${process.execPath}`);
   if (isWithin(realpathSync(joomlaRoot), HOMES)) {
-    const now = await unitProperty('licensing@1', 'ProtectHome');
+    // systemd says "no" of a unit that it does not know.
+    const isKnown = (await unitProperty('licensing@1', 'LoadState')) === 'loaded';
+    const now = isKnown ? await unitProperty('licensing@1', 'ProtectHome') : value('ProtectHome');
     if (own.includes('ProtectHome=') || !['no', 'read-only'].includes(now))
       lines.push('ProtectHome=read-only');
   }

@@ -1,4 +1,4 @@
-import { chmod, copyFile, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, mkdir, mkdtemp, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config';
@@ -71,8 +71,14 @@ async function isComplete(file: string): Promise<boolean> {
 export async function readBackTables(config: Config, file: string): Promise<void> {
   const { database } = config;
   if (database.kind === 'sqlite') {
+    // Another file in its place, since who had it open may still hold locks on the old one.
+    const fresh = `${database.path}.read-back`;
+    const { uid, gid, mode } = await stat(database.path);
+    await copyFile(file, fresh);
+    await chown(fresh, uid, gid);
+    await chmod(fresh, mode & 0o777);
     for (const path of sideFiles(database.path)) await rm(path, { force: true });
-    await copyFile(file, database.path);
+    await rename(fresh, database.path);
     return;
   }
   if (!(await isComplete(file)))

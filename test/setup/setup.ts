@@ -203,12 +203,12 @@ test('takes back what it made and keeps the data, which the next setup finds', a
   const { code, stdout } = await machine.sh('licensing setup --undo');
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('The data stay: the tables') });
   expect(machine.read('/etc/nginx/sites-available/shop')).toBe(siteFile);
-  expect(listing(machine, '/etc').filter((path) => /licensing/.test(path))).toEqual([
+  expect(listing(machine, '/etc').filter((path) => path.includes('licensing'))).toEqual([
     '/etc/licensing-gateway.env',
   ]);
   expect(listing(machine, '/usr/local')).not.toContain('/usr/local/bin/licensing');
   expect((await machine.sh("systemctl list-units --all --no-legend 'licensing@*'")).stdout).toBe('');
-  expect(await get(`${API}/keys.json`)).toEqual({ status: 200, body: 'the site\n' });
+  expect((await get(`${API}/keys.json`)).status).toBe(404);
   expect(await machine.well('id -nG licensing')).toBe('licensing\n');
 
   await machine.well(`${TREE}/bin/licensing ${LINE}`);
@@ -221,9 +221,8 @@ test('sets up behind Apache, for a site below /home, from a folder where nobody 
   await machine.well(`systemctl disable --now --quiet nginx
 mkdir -p /home/shop && chmod 711 /home/shop && cp -a /var/www/shop /home/shop/www
 mv ${TREE} /root/tree && rm -rf /etc/licensing-gateway.env`);
-  const tables = await machine.well('mariadb -N -e "SHOW TABLES LIKE \'jos\\_licensing\\_%\'" shop');
   await machine.well(
-    `mariadb shop -e "SET FOREIGN_KEY_CHECKS=0; DROP TABLE ${tables.trim().split('\n').join(', ')}"`,
+    `(echo 'SET FOREIGN_KEY_CHECKS=0;'; mariadb -N -e "SHOW TABLES LIKE 'jos\\_licensing\\_%'" shop | sed 's/.*/DROP TABLE &;/') | mariadb shop`,
   );
   machine.write(
     '/etc/apache2/sites-available/shop.conf',
@@ -234,7 +233,6 @@ mv ${TREE} /root/tree && rm -rf /etc/licensing-gateway.env`);
 <VirtualHost *:443>
     ServerName shop.example
     DocumentRoot /home/shop/www
-    FallbackResource /index.html
     <Directory /home/shop/www>
         Require all granted
     </Directory>
@@ -247,8 +245,9 @@ mv ${TREE} /root/tree && rm -rf /etc/licensing-gateway.env`);
   await machine.well('a2enmod --quiet ssl && a2ensite --quiet shop && systemctl restart apache2');
   const before = machine.read('/etc/apache2/sites-available/shop.conf');
   const line = LINE.replace('/var/www/shop', '/home/shop/www');
-  const { code, text } = await machine.sh(`/root/tree/bin/licensing ${line} --instances 1`);
-  expect({ code, text }).toEqual({ code: 0, text: expect.stringContaining('ProtectHome=read-only') });
+  expect(await machine.well(`/root/tree/bin/licensing ${line} --instances 1`)).toContain(
+    'ProtectHome=read-only',
+  );
   expect(machine.read('/etc/apache2/sites-available/shop.conf')).toContain(
     '<VirtualHost *:443>\n    Include /etc/apache2/licensing.conf\n',
   );
@@ -258,5 +257,5 @@ mv ${TREE} /root/tree && rm -rf /etc/licensing-gateway.env`);
   expect((await machine.sh(`licensing ${line} --instances 1`)).stdout).toContain('Nothing was changed');
   await machine.well('licensing setup --undo');
   expect(machine.read('/etc/apache2/sites-available/shop.conf')).toBe(before);
-  expect((await get(`${API}/keys.json`)).body).toBe('the site\n');
+  expect((await get(`${API}/keys.json`)).status).toBe(404);
 }, 180_000);

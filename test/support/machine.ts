@@ -150,7 +150,7 @@ openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days
 `,
   );
   await machine.well('sh /etc/ssl/shop/make');
-  machine.write(`${root}/index.html`, 'the site\n');
+  machine.write(`${root}/page`, 'the site\n');
   machine.write(
     `${root}/configuration.php`,
     `<?php
@@ -197,8 +197,7 @@ server {
     ssl_certificate /etc/ssl/shop/cert.pem;
     ssl_certificate_key /etc/ssl/shop/key.pem;
     root ${root};
-    index index.html;
-    location / { try_files $uri $uri/ /index.html; }
+    location / { try_files $uri =404; }
 }
 `;
 }

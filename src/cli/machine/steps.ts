@@ -226,11 +226,18 @@ function account(): Promise<Change[]> {
   ]);
 }
 
+/** The settings file as it can be looked at before the program's link is there. */
+function settingsNow({ envFile }: Setup): string {
+  if (existsSync(envFile) || !isWithin(envFile, [HOME])) return envFile;
+  return [join(ownTree, '.env'), SETTINGS].find((path) => existsSync(path)) ?? envFile;
+}
+
 /** What `init` is to add to the settings file; what is set there stays. */
-function wanted({ webServer, url, envFile }: Setup): NodeJS.ProcessEnv {
+function wanted(setup: Setup): NodeJS.ProcessEnv {
+  const { webServer, url } = setup;
   return {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    LICENSING_ENV_FILE: envFile,
+    LICENSING_ENV_FILE: settingsNow(setup),
     LICENSING_PACKAGES_DIR: join(DATA, 'packages'),
     LICENSING_PUBLIC_URL: url.href.replace(/\/$/, ''),
     ...(webServer.kind === 'nginx' && { LICENSING_ACCEL_LOCATION: '/_licensing_packages/' }),
@@ -252,7 +259,7 @@ async function settings(setup: Setup): Promise<Change[]> {
       words: `${added.length === 0 ? 'nothing' : added.join(', ')} into ${setup.envFile}; tables: ${tables}`,
       make: async () => {
         await mkdir(dirname(setup.envFile), { recursive: true, mode: 0o755 });
-        await initWell(line, env);
+        await initWell(line, wanted(setup));
         setup.stale.instances = true;
         return undefined;
       },
@@ -472,7 +479,7 @@ async function webFiles(setup: Setup): Promise<Change[]> {
     webServer.kind === 'nginx'
       ? (
           await nginxFiles(
-            existsSync(setup.envFile) ? config : { ...config, formerly: [] },
+            existsSync(settingsNow(setup)) ? config : { ...config, formerly: [] },
             { serverName: url.hostname, folder: NGINX_FILES, instances: count, formerly: undefined },
             output,
           )

@@ -465,6 +465,7 @@ async function goBackPackage(
   const left = live.instances.filter((_, i) => after[i] === before[i]);
   await startAgain({ ...live, instances: left }, isOther, output);
   await rm(NOTE);
+  await finish(live, HOME, output);
 }
 
 /** @throws OperatorError when there is no backup; nothing is changed then */
@@ -501,6 +502,7 @@ function describeLost({ licenses, orders, releases, events }: Extent): string {
 }
 
 async function startAgain(live: Live, stopped: boolean, output: Output): Promise<void> {
+  if (live.instances.length === 0) return;
   if (!stopped) return restart(live, output);
   for (const name of live.instances) {
     await runWell(['systemctl', 'restart', name]);

@@ -117,7 +117,7 @@ test.each([
 
 test('a checkout becomes a tree beside the others at its first upgrade', async () => {
   await machine.well(
-    'tree=$(readlink /opt/licensing-gateway) && rm /opt/licensing-gateway && mv $tree /opt/licensing-gateway && systemctl restart licensing@1 licensing@2',
+    'tree=$(readlink /opt/licensing-gateway) && rm /opt/licensing-gateway && mv $tree /opt/licensing-gateway && systemctl restart licensing@1 licensing@2 && for port in 3081 3082; do until LICENSING_ADMIN_LISTEN=127.0.0.1:$port licensing health; do sleep 0.2; done; done',
   );
   const { seen } = await underLoad(
     '/opt/licensing-gateway/bin/licensing upgrade /root/licensing-gateway-0.2.0.tar.gz --no-backup',

@@ -150,27 +150,19 @@ export async function readPackage(file: string): Promise<Package> {
  * @returns the .deb, root's own
  */
 export async function repack(name: string, folder: string): Promise<string> {
+  await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const root = await mkdtemp(join(folder, '.pack-'));
   try {
-    const paths = (await runWell(['dpkg-query', '--listfiles', name]))
-      .split('\n')
-      .filter((path) => /^\/./.test(path));
+    const listed = (await runWell(['dpkg-query', '--listfiles', name])).split('\n');
+    const paths = listed.filter((path) => /^\/./.test(path) && lstatSync(path, { throwIfNoEntry: false }));
     const list = join(root, 'list');
-    await writeFile(
-      list,
-      paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined).join('\n'),
-    );
+    await writeFile(list, paths.map((path) => `${path.slice(1)}\n`).join(''));
     const tree = join(root, 'tree');
     await mkdir(join(tree, 'DEBIAN'), { recursive: true, mode: 0o755 });
-    await runWell([
-      'sh',
-      '-c',
-      'tar --create --no-recursion --files-from="$1" --directory=/ --absolute-names --transform="s,^/,," | tar --extract --directory="$2"',
-      'sh',
-      list,
-      tree,
-    ]);
+    const copy =
+      'tar --create --no-recursion --directory=/ --files-from="$1" | tar --extract --directory="$2"';
+    await runWell(['sh', '-c', copy, 'sh', list, tree]);
     const status = await runWell(['dpkg-query', '--status', name]);
     const control = status.replace(/^Status:.*\n/m, '').replace(/^Conffiles:\n(?: .*\n)*/m, '');
     await writeFile(join(tree, 'DEBIAN/control'), control.replace(/\n*$/, '\n'));
@@ -180,7 +172,7 @@ export async function repack(name: string, folder: string): Promise<string> {
     }
     const version = /^Version: (.*)$/m.exec(status)?.[1] ?? '0';
     const deb = join(folder, `${name}_${version.replace(/[^\w.+~-]/g, '_')}.deb`);
-    await runWell(['dpkg-deb', '--build', '--root-owner-group', '-Znone', tree, deb]);
+    await runWell(['dpkg-deb', '--build', '--root-owner-group', '-Zgzip', '-z1', tree, deb]);
     return deb;
   } finally {
     await rm(root, { recursive: true, force: true });

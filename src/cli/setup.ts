@@ -10,7 +10,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { quantity } from '../quantity';
 import { readText, writeText } from '../setup/files';
 import { forget, note, readJournal, STATE } from '../setup/journal';
-import { asUser, run } from '../setup/machine';
+import { asUser, run, succeeds } from '../setup/machine';
 import { requireSystemd } from '../setup/units';
 import { authorities, folderName, fileName, upTo, usageError } from './arguments';
 import { createOutput, type Output } from './command';
@@ -121,6 +121,7 @@ async function setUp(
     }
   }
   const doctor = await examine(setup, options.ca, output);
+  const last = await closing(setup);
   output.print(
     {
       changed: made > 0,
@@ -135,7 +136,7 @@ async function setUp(
           ? 'Nothing was changed: all was as it has to be.'
           : `Done: ${quantity(made, 'change')}. "licensing setup --undo" takes them back, and keeps the data.`,
         '',
-        closing(setup),
+        last,
       ].join('\n'),
   );
   if (doctor !== 0)
@@ -192,13 +193,16 @@ async function examine(
 }
 
 /** What to type next, and what to keep. */
-function closing({ envFile, url }: Setup): string {
+async function closing({ envFile, url }: Setup): Promise<string> {
   const config = readConfig({ LICENSING_ENV_FILE: envFile });
   const database = config.database.kind === 'mysql' ? config.database.database : '';
   const like = `${config.tablePrefix}licensing_%`.replaceAll('_', '\\_');
-  const tables = `$(mariadb -N -e "SHOW TABLES LIKE '${like}'" ${database})`;
+  const [client, dump] = (await succeeds(['mariadb-dump', '--version']))
+    ? ['mariadb', 'mariadb-dump']
+    : ['mysql', 'mysqldump'];
+  const tables = `$(${client} -N -e "SHOW TABLES LIKE '${like}'" ${database})`;
   return `Keep a copy of three things, off this machine too (docs/backup.md has the nightly script). This line makes one in /root/licensing-copy:
-  install -d -m 700 /root/licensing-copy && cd /root/licensing-copy && cp ${envFile} licensing.env && cp -R ${config.packagesDir} . && mariadb-dump --single-transaction --no-tablespaces ${database} ${tables} > licensing.sql
+  install -d -m 700 /root/licensing-copy && cd /root/licensing-copy && cp ${envFile} licensing.env && cp -R ${config.packagesDir} . && ${dump} --single-transaction --no-tablespaces ${database} ${tables} > licensing.sql
 - ${envFile}: without its LICENSING_KEY_SECRET no key can be shown again
 - the tables ${config.tablePrefix}licensing_... of the database ${database}
 - the packages in ${config.packagesDir}
@@ -233,7 +237,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
       : [
           ...remarks,
           `Taken back. The data stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${HOME}), the packages and update XMLs in ${DATA}, ` +
-            `the user ${USER} whose they are, and the web server's licensing.log. ${STATE} keeps copies of the site's files. docs/remove.md removes these too.`,
+            `the user ${USER} whose they are, the web server's licensing.log, and the program's folder. ${STATE} keeps copies of the site's files. docs/remove.md removes these too.`,
           ...(packaged === undefined ? [] : [`The package stays: apt-get remove ${packaged}`]),
         ].join('\n'),
   );

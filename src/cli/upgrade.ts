@@ -8,7 +8,7 @@ import { isWithin } from '../process/units';
 import { quantity } from '../quantity';
 import { backUpTables, readBackTables } from '../setup/backup';
 import { readText, writeText } from '../setup/files';
-import { note, readJournal, STATE } from '../setup/journal';
+import { note, readJournal, STATE, writtenBefore } from '../setup/journal';
 import { asUser, lastLines, run, runWell } from '../setup/machine';
 import { readInstances, requireSystemd, restartInTurns, unitProperty, waitUntilReady } from '../setup/units';
 import { countSince, readExtent, type Extent } from '../store/whole-tables';
@@ -306,6 +306,8 @@ async function followUnit(from: string, to: string, output: Output): Promise<voi
       `${UNIT_FILE} was changed by hand and stays. The new version's: ${join(HOME, 'deploy', UNIT)}`,
     );
   await writeText(UNIT_FILE, after);
+  // What setup would take back is the unit as it is now.
+  if (writtenBefore(UNIT_FILE) !== undefined) await note({ kind: 'unit-file', path: UNIT_FILE, text: after });
   await runWell(['systemctl', 'daemon-reload']);
 }
 

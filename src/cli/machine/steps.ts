@@ -97,9 +97,9 @@ async function program(): Promise<Change[]> {
   const there = treeAtHome();
   const changes: Change[] = [];
   if (there !== ownTree) {
-    if (there !== undefined || isLink(HOME))
+    if (there !== undefined)
       throw new OperatorError(
-        `${HOME} is there already${there === undefined ? '' : `, and leads to version ${versionOf(there) ?? 'unknown'} in ${there}`}, and this is version ${versionOf(ownTree) ?? ''} in ${ownTree}. ` +
+        `${HOME} is there already, and leads to version ${versionOf(there) ?? 'unknown'} in ${there}. This is version ${versionOf(ownTree) ?? ''} in ${ownTree}. ` +
           `To change the version: ${commandIn(ownTree)} upgrade ${ownTree}`,
       );
     const tree = isForAll(ownTree) ? ownTree : freeTree(versionOf(ownTree) ?? 'new');

@@ -163,7 +163,7 @@ function refuseUnreadableSite(root: string): void {
 
 /** As the service's user, who may do less than root. @returns the doctor's exit code */
 async function examine(
-  { url, webServer }: Setup,
+  { url, webServer, envFile }: Setup,
   ca: string | undefined,
   output: Output,
 ): Promise<number | null> {
@@ -183,7 +183,9 @@ async function examine(
       address,
       ...(known === undefined || url.protocol !== 'https:' ? [] : ['--ca', copy]),
     ]);
-    const { code, stdout, stderr } = await run(asUser(USER, webServer.group, line));
+    // Not root's own environment, which the service does not have.
+    const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: envFile };
+    const { code, stdout, stderr } = await run(asUser(USER, webServer.group, line), { env });
     output.note(stdout.trimEnd());
     if (code !== 0 && stdout === '') output.note(stderr.trimEnd());
     return code;

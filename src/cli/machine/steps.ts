@@ -9,7 +9,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import { HOMES, isWithin } from '../../process/units';
 import { giveTo, hasRights, idOf, ownerIds, readText, writeText, type Rights } from '../../setup/files';
 import { note, STATE, writtenBefore, type Made } from '../../setup/journal';
-import { asUser, run, runWell, succeeds } from '../../setup/machine';
+import { asUser, lastLines, run, runWell, succeeds } from '../../setup/machine';
 import { whatToJoin } from '../../setup/readers';
 import {
   readInstances,
@@ -511,20 +511,34 @@ async function webFiles(setup: Setup): Promise<Change[]> {
       },
     ];
   });
-  const replaced = files.some(({ path }) => existsSync(path)) && changes.length > 0;
+  const before = files.flatMap(({ path }) => {
+    const text = readText(path);
+    return text === undefined ? [] : [{ path, text }];
+  });
+  const replaced = before.length > 0 && changes.length > 0;
   return [
     ...modules(webServer),
     ...accessLog(webServer),
     ...changes,
-    ...(replaced ? [reload(webServer)] : []),
+    ...(replaced ? [reload(webServer, before)] : []),
   ];
 }
 
-function reload(webServer: WebServer): Change {
+/** @param before the files as they were, for when the web server refuses the new ones */
+function reload(webServer: WebServer, before: { path: string; text: string }[]): Change {
   return {
-    words: `${webServer.name} reads its files again`,
+    words: `${webServer.name} tries its files, and reads them again`,
     make: async () => {
-      await requireSound(webServer.test);
+      const { code, stderr } = await run(webServer.test);
+      if (code !== 0) {
+        for (const { path, text } of before) {
+          await writeText(path, text, PUBLIC);
+          await note({ kind: 'file', path, text });
+        }
+        throw new OperatorError(
+          `"${webServer.test.join(' ')}" refused the new files, so those from before were put back:\n${lastLines(stderr)}`,
+        );
+      }
       await runWell(webServer.reload);
       return undefined;
     },
@@ -574,8 +588,11 @@ async function siteFile({ webServer }: Setup): Promise<Change[]> {
       words: `${words.join('\n')}\n(a copy is kept in ${STATE}/copies; ${webServer.name} tries it, and reads it)`,
       make: async () => {
         const site = await connectSite(edits, webServer.test, join(STATE, 'copies'));
+        const made: Made = { kind: 'site', site, reload: webServer.reload };
+        // Before what may fail, so that it can be taken back.
+        await note(made);
         await runWell(webServer.reload);
-        return { kind: 'site', site, reload: webServer.reload };
+        return made;
       },
     },
   ];

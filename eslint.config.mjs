@@ -45,7 +45,7 @@ const LAYERS = {
     'webhooks',
   ],
   joomla: ['licensing', 'packages', 'process', 'store'],
-  setup: ['config', 'http', 'licensing', 'packages', 'process'],
+  setup: ['config', 'licensing', 'packages', 'process', 'store'],
   transfer: ['licensing', 'packages', 'store'],
   privacy: ['licensing', 'mail', 'orders', 'packages', 'store', 'transfer'],
   selfservice: ['licensing', 'packages', 'store'],
@@ -88,7 +88,7 @@ const LAYERS = {
   ],
 };
 /** The command reaches rows through the rooms above the store; these files open the database, make it, and explain its errors. */
-const OPEN_DATABASE = ['database', 'describe-error', 'init', 'migrate'].map((name) => `src/cli/${name}.ts`);
+const OPEN_DATABASE = ['database', 'describe-error', 'init', 'migrate', 'upgrade'].map((name) => `src/cli/${name}.ts`);
 /** What every folder may import. The files import nothing of src/. */
 const FLOOR = ['api', 'errors', 'quantity'];
 /** The rooms below the texts; all others may import texts, too. */

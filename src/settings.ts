@@ -14,6 +14,7 @@ const SECRETS = [
 
 const VARIABLES = [
   'LICENSING_ENV_FILE',
+  ...SECRETS.map((name) => `${name}_FILE` as const),
   'LICENSING_DATABASE_URL',
   'LICENSING_DATABASE_CONNECTIONS',
   'LICENSING_JOOMLA_ROOT',
@@ -47,7 +48,6 @@ const VARIABLES = [
   'LICENSING_SPREAD_FACTOR',
   'LICENSING_FORMERLY',
   'LICENSING_ADMIN_LISTEN',
-  ...SECRETS.map((name) => `${name}_FILE` as const),
   'LICENSING_NODE',
 ] as const;
 /** Each secret setting with the setting that names its file. */

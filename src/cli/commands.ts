@@ -38,6 +38,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
   'move-in': async () => (await import('../cli/move-in-check.js')).addMoveInCommands,
   why: async () => (await import('../cli/why.js')).addWhyCommand,
   health: async () => (await import('../cli/health.js')).addHealthCommand,
+  upgrade: async () => (await import('../cli/upgrade.js')).addUpgradeCommand,
   doctor: async () => (await import('../cli/doctor.js')).addDoctorCommand,
 };
 

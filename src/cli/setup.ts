@@ -8,9 +8,9 @@ import { ConfigError } from '../errors';
 import { readJoomlaSite } from '../joomla/site/configuration';
 import { OperatorError } from '../licensing/operator-error';
 import { quantity } from '../quantity';
-import { readText } from '../setup/files';
+import { readText, writeText } from '../setup/files';
 import { forget, note, readJournal, STATE } from '../setup/journal';
-import { asUser, run } from '../setup/machine';
+import { asUser, run, succeeds } from '../setup/machine';
 import { requireSystemd } from '../setup/units';
 import { authorities, folderName, fileName, upTo, usageError } from './arguments';
 import { createOutput, type Output } from './command';
@@ -32,6 +32,8 @@ import { describeUndo, undo } from './machine/undo';
 import { findWebServer } from './machine/web-servers';
 
 const MOST_INSTANCES = 9;
+/** of `--ca` */
+const AUTHORITY = join(STATE, 'ca.pem');
 
 interface SetupOptions {
   joomlaRoot?: string;
@@ -119,6 +121,7 @@ async function setUp(
     }
   }
   const doctor = await examine(setup, options.ca, output);
+  const last = await closing(setup);
   output.print(
     {
       changed: made > 0,
@@ -133,7 +136,7 @@ async function setUp(
           ? 'Nothing was changed: all was as it has to be.'
           : `Done: ${quantity(made, 'change')}. "licensing setup --undo" takes them back, and keeps the data.`,
         '',
-        closing(setup),
+        last,
       ].join('\n'),
   );
   if (doctor !== 0)
@@ -160,7 +163,7 @@ function refuseUnreadableSite(root: string): void {
 
 /** As the service's user, who may do less than root. @returns the doctor's exit code */
 async function examine(
-  { url, webServer }: Setup,
+  { url, webServer, envFile }: Setup,
   ca: string | undefined,
   output: Output,
 ): Promise<number | null> {
@@ -169,11 +172,20 @@ async function examine(
   try {
     chmodSync(folder, 0o755);
     const copy = join(folder, 'ca.pem');
-    // The file may be root's alone; an authority's certificate is public.
-    if (ca !== undefined) await writeFile(copy, await readFile(ca), { mode: 0o644 });
+    // The file may be root's alone; an authority's certificate is public. The next run, as by an upgrade, takes it again.
+    if (ca !== undefined) await writeText(AUTHORITY, await readFile(ca, 'utf8'), { mode: 0o600 });
+    const known = readText(AUTHORITY);
+    if (known !== undefined) await writeFile(copy, known, { mode: 0o644 });
     const address = url.href.replace(/\/$/, '');
-    const line = lineIn(HOME, ['doctor', '--url', address, ...(ca === undefined ? [] : ['--ca', copy])]);
-    const { code, stdout, stderr } = await run(asUser(USER, webServer.group, line));
+    const line = lineIn(HOME, [
+      'doctor',
+      '--url',
+      address,
+      ...(known === undefined || url.protocol !== 'https:' ? [] : ['--ca', copy]),
+    ]);
+    // Not root's own environment, which the service does not have.
+    const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: envFile };
+    const { code, stdout, stderr } = await run(asUser(USER, webServer.group, line), { env });
     output.note(stdout.trimEnd());
     if (code !== 0 && stdout === '') output.note(stderr.trimEnd());
     return code;
@@ -183,13 +195,16 @@ async function examine(
 }
 
 /** What to type next, and what to keep. */
-function closing({ envFile, url }: Setup): string {
+async function closing({ envFile, url }: Setup): Promise<string> {
   const config = readConfig({ LICENSING_ENV_FILE: envFile });
   const database = config.database.kind === 'mysql' ? config.database.database : '';
   const like = `${config.tablePrefix}licensing_%`.replaceAll('_', '\\_');
-  const tables = `$(mariadb -N -e "SHOW TABLES LIKE '${like}'" ${database})`;
+  const [client, dump] = (await succeeds(['mariadb-dump', '--version']))
+    ? ['mariadb', 'mariadb-dump']
+    : ['mysql', 'mysqldump'];
+  const tables = `$(${client} -N -e "SHOW TABLES LIKE '${like}'" ${database})`;
   return `Keep a copy of three things, off this machine too (docs/backup.md has the nightly script). This line makes one in /root/licensing-copy:
-  install -d -m 700 /root/licensing-copy && cd /root/licensing-copy && cp ${envFile} licensing.env && cp -R ${config.packagesDir} . && mariadb-dump --single-transaction --no-tablespaces ${database} ${tables} > licensing.sql
+  install -d -m 700 /root/licensing-copy && cd /root/licensing-copy && cp ${envFile} licensing.env && cp -R ${config.packagesDir} . && ${dump} --single-transaction --no-tablespaces ${database} ${tables} > licensing.sql
 - ${envFile}: without its LICENSING_KEY_SECRET no key can be shown again
 - the tables ${config.tablePrefix}licensing_... of the database ${database}
 - the packages in ${config.packagesDir}
@@ -224,7 +239,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
       : [
           ...remarks,
           `Taken back. The data stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${HOME}), the packages and update XMLs in ${DATA}, ` +
-            `the user ${USER} whose they are, and the web server's licensing.log. ${STATE} keeps copies of the site's files. docs/remove.md removes these too.`,
+            `the user ${USER} whose they are, the web server's licensing.log, and the program's folder. ${STATE} keeps copies of the site's files. docs/remove.md removes these too.`,
           ...(packaged === undefined ? [] : [`The package stays: apt-get remove ${packaged}`]),
         ].join('\n'),
   );

@@ -6,8 +6,17 @@ export function filesOf(pattern: string): string[] {
   const [, ...parts] = pattern.split(sep);
   return parts
     .reduce((found, part) => found.flatMap((folder) => below(folder, part)), [sep as string])
-    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile())
+    .filter(isFile)
     .sort();
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    // None, or below a file.
+    return false;
+  }
 }
 
 export function isPattern(path: string): boolean {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { OperatorError } from '../licensing/operator-error';
 
 /** Programs of the machine. */
@@ -15,17 +16,22 @@ export interface RunOptions {
   env?: NodeJS.ProcessEnv;
   /** for its standard input */
   input?: string;
-  /** its output goes to this command's, not into the result */
-  show?: boolean;
+  /** files for its standard input and output */
+  from?: string;
+  into?: string;
 }
 
 /** @param line the program and its arguments @throws OperatorError when the program is not on this machine */
-export async function run(line: string[], { env, input, show = false }: RunOptions = {}): Promise<Ran> {
+export async function run(line: string[], { env, input, from, into }: RunOptions = {}): Promise<Ran> {
   const [program = '', ...args] = line;
+  const source = from === undefined ? undefined : openSync(from, 'r');
+  const sink = into === undefined ? undefined : openSync(into, 'w');
   const child = spawn(program, args, {
     ...(env === undefined ? {} : { env }),
-    stdio: [input === undefined ? 'ignore' : 'pipe', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
+    stdio: [source ?? (input === undefined ? 'ignore' : 'pipe'), sink ?? 'pipe', 'pipe'],
   });
+  // The child has its own.
+  for (const fd of [source, sink]) if (fd !== undefined) closeSync(fd);
   const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => {
     const chunks: Buffer[] = [];
     stream?.on('data', (chunk: Buffer) => chunks.push(chunk));

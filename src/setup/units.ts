@@ -82,10 +82,12 @@ export async function waitUntilReady(
 ): Promise<void> {
   for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(50))
     if (await isReady(name)) return;
+  // What it wrote itself, not what systemd says of it.
   const { stdout } = await run([
     'journalctl',
     '--unit',
     name,
+    '_TRANSPORT=stdout',
     '--lines',
     '3',
     '--output',

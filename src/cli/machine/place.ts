@@ -25,7 +25,7 @@ export const NGINX_LOG = '/var/log/nginx/licensing.log';
 export const COMMAND = '/usr/local/bin/licensing';
 const PACKAGED_UNITS = ['/usr/lib/systemd/system', '/lib/systemd/system'].map((folder) => join(folder, UNIT));
 
-/** A release has a script that runs the service by the Node beside it; a checkout has none. */
+/** The script that runs the service. A release has its own Node beside it, a checkout takes that of the machine. */
 export const SERVICE_SCRIPT = 'bin/licensing-service';
 const COMMAND_SCRIPT = 'bin/licensing';
 const COMMAND_FILE = 'dist/src/cli.js';
@@ -35,10 +35,15 @@ export function commandIn(tree: string): string {
   return join(tree, existsSync(join(tree, COMMAND_SCRIPT)) ? COMMAND_SCRIPT : COMMAND_FILE);
 }
 
+export function hasOwnNode(tree: string): boolean {
+  return existsSync(join(tree, 'node'));
+}
+
 /** A line that runs the command of a tree. */
 export function lineIn(tree: string, args: string[]): string[] {
-  const script = join(tree, COMMAND_SCRIPT);
-  return existsSync(script) ? [script, ...args] : [process.execPath, join(tree, COMMAND_FILE), ...args];
+  return hasOwnNode(tree)
+    ? [join(tree, COMMAND_SCRIPT), ...args]
+    : [process.execPath, join(tree, COMMAND_FILE), ...args];
 }
 
 /** @throws OperatorError */

@@ -9,7 +9,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import { HOMES, isWithin } from '../../process/units';
 import { giveTo, hasRights, idOf, ownerIds, readText, writeText, type Rights } from '../../setup/files';
 import { note, STATE, writtenBefore, type Made } from '../../setup/journal';
-import { asUser, run, runWell, succeeds } from '../../setup/machine';
+import { asUser, lastLines, run, runWell, succeeds } from '../../setup/machine';
 import { whatToJoin } from '../../setup/readers';
 import {
   readInstances,
@@ -29,6 +29,7 @@ import {
   commandIn,
   DATA,
   DROP_IN,
+  hasOwnNode,
   HOME,
   lineIn,
   NGINX_FILES,
@@ -96,9 +97,9 @@ async function program(): Promise<Change[]> {
   const there = treeAtHome();
   const changes: Change[] = [];
   if (there !== ownTree) {
-    if (there !== undefined || isLink(HOME))
+    if (there !== undefined)
       throw new OperatorError(
-        `${HOME} is there already${there === undefined ? '' : `, and leads to version ${versionOf(there) ?? 'unknown'} in ${there}`}, and this is version ${versionOf(ownTree) ?? ''} in ${ownTree}. ` +
+        `${HOME} is there already, and leads to version ${versionOf(there) ?? 'unknown'} in ${there}. This is version ${versionOf(ownTree) ?? ''} in ${ownTree}. ` +
           `To change the version: ${commandIn(ownTree)} upgrade ${ownTree}`,
       );
     const tree = isForAll(ownTree) ? ownTree : freeTree(versionOf(ownTree) ?? 'new');
@@ -141,7 +142,7 @@ function settingsOutside(tree: string): Change[] {
 
 /** A checkout is run by the machine's Node, which the service's user has to reach. */
 function requireNode(): void {
-  if (existsSync(join(ownTree, SERVICE_SCRIPT)) || isForAll(process.execPath)) return;
+  if (hasOwnNode(ownTree) || isForAll(process.execPath)) return;
   throw new OperatorError(
     `Node is in ${process.execPath}, where the service's user may not look. Install one for all users, such as /usr/bin/node (https://nodejs.org/en/download).`,
   );
@@ -225,11 +226,18 @@ function account(): Promise<Change[]> {
   ]);
 }
 
+/** The settings file as it can be looked at before the program's link is there. */
+function settingsNow({ envFile }: Setup): string {
+  if (existsSync(envFile) || !isWithin(envFile, [HOME])) return envFile;
+  return [join(ownTree, '.env'), SETTINGS].find((path) => existsSync(path)) ?? envFile;
+}
+
 /** What `init` is to add to the settings file; what is set there stays. */
-function wanted({ webServer, url, envFile }: Setup): NodeJS.ProcessEnv {
+function wanted(setup: Setup): NodeJS.ProcessEnv {
+  const { webServer, url } = setup;
   return {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    LICENSING_ENV_FILE: envFile,
+    LICENSING_ENV_FILE: settingsNow(setup),
     LICENSING_PACKAGES_DIR: join(DATA, 'packages'),
     LICENSING_PUBLIC_URL: url.href.replace(/\/$/, ''),
     ...(webServer.kind === 'nginx' && { LICENSING_ACCEL_LOCATION: '/_licensing_packages/' }),
@@ -251,7 +259,7 @@ async function settings(setup: Setup): Promise<Change[]> {
       words: `${added.length === 0 ? 'nothing' : added.join(', ')} into ${setup.envFile}; tables: ${tables}`,
       make: async () => {
         await mkdir(dirname(setup.envFile), { recursive: true, mode: 0o755 });
-        await initWell(line, env);
+        await initWell(line, wanted(setup));
         setup.stale.instances = true;
         return undefined;
       },
@@ -355,6 +363,9 @@ function unitFile(setup: Setup, path: string, text: string): Change {
   };
 }
 
+/** In the PATH that systemd gives a unit. */
+const FOUND_BY_SYSTEMD = ['/usr/local/sbin/node', '/usr/local/bin/node', '/usr/sbin/node', '/usr/bin/node'];
+
 /** What the unit needs otherwise here; undefined: nothing. */
 async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Promise<string | undefined> {
   const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unitText)?.[1] ?? '';
@@ -365,8 +376,12 @@ async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Pr
   const hasScript = existsSync(join(ownTree, SERVICE_SCRIPT));
   const start = hasScript ? script : `${process.execPath} dist/src/main.js`;
   if (value('ExecStart') !== start) lines.push('ExecStart=', `ExecStart=${start}`);
+  if (hasScript && !hasOwnNode(ownTree) && !FOUND_BY_SYSTEMD.includes(process.execPath))
+    lines.push(`Environment=LICENSING_NODE=${process.execPath}`);
   if (isWithin(realpathSync(joomlaRoot), HOMES)) {
-    const now = await unitProperty('licensing@1', 'ProtectHome');
+    // systemd says "no" of a unit that it does not know.
+    const isKnown = (await unitProperty('licensing@1', 'LoadState')) === 'loaded';
+    const now = isKnown ? await unitProperty('licensing@1', 'ProtectHome') : value('ProtectHome');
     if (own.includes('ProtectHome=') || !['no', 'read-only'].includes(now))
       lines.push('ProtectHome=read-only');
   }
@@ -464,7 +479,7 @@ async function webFiles(setup: Setup): Promise<Change[]> {
     webServer.kind === 'nginx'
       ? (
           await nginxFiles(
-            existsSync(setup.envFile) ? config : { ...config, formerly: [] },
+            existsSync(settingsNow(setup)) ? config : { ...config, formerly: [] },
             { serverName: url.hostname, folder: NGINX_FILES, instances: count, formerly: undefined },
             output,
           )
@@ -496,20 +511,34 @@ async function webFiles(setup: Setup): Promise<Change[]> {
       },
     ];
   });
-  const replaced = files.some(({ path }) => existsSync(path)) && changes.length > 0;
+  const before = files.flatMap(({ path }) => {
+    const text = readText(path);
+    return text === undefined ? [] : [{ path, text }];
+  });
+  const replaced = before.length > 0 && changes.length > 0;
   return [
     ...modules(webServer),
     ...accessLog(webServer),
     ...changes,
-    ...(replaced ? [reload(webServer)] : []),
+    ...(replaced ? [reload(webServer, before)] : []),
   ];
 }
 
-function reload(webServer: WebServer): Change {
+/** @param before the files as they were, for when the web server refuses the new ones */
+function reload(webServer: WebServer, before: { path: string; text: string }[]): Change {
   return {
-    words: `${webServer.name} reads its files again`,
+    words: `${webServer.name} tries its files, and reads them again`,
     make: async () => {
-      await requireSound(webServer.test);
+      const { code, stderr } = await run(webServer.test);
+      if (code !== 0) {
+        for (const { path, text } of before) {
+          await writeText(path, text, PUBLIC);
+          await note({ kind: 'file', path, text });
+        }
+        throw new OperatorError(
+          `"${webServer.test.join(' ')}" refused the new files, so those from before were put back:\n${lastLines(stderr)}`,
+        );
+      }
       await runWell(webServer.reload);
       return undefined;
     },
@@ -559,8 +588,11 @@ async function siteFile({ webServer }: Setup): Promise<Change[]> {
       words: `${words.join('\n')}\n(a copy is kept in ${STATE}/copies; ${webServer.name} tries it, and reads it)`,
       make: async () => {
         const site = await connectSite(edits, webServer.test, join(STATE, 'copies'));
+        const made: Made = { kind: 'site', site, reload: webServer.reload };
+        // Before what may fail, so that it can be taken back.
+        await note(made);
         await runWell(webServer.reload);
-        return { kind: 'site', site, reload: webServer.reload };
+        return made;
       },
     },
   ];

@@ -1,0 +1,180 @@
+import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { OperatorError } from '../../licensing/operator-error';
+import { lastLines, run, runWell } from '../../setup/machine';
+import { commandIn, HOME, lineIn, TREES, versionOf } from './place';
+import { copyTree, freeTree, isLink, replaceLink } from './steps';
+
+/** A version's tree or package, from what was given to `upgrade`. */
+
+export interface NewTree {
+  path: string;
+  version: string;
+  /** it was made for this upgrade, and goes when that fails */
+  isCopy: boolean;
+}
+
+/** @param given an archive, or a folder with a built tree @param live the tree that runs @throws OperatorError */
+export async function placeTree(given: string, live: string): Promise<NewTree> {
+  const path = resolve(given);
+  if (!existsSync(path))
+    throw new OperatorError(`There is no ${path}.`, { code: 'INVALID_REQUEST', field: 'file' });
+  if (!statSync(path).isDirectory()) return unpack(path);
+  const tree = realpathSync(path);
+  const version = requireTree(tree, path);
+  if (tree === live)
+    throw new OperatorError(
+      `${path} is the program that runs. Name the folder of the new version beside it.`,
+    );
+  // Beside the live one already, as docs/upgrade.md builds it.
+  if (dirname(tree) === TREES && !isLink(path)) return { path: tree, version, isCopy: false };
+  const to = freeTree(version);
+  await copyTree(tree, to);
+  return { path: to, version, isCopy: true };
+}
+
+function requireTree(tree: string, given: string): string {
+  const version = versionOf(tree);
+  if (version === undefined || !existsSync(commandIn(tree)))
+    throw new OperatorError(
+      `${given} does not hold a built version of this program: package.json and dist/src/cli.js are expected at its top.`,
+      { code: 'INVALID_REQUEST', field: 'file' },
+    );
+  return version;
+}
+
+/** On the same file system as the trees, so that it is moved in one step. */
+async function unpack(archive: string): Promise<NewTree> {
+  const folder = await mkdtemp(join(TREES, `.${basename(HOME)}-`));
+  try {
+    const line = [
+      'tar',
+      '--extract',
+      '--no-same-owner',
+      '--no-same-permissions',
+      '--file',
+      archive,
+      '--directory',
+      folder,
+    ];
+    const { code, stderr } = await run(line);
+    const [top, ...more] = readdirSync(folder);
+    if (code !== 0 || top === undefined || more.length > 0)
+      throw new OperatorError(
+        `${archive} cannot be unpacked as an archive of this program: ${lastLines(stderr, 1) || 'it does not have one folder at its top'}.`,
+        { code: 'INVALID_REQUEST', field: 'file' },
+      );
+    const tree = join(folder, top);
+    const version = requireTree(tree, archive);
+    await runWell(['chmod', '-R', 'go=rX', tree]);
+    const to = freeTree(version);
+    await rename(tree, to);
+    return { path: to, version, isCopy: true };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Says early that it is another machine's, or lacks its Node. @throws OperatorError */
+export async function requireRunnable({ path, version }: NewTree): Promise<void> {
+  const { code, stdout, stderr } = await run(lineIn(path, ['--version'])).catch((error: unknown) => ({
+    code: 1,
+    stdout: '',
+    stderr: (error as Error).message,
+  }));
+  if (code !== 0 || stdout.trim() !== version)
+    throw new OperatorError(
+      `The new version does not run on this machine: ${lastLines(stderr) || stdout.trim()}`,
+    );
+}
+
+/**
+ * The settings go along: a file in the tree is copied, a link to one outside is made again. What was changed in the meantime
+ * goes along on the way back too.
+ */
+export async function carrySettings(from: string, to: string): Promise<void> {
+  const [before, after] = [join(from, '.env'), join(to, '.env')];
+  if (lstatSync(before, { throwIfNoEntry: false }) === undefined) return;
+  await rm(after, { force: true });
+  await cp(before, after, { verbatimSymlinks: true, preserveTimestamps: true });
+  if (isLink(before)) return;
+  const { uid, gid, mode } = statSync(before);
+  await runWell(['chown', `${uid}:${gid}`, after]);
+  await runWell(['chmod', (mode & 0o777).toString(8), after]);
+}
+
+/**
+ * HOME is a link from then on. A running instance looks for its files by the tree's own path, and so never finds those of
+ * another version there.
+ */
+export async function leadHomeTo(tree: string): Promise<void> {
+  if (existsSync(HOME) && !isLink(HOME)) {
+    const moved = freeTree(versionOf(HOME) ?? 'old');
+    await rename(HOME, moved);
+    await replaceLink(HOME, moved);
+  }
+  await replaceLink(HOME, tree);
+}
+
+/** Where the live tree will be once HOME is a link. */
+export function futurePath(live: string): string {
+  return live === HOME ? freeTree(versionOf(HOME) ?? 'old') : live;
+}
+
+export interface Package {
+  name: string;
+  version: string;
+}
+
+/** @throws OperatorError when it is not a .deb of this program */
+export async function readPackage(file: string): Promise<Package> {
+  const { code, stdout, stderr } = await run([
+    'dpkg-deb',
+    '--show',
+    '--showformat',
+    '${Package} ${Version}',
+    file,
+  ]);
+  const [name = '', version = ''] = stdout.trim().split(' ');
+  if (code !== 0 || version === '')
+    throw new OperatorError(`${file} is not a package: ${lastLines(stderr, 1)}`, {
+      code: 'INVALID_REQUEST',
+      field: 'file',
+    });
+  return { name, version };
+}
+
+/**
+ * Packs an installed package again, for the way back: apt keeps none that was installed from a file.
+ * @returns the .deb, root's own
+ */
+export async function repack(name: string, folder: string): Promise<string> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const root = await mkdtemp(join(folder, '.pack-'));
+  try {
+    const listed = (await runWell(['dpkg-query', '--listfiles', name])).split('\n');
+    const paths = listed.filter((path) => /^\/./.test(path) && lstatSync(path, { throwIfNoEntry: false }));
+    const list = join(root, 'list');
+    await writeFile(list, paths.map((path) => `${path.slice(1)}\n`).join(''));
+    const tree = join(root, 'tree');
+    await mkdir(join(tree, 'DEBIAN'), { recursive: true, mode: 0o755 });
+    const copy =
+      'tar --create --no-recursion --directory=/ --files-from="$1" | tar --extract --directory="$2"';
+    await runWell(['sh', '-c', copy, 'sh', list, tree]);
+    const status = await runWell(['dpkg-query', '--status', name]);
+    const control = status.replace(/^Status:.*\n/m, '').replace(/^Conffiles:\n(?: .*\n)*/m, '');
+    await writeFile(join(tree, 'DEBIAN/control'), control.replace(/\n*$/, '\n'));
+    for (const part of ['preinst', 'postinst', 'prerm', 'postrm', 'conffiles', 'md5sums', 'triggers']) {
+      const path = [`/var/lib/dpkg/info/${name}.${part}`].find((one) => existsSync(one));
+      if (path !== undefined) await cp(path, join(tree, 'DEBIAN', part), { preserveTimestamps: true });
+    }
+    const version = /^Version: (.*)$/m.exec(status)?.[1] ?? '0';
+    const deb = join(folder, `${name}_${version.replace(/[^\w.+~-]/g, '_')}.deb`);
+    await runWell(['dpkg-deb', '--build', '--root-owner-group', '-Zgzip', '-z1', tree, deb]);
+    return deb;
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,514 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { readConfig, type Config } from '../config';
+import { OperatorError } from '../licensing/operator-error';
+import { isWithin } from '../process/units';
+import { quantity } from '../quantity';
+import { backUpTables, readBackTables } from '../setup/backup';
+import { readText, writeText } from '../setup/files';
+import { note, readJournal, STATE, writtenBefore } from '../setup/journal';
+import { asUser, lastLines, run, runWell } from '../setup/machine';
+import { readInstances, requireSystemd, restartInTurns, unitProperty, waitUntilReady } from '../setup/units';
+import { countSince, readExtent, type Extent } from '../store/whole-tables';
+import { fileName, usageError } from './arguments';
+import { createOutput, type Output } from './command';
+import { withDatabase } from './database';
+import {
+  HOME,
+  lineIn,
+  NGINX_FILES,
+  packagedUnit,
+  packageOwning,
+  requireRoot,
+  settingsOfUnit,
+  treeAtHome,
+  UNIT,
+  UNIT_FILE,
+  USER,
+  versionOf,
+} from './machine/place';
+import {
+  carrySettings,
+  futurePath,
+  leadHomeTo,
+  placeTree,
+  readPackage,
+  repack,
+  requireRunnable,
+  type NewTree,
+} from './machine/releases';
+import { isReady } from './machine/steps';
+
+interface UpgradeOptions {
+  backup: boolean;
+  back?: boolean;
+}
+
+export function addUpgradeCommand(program: Command): void {
+  program
+    .command('upgrade')
+    .summary('take another version into use, or go back to the one before')
+    .description(
+      'Makes a backup of the tables, puts the new version beside the one that runs, brings the tables up to date, and restarts the instances in turns: ' +
+        "with two of them no request is refused. The web server's files follow when they changed, and the doctor looks at it all. Run it as root. " +
+        'With --back it returns to the version before, and to the backup where the tables are no longer those of that version.',
+    )
+    .argument(
+      '[file]',
+      'the archive or the .deb of the new version, or a folder with its built tree',
+      fileName,
+    )
+    .option('--no-backup', 'without a backup of the tables')
+    .option('--back', 'return to the version before; it says what was written since and is lost')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing upgrade licensing-gateway-0.2.0-linux-x64.tar.gz\n  licensing upgrade --back',
+    )
+    .action(async (file: string | undefined, { backup, back = false }: UpgradeOptions, command: Command) => {
+      if ((file === undefined) !== back)
+        usageError(
+          command,
+          back ? '--back takes no file.' : 'Name the archive or folder of the new version, or --back.',
+        );
+      const output = createOutput(command);
+      requireRoot('upgrade ...');
+      await requireSystemd();
+      const live = await readLive();
+      if (file === undefined) await goBack(live, output);
+      else await upgrade(live, file, backup, output);
+    });
+}
+
+/** What is installed. */
+interface Live {
+  tree: string;
+  version: string;
+  /** the .deb that it belongs to */
+  owner: string | undefined;
+  config: Config;
+  envFile: string;
+  /** the unit's */
+  group: string;
+  /** those that run */
+  instances: string[];
+}
+
+async function readLive(): Promise<Live> {
+  const tree = treeAtHome();
+  const version = tree === undefined ? undefined : versionOf(tree);
+  if (tree === undefined || version === undefined)
+    throw new OperatorError(`Nothing is installed in ${HOME}. "licensing setup" installs it.`);
+  const unit = packagedUnit() ?? UNIT_FILE;
+  const envFile = await settingsOfUnit(readText(unit) ?? '');
+  const config = readConfig({ LICENSING_ENV_FILE: envFile });
+  const instances = (await readInstances()).filter(({ isRunning }) => isRunning).map(({ name }) => name);
+  const group = (await unitProperty(instances[0] ?? 'licensing@1', 'Group')) || 'www-data';
+  return { tree, version, owner: await packageOwning(tree), config, envFile, group, instances };
+}
+
+/** What `--back` needs to know. */
+interface Upgrade {
+  at: string;
+  from: Version;
+  to: Version;
+  /** undefined: --no-backup */
+  backup?: { file: string; extent: Extent };
+  /** of a package: the migrations that the tables had */
+  completed?: string[];
+}
+
+interface Version {
+  version: string;
+  tree: string;
+  /** a .deb that brings it back */
+  package?: string;
+  /** an upgrade made the tree, so the way back removes it */
+  isCopy?: boolean;
+}
+
+const NOTE = join(STATE, 'upgrade.json');
+const BACKUPS = join(STATE, 'backups');
+const KEPT_BACKUPS = 4;
+
+function readUpgrade(): Upgrade | undefined {
+  const text = readText(NOTE);
+  return text === undefined ? undefined : (JSON.parse(text) as Upgrade);
+}
+
+async function upgrade(live: Live, given: string, withBackup: boolean, output: Output): Promise<void> {
+  const path = resolve(given);
+  const isPackage = path.endsWith('.deb');
+  if (live.owner !== undefined && !isPackage)
+    throw new OperatorError(
+      `The program in ${HOME} belongs to the package ${live.owner}, which dpkg keeps: give the .deb of the new version. Nothing was changed.`,
+    );
+  if (live.owner === undefined && isPackage)
+    throw new OperatorError(
+      `The program in ${HOME} was not installed as a package: give the archive of the new version (.tar.gz). Nothing was changed.`,
+    );
+  if (isPackage) return upgradePackage(live, path, withBackup, output);
+  refuseDataIn(live);
+  const next = await placeTree(path, live.tree);
+  try {
+    await requireRunnable(next);
+    await carrySettings(live.tree, next.path);
+    await requireMigratable(live, next.path);
+    output.note(`The new version ${next.version} is in ${next.path}.`);
+    const backup = withBackup ? await backUp(live, `before-${next.version}`, output) : undefined;
+    await migrateWith(live, next.path, output);
+    await swap(live, next, backup, output);
+  } catch (error) {
+    if (next.isCopy && treeAtHome() !== next.path) await rm(next.path, { recursive: true, force: true });
+    throw error;
+  }
+  await finish(live, next.path, output);
+  output.print(
+    { from: live.version, to: next.version, tree: next.path },
+    `Version ${next.version} runs. "licensing upgrade --back" returns to ${live.version}.`,
+  );
+}
+
+/** The next upgrade would leave it behind. */
+function refuseDataIn({ tree, config }: Live): void {
+  const { packagesDir, xmlDir, database } = config;
+  const paths = [packagesDir, xmlDir, ...(database.kind === 'sqlite' ? [dirname(database.path)] : [])];
+  const inside = paths.filter((one) => isWithin(one, [tree, HOME]));
+  if (inside.length > 0)
+    throw new OperatorError(
+      `${inside.join(', ')} lies in the program's folder, which a new version replaces. Move it to /var/lib/licensing, set its new place in .env, and restart the service first. Nothing was changed.`,
+    );
+}
+
+/** The other version judges the tables by itself. @throws OperatorError in its words */
+async function statusWith(live: Live, tree: string): Promise<{ pending: string[]; completed: string[] }> {
+  const { code, stdout, stderr } = await runAsService(live, tree, ['migrate', '--status', '--json']);
+  const answer = JSON.parse(stdout || '{}') as {
+    pending?: string[];
+    completed?: string[];
+    error?: { message: string };
+  };
+  if (code !== 0 || answer.pending === undefined)
+    throw new OperatorError(
+      answer.error?.message ?? (lastLines(stderr) || 'The database was not looked at.'),
+    );
+  return { pending: answer.pending, completed: answer.completed ?? [] };
+}
+
+async function requireMigratable(live: Live, tree: string): Promise<void> {
+  try {
+    await statusWith(live, tree);
+  } catch (error) {
+    throw new OperatorError(
+      `The new version cannot take over these tables, and nothing was changed. ${(error as Error).message}`,
+    );
+  }
+}
+
+function runAsService(live: Live, tree: string, args: string[]) {
+  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: settingsIn(live, tree) };
+  return run(asUser(USER, live.group, lineIn(tree, args)), { env });
+}
+
+/** Settings within the program's folder go along from tree to tree. */
+function settingsIn({ envFile, tree: from }: Live, tree: string): string {
+  const inside = [HOME, from].find((folder) => isWithin(envFile, [folder]));
+  return inside === undefined ? envFile : join(tree, envFile.slice(inside.length));
+}
+
+async function backUp(
+  { config }: Live,
+  name: string,
+  output: Output,
+): Promise<NonNullable<Upgrade['backup']>> {
+  return withDatabase(config, async (db) => {
+    const extent = await readExtent(db);
+    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+    const file = await backUpTables(db, config, BACKUPS, `${time}-${name}`);
+    output.note(`The tables are saved in ${file}.`);
+    // They hold customers' data, and the nightly backup is elsewhere.
+    for (const old of readdirSync(BACKUPS).sort().slice(0, -KEPT_BACKUPS)) await rm(join(BACKUPS, old));
+    return { file, extent };
+  });
+}
+
+async function migrateWith(live: Live, tree: string, output: Output): Promise<void> {
+  const { pending } = await statusWith(live, tree);
+  if (pending.length === 0) return output.note('The tables need no change.');
+  // A service would hold the file (docs/upgrade.md).
+  const stop = live.config.database.kind === 'sqlite' && live.instances.length > 0;
+  if (stop) await runWell(['systemctl', 'stop', ...live.instances]);
+  const { code, stdout, stderr } = await runAsService(live, tree, ['migrate']);
+  if (code !== 0) {
+    if (stop) await runWell(['systemctl', 'start', ...live.instances]);
+    throw new OperatorError(
+      `The tables were not brought up to date, and ${live.version} goes on: ${lastLines(stderr || stdout)}`,
+    );
+  }
+  output.note(`The tables are up to date: ${pending.join(', ')}.`);
+}
+
+/** From here on the new version is the live one. */
+async function swap(live: Live, next: NewTree, backup: Upgrade['backup'], output: Output): Promise<void> {
+  const before = readUpgrade();
+  const from = { version: live.version, tree: futurePath(live.tree) };
+  await mkdir(STATE, { recursive: true, mode: 0o700 });
+  const made: Upgrade = {
+    at: new Date().toISOString(),
+    from,
+    to: { version: next.version, tree: next.path, isCopy: next.isCopy },
+    ...(backup && { backup }),
+  };
+  await writeText(NOTE, `${JSON.stringify(made, null, 1)}\n`, { mode: 0o600 });
+  await lead(next.path);
+  await followUnit(from.tree, next.path, output);
+  await restart(live, output);
+  // Two versions are kept: the one that runs, and the one to go back to.
+  const old = before?.from.tree;
+  if (
+    old !== undefined &&
+    old !== from.tree &&
+    old !== next.path &&
+    before?.to.tree === live.tree &&
+    isWithin(old, [dirname(HOME)])
+  )
+    await rm(old, { recursive: true, force: true });
+}
+
+/** What setup would take back is the link as it is now. */
+async function lead(tree: string): Promise<void> {
+  await leadHomeTo(tree);
+  const link = readJournal().made.find((one) => one.kind === 'link' && one.path === HOME);
+  if (link?.kind === 'link') await note({ ...link, to: tree });
+}
+
+async function restart({ instances, version }: Live, output: Output): Promise<void> {
+  if (instances.length === 0) return;
+  try {
+    await restartInTurns(instances, isReady);
+  } catch (error) {
+    throw new OperatorError(
+      `${(error as Error).message}\nThe instances after it were not restarted, and go on as version ${version}. "licensing upgrade --back" returns to it.`,
+    );
+  }
+  output.note(`${instances.join(', ')} restarted in turns.`);
+}
+
+/** A unit that is as the version before had it becomes that of the new one. */
+async function followUnit(from: string, to: string, output: Output): Promise<void> {
+  const [there, before, after] = [UNIT_FILE, ...[from, to].map((tree) => join(tree, 'deploy', UNIT))].map(
+    (path) => readText(path),
+  );
+  if (there === undefined || after === undefined || there === after) return;
+  if (there !== before)
+    return output.note(
+      `${UNIT_FILE} was changed by hand and stays. The new version's: ${join(HOME, 'deploy', UNIT)}`,
+    );
+  await writeText(UNIT_FILE, after);
+  // What setup would take back is the unit as it is now.
+  if (writtenBefore(UNIT_FILE) !== undefined) await note({ kind: 'unit-file', path: UNIT_FILE, text: after });
+  await runWell(['systemctl', 'daemon-reload']);
+}
+
+/** The web server's files, and the doctor. With a set-up by command, that of the version does all of it. */
+async function finish(live: Live, tree: string, output: Output): Promise<void> {
+  const { joomlaRoot, publicUrl } = live.config;
+  const isSetUp = readJournal().made.some(({ kind }) => kind === 'site');
+  if (isSetUp && joomlaRoot !== undefined && publicUrl !== undefined) {
+    const { code, stdout, stderr } = await run(
+      lineIn(tree, ['setup', '--joomla-root', joomlaRoot, '--url', publicUrl, '--json']),
+    );
+    output.note(stderr.trimEnd());
+    const { error } = JSON.parse(stdout.split('\n').findLast((line) => line.startsWith('{')) ?? '{}') as {
+      error?: { message: string };
+    };
+    // A version before the command knows no "setup" (2).
+    if (code === 1)
+      throw new OperatorError(`The version runs, and something is left to do. ${error?.message ?? ''}`);
+    return;
+  }
+  await followNginx(live, tree, output);
+  const { code, stdout, stderr } = await runAsService(live, tree, [
+    'doctor',
+    ...(publicUrl === undefined ? [] : ['--url', publicUrl]),
+  ]);
+  output.note((stdout || stderr).trimEnd());
+  if (code !== 0) throw new OperatorError('The version runs, and the doctor found problems: see above.');
+}
+
+/** Files that are as the version before wrote them become those of the new one. */
+async function followNginx(live: Live, tree: string, output: Output): Promise<void> {
+  const { publicUrl } = live.config;
+  if (publicUrl === undefined || !existsSync(NGINX_FILES)) return;
+  const args = [
+    'nginx',
+    '--json',
+    '--server-name',
+    new URL(publicUrl).hostname,
+    '--instances',
+    String(live.instances.length || 1),
+  ];
+  const before = await filesBy(live, live.tree === HOME ? futureOrHome() : live.tree, args);
+  const after = await filesBy(live, tree, args);
+  const changed: string[] = [];
+  for (const [name, text] of Object.entries(after)) {
+    const path = join(NGINX_FILES, name);
+    const there = readText(path);
+    if (there === undefined || there === text) continue;
+    const isOurs = there === before[name];
+    await writeText(isOurs ? path : `${path}.new`, text, { mode: 0o644 });
+    changed.push(isOurs ? path : `${path}.new (${path} was changed by hand, and stays)`);
+  }
+  if (changed.length === 0) return;
+  output.note(`nginx: ${changed.join(', ')}`);
+  await runWell(['nginx', '-t']);
+  await runWell(['systemctl', 'reload', 'nginx']);
+}
+
+function futureOrHome(): string {
+  return readUpgrade()?.from.tree ?? HOME;
+}
+
+async function filesBy(live: Live, tree: string, args: string[]): Promise<Record<string, string>> {
+  const { code, stdout } = await runAsService(live, tree, args);
+  return code === 0 ? (JSON.parse(stdout) as Record<string, string>) : {};
+}
+
+async function upgradePackage(live: Live, file: string, withBackup: boolean, output: Output): Promise<void> {
+  const { name, version } = await readPackage(file);
+  if (name !== live.owner)
+    throw new OperatorError(
+      `${file} is the package ${name}, and ${live.owner ?? ''} is installed. Nothing was changed.`,
+    );
+  const { completed } = await statusWith(live, HOME);
+  const old = await repack(name, join(STATE, 'packages'));
+  const backup = withBackup ? await backUp(live, `before-${version}`, output) : undefined;
+  const made: Upgrade = {
+    at: new Date().toISOString(),
+    from: { version: live.version, tree: HOME, package: old },
+    to: { version, tree: HOME },
+    ...(backup && { backup }),
+    completed,
+  };
+  await writeText(NOTE, `${JSON.stringify(made, null, 1)}\n`, { mode: 0o600 });
+  const before = await startsOf(live.instances);
+  // Its own scripts migrate and restart in turns, as with apt-get.
+  await installPackage(file, output);
+  await migrateWith(live, HOME, output);
+  const after = await startsOf(live.instances);
+  await restart({ ...live, instances: live.instances.filter((_, i) => after[i] === before[i]) }, output);
+  await finish(live, HOME, output);
+  output.print(
+    { from: live.version, to: version, tree: HOME },
+    `Version ${version} runs. "licensing upgrade --back" returns to ${live.version}.`,
+  );
+}
+
+function startsOf(instances: string[]): Promise<string[]> {
+  return Promise.all(instances.map((name) => unitProperty(name, 'ExecMainStartTimestampMonotonic')));
+}
+
+async function installPackage(file: string, output: Output): Promise<void> {
+  const env = {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    DEBIAN_FRONTEND: 'noninteractive',
+  };
+  output.note(
+    (await runWell(['dpkg', '--install', '--force-confold', '--force-downgrade', file], { env })).trimEnd(),
+  );
+}
+
+async function goBack(live: Live, output: Output): Promise<void> {
+  const made = readUpgrade();
+  if (made === undefined)
+    throw new OperatorError(
+      `There is no version to go back to: ${NOTE} has no note of an upgrade. docs/upgrade.md goes back by hand.`,
+    );
+  const { from, to, backup } = made;
+  if (from.package === undefined && live.tree !== to.tree)
+    throw new OperatorError(
+      `The upgrade from ${from.version} led to ${to.tree}, and ${HOME} leads to ${live.tree}. Nothing was changed.`,
+    );
+  if (!existsSync(from.package ?? from.tree))
+    throw new OperatorError(
+      `${from.package ?? from.tree} with version ${from.version} is gone. Nothing was changed.`,
+    );
+  if (from.package === undefined) {
+    await carrySettings(live.tree, from.tree);
+    const reason = await statusWith(live, from.tree).then(
+      ({ pending }) => (pending.length === 0 ? undefined : 'the tables are older'),
+      (error: unknown) => (error as Error).message,
+    );
+    if (reason !== undefined) await readBack(live, backup, from.version, output);
+    await lead(from.tree);
+    await followUnit(to.tree, from.tree, output);
+    await startAgain(live, reason !== undefined, output);
+    await rm(NOTE);
+    await finish({ ...live, tree: to.tree }, from.tree, output);
+    // This command runs from there, and has loaded all that it still needs.
+    if (to.isCopy) await rm(to.tree, { recursive: true, force: true });
+  } else await goBackPackage(live, made, from.package, output);
+  output.print({ from: to.version, to: from.version }, `Version ${from.version} runs again.`);
+}
+
+async function goBackPackage(
+  live: Live,
+  { from, backup, completed }: Upgrade,
+  old: string,
+  output: Output,
+): Promise<void> {
+  const now = (await statusWith(live, HOME)).completed;
+  const isOther = now.join() !== completed?.join();
+  if (isOther) await readBack(live, backup, from.version, output);
+  const before = await startsOf(live.instances);
+  await installPackage(old, output);
+  const after = await startsOf(live.instances);
+  const left = live.instances.filter((_, i) => after[i] === before[i]);
+  await startAgain({ ...live, instances: left }, isOther, output);
+  await rm(NOTE);
+  await finish(live, HOME, output);
+}
+
+/** @throws OperatorError when there is no backup; nothing is changed then */
+async function readBack(
+  live: Live,
+  backup: Upgrade['backup'],
+  version: string,
+  output: Output,
+): Promise<void> {
+  if (backup === undefined || !existsSync(backup.file))
+    throw new OperatorError(
+      `Version ${version} cannot use the tables as they are now, and there is no backup from before the upgrade${backup === undefined ? ' (--no-backup)' : `: ${backup.file} is gone`}. Nothing was changed.`,
+    );
+  const lost = await withDatabase(live.config, (db) => countSince(db, backup.extent));
+  output.note(
+    `Version ${version} cannot use the tables as they are now, so those of ${backup.file} come back. ${describeLost(lost)}`,
+  );
+  if (live.instances.length > 0) await runWell(['systemctl', 'stop', ...live.instances]);
+  const kept = await backUp(live, `after-${live.version}`, output);
+  output.note(`What was written since is in ${kept.file} alone.`);
+  await readBackTables(live.config, backup.file);
+}
+
+function describeLost({ licenses, orders, releases, events }: Extent): string {
+  const counts = [
+    quantity(licenses, 'licence'),
+    quantity(orders, 'order'),
+    quantity(releases, 'version'),
+    `${quantity(events, 'entry', 'entries')} of licences' histories (activations among them)`,
+  ];
+  return licenses + orders + releases + events === 0
+    ? 'Nothing was written since.'
+    : `Written since, and lost: ${counts.join(', ')}. docs/restore.md says what to do about each.`;
+}
+
+async function startAgain(live: Live, stopped: boolean, output: Output): Promise<void> {
+  if (live.instances.length === 0) return;
+  if (!stopped) return restart(live, output);
+  for (const name of live.instances) {
+    await runWell(['systemctl', 'restart', name]);
+    await waitUntilReady(name, isReady);
+  }
+  output.note(`${live.instances.join(', ')} started.`);
+}

@@ -1,0 +1,181 @@
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { createConnection, type Connection } from 'mysql2/promise';
+import { readConfig } from '../../src/config';
+import { backUpTables, readBackTables } from '../../src/setup/backup';
+import { forget, note, readJournal, writtenBefore, type Made } from '../../src/setup/journal';
+import { whatToJoin } from '../../src/setup/readers';
+import { filesOf } from '../../src/setup/glob';
+import { openDatabase } from '../../src/store/database';
+import { countSince, ownTables, readExtent } from '../../src/store/whole-tables';
+import { operator } from '../support/operator';
+import { temporaryFolder } from '../support/processes';
+import { createMariaDbDatabase, giveLicense, givePlan } from '../support/service';
+import { openMigrated } from '../support/service-process';
+
+/** What setup and upgrade do without systemd; with it: test/setup. */
+
+const IS_ROOT = process.getuid!() === 0;
+
+describe('the commands', () => {
+  it.each([
+    ['setup --joomla-root /srv/site --url shop.example', 2, '--url'],
+    ['setup --joomla-root /srv/site --url https://shop.example --instances 10', 2, '--instances'],
+    ['setup --joomla-root /srv/site --url https://shop.example --ca /nowhere', 2, '--ca'],
+    ['upgrade', 2, 'Name the archive'],
+    ['upgrade a.tar.gz --back', 2, '--back takes no file'],
+    ['setup --undo', 1, IS_ROOT ? 'systemd does not run this machine' : 'Run this as root'],
+    ['upgrade a.tar.gz', 1, IS_ROOT ? 'systemd does not run this machine' : 'Run this as root'],
+  ])('licensing %s: %i', async (line, code, words) => {
+    // A machine without systemctl.
+    const ended = await operator({}).run(line.split(' '), { env: { PATH: temporaryFolder() } });
+    expect(ended).toMatchObject({ code, stderr: expect.stringContaining(words) });
+  });
+});
+
+(IS_ROOT ? describe : describe.skip)('who has to join which group to read a file', () => {
+  const make = (folder: [number, number, number], file: [number, number, number]) => {
+    const top = temporaryFolder();
+    chmodSync(top, 0o755);
+    const [inner, path] = [join(top, 'site'), join(top, 'site/configuration.php')];
+    mkdirSync(inner);
+    writeFileSync(path, '');
+    for (const [one, [mode, uid, gid]] of [
+      [inner, folder],
+      [path, file],
+    ] as const) {
+      chownSync(one, uid, gid);
+      chmodSync(one, mode);
+    }
+    return { inner, path };
+  };
+
+  it.each<[string, [number, number, number], [number, number, number], number[]]>([
+    ['nobody: everybody may', [0o755, 0, 0], [0o644, 0, 0], []],
+    ["the file's group", [0o755, 0, 0], [0o640, 0, 3001], [3001]],
+    ["a folder's group and the file's", [0o710, 0, 3002], [0o640, 0, 3001], [3002, 3001]],
+    ['nobody: a group of theirs may', [0o750, 0, 3003], [0o440, 0, 3003], []],
+    ['nobody: it is theirs', [0o700, 3000, 0], [0o400, 3000, 0], []],
+  ])('%s', (_name, folder, file, groups) => {
+    const { path } = make(folder, file);
+    expect(whatToJoin(path, 3000, [3003])).toEqual({ groups, closed: undefined });
+  });
+
+  it('says what lets nobody in but its owner, or root’s group', () => {
+    const folder = make([0o700, 0, 3001], [0o644, 0, 0]);
+    expect(whatToJoin(folder.path, 3000, []).closed).toEqual({ path: folder.inner, isFolder: true });
+    const file = make([0o755, 0, 0], [0o640, 0, 0]);
+    expect(whatToJoin(file.path, undefined, []).closed).toEqual({ path: file.path, isFolder: false });
+  });
+});
+
+test('patterns name files as nginx and Apache include them', () => {
+  const folder = temporaryFolder();
+  for (const name of ['b.conf', 'a.conf', '.hidden.conf', 'a.conf.bak', 'x+y.conf'])
+    writeFileSync(join(folder, name), '');
+  mkdirSync(join(folder, 'sub.conf'));
+  writeFileSync(join(folder, 'sub.conf/c'), '');
+  const names = (pattern: string) =>
+    filesOf(join(folder, pattern)).map((path) => path.slice(folder.length + 1));
+  expect(names('*.conf')).toEqual(['a.conf', 'b.conf', 'x+y.conf']);
+  expect(names('[ab].con?')).toEqual(['a.conf', 'b.conf']);
+  expect(names('*/c')).toEqual(['sub.conf/c']);
+  expect(names('a.conf')).toEqual(['a.conf']);
+  expect(names('none/*')).toEqual([]);
+});
+
+test('the journal keeps what was made once, with what was there before', async () => {
+  const state = join(temporaryFolder(), 'state');
+  const link = (to: string, before: string | null): Made => ({
+    kind: 'link',
+    path: '/opt/program',
+    to,
+    before,
+  });
+  await note(link('/opt/a', null), state);
+  await note({ kind: 'file', path: '/etc/x', text: 'one' }, state);
+  await note(link('/opt/b', '/opt/a'), state);
+  await note({ kind: 'file', path: '/etc/x', text: 'two' }, state);
+  expect(readJournal(state).made).toEqual([
+    link('/opt/b', null),
+    { kind: 'file', path: '/etc/x', text: 'two' },
+  ]);
+  expect(writtenBefore('/etc/x', state)).toBe('two');
+  expect(statSync(join(state, 'setup.json')).mode & 0o777).toBe(0o600);
+  for (const made of readJournal(state).made) await forget(made, state);
+  expect(existsSync(join(state, 'setup.json'))).toBe(false);
+});
+
+describe('the tables, saved and read back', () => {
+  const PASSWORD = `it's "a" \\ p@ss:word#/?%`;
+  let root: Connection;
+  beforeAll(async () => {
+    root = await createConnection({ socketPath: process.env.TEST_MARIADB_SOCKET as string, user: 'root' });
+  });
+  afterAll(() => root.end());
+
+  test.each(['mysql', 'sqlite'])(
+    '%s: as they were, without a table that only a newer version has',
+    async (kind) => {
+      const folder = temporaryFolder();
+      const database = (await createMariaDbDatabase()).split('/').at(-1)!;
+      await root.query(`CREATE OR REPLACE USER backup@'%' IDENTIFIED BY ${root.escape(PASSWORD)}`);
+      await root.query(`GRANT ALL ON ${database}.* TO backup@'%'`);
+      const server = `mysql://backup:${encodeURIComponent(PASSWORD)}@127.0.0.1:${process.env.TEST_MARIADB_PORT}/${database}`;
+      const settings = {
+        LICENSING_ENV_FILE: '/dev/null',
+        LICENSING_DATABASE_URL: kind === 'mysql' ? server : `sqlite:${join(folder, 'data.sqlite')}`,
+        LICENSING_TABLE_PREFIX: 'jos_',
+      };
+      const config = readConfig(settings);
+      const db = await openMigrated(settings);
+      await db.schema.createTable('jos_other', (one) => void one.increments());
+      const plan = await givePlan(db);
+      await giveLicense(db, plan);
+      const extent = await readExtent(db);
+      const file = await backUpTables(db, config, join(folder, 'backups'), 'before');
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const before = await ownTables(db);
+      const license = await db('jos_licensing_licenses').select();
+
+      await giveLicense(db, plan);
+      await giveLicense(db, plan);
+      await db.schema.createTable('jos_licensing_notes', (one) => void one.increments());
+      expect(await countSince(db, extent)).toMatchObject({ licenses: 2, orders: 0 });
+      await db.destroy();
+
+      await readBackTables(config, file);
+      const again = openDatabase(config.database, config.tablePrefix, 2);
+      try {
+        expect(await ownTables(again)).toEqual(before);
+        expect(await again('jos_licensing_licenses').select()).toEqual(license);
+        expect(await countSince(again, extent)).toMatchObject({ licenses: 0 });
+        expect(await again.schema.hasTable('jos_other')).toBe(true);
+      } finally {
+        await again.destroy();
+      }
+    },
+  );
+
+  test('a file that is not complete drops nothing', async () => {
+    const database = (await createMariaDbDatabase()).split('/').at(-1)!;
+    const settings = {
+      LICENSING_ENV_FILE: '/dev/null',
+      LICENSING_DATABASE_URL: `mysql://root@localhost/${database}?socketPath=${process.env.TEST_MARIADB_SOCKET}`,
+    };
+    const config = readConfig(settings);
+    const db = await openMigrated(settings);
+    try {
+      const folder = temporaryFolder();
+      const file = await backUpTables(db, config, folder, 'whole');
+      const cut = join(folder, 'cut.sql');
+      writeFileSync(cut, readFileSync(file, 'utf8').slice(0, -500));
+      const before = await ownTables(db);
+      await expect(readBackTables(config, cut)).rejects.toThrow(/is not complete\. Nothing was changed/);
+      expect(await ownTables(db)).toEqual(before);
+    } finally {
+      await db.destroy();
+    }
+  });
+});

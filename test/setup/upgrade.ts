@@ -1,0 +1,132 @@
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { bootMachine, giveSite, makeArchive, makeTree, type Machine } from '../support/machine';
+import { temporaryFolder } from '../support/processes';
+
+/** `licensing upgrade` on a Debian with systemd: under load, with other tables, and back. */
+
+const LINE = 'setup --joomla-root /var/www/shop --url https://shop.example --ca /etc/ssl/shop/ca.pem';
+
+let machine: Machine;
+let key: string;
+beforeAll(async () => {
+  machine = await bootMachine('upgrade');
+  await giveSite(machine);
+  const folder = temporaryFolder();
+  machine.put(makeTree(join(folder, 'tree'), '0.1.0'), '/opt/licensing-gateway-0.1.0');
+  for (const archive of [makeArchive(folder, '0.1.1'), makeArchive(folder, '0.2.0', true)])
+    machine.put(archive, `/root/${basename(archive).replace('-linux-x64', '')}`);
+  await machine.well(`/opt/licensing-gateway-0.1.0/bin/licensing ${LINE}`);
+  await machine.well('sudo -u licensing licensing product add --name Example --id 42');
+  await machine.well(
+    'sudo -u licensing licensing plan add --product 42 --name One --activation-type domain --activation-limit 1 --duration 1y',
+  );
+  key = /^\S+/.exec(
+    (await machine.sh('sudo -u licensing licensing license issue --plan 1 --customer you@shop.example'))
+      .stdout,
+  )![0];
+  machine.write('/root/load.js', LOAD);
+}, 600_000);
+afterAll(() => machine.stop(), 60_000);
+
+/** Validates with four connections at a time until a file is there, and prints what came of it. */
+const LOAD = `const https = require('https'); const fs = require('fs');
+const [, , key, stop] = process.argv; const seen = {}; const body = 'license_key=' + key;
+const address = () => [127, 1 + Math.random() * 200, Math.random() * 250, 1 + Math.random() * 250].map(Math.floor).join('.');
+const one = () => new Promise((done) => {
+  const count = (what) => { seen[what] = (seen[what] || 0) + 1; done(); };
+  https.request({ host: '127.0.0.1', method: 'POST', path: '/api/index.php/v1/licensing/licenses/validate', agent: false, rejectUnauthorized: false, localAddress: address(),
+    headers: { Host: 'shop.example', 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': body.length } },
+    (r) => { r.resume(); r.on('end', () => count(r.statusCode)); }).on('error', (e) => count(e.code)).end(body);
+});
+Promise.all([1, 2, 3, 4].map(async () => { while (!fs.existsSync(stop)) { await one(); await new Promise((r) => setTimeout(r, 10)); } })).then(() => console.log(JSON.stringify(seen)));
+`;
+
+async function underLoad(line: string): Promise<{ text: string; seen: Record<string, number> }> {
+  await machine.well('rm -f /root/stop');
+  const load = machine.well(`/opt/licensing-gateway/node /root/load.js ${key} /root/stop`);
+  const { code, text } = await machine.sh(line);
+  await machine.well('touch /root/stop');
+  const seen = JSON.parse(await load) as Record<string, number>;
+  expect({ code, text: code === 0 ? '' : text }).toEqual({ code: 0, text: '' });
+  console.log(`${line}: ${JSON.stringify(seen)}`);
+  return { text, seen };
+}
+
+const version = async () => (await machine.well('licensing --version')).trim();
+const tables = () => machine.well('mariadb -N -e "SHOW TABLES LIKE \'jos\\_licensing\\_%\'" shop');
+
+test('another version without other tables: no request is refused, and none on the way back', async () => {
+  const { seen } = await underLoad('licensing upgrade /root/licensing-gateway-0.1.1.tar.gz');
+  expect(Object.keys(seen)).toEqual(['200']);
+  expect(await version()).toBe('0.1.1');
+  const back = await underLoad('licensing upgrade --back');
+  expect(Object.keys(back.seen)).toEqual(['200']);
+  expect(await version()).toBe('0.1.0');
+}, 180_000);
+
+test('a version with another migration: no request is refused, and nginx’s file follows', async () => {
+  const { seen, text } = await underLoad('licensing upgrade /root/licensing-gateway-0.2.0.tar.gz');
+  expect(Object.keys(seen)).toEqual(['200']);
+  expect(text).toContain('The tables are up to date: 002_notes.');
+  expect(machine.read('/etc/nginx/licensing/licensing.conf')).toMatch(/^# the next version\n/);
+  expect(await tables()).toContain('jos_licensing_notes');
+}, 180_000);
+
+test('back to the tables of the backup: says what is lost, leaves no table of the newer version, keeps the settings', async () => {
+  await machine.well('sudo -u licensing licensing license issue --plan 1 --customer lost@shop.example');
+  await machine.well('echo LICENSING_RATE_LIMIT=90 >> /opt/licensing-gateway/.env');
+  const { code, text } = await machine.sh('licensing upgrade --back');
+  expect({ code, text }).toEqual({
+    code: 0,
+    text: expect.stringMatching(/Written since, and lost: 1 licence, 0 orders/),
+  });
+  expect(await version()).toBe('0.1.0');
+  expect(await tables()).not.toContain('notes');
+  const list = await machine.well('sudo -u licensing licensing license list');
+  expect(list).toContain('you@shop.example');
+  expect(list).not.toContain('lost@shop.example');
+  expect(machine.read('/etc/licensing-gateway.env')).toContain('LICENSING_RATE_LIMIT=90');
+  expect(machine.read('/etc/nginx/licensing/licensing.conf')).not.toContain('the next version');
+  // What was lost is still in a file, and the tables of the newer version can be made once more.
+  expect(text).toMatch(/What was written since is in \S+after-0\.2\.0\.sql alone/);
+  await machine.well('licensing upgrade /root/licensing-gateway-0.2.0.tar.gz');
+  await machine.well('licensing upgrade --back');
+}, 180_000);
+
+test('the same version number is taken again, and two versions are kept', async () => {
+  await machine.well('licensing upgrade /root/licensing-gateway-0.1.1.tar.gz');
+  await machine.well('licensing upgrade /root/licensing-gateway-0.1.1.tar.gz');
+  expect(await version()).toBe('0.1.1');
+  const trees = (await machine.well('ls /opt')).trim().split('\n');
+  expect(trees).toEqual(['licensing-gateway', 'licensing-gateway-0.1.1', 'licensing-gateway-0.1.1.2']);
+}, 180_000);
+
+test.each([
+  ['/root/nothing.tar.gz', /There is no \/root\/nothing/],
+  ['/etc', /does not hold a built version/],
+  ['/root/load.js', /cannot be unpacked/],
+  ['/root/some.deb', /was not installed as a package/],
+])('%s is refused in words, and nothing is left', async (given, words) => {
+  await machine.well('touch /root/some.deb');
+  const before = await machine.well('ls -a /opt');
+  const { code, text } = await machine.sh(`licensing upgrade ${given}`);
+  expect({ code, text }).toEqual({ code: 1, text: expect.stringMatching(words) });
+  expect(await machine.well('ls -a /opt')).toBe(before);
+});
+
+test('a checkout becomes a tree beside the others at its first upgrade', async () => {
+  await machine.well(
+    'tree=$(readlink /opt/licensing-gateway) && rm /opt/licensing-gateway && mv $tree /opt/licensing-gateway && systemctl restart licensing@1 licensing@2 && for port in 3081 3082; do until LICENSING_ADMIN_LISTEN=127.0.0.1:$port licensing health; do sleep 0.2; done; done',
+  );
+  const { seen } = await underLoad(
+    '/opt/licensing-gateway/bin/licensing upgrade /root/licensing-gateway-0.2.0.tar.gz --no-backup',
+  );
+  expect(Object.keys(seen)).toEqual(['200']);
+  const { code, text } = await machine.sh('licensing upgrade --back');
+  expect({ code, text }).toEqual({
+    code: 1,
+    text: expect.stringMatching(/no backup from before the upgrade \(--no-backup\).*Nothing was changed/s),
+  });
+  expect(await version()).toBe('0.2.0');
+}, 180_000);

@@ -67,7 +67,7 @@ const CALENDAR_DAYS = 366;
 export async function readRenewals(db: Db, query: RenewalsQuery, now: Date): Promise<Renewals> {
   const planIds = await plansOf(db, query);
   const today = dayOf(now);
-  const months = Array.from({ length: MONTHS }, (_, i) => monthAt(now, i + 1 - MONTHS));
+  const months = lastMonths(now);
   const past = await sumEndsByMonth(db, {
     ...{ planIds, from: `${months[0] as string}-01`, to: daysAfter(now, -1) },
   });
@@ -87,7 +87,10 @@ export async function readRenewals(db: Db, query: RenewalsQuery, now: Date): Pro
   };
 }
 
-interface EndCount { outcome: string; licenses: number }
+interface EndCount {
+  outcome: string;
+  licenses: number;
+}
 
 const RENEWED: Partial<Record<string, 'inTime' | 'late'>> = { in_time: 'inTime', late: 'late' };
 
@@ -157,6 +160,11 @@ async function readStates(
   const current = { ...licenses };
   for (const status of Object.keys(current) as LiveStatus[]) current[status] = counts[status] ?? 0;
   return [...states, { month: monthAt(now, 0), licenses: current }];
+}
+
+/** The twelve months whose ends are counted, the oldest first. */
+export function lastMonths(now: Date): string[] {
+  return Array.from({ length: MONTHS }, (_, i) => monthAt(now, i + 1 - MONTHS));
 }
 
 /** The month that comes so many after this one: `2026-11` */

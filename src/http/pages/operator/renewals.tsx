@@ -44,12 +44,14 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Answ
           </ButtonLink>
         }
       >
-        <Filters
-          path="/renewals"
-          label={texts.filters}
-          live={null}
-          fields={catalogueFields(view, filters, products, plans)}
-        />
+        <Panel id="filter" kind="mb-3">
+          <Filters
+            path="/renewals"
+            label={texts.filters}
+            live={null}
+            fields={catalogueFields(view, filters, products, plans)}
+          />
+        </Panel>
         {hasAny ? (
           <Figures {...{ found, filters, products, plans }} />
         ) : (

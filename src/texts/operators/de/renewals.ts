@@ -9,7 +9,7 @@ export const renewals: Translated<typeof en> = {
   planOf: (product, plan) => `${product} · ${plan}`,
   notRenewedButton: 'Nicht verlängert',
   rate: (ended, renewed, from, to, share) =>
-    `Von ${ended} Lizenzen, die von ${from} bis ${to} abgelaufen sind, wurden ${renewed} verlängert${share === undefined ? '.' : `: ${share} %.`}`,
+    `Von den Lizenzen, die von ${from} bis ${to} abgelaufen sind, wurden ${renewed} von ${ended} verlängert${share === undefined ? '.' : `: ${share} %.`}`,
   noneFinal:
     'Noch ist kein Monat mit abgelaufenen Lizenzen abgeschlossen: Was in den letzten 30 Tagen abgelaufen ist, kann noch verlängert werden.',
   none: 'In den letzten zwölf Monaten ist keine Lizenz abgelaufen, und in den nächsten zwölf läuft keine ab. Eine Lizenz läuft ab, wenn ihr Tarif eine Laufzeit hat oder Sie ihr ein Ende geben.',
@@ -53,7 +53,8 @@ export const renewals: Translated<typeof en> = {
   calendar: {
     title: 'An welchen Tagen laufen Lizenzen ab?',
     about: 'Die nächsten zwölf Monate',
-    says: (count, days) => `${count} Lizenzen laufen an ${days} Tagen ab. Die mit Abonnement zählen mit.`,
+    says: (count, days) =>
+      `Lizenzen, die ablaufen: ${count}. Tage, an denen sie es tun: ${days}. Die mit Abonnement zählen mit.`,
     none: 'In den nächsten zwölf Monaten läuft keine Lizenz ab.',
     day: 'Tag',
     licenses: 'Lizenzen',

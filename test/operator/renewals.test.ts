@@ -6,12 +6,14 @@ import { endWithGrace, liveStatus, paidEnd } from '../../src/licensing/core/stat
 import { changeState, moveEnd, renew, setEnd } from '../../src/licensing/lifecycle';
 import { listLapsed } from '../../src/licensing/not-renewed';
 import { OperatorError } from '../../src/licensing/operator-error';
+import { forgetTimelines } from '../../src/licensing/renewal-sums';
 import { readRenewals, type RenewalsQuery } from '../../src/licensing/renewals';
 import { countAllLicenses, sumUp } from '../../src/licensing/statistics';
 import { openDatabase, table, type Db } from '../../src/store/database';
-import { findLicense, type License } from '../../src/store/licenses';
+import { deleteLicenses, findLicense, type License } from '../../src/store/licenses';
 import { holdLease, releaseLease, type Lease } from '../../src/store/leases';
 import { recordRefusals } from '../../src/store/refusals';
+import { inTransaction } from '../../src/store/transaction';
 import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';
 import { temporaryFolder } from '../support/processes';
@@ -125,7 +127,10 @@ describe.each(DATABASES)('renewals on %s', (_name, createSettings) => {
       await givePlan(db, { limit: 3, productId: 43 }, START),
     ];
     // An import knows plans by their names.
-    for (const id of plans) await db(table(db, 'plans')).where({ id }).update({ name: `Plan ${id}` });
+    for (const id of plans)
+      await db(table(db, 'plans'))
+        .where({ id })
+        .update({ name: `Plan ${id}` });
     const model = new Map<number, Standing[]>();
     const note = async (id: number) =>
       model.set(id, [...(model.get(id) ?? []), standingOf((await findLicense(db, id))!, clock.now)]);
@@ -221,6 +226,28 @@ describe.each(DATABASES)('renewals on %s', (_name, createSettings) => {
         byPlan.map(({ planId: _id, ...one }) => one),
       );
     }
+  });
+
+  test('hold nothing of licences that an undone import deletes', async () => {
+    const plan = await givePlan(db, {}, START);
+    const give = async (day: string) =>
+      (await giveLicense(db, plan, { expiresAt: new Date(`${day}T12:00:00Z`) }, START)).id;
+    await give('2026-10-02');
+    clock.now = END;
+    await sum();
+    const before = await readRenewals(db, {}, END);
+    const deleted = [await give('2026-10-02'), await give('2026-12-03')];
+    const summed = await give('2026-10-02');
+    await sum();
+    deleted.push(await give('2026-12-04'));
+    expect((await readRenewals(db, {}, END)).months[10]).toMatchObject({ ended: 3, lost: 3 });
+    for (const ids of [deleted, [summed]])
+      await inTransaction(db, async (trx) => {
+        await forgetTimelines(trx, ids);
+        await deleteLicenses(trx, ids);
+      });
+    await sum();
+    expect(await readRenewals(db, {}, END)).toEqual(before);
   });
 
   test('of licences that were not renewed, whoever still tries to update stands first', async () => {

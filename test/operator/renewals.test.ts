@@ -285,7 +285,7 @@ describe.each(DATABASES)('renewals on %s', (_name, createSettings) => {
       refused(triedLater, '2026-11-12'),
       refused(before, '2026-10-12'),
     ]);
-    const download = { endpoint: 'download', ip: null, user_agent: null, times: 1 };
+    const download = { endpoint: 'download' as const, ip: null, user_agent: null, times: 1 };
     await db(table(db, 'access_log')).insert([
       { ...download, at: '2026-08-01 10:00:00', outcome: 'ok', license_id: tried },
       { ...download, at: '2026-08-30 10:00:00', outcome: 'LICENSE_EXPIRED', license_id: tried },

@@ -108,8 +108,9 @@ describe('a shop of two products', () => {
     await sell('due', '2026-12-10', { planId: plans[1] });
     await sell('due2', '2026-12-10', { planId: plans[1] });
     const access = {
-      ...{ endpoint: 'download', keyId: null, keyHint: null, productId: 42, version: null, identifier: null },
-      ...{ ip: null, userAgent: null, licenseId: licenses.tried!, site: null, installedVersion: null },
+      ...{ endpoint: 'download' as const, keyId: null, keyHint: null, productId: 42, version: null },
+      ...{ identifier: null, ip: null, userAgent: null, licenseId: licenses.tried! },
+      ...{ site: null, installedVersion: null },
     };
     await insertAccesses(db, [
       { ...access, at: on('2026-10-01'), outcome: 'ok', times: 1 },

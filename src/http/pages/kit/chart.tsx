@@ -169,7 +169,19 @@ interface TableNumbers {
   rows: { label: string; values: number[] }[];
 }
 
-function Numbers({ titles, rows, what, caption }: TableNumbers & { what: string; caption: string }) {
+/** A table of numbers, which stays one on a phone too. @param what the title of the first column */
+export function Numbers({
+  titles,
+  rows,
+  what,
+  caption,
+}: {
+  titles: string[];
+  /** a number, or one with a link */
+  rows: { label: Child; values: Child[] }[];
+  what: string;
+  caption: string;
+}) {
   const { format } = useView();
   return (
     <table class="t">
@@ -191,7 +203,7 @@ function Numbers({ titles, rows, what, caption }: TableNumbers & { what: string;
               {label}
             </th>
             {values.map((value) => (
-              <td class="num">{format.number(value)}</td>
+              <td class="num">{typeof value === 'number' ? format.number(value) : value}</td>
             ))}
           </tr>
         ))}

@@ -12,6 +12,7 @@ import { countAllLicenses, sumUp } from '../../src/licensing/statistics';
 import { openDatabase, table, type Db } from '../../src/store/database';
 import { deleteLicenses, findLicense, type License } from '../../src/store/licenses';
 import { holdLease, releaseLease, type Lease } from '../../src/store/leases';
+import { listNotRenewed, type PlacedNotRenewed } from '../../src/store/renewals';
 import { recordRefusals } from '../../src/store/refusals';
 import { inTransaction } from '../../src/store/transaction';
 import { exportRecords } from '../../src/transfer/export';
@@ -312,6 +313,17 @@ describe.each(DATABASES)('renewals on %s', (_name, createSettings) => {
     expect(await ids({ month: '2026-10' }, 1)).toEqual([triedLater, graced, quiet]);
     expect(await ids({ month: '2026-11' })).toEqual([before]);
     await expect(listLapsed(db, { month: '2026-13' }, { limit: 1 }, END)).rejects.toThrow('month');
+
+    // Of very many refused licences the latest alone come first.
+    const bounded = [];
+    for (let after; bounded.length < inOrder.length;) {
+      const any = { planIds: undefined, within: undefined };
+      const rows: PlacedNotRenewed[] = await listNotRenewed(db, any, { after, limit: 2 }, END, 0);
+      bounded.push(...rows);
+      after = rows.at(-1)?.place;
+    }
+    expect(bounded.map(({ id }) => id)).toEqual([triedLater, graced, before, quiet, tried]);
+    expect(bounded.at(-1)?.refusedAt).toEqual(ended('2026-11-10'));
 
     const one = (await all({}, 50))[1]!;
     expect(one).toMatchObject({

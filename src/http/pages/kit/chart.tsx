@@ -153,7 +153,7 @@ function Legend({ series }: { series: Series[] }) {
   return (
     <p class="small mb-0 mt-2">
       {series.map(({ title, colour }) => (
-        <span class="me-3">
+        <span class="me-3 d-inline-block">
           <svg class="chart-key chart" width="10" height="10" aria-hidden="true" focusable="false">
             <rect class={colour} width="10" height="10" rx="2" />
           </svg>{' '}

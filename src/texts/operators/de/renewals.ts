@@ -11,19 +11,19 @@ export const renewals: Translated<typeof en> = {
   rate: (ended, renewed, from, to, share) =>
     `Von den Lizenzen, die von ${from} bis ${to} abgelaufen sind, wurden ${renewed} von ${ended} verlängert${share === undefined ? '.' : `: ${share} %.`}`,
   noneFinal:
-    'Noch ist kein Monat mit abgelaufenen Lizenzen abgeschlossen: Was in den letzten 30 Tagen abgelaufen ist, kann noch verlängert werden.',
+    'Noch ist kein Monat mit abgelaufenen Lizenzen endgültig: Was in den letzten 30 Tagen abgelaufen ist, kann noch verlängert werden.',
   none: 'In den letzten zwölf Monaten ist keine Lizenz abgelaufen, und in den nächsten zwölf läuft keine ab. Eine Lizenz läuft ab, wenn ihr Tarif eine Laufzeit hat oder Sie ihr ein Ende geben.',
   noneLink: 'Die Tarife ansehen',
   months: {
     title: 'Verlängert, nach dem Monat des Ablaufs',
     about: 'Zwölf Monate',
     month: 'Monat',
-    ended: 'Abgelaufen',
-    inTime: 'Rechtzeitig',
+    ended: 'Abge\u00adlaufen',
+    inTime: 'Recht\u00adzeitig',
     late: 'Binnen 30 Tagen',
-    lost: 'Verloren',
-    notFinal: (month) => `${month}, nicht abgeschlossen`,
-    says: 'Lizenzen nach dem Monat ihres Ablaufs: verlängert, bevor sie nicht mehr galten, binnen 30 Tagen danach, oder verloren. Ein Monat ist abgeschlossen, wenn sein letzter Tag 30 Tage her ist; bis dahin heißt verloren: noch nicht verlängert. Der heutige Tag zählt ab morgen.',
+    lost: 'Ver\u00adloren',
+    notFinal: (month) => `${month}, vorläufig`,
+    says: 'Lizenzen nach dem Monat ihres Ablaufs: verlängert, bevor sie nicht mehr galten, binnen 30 Tagen danach, oder verloren. Ein Monat ist endgültig, wenn sein letzter Tag 30 Tage her ist; bis dahin heißt verloren: noch nicht verlängert. Der heutige Tag zählt ab morgen.',
     caption: 'Verlängerungen nach Monat, der älteste zuerst.',
   },
   plans: {
@@ -36,8 +36,8 @@ export const renewals: Translated<typeof en> = {
     caption: 'Ablaufende Lizenzen, die nächsten zuerst.',
     within: 'In',
     days: (count) => `${count} Tagen`,
-    without: 'Ohne Abonnement',
-    with: 'Mit Abonnement',
+    without: 'Ohne Abonne\u00adment',
+    with: 'Mit Abonne\u00adment',
     note: 'Ein Abonnement zahlt von selbst weiter. Wer keines hat, wird erinnert, sofern das Produkt Erinnerungen verschickt.',
   },
   states: {

@@ -76,7 +76,7 @@ export async function readRenewals(db: Db, query: RenewalsQuery, now: Date): Pro
   const counted = months.map((month): RenewalMonth => ({
     month,
     ...countedOf(past.filter((one) => one.month === month)),
-    isFinal: now.getTime() >= nextMonth(month).getTime() + LATE_DAYS * DAY_MS,
+    isFinal: isSettled(month, now),
   }));
   return {
     months: counted,
@@ -163,7 +163,7 @@ async function readStates(
   return [...states, { month: monthAt(now, 0), licenses: current }];
 }
 
-/** The twelve months whose ends are counted, the oldest first. */
+/** This UTC month and the eleven before it, the oldest first: `2026-11`. */
 export function lastMonths(now: Date): string[] {
   return Array.from({ length: MONTHS }, (_, i) => monthAt(now, i + 1 - MONTHS));
 }
@@ -171,6 +171,11 @@ export function lastMonths(now: Date): string[] {
 /** The month that comes so many after this one: `2026-11` */
 function monthAt(now: Date, months: number): string {
   return dayOf(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1))).slice(0, 7);
+}
+
+/** Whether nothing of a month counts as renewed any more: its last day is 30 days ago. */
+export function isSettled(month: string, now: Date): boolean {
+  return now.getTime() >= nextMonth(month).getTime() + LATE_DAYS * DAY_MS;
 }
 
 /** The first moment of the month after this. */

@@ -299,14 +299,15 @@ function hasEnded({ planIds, within }: NotRenewedFilter, now: Date) {
   const bindings: (string | number)[] = [...(planIds ?? []), toSqlTime(now)];
   if (within === undefined) return { sql, bindings };
   const shifted = (date: Date, days: number) => toSqlTime(new Date(date.getTime() + days * DAY_MS));
-  // A paid end is earlier than the stored one by the grace.
+  // A paid end is earlier than the stored one by the grace, which only what renews itself has. The index knows which does.
   const graces = Array.from({ length: MAX_GRACE_DAYS + 1 }, (_, days) => days);
   const isWithin = graces.map(() => '(l.grace_days = ? AND l.expires_at >= ? AND l.expires_at < ?)');
   return {
-    sql: `${sql} AND l.expires_at >= ? AND l.expires_at < ? AND (${isWithin.join(' OR ')})`,
+    sql: `${sql} AND l.expires_at >= ? AND l.expires_at < ? AND (l.renews_itself = 1 OR l.expires_at < ?)
+      AND (l.renews_itself = 0 OR ${isWithin.join(' OR ')})`,
     bindings: [
       ...bindings,
-      ...[shifted(within.from, 0), shifted(within.until, MAX_GRACE_DAYS)],
+      ...[shifted(within.from, 0), shifted(within.until, MAX_GRACE_DAYS), shifted(within.until, 0)],
       ...graces.flatMap((days) => [days, shifted(within.from, days), shifted(within.until, days)]),
     ],
   };

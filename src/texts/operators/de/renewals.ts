@@ -75,7 +75,7 @@ export const renewals: Translated<typeof en> = {
       since: 'Kunde seit',
       ended: 'Abgelaufen',
       download: 'Letzter Download',
-      refused: 'Seither abgelehnte Downloads',
+      refused: 'Seither abgelehnt',
       latest: 'Zuletzt versucht',
     },
     another: 'hat eine andere gültige Lizenz',

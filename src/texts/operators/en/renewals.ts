@@ -72,7 +72,7 @@ export const renewals = {
       since: 'Customer since',
       ended: 'Ended',
       download: 'Last download',
-      refused: 'Downloads refused since',
+      refused: 'Refused since',
       latest: 'Last tried',
     },
     another: 'has another licence that works',

@@ -39,6 +39,8 @@ export type TableName =
   | 'daily_sums'
   | 'refused_licenses'
   | 'license_counts'
+  | 'end_sums'
+  | 'state_sums'
   | 'outbox'
   | 'webhooks'
   | 'shops'

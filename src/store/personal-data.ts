@@ -34,6 +34,8 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   license_refusals: "the time of a licence's latest refusal, which its accesses tell too",
   refused_licenses: 'ids and counts',
   license_counts: 'counts',
+  end_sums: 'counts',
+  state_sums: 'counts',
   order_licenses: 'ids and ends, which an order shows',
   daily_sums: 'counts',
   leases: 'names of work and of instances',

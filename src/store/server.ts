@@ -123,6 +123,8 @@ const TABLES: TableName[] = [
   'daily_sums',
   'refused_licenses',
   'license_counts',
+  'end_sums',
+  'state_sums',
   'outbox',
   'webhooks',
   'idempotency',
@@ -146,6 +148,8 @@ const FIRST_COLUMNS: Partial<Record<TableName, string>> = {
   shop_refusals: 'shop',
   refused_licenses: 'day',
   license_counts: 'product_id',
+  end_sums: 'day',
+  state_sums: 'month',
   idempotency: 'key_digest',
 };
 const REFUSED = new Set([

@@ -16,6 +16,7 @@ import type { Order, OrderEvent, OrderLicense, OrderLine } from './orders';
 import type { OutboxRow } from './outbox';
 import type { Release } from './releases';
 import type { SecurityNotice } from './security-notices';
+import type { EndSum, StateSum } from './renewals';
 import type { RowOf } from './row-fields';
 import type { StoredSession } from './sessions';
 import type { StoredSetting } from './settings';
@@ -76,6 +77,8 @@ declare module 'knex/types/tables' {
       license_id: number;
     };
     [license_counts: `${string}licensing_license_counts`]: RowOf<LicenseCount>;
+    [end_sums: `${string}licensing_end_sums`]: RowOf<EndSum>;
+    [state_sums: `${string}licensing_state_sums`]: RowOf<StateSum>;
     [outbox: `${string}licensing_outbox`]: RowOf<
       Omit<OutboxRow, 'attemptedBefore' | 'dueAt'> & DeliveryColumns
     > & {

@@ -102,6 +102,8 @@ const OTHERS: Record<TableName, string> = {
     'id cookie_digest kind actor name scope token_id joomla_user_id by_door operator_id license_id key_digest customer_digest used_at expires_at ended_at',
   operators: 'id scope created_by created_at',
   license_counts: 'product_id plan_id status month licenses',
+  end_sums: 'day plan_id outcome licenses',
+  state_sums: 'month plan_id status licenses',
   signing_keys: 'id kid x sealed token_days created_by created_at retired_by retired_at compromised',
   webhooks:
     'id url events secret_sealed previous_sealed previous_ends_at enabled_at disabled_at disabled_reason swept_at created_by created_at',

@@ -54,6 +54,10 @@ const PROPS: Record<string, Record<string, unknown>> = {
   Choices: { ...field, options },
   CopyText: { id: HOSTILE, label: HOSTILE, text: HOSTILE },
   CustomerPage: { ...page, action: HOSTILE },
+  DayCalendar: {
+    ...{ id: HOSTILE, says: HOSTILE, what: HOSTILE, series: HOSTILE, caption: HOSTILE },
+    ...{ months: ['2026-11'], days: [{ day: '2026-11-23', value: 1 }] },
+  },
   Document: { title: HOSTILE, children },
   Facts: { facts: [[HOSTILE, HOSTILE], undefined] },
   FileField: { ...field, accept: HOSTILE },
@@ -82,6 +86,10 @@ const PROPS: Record<string, Record<string, unknown>> = {
     ...{ tags: HOSTILE, paging, footer: HOSTILE, below: HOSTILE },
   },
   NoMatch: { path: `/${HOSTILE}`, children },
+  Numbers: {
+    ...{ titles: [HOSTILE], rows: [{ label: HOSTILE, values: [HOSTILE, 1] }] },
+    ...{ what: HOSTILE, caption: HOSTILE },
+  },
   OperatorPage: page,
   Options: { options, chosen: HOSTILE },
   Paging: paging,

@@ -1,5 +1,6 @@
 import { removePlan, removeProduct } from '../../licensing/catalogue';
 import { OperatorError } from '../../licensing/operator-error';
+import { forgetTimelines } from '../../licensing/renewal-sums';
 import { unnameCustomers } from '../../store/customer-profiles';
 import type { Db, Transaction } from '../../store/database';
 import { lockRows } from '../../store/import';
@@ -52,6 +53,7 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
     const locked = await lockLicenses(trx, ids);
     const used = await findUsedLicenses(trx, [...locked.keys()]);
     const unused = [...locked.keys()].filter((one) => !used.has(one));
+    await forgetTimelines(trx, unused);
     await deleteLicenses(trx, unused);
     await deleteImported(trx, 'license', unused);
     undone.removed.license += unused.length;

@@ -68,6 +68,7 @@ async function showList({ db, at, query, view }: OperatorCall): Promise<Answer> 
                 {texts.issue}
               </ButtonLink>
             ) : null}
+            <ButtonLink path="/renewals">{t.renewals.title}</ButtonLink>
             <ButtonLink path="/licenses.csv" query={filters}>
               {t.common.csv}
             </ButtonLink>

@@ -18,6 +18,7 @@ import { overview } from './overview';
 import { products } from './products';
 import { releases } from './releases';
 import { remedy } from './remedy';
+import { renewals } from './renewals';
 import { requests } from './requests';
 import { said } from './said';
 import { search } from './search';
@@ -51,6 +52,7 @@ export const german: OperatorTexts = {
   products,
   releases,
   remedy,
+  renewals,
   requests,
   said,
   search,

@@ -1,0 +1,377 @@
+import { isSqlite, table, type Db, type Transaction } from './database';
+import type { RecordedEvent } from './events';
+import { parseEventJson } from './events';
+import { fromSqlTime, toSqlTime } from './time';
+import {
+  forceIndex,
+  licenseIndex,
+  orderedJoin,
+  placeholders,
+  rawChange,
+  rawRows,
+  tableBy,
+} from './statements';
+
+/** What is kept of the ends of licences and of their states over time, and the licences that were not renewed. */
+
+export interface EndSum {
+  /** `2026-11-24`, in UTC */
+  day: string;
+  planId: number;
+  /** see licensing/core/timeline.ts */
+  outcome: string;
+  licenses: number;
+}
+
+export interface StateSum {
+  /** `2026-11` */
+  month: string;
+  planId: number;
+  status: string;
+  /** by so many there are more at the end of the month than at its beginning */
+  licenses: number;
+}
+
+/** Adds to the sums of ends; each may be named once. */
+export function addEndSums(trx: Transaction, sums: EndSum[]): Promise<void> {
+  const rows = sums.map(({ day, planId, outcome, licenses }) => [day, planId, outcome, licenses]);
+  return addTo(trx, 'end_sums', ['day', 'plan_id', 'outcome'], rows);
+}
+
+/** Adds to the sums of states; each may be named once. */
+export function addStateSums(trx: Transaction, sums: StateSum[]): Promise<void> {
+  const rows = sums.map(({ month, planId, status, licenses }) => [month, planId, status, licenses]);
+  return addTo(trx, 'state_sums', ['month', 'plan_id', 'status'], rows);
+}
+
+/** SQLite allows 32,766 values. */
+const ROWS_AT_ONCE = 1_000;
+
+async function addTo(
+  trx: Transaction,
+  name: 'end_sums' | 'state_sums',
+  key: string[],
+  rows: (string | number)[][],
+): Promise<void> {
+  const [onKey, added] = isSqlite(trx)
+    ? [`ON CONFLICT (${key.join(', ')}) DO UPDATE SET`, 'excluded.licenses']
+    : ['ON DUPLICATE KEY UPDATE', 'VALUES(licenses)'];
+  for (let i = 0; i < rows.length; i += ROWS_AT_ONCE) {
+    const some = rows.slice(i, i + ROWS_AT_ONCE);
+    await rawChange(
+      trx,
+      `INSERT INTO ${table(trx, name)} (${key.join(', ')}, licenses)
+       VALUES (?, ?, ?, ?)${', (?, ?, ?, ?)'.repeat(some.length - 1)} ${onKey} licenses = licenses + ${added}`,
+      some.flat(),
+    );
+  }
+}
+
+type SummedEvent = Pick<RecordedEvent, 'id' | 'licenseId' | 'at' | 'action' | 'before' | 'after'>;
+
+/** MySQL plans every licence with every action; see store/import.ts. */
+const LICENSES_AT_ONCE = 50;
+
+/**
+ * The events of licences, with certain actions, that were taken for the sums.
+ * @param isLocked waits for whoever takes one of them now
+ */
+export async function listSummedEvents(
+  trx: Transaction,
+  licenseIds: number[],
+  actions: readonly string[],
+  { isLocked = false } = {},
+): Promise<SummedEvent[]> {
+  const found: SummedEvent[] = [];
+  for (let i = 0; i < licenseIds.length; i += LICENSES_AT_ONCE) {
+    const query = trx(tableBy(trx, 'events', ...licenseIndex('events')))
+      .whereIn('license_id', licenseIds.slice(i, i + LICENSES_AT_ONCE))
+      .whereIn('action', [...actions])
+      .whereNotNull('unsummed')
+      .select('id', 'license_id', 'at', 'action', 'before_json', 'after_json');
+    if (isLocked) query.forUpdate();
+    for (const row of await query)
+      found.push({
+        id: row.id,
+        licenseId: row.license_id,
+        at: fromSqlTime(row.at),
+        action: row.action,
+        before: parseEventJson(row.before_json),
+        after: parseEventJson(row.after_json),
+      });
+  }
+  return found;
+}
+
+interface Days {
+  /** undefined: of all plans */
+  planIds: number[] | undefined;
+  /** UTC days, both included */
+  from: string;
+  to: string;
+}
+
+/** Ends by month, plan and outcome. */
+export async function sumEndsByMonth(
+  db: Db,
+  { planIds, from, to }: Days,
+): Promise<(Omit<EndSum, 'day'> & { month: string })[]> {
+  const rows = await rawRows<{ month: string; plan_id: number; outcome: string; n: number | string }>(
+    db,
+    `SELECT SUBSTR(day, 1, 7) AS month, plan_id, outcome, SUM(licenses) AS n FROM ${table(db, 'end_sums')}
+      WHERE day >= ? AND day <= ?${ofPlans(planIds)} GROUP BY 1, 2, 3`,
+    [from, to, ...(planIds ?? [])],
+  );
+  return rows.map(({ month, plan_id, outcome, n }) => ({
+    month,
+    planId: plan_id,
+    outcome,
+    licenses: Number(n),
+  }));
+}
+
+/** Ends by day and outcome, in the order of days. */
+export async function sumEndsByDay(db: Db, { planIds, from, to }: Days): Promise<Omit<EndSum, 'planId'>[]> {
+  const rows = await rawRows<{ day: string; outcome: string; n: number | string }>(
+    db,
+    `SELECT day, outcome, SUM(licenses) AS n FROM ${table(db, 'end_sums')}
+      WHERE day >= ? AND day <= ?${ofPlans(planIds)} GROUP BY day, outcome ORDER BY day, outcome`,
+    [from, to, ...(planIds ?? [])],
+  );
+  return rows.map(({ day, outcome, n }) => ({ day, outcome, licenses: Number(n) }));
+}
+
+/** Changes of states by month up to this one, in the order of months. */
+export async function sumStates(
+  db: Db,
+  planIds: number[] | undefined,
+  upTo: string,
+): Promise<Omit<StateSum, 'planId'>[]> {
+  const rows = await rawRows<{ month: string; status: string; n: number | string }>(
+    db,
+    `SELECT month, status, SUM(licenses) AS n FROM ${table(db, 'state_sums')}
+      WHERE month <= ?${ofPlans(planIds)} GROUP BY month, status ORDER BY month, status`,
+    [upTo, ...(planIds ?? [])],
+  );
+  return rows.map(({ month, status, n }) => ({ month, status, licenses: Number(n) }));
+}
+
+function ofPlans(planIds: number[] | undefined): string {
+  if (planIds === undefined) return '';
+  return planIds.length === 0 ? ' AND 1 = 0' : ` AND plan_id IN (${placeholders(planIds.length)})`;
+}
+
+/** A licence that stopped working at its end, and was not renewed. */
+export interface NotRenewed {
+  id: number;
+  /** its latest refused request since its end, of whatever kind; null: none */
+  refusedAt: Date | null;
+}
+
+export interface NotRenewedFilter {
+  /** undefined: of all plans */
+  planIds: number[] | undefined;
+  /** in which their paid end fell: from the first of these moments until before the second; undefined: whenever */
+  within: { from: Date; until: Date } | undefined;
+}
+
+/** Where a page of such licences ends: among those that were refused lately, or among the others. */
+export type NotRenewedPlace = { since: string } & (
+  { refusedAt: string; id: number } | { expiresAt: string; renewsItself: number; id: number }
+);
+
+export interface PlacedNotRenewed extends NotRenewed {
+  place: NotRenewedPlace;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** The longest grace of a shop. */
+const MAX_GRACE_DAYS = 14;
+/** Each of them is looked at for a page, whatever the filter is; tests set it lower. */
+const LATELY = 5_000;
+const EVER = '1000-01-01 00:00:00';
+
+/**
+ * First those that were refused since their end, the latest refusal first; then the others, the latest end first. Where more
+ * than `lately` licences were refused, for whatever reason, only refusals as late as theirs come first.
+ */
+export async function listNotRenewed(
+  db: Db,
+  filter: NotRenewedFilter,
+  { after, limit }: { after: NotRenewedPlace | undefined; limit: number },
+  now: Date,
+  lately = LATELY,
+): Promise<PlacedNotRenewed[]> {
+  if (filter.planIds?.length === 0) return [];
+  const since = after?.since ?? (await findLately(db, lately));
+  const [refused, quiet] =
+    after === undefined || 'refusedAt' in after ? [after, undefined] : [undefined, after];
+  const found =
+    quiet === undefined ? await listRefused(db, filter, { since, after: refused, limit }, now) : [];
+  const left = limit - found.length;
+  return left === 0
+    ? found
+    : [...found, ...(await listQuiet(db, filter, { since, after: quiet, limit: left }, now))];
+}
+
+async function findLately(db: Db, lately: number): Promise<string> {
+  const [latest] = await rawRows<{ at: string }>(
+    db,
+    `SELECT at FROM ${table(db, 'license_refusals')}${forceIndex(db, 'license_refusals', 'at')} ORDER BY at DESC LIMIT 1 OFFSET ${lately}`,
+    [],
+  );
+  return latest?.at ?? EVER;
+}
+
+interface PartPage<Place> {
+  /** refusals before it do not count */
+  since: string;
+  after: Place | undefined;
+  limit: number;
+}
+
+async function listRefused(
+  db: Db,
+  filter: NotRenewedFilter,
+  { since, after, limit }: PartPage<{ refusedAt: string; id: number }>,
+  now: Date,
+): Promise<PlacedNotRenewed[]> {
+  const ended = hasEnded(filter, now);
+  const place = after === undefined ? '' : ' AND r.at <= ? AND (r.at < ? OR r.license_id < ?)';
+  const rows = await rawRows<{ id: number; at: string }>(
+    db,
+    `SELECT l.id, r.at FROM ${table(db, 'license_refusals')} r${forceIndex(db, 'license_refusals', 'at')}
+       ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = r.license_id
+      WHERE r.at >= ?${place} AND r.at >= l.expires_at AND ${ended.sql}
+      ORDER BY r.at DESC, r.license_id DESC LIMIT ${limit}`,
+    [since, ...(after === undefined ? [] : [after.refusedAt, after.refusedAt, after.id]), ...ended.bindings],
+  );
+  return rows.map(({ id, at }) => ({ id, refusedAt: fromSqlTime(at), place: { since, refusedAt: at, id } }));
+}
+
+/** In the index's order, a part for each plan. */
+async function listQuiet(
+  db: Db,
+  filter: NotRenewedFilter,
+  { since, after, limit }: PartPage<{ expiresAt: string; renewsItself: number; id: number }>,
+  now: Date,
+): Promise<PlacedNotRenewed[]> {
+  const place =
+    after === undefined
+      ? ''
+      : ' AND i.expires_at <= ? AND (i.expires_at < ? OR i.renews_itself < ? OR (i.renews_itself = ? AND i.id < ?))';
+  const { expiresAt, renewsItself, id } = after ?? { expiresAt: '', renewsItself: 0, id: 0 };
+  const places = after === undefined ? [] : [expiresAt, expiresAt, renewsItself, renewsItself, id];
+  const rows: { id: number; expires_at: string; renews_itself: number; refused_at: string | null }[] = [];
+  for (const planId of filter.planIds ?? [undefined]) {
+    const one = { ...filter, planIds: planId === undefined ? undefined : [planId] };
+    // The index alone decides which rows are looked at: it is read backwards, which MariaDB reads with each of them.
+    const ended = hasEnded(one, now, 'i');
+    const index = [...(planId === undefined ? [] : ['plan_id']), 'status', 'expires_at', 'renews_itself'];
+    rows.push(
+      ...(await rawRows<(typeof rows)[number]>(
+        db,
+        `SELECT i.id, i.expires_at, i.renews_itself, r.at AS refused_at
+           FROM ${table(db, 'licenses')} i${forceIndex(db, 'licenses', ...index)}
+           ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = i.id
+           LEFT JOIN ${table(db, 'license_refusals')} r${forceIndex(db, 'license_refusals')} ON r.license_id = i.id
+          WHERE ${ended.sql}${place} AND (r.at IS NULL OR r.at < i.expires_at OR r.at < ?)
+          ORDER BY i.expires_at DESC, i.renews_itself DESC, i.id DESC LIMIT ${limit}`,
+        [...ended.bindings, ...places, since],
+      )),
+    );
+  }
+  rows.sort(
+    (a, b) =>
+      (a.expires_at < b.expires_at ? 1 : a.expires_at > b.expires_at ? -1 : 0) ||
+      b.renews_itself - a.renews_itself ||
+      b.id - a.id,
+  );
+  return rows.slice(0, limit).map((row) => ({
+    id: row.id,
+    refusedAt: (row.refused_at ?? '') < row.expires_at ? null : fromSqlTime(row.refused_at as string),
+    place: { since, expiresAt: row.expires_at, renewsItself: row.renews_itself, id: row.id },
+  }));
+}
+
+/** What is past its end, of licences `l`. @param by the alias of what an index of ends has of them */
+function hasEnded({ planIds, within }: NotRenewedFilter, now: Date, by: 'l' | 'i' = 'l') {
+  const plans = planIds === undefined ? '' : `${by}.plan_id IN (${placeholders(planIds.length)}) AND `;
+  const sql = `${plans}${by}.status = 'active' AND ${by}.expires_at <= ?`;
+  const bindings: (string | number)[] = [...(planIds ?? []), toSqlTime(now)];
+  if (within === undefined) return { sql, bindings };
+  const shifted = (date: Date, days: number) => toSqlTime(new Date(date.getTime() + days * DAY_MS));
+  // A paid end is earlier than the stored one by the grace, which only what renews itself has.
+  const graces = Array.from({ length: MAX_GRACE_DAYS + 1 }, (_, days) => days);
+  const isWithin = graces.map(() => '(l.grace_days = ? AND l.expires_at >= ? AND l.expires_at < ?)');
+  return {
+    sql: `${sql} AND ${by}.expires_at >= ? AND ${by}.expires_at < ?
+      AND (${by}.renews_itself = 1 OR ${by}.expires_at < ?)
+      AND (${by}.renews_itself = 0 OR ${isWithin.join(' OR ')})`,
+    bindings: [
+      ...bindings,
+      ...[shifted(within.from, 0), shifted(within.until, MAX_GRACE_DAYS), shifted(within.until, 0)],
+      ...graces.flatMap((days) => [days, shifted(within.from, days), shifted(within.until, days)]),
+    ],
+  };
+}
+
+/** What is known of customers, by their addresses as stored. */
+export interface CustomerSince {
+  since: Date;
+  /** another licence of theirs works */
+  hasActive: boolean;
+}
+
+export async function findCustomersSince(
+  db: Db,
+  customers: string[],
+  now: Date,
+): Promise<Map<string, CustomerSince>> {
+  if (customers.length === 0) return new Map();
+  const rows = await rawRows<{ customer: string; since: string; working: number | string }>(
+    db,
+    `SELECT customer, MIN(created_at) AS since,
+            SUM(CASE WHEN status = 'active' AND (expires_at IS NULL OR expires_at > ?) THEN 1 ELSE 0 END) AS working
+       FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses', 'customer')}
+      WHERE customer IN (${placeholders(customers.length)}) GROUP BY customer`,
+    [toSqlTime(now), ...customers],
+  );
+  return new Map(
+    rows.map(({ customer, since, working }) => [
+      customer,
+      { since: fromSqlTime(since), hasActive: Number(working) > 0 },
+    ]),
+  );
+}
+
+/** What the access log has of a licence's downloads. */
+export interface TriedDownloads {
+  /** the latest that was given; null: none that is kept */
+  lastAt: Date | null;
+  /** refused ones since the licence ended */
+  refused: number;
+}
+
+/** Of licences that have ended, by id. @param code of a refusal for that */
+export async function findTriedDownloads(
+  db: Db,
+  licenses: { id: number; expiresAt: Date }[],
+  code: string,
+): Promise<Map<number, TriedDownloads>> {
+  const found = new Map<number, TriedDownloads>();
+  for (let i = 0; i < licenses.length; i += LICENSES_AT_ONCE) {
+    const some = licenses.slice(i, i + LICENSES_AT_ONCE);
+    const rows = await rawRows<{ id: number; last: string | null; refused: number | string }>(
+      db,
+      `SELECT license_id AS id, MAX(CASE WHEN outcome = 'ok' THEN COALESCE(last_at, at) END) AS last,
+              SUM(CASE WHEN outcome = ? AND at >= CASE license_id ${'WHEN ? THEN ? '.repeat(some.length)}END THEN times ELSE 0 END) AS refused
+         FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log', ...licenseIndex('access_log'))}
+        WHERE license_id IN (${placeholders(some.length)}) AND endpoint = 'download' GROUP BY license_id`,
+      [code, ...some.flatMap(({ id, expiresAt }) => [id, toSqlTime(expiresAt)]), ...some.map(({ id }) => id)],
+    );
+    for (const { id, last, refused } of rows)
+      found.set(id, { lastAt: last === null ? null : fromSqlTime(last), refused: Number(refused) });
+  }
+  return found;
+}

@@ -123,6 +123,9 @@ const TABLES: TableName[] = [
   'daily_sums',
   'refused_licenses',
   'license_counts',
+  'license_months',
+  'refused_counts',
+  'told_counts',
   'outbox',
   'webhooks',
   'idempotency',
@@ -146,6 +149,9 @@ const FIRST_COLUMNS: Partial<Record<TableName, string>> = {
   shop_refusals: 'shop',
   refused_licenses: 'day',
   license_counts: 'product_id',
+  license_months: 'license_id',
+  refused_counts: 'product_id',
+  told_counts: 'product_id',
   idempotency: 'key_digest',
 };
 const REFUSED = new Set([

@@ -16,6 +16,8 @@ export interface Language {
   moment: (date: Date, zone: string, now: Date) => string;
   /** `1,842` */
   number: (value: number) => string;
+  /** `1.8K`, where there is little room */
+  compact: (value: number) => string;
   /** a plan's duration: `1y` as `1 year` */
   duration: (duration: string) => string;
   /** `12.4 MB` */
@@ -39,7 +41,10 @@ type Parts = Record<'year' | 'month' | 'day' | 'hour' | 'minute', string>;
 export function createLanguage({ name, locale, units, today, ...spelling }: Spelling): Language {
   const formats = new Map<string, Intl.DateTimeFormat>();
   const numbers = new Intl.NumberFormat(locale);
-  return { name, day, longDay, fullDay, month, time, moment, number, duration, bytes };
+  const compactNumbers = new Intl.NumberFormat(locale, {
+    ...{ notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: 1 },
+  } as const);
+  return { name, day, longDay, fullDay, month, time, moment, number, compact, duration, bytes };
 
   /** Making a format takes some 50 times as long as using it. @throws RangeError for a zone that does not exist */
   function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -85,6 +90,10 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
 
   function number(value: number): string {
     return numbers.format(value);
+  }
+
+  function compact(value: number): string {
+    return compactNumbers.format(value);
   }
 
   function duration(text: string): string {

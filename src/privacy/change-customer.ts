@@ -107,7 +107,7 @@ const MOST_NOTE = 1_000;
 function requireNote(text: string): string | null {
   const note = text.replaceAll('\r\n', '\n').trim();
   const refuse = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field: 'note' });
-  if ([...note].length > MOST_NOTE || !note.isWellFormed() || /[^\P{Cc}\n\t]/u.test(note))
+  if (Array.from(note).length > MOST_NOTE || !note.isWellFormed() || /[^\P{Cc}\n\t]/u.test(note))
     throw refuse(`It must be at most ${MOST_NOTE} characters.`);
   if (containsKey(note)) throw refuse('It must not hold a licence key.');
   return note === '' ? null : note;
@@ -202,7 +202,7 @@ function joined(theirs: CustomerProfile, others: CustomerProfile) {
 /** Both, as far as there is room. */
 function joinedNote(first: string | null, second: string | null): string | null {
   const both = [...new Set([first, second])].filter((note) => note !== null).join('\n');
-  return both === '' ? null : [...both].slice(0, MOST_NOTE).join('');
+  return both === '' ? null : Array.from(both).slice(0, MOST_NOTE).join('');
 }
 
 function inParts(ids: number[]): number[][] {

@@ -34,6 +34,8 @@ export function typesFor(sqlite: boolean) {
     smallRef: number('INT UNSIGNED'),
     count: number('INT UNSIGNED'),
     bigCount: number('BIGINT UNSIGNED'),
+    /** of what is added and taken away, in either order */
+    sum: number('BIGINT'),
     flag: number('TINYINT UNSIGNED'),
     time: text('DATETIME'),
     longText: text('MEDIUMTEXT'),

@@ -66,4 +66,24 @@ export const sums: Tables = (t) => ({
     },
     primary: ['product_id', 'version'],
   },
+  // Ends of licences by their UTC day and what became of them (licensing/core/timeline.ts).
+  end_sums: {
+    columns: {
+      day: `${t.ascii(10)} NOT NULL`,
+      plan_id: `${t.smallRef} NOT NULL`,
+      outcome: `${t.ascii(16)} NOT NULL`,
+      licenses: `${t.sum} NOT NULL`,
+    },
+    primary: ['day', 'plan_id', 'outcome'],
+  },
+  // By how much licences in each state became more or fewer in a month, those of months to come included.
+  state_sums: {
+    columns: {
+      month: `${t.ascii(7)} NOT NULL`,
+      plan_id: `${t.smallRef} NOT NULL`,
+      status: `${t.ascii(16)} NOT NULL`,
+      licenses: `${t.sum} NOT NULL`,
+    },
+    primary: ['month', 'plan_id', 'status'],
+  },
 });

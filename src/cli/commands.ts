@@ -26,6 +26,8 @@ const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
   order: async () => (await import('../cli/order.js')).addOrderCommands,
   unmatched: async () => (await import('../cli/unmatched.js')).addUnmatchedCommands,
   spreading: async () => (await import('../cli/spreading.js')).addSpreadingCommand,
+  renewals: async () => (await import('../cli/renewals.js')).addRenewalsCommand,
+  'not-renewed': async () => (await import('../cli/renewals.js')).addNotRenewedCommand,
   token: async () => (await import('../cli/token.js')).addTokenCommands,
   'signing-key': async () => (await import('../cli/signing-key.js')).addSigningKeyCommands,
   webhook: async () => (await import('../cli/webhook.js')).addWebhookCommands,

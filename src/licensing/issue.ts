@@ -174,6 +174,7 @@ function issueEvent(id: number, license: NewLicense, actor: string): LicenseEven
     reference: license.reference,
     expires_at: formatTimestampOrNull(license.expiresAt),
     ...(license.graceDays ? { grace_days: license.graceDays } : {}),
+    ...(license.renewsItself ? { renews_itself: true } : {}),
     ...(license.metadata === null ? {} : { metadata: readMetadata(license.metadata) }),
   };
   return { licenseId: id, at: license.createdAt, actor, action: 'issue', before: null, after };

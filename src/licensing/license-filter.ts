@@ -61,8 +61,11 @@ export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): P
 
 const STATUSES = [...STORED_STATUSES, 'expired'];
 
-/** undefined: any plan */
-async function plansOf(db: Db, { productId, covers, planId }: LicenseQuery): Promise<number[] | undefined> {
+/** The plans that these parts of a filter leave; undefined: any. @throws OperatorError when one of them names nothing */
+export async function plansOf(
+  db: Db,
+  { productId, covers, planId }: Pick<LicenseQuery, 'productId' | 'covers' | 'planId'>,
+): Promise<number[] | undefined> {
   if (productId !== undefined) await named('product_id', requireProduct(db, productId));
   if (covers !== undefined) await named('covers', requireProduct(db, covers));
   const plan = planId === undefined ? undefined : await named('plan_id', requirePlan(db, planId));

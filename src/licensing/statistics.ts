@@ -24,6 +24,7 @@ import {
 } from '../store/sums';
 import { inTransaction } from '../store/transaction';
 import { OperatorError } from './operator-error';
+import { sumTimelines } from './renewal-sums';
 import { dayOf, daysBetween, parseMoment } from './timestamps';
 
 /** In one transaction; the changes of licences in one of these rows wait for it, for some ms. */
@@ -104,6 +105,18 @@ export async function countLicensesByProduct(db: Db): Promise<Map<number, number
 /** Licences of each plan of a product, by the same figures. */
 export async function countLicensesByPlan(db: Db, productId: number): Promise<Map<number, number>> {
   return totalsById(await listLicenseCounts(db, productId), ({ planId }) => planId);
+}
+
+/** Licences by live status, by the same figures. */
+export async function countLicensesByStatus(
+  db: Db,
+  { productId, planId }: { productId?: number | undefined; planId?: number | undefined },
+): Promise<Record<string, number>> {
+  const counts = await listLicenseCounts(db, productId);
+  return totals(
+    counts.filter((count) => planId === undefined || count.planId === planId),
+    ({ status }) => status,
+  );
 }
 
 function totalsById(counts: LicenseCount[], idOf: (count: LicenseCount) => number): Map<number, number> {
@@ -191,10 +204,12 @@ export async function sumUp(
 }
 
 async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Promise<void> {
-  const counted =
-    name === 'events'
-      ? (await takeUnsummed(trx, name, ids)).flatMap(eventCount)
-      : (await takeUnsummed(trx, name, ids)).flatMap(accessCount);
+  let counted: SumEntry[];
+  if (name === 'events') {
+    const events = await takeUnsummed(trx, name, ids);
+    await sumTimelines(trx, events);
+    counted = events.flatMap(eventCount);
+  } else counted = (await takeUnsummed(trx, name, ids)).flatMap(accessCount);
   const licenseIds = new Set(counted.flatMap(({ licenseId }) => licenseId ?? []));
   const productsOf = await findProductsOf(trx, [...licenseIds]);
   // Clients may name any product, and sums are kept for good.

@@ -20,6 +20,7 @@ import { planOperations } from './plans';
 import { productOperations } from './products';
 import { releaseNoticeOperations } from './release-notice';
 import { releaseOperations } from './releases';
+import { renewalOperations } from './renewals';
 import { signingKeyOperations } from './signing-keys';
 import { shopPluginOperations } from './shop-plugin';
 import { shopOperations } from './shops';
@@ -46,7 +47,7 @@ export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   Customers: customerOperations,
   Imports: { ...importOperations, ...moveInOperations },
   Settings: { ...configurationOperations, ...mailTextOperations },
-  Statistics: { ...statisticsOperations, ...overviewOperations },
+  Statistics: { ...statisticsOperations, ...renewalOperations, ...overviewOperations },
   Webhooks: webhookOperations,
   Installation: {
     ...meOperations,

@@ -42,6 +42,8 @@ export type TableName =
   | 'license_months'
   | 'refused_counts'
   | 'told_counts'
+  | 'end_sums'
+  | 'state_sums'
   | 'outbox'
   | 'webhooks'
   | 'shops'

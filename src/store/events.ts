@@ -165,7 +165,7 @@ export async function findEvents(
 
 function toEvent(row: RowOf<StoredEvent>): RecordedEvent {
   const { beforeJson, afterJson, ...event } = toFields(row);
-  return { ...event, before: parse(beforeJson), after: parse(afterJson) };
+  return { ...event, before: parseEventJson(beforeJson), after: parseEventJson(afterJson) };
 }
 
 export type StoredEvent = Omit<RecordedEvent, 'before' | 'after'> & {
@@ -173,6 +173,6 @@ export type StoredEvent = Omit<RecordedEvent, 'before' | 'after'> & {
   afterJson: string | null;
 };
 
-function parse(json: string | null): Record<string, unknown> | null {
+export function parseEventJson(json: string | null): Record<string, unknown> | null {
   return json === null ? null : (JSON.parse(json) as Record<string, unknown>);
 }

@@ -37,6 +37,8 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   license_months: 'counts of a licence',
   refused_counts: 'counts',
   told_counts: 'versions and counts',
+  end_sums: 'counts',
+  state_sums: 'counts',
   order_licenses: 'ids and ends, which an order shows',
   daily_sums: 'counts',
   leases: 'names of work and of instances',

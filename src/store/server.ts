@@ -126,6 +126,8 @@ const TABLES: TableName[] = [
   'license_months',
   'refused_counts',
   'told_counts',
+  'end_sums',
+  'state_sums',
   'outbox',
   'webhooks',
   'idempotency',
@@ -152,6 +154,8 @@ const FIRST_COLUMNS: Partial<Record<TableName, string>> = {
   license_months: 'license_id',
   refused_counts: 'product_id',
   told_counts: 'product_id',
+  end_sums: 'day',
+  state_sums: 'month',
   idempotency: 'key_digest',
 };
 const REFUSED = new Set([

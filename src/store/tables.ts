@@ -16,6 +16,7 @@ import type { Order, OrderEvent, OrderLicense, OrderLine } from './orders';
 import type { OutboxRow } from './outbox';
 import type { Release } from './releases';
 import type { SecurityNotice } from './security-notices';
+import type { EndSum, StateSum } from './renewals';
 import type { RowOf } from './row-fields';
 import type { StoredSession } from './sessions';
 import type { StoredSetting } from './settings';
@@ -79,6 +80,8 @@ declare module 'knex/types/tables' {
     [license_months: `${string}licensing_license_months`]: RowOf<LicenseMonth>;
     [refused_counts: `${string}licensing_refused_counts`]: RowOf<RefusedCount>;
     [told_counts: `${string}licensing_told_counts`]: RowOf<ToldCount>;
+    [end_sums: `${string}licensing_end_sums`]: RowOf<EndSum>;
+    [state_sums: `${string}licensing_state_sums`]: RowOf<StateSum>;
     [outbox: `${string}licensing_outbox`]: RowOf<
       Omit<OutboxRow, 'attemptedBefore' | 'dueAt'> & DeliveryColumns
     > & {

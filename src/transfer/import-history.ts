@@ -13,8 +13,8 @@ export async function importEvents(job: Job, records: Numbered<'event'>[]): Prom
     toRow: ({ line, value }) => ({
       ...toRow('event', {
         ...value,
-        before: withKeysHere(job, value.before),
-        after: withOrderHere(job, withKeysHere(job, value.after)),
+        before: withPlanHere(job, withKeysHere(job, value.before)),
+        after: withPlanHere(job, withOrderHere(job, withKeysHere(job, value.after))),
       }),
       license_id: licenseHere(job, line, value.license_id),
     }),
@@ -46,6 +46,12 @@ function withKeysHere(job: Job, json: Json): Json {
 function withOrderHere(job: Job, json: Json): Json {
   const here = typeof json?.order === 'number' ? job.orders.get(json.order) : undefined;
   return here === undefined ? json : { ...json, order: here };
+}
+
+/** A plan may have another id here, by which its licences' ends are counted. */
+function withPlanHere(job: Job, json: Json): Json {
+  const here = typeof json?.plan_id === 'number' ? job.plans.get(json.plan_id)?.id : undefined;
+  return here === undefined ? json : { ...json, plan_id: here };
 }
 
 /** Counted like events. */

@@ -69,6 +69,8 @@ const LINES: [string, (made: Made) => string][] = [
   ['updateProduct', () => 'product edit 42 --name Shop2'],
   ['listProductSites', () => 'product sites 42'],
   ['listSpreading', () => 'spreading'],
+  ['getRenewals', () => 'renewals --product 42'],
+  ['listNotRenewed', () => 'not-renewed --month 2026-10'],
   ['getMoveIn', () => 'move-in check'],
   ['listLicenses', () => 'license list'],
   ['getLicense', () => 'license show reference:order-1'],

@@ -105,6 +105,8 @@ const OTHERS: Record<TableName, string> = {
   license_months: 'license_id month downloads refused',
   refused_counts: 'product_id days code licenses licenses_before',
   told_counts: 'product_id version sites',
+  end_sums: 'day plan_id outcome licenses',
+  state_sums: 'month plan_id status licenses',
   signing_keys: 'id kid x sealed token_days created_by created_at retired_by retired_at compromised',
   webhooks:
     'id url events secret_sealed previous_sealed previous_ends_at enabled_at disabled_at disabled_reason swept_at created_by created_at',

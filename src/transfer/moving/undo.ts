@@ -1,5 +1,6 @@
 import { removePlan, removeProduct } from '../../licensing/catalogue';
 import { OperatorError } from '../../licensing/operator-error';
+import { forgetTimelines } from '../../licensing/renewal-sums';
 import type { Db, Transaction } from '../../store/database';
 import { deleteImported, listImported, lockImport, setImport, type ImportedKind } from '../../store/imports';
 import { deleteLicenses, lockLicenses } from '../../store/licenses';
@@ -43,6 +44,7 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
     const locked = [...(await lockLicenses(trx, ids)).keys()];
     const used = await findUsedLicenses(trx, locked);
     const unused = locked.filter((one) => !used.has(one));
+    await forgetTimelines(trx, unused);
     await deleteLicenses(trx, unused);
     await deleteImported(trx, 'license', unused);
     undone.removed.license += unused.length;

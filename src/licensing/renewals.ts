@@ -1,0 +1,175 @@
+import type { Db } from '../store/database';
+import { sumEndsByDay, sumEndsByMonth, sumStates } from '../store/renewals';
+import { LATE_DAYS } from './core/timeline';
+import type { LiveStatus } from './core/states';
+import { countLicensesByStatus } from './statistics';
+import { plansOf } from './license-filter';
+import { dayOf } from './timestamps';
+
+/** What is read of the kept sums of ends and states: months, what is due, states, days. Defined in docs/renewals.md. */
+
+export interface RenewalsQuery {
+  productId?: number | undefined;
+  planId?: number | undefined;
+}
+
+export interface Counted {
+  /** ends that fell */
+  ended: number;
+  /** moved on before the licence stopped working */
+  inTime: number;
+  /** within 30 days after the end */
+  late: number;
+  /** neither, so far */
+  lost: number;
+}
+
+export interface RenewalMonth extends Counted {
+  /** `2026-11` */
+  month: string;
+  /** its last day is 30 days ago, so that nothing of it counts as renewed any more */
+  isFinal: boolean;
+}
+
+export interface Renewals {
+  /** twelve, the oldest first; the last is this one, up to yesterday */
+  months: RenewalMonth[];
+  /** the final ones of these months together */
+  final: Counted;
+  /** the same twelve months by plan, the most ends first; without plans that had none */
+  plans: (Counted & { planId: number })[];
+  due: Due[];
+  /** 24, the oldest first: at the end of each month, and now */
+  states: StateMonth[];
+  /** from today on, for 366 days: the days on which licences end */
+  ends: { day: string; licenses: number }[];
+}
+
+/** Ends from today on that were not moved yet, in so many days. */
+export interface Due {
+  days: number;
+  withoutSubscription: number;
+  withSubscription: number;
+}
+
+export interface StateMonth {
+  month: string;
+  licenses: Record<LiveStatus, number>;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const MONTHS = 12;
+const STATE_MONTHS = 24;
+const DUE_DAYS = [7, 30, 90];
+const CALENDAR_DAYS = 366;
+
+/** Reads kept figures only, at most a minute old. @throws OperatorError when there is no such product or plan */
+export async function readRenewals(db: Db, query: RenewalsQuery, now: Date): Promise<Renewals> {
+  const planIds = await plansOf(db, query);
+  const today = dayOf(now);
+  const months = Array.from({ length: MONTHS }, (_, i) => monthAt(now, i + 1 - MONTHS));
+  const past = await sumEndsByMonth(db, {
+    ...{ planIds, from: `${months[0] as string}-01`, to: daysAfter(now, -1) },
+  });
+  const ahead = await sumEndsByDay(db, { planIds, from: today, to: daysAfter(now, CALENDAR_DAYS) });
+  const counted = months.map((month): RenewalMonth => ({
+    month,
+    ...countedOf(past.filter((one) => one.month === month)),
+    isFinal: now.getTime() >= nextMonth(month).getTime() + LATE_DAYS * DAY_MS,
+  }));
+  return {
+    months: counted,
+    final: totalOf(counted.filter(({ isFinal }) => isFinal)),
+    plans: byPlan(past),
+    due: DUE_DAYS.map((days) => dueIn(ahead, days, now)),
+    states: await readStates(db, planIds, query, now),
+    ends: endsByDay(ahead),
+  };
+}
+
+interface EndCount { outcome: string; licenses: number }
+
+const RENEWED: Partial<Record<string, 'inTime' | 'late'>> = { in_time: 'inTime', late: 'late' };
+
+function countedOf(sums: EndCount[]): Counted {
+  const counted = { ended: 0, inTime: 0, late: 0, lost: 0 };
+  for (const { outcome, licenses } of sums) {
+    counted.ended += licenses;
+    counted[RENEWED[outcome] ?? 'lost'] += licenses;
+  }
+  return counted;
+}
+
+function totalOf(all: Counted[]): Counted {
+  const total = { ended: 0, inTime: 0, late: 0, lost: 0 };
+  for (const one of all) for (const name of Object.keys(total) as (keyof Counted)[]) total[name] += one[name];
+  return total;
+}
+
+function byPlan(sums: (EndCount & { planId: number })[]): Renewals['plans'] {
+  const ids = [...new Set(sums.map(({ planId }) => planId))];
+  return ids
+    .map((planId) => ({ planId, ...countedOf(sums.filter((one) => one.planId === planId)) }))
+    .filter(({ planId, ended }) => planId !== 0 && ended > 0)
+    .sort((a, b) => b.ended - a.ended || a.planId - b.planId);
+}
+
+function isAhead({ outcome }: EndCount): boolean {
+  return RENEWED[outcome] === undefined;
+}
+
+function dueIn(ahead: (EndCount & { day: string })[], days: number, now: Date): Due {
+  const last = daysAfter(now, days);
+  const due = { days, withoutSubscription: 0, withSubscription: 0 };
+  for (const one of ahead)
+    if (isAhead(one) && one.day <= last)
+      due[one.outcome === 'renewing' ? 'withSubscription' : 'withoutSubscription'] += one.licenses;
+  return due;
+}
+
+function endsByDay(ahead: (EndCount & { day: string })[]): Renewals['ends'] {
+  const days = new Map<string, number>();
+  for (const one of ahead) if (isAhead(one)) days.set(one.day, (days.get(one.day) ?? 0) + one.licenses);
+  return [...days].flatMap(([day, licenses]) => (licenses > 0 ? [{ day, licenses }] : []));
+}
+
+async function readStates(
+  db: Db,
+  planIds: number[] | undefined,
+  query: RenewalsQuery,
+  now: Date,
+): Promise<StateMonth[]> {
+  const before = monthAt(now, -1);
+  const sums = await sumStates(db, planIds, before);
+  const licenses: StateMonth['licenses'] = { active: 0, expired: 0, suspended: 0, revoked: 0, cancelled: 0 };
+  const states: StateMonth[] = [];
+  let next = 0;
+  for (let i = 1 - STATE_MONTHS; i < 0; i++) {
+    const month = monthAt(now, i);
+    for (; sums[next] !== undefined && (sums[next] as { month: string }).month <= month; next++) {
+      const { status, licenses: by } = sums[next] as { status: LiveStatus; licenses: number };
+      licenses[status] += by;
+    }
+    states.push({ month, licenses: { ...licenses } });
+  }
+  // Those of this month would hold what ends in the rest of it.
+  const counts = await countLicensesByStatus(db, query);
+  const current = { ...licenses };
+  for (const status of Object.keys(current) as LiveStatus[]) current[status] = counts[status] ?? 0;
+  return [...states, { month: monthAt(now, 0), licenses: current }];
+}
+
+/** The month that comes so many after this one: `2026-11` */
+function monthAt(now: Date, months: number): string {
+  return dayOf(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1))).slice(0, 7);
+}
+
+/** The first moment of the month after this. */
+export function nextMonth(month: string): Date {
+  const [year, number] = month.split('-').map(Number) as [number, number];
+  return new Date(Date.UTC(year, number, 1));
+}
+
+function daysAfter(now: Date, days: number): string {
+  return dayOf(new Date(now.getTime() + days * DAY_MS));
+}

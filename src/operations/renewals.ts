@@ -1,0 +1,155 @@
+import { Type } from '@sinclair/typebox';
+import { listLapsed, type LapsedLicense } from '../licensing/not-renewed';
+import { readRenewals, type Counted } from '../licensing/renewals';
+import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { get, list } from './operation';
+import { pageOf } from './reading';
+import { exactly, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './schemas';
+
+const Count = Type.Integer({ minimum: 0 });
+const Month = Type.String({ pattern: '^\\d{4}-\\d\\d$', examples: ['2026-11'] });
+
+const counted = {
+  ended: Type.Integer({ minimum: 0, description: 'Ends that fell.' }),
+  in_time: Type.Integer({ minimum: 0, description: 'Renewed before the licence stopped working.' }),
+  late: Type.Integer({ minimum: 0, description: 'Renewed within 30 days after the end.' }),
+  lost: Type.Integer({ minimum: 0, description: 'Neither, so far.' }),
+};
+
+const countedJson = ({ ended, inTime, late, lost }: Counted) => ({ ended, in_time: inTime, late, lost });
+
+const filters = { product_id: Type.Optional(IdGiven), plan_id: Type.Optional(IdGiven) };
+
+const Renewals = exactly(
+  {
+    months: Type.Array(
+      exactly({
+        month: Month,
+        ...counted,
+        final: Type.Boolean({ description: 'Its last day is 30 days ago: nothing of it changes any more.' }),
+      }),
+      {
+        description:
+          'Twelve by the month of the end, the oldest first; the last is this one, up to yesterday.',
+      },
+    ),
+    final: exactly(counted, { description: 'The final ones of these months together.' }),
+    plans: Type.Array(exactly({ plan_id: Id, ...counted }), {
+      description: 'The twelve months by plan, the most ends first.',
+    }),
+    due: Type.Array(
+      exactly({
+        days: Count,
+        without_subscription: Count,
+        with_subscription: Type.Integer({
+          minimum: 0,
+          description: 'Of which a subscription pays on by itself.',
+        }),
+      }),
+      { description: 'Ends from today on, in 7, 30 and 90 days, that were not renewed yet.' },
+    ),
+    states: Type.Array(
+      exactly({
+        month: Month,
+        active: Count,
+        expired: Count,
+        suspended: Count,
+        revoked: Count,
+        cancelled: Count,
+      }),
+      {
+        description: 'Licences at the end of each of 24 months, the oldest first; the last are those of now.',
+      },
+    ),
+    ends: Type.Array(
+      exactly({ day: Type.String({ format: 'date', examples: ['2026-11-27'] }), licenses: Count }),
+      {
+        description: 'The days of the next 366 on which licences end, without those that were renewed since.',
+      },
+    ),
+  },
+  { title: 'Renewals' },
+);
+
+const NotRenewed = exactly(
+  {
+    license_id: Id,
+    product_id: Id,
+    plan_id: Id,
+    customer: TextOrNull,
+    customer_since: { ...TimeOrNull, description: 'Since when the customer has a licence, whichever.' },
+    has_active: Type.Boolean({ description: 'The customer has another licence that works.' }),
+    ended_at: { ...Time, description: 'Until when it was paid.' },
+    last_download_at: { ...TimeOrNull, description: 'As far as the access log goes back.' },
+    refused: Type.Integer({
+      minimum: 0,
+      description: 'Downloads refused since the end, as far as the access log goes back.',
+    }),
+    refused_at: { ...TimeOrNull, description: 'The latest refused request of any kind since the end.' },
+  },
+  { title: 'NotRenewed' },
+);
+
+const lapsedJson = ({ license, ...one }: LapsedLicense) => ({
+  license_id: license.id,
+  product_id: license.product.id,
+  plan_id: license.plan.id,
+  customer: license.customer,
+  customer_since: formatTimestampOrNull(one.customerSince),
+  has_active: one.hasActive,
+  ended_at: formatTimestamp(one.endedAt),
+  last_download_at: formatTimestampOrNull(one.lastDownloadAt),
+  refused: one.refused,
+  refused_at: formatTimestampOrNull(one.refusedAt),
+});
+
+export const renewalOperations = {
+  getRenewals: get(
+    '/renewals',
+    {
+      summary: 'How many licences that ended were renewed, what is due, and licences by state over time',
+      description: 'At most a minute old. docs/renewals.md defines what counts as an end and as renewed.',
+      query: exactly(filters),
+      data: Renewals,
+    },
+    async ({ db, query: { product_id: productId, plan_id: planId }, now }) => {
+      const { months, final, plans, due, states, ends } = await readRenewals(db, { productId, planId }, now);
+      return {
+        data: {
+          months: months.map(({ month, isFinal, ...one }) => ({
+            month,
+            ...countedJson(one),
+            final: isFinal,
+          })),
+          final: countedJson(final),
+          plans: plans.map(({ planId: id, ...one }) => ({ plan_id: id, ...countedJson(one) })),
+          due: due.map(({ days, withoutSubscription, withSubscription }) => ({
+            days,
+            without_subscription: withoutSubscription,
+            with_subscription: withSubscription,
+          })),
+          states: states.map(({ month, licenses }) => ({ month, ...licenses })),
+          ends,
+        },
+      };
+    },
+  ),
+  listNotRenewed: list(
+    '/not-renewed',
+    {
+      summary: 'Licences that ended and were not renewed',
+      description:
+        'Those that were refused since their end come first, the latest first; then the others, the latest end first.',
+      query: exactly({
+        ...filters,
+        month: Type.Optional({ ...Month, description: 'In which the paid end fell, such as 2026-11.' }),
+        ...Paging,
+      }),
+      data: NotRenewed,
+    },
+    async ({ db, query: { product_id: productId, plan_id: planId, month, ...query }, now }) => {
+      const page = await listLapsed(db, { productId, planId, month }, pageOf(query), now);
+      return { data: page.items.map(lapsedJson), next: page.next };
+    },
+  ),
+};

@@ -75,7 +75,7 @@ export async function readRenewals(db: Db, query: RenewalsQuery, now: Date): Pro
   const counted = months.map((month): RenewalMonth => ({
     month,
     ...countedOf(past.filter((one) => one.month === month)),
-    isFinal: now.getTime() >= nextMonth(month).getTime() + LATE_DAYS * DAY_MS,
+    isFinal: isSettled(month, now),
   }));
   return {
     months: counted,
@@ -87,7 +87,10 @@ export async function readRenewals(db: Db, query: RenewalsQuery, now: Date): Pro
   };
 }
 
-interface EndCount { outcome: string; licenses: number }
+interface EndCount {
+  outcome: string;
+  licenses: number;
+}
 
 const RENEWED: Partial<Record<string, 'inTime' | 'late'>> = { in_time: 'inTime', late: 'late' };
 
@@ -162,6 +165,11 @@ async function readStates(
 /** The month that comes so many after this one: `2026-11` */
 function monthAt(now: Date, months: number): string {
   return dayOf(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1))).slice(0, 7);
+}
+
+/** Whether nothing of a month counts as renewed any more: its last day is 30 days ago. */
+export function isSettled(month: string, now: Date): boolean {
+  return now.getTime() >= nextMonth(month).getTime() + LATE_DAYS * DAY_MS;
 }
 
 /** The first moment of the month after this. */

@@ -2,6 +2,8 @@ import { addDuration } from '../licensing/durations';
 import type { Goods } from '../licensing/first-steps';
 import { lastMonths, OTHER_VERSIONS, type PERIODS } from '../licensing/kept-figures';
 import { readStatistics, type DayStatistics, type Statistics } from '../licensing/statistics';
+import { isSettled } from '../licensing/renewals';
+import { sumEndsByMonth } from '../store/renewals';
 import { dayOf, endOfDay } from '../licensing/timestamps';
 import { latestRelease } from '../licensing/updates';
 import { compareVersions } from '../licensing/versions';
@@ -98,6 +100,38 @@ export async function readTrend(
   const of = (month: string, kind: string) =>
     sums.find((one) => one.month === month && one.kind === kind)?.times ?? 0;
   return months.map((month) => ({ month, sold: of(month, 'issued'), renewed: of(month, 'renewed') }));
+}
+
+export interface RenewalRate {
+  /** ends of the settled months among the last twelve */
+  ended: number;
+  /** of them, those that were renewed, in time or within 30 days */
+  renewed: number;
+}
+
+/** As docs/renewals.md counts them: a month is settled when nothing in it can still be renewed. */
+export async function readRenewalRate(
+  db: Db,
+  { plans }: Pick<Goods, 'plans'>,
+  productId: number | undefined,
+  now: Date,
+): Promise<RenewalRate> {
+  const months = lastMonths(now);
+  const planIds =
+    productId === undefined ? undefined : plans.filter((one) => isOf(one, productId)).map(({ id }) => id);
+  if (planIds?.length === 0) return { ended: 0, renewed: 0 };
+  const settled = new Set(months.filter((month) => isSettled(month, now)));
+  const sums = (
+    await sumEndsByMonth(db, { planIds, from: `${months[0] as string}-01`, to: daysBefore(now, 1) })
+  ).filter(({ month }) => settled.has(month));
+  return {
+    ended: sum(sums.map(({ licenses }) => licenses)),
+    renewed: sum(
+      sums
+        .filter(({ outcome }) => outcome === 'in_time' || outcome === 'late')
+        .map(({ licenses }) => licenses),
+    ),
+  };
 }
 
 export interface Installed {

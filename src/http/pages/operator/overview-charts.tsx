@@ -1,5 +1,5 @@
 import type { DayStatistics, Statistics } from '../../../licensing/statistics';
-import type { Arrivals, Installed, TrendMonth } from '../../../support/overview';
+import type { Arrivals, Installed, RenewalRate, TrendMonth } from '../../../support/overview';
 import { BarChart, HorizontalBars, type HorizontalBar } from '../kit/chart';
 import { Panel } from '../kit/panel';
 import { useView, type View } from '../view';
@@ -21,7 +21,13 @@ function firstOf(month: string): Date {
 }
 
 /** What was sold and renewed in a year. */
-export function TrendPanel({ months }: { months: TrendMonth[] | undefined }) {
+export function TrendPanel({
+  months,
+  rate,
+}: {
+  months: TrendMonth[] | undefined;
+  rate: RenewalRate | undefined;
+}) {
   const view = useView();
   const { t, format } = view;
   const texts = t.overview.trend;
@@ -39,13 +45,26 @@ export function TrendPanel({ months }: { months: TrendMonth[] | undefined }) {
           { title: texts.sold, colour: 'b' },
           { title: texts.renewed, colour: 's' },
         ]}
-        says={texts.says(format.number(sum('sold')), format.number(sum('renewed')))}
+        says={
+          <>
+            {texts.says(format.number(sum('sold')), format.number(sum('renewed')))}
+            {rate === undefined || rate.ended === 0 ? null : <> {rateSentence(view, rate)}</>}
+          </>
+        }
         what={texts.month}
         caption={texts.caption}
         empty={months === undefined ? t.overview.late : texts.empty}
       />
     </Panel>
   );
+}
+
+/** A share of few says nothing. */
+const LEAST_FOR_SHARE = 20;
+
+function rateSentence({ t, format }: View, { ended, renewed }: RenewalRate): string {
+  const share = ended < LEAST_FOR_SHARE ? undefined : format.number(Math.round((100 * renewed) / ended));
+  return t.overview.trend.rate(format.number(renewed), format.number(ended), share);
 }
 
 export function EndingPanel({ months }: { months: Statistics['expiring'] }) {

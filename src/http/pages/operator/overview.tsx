@@ -10,6 +10,7 @@ import {
   readFigures,
   readInstalled,
   readRefused,
+  readRenewalRate,
   readTrend,
   releasedLately,
   type Compared,
@@ -40,7 +41,7 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
   const counted = <T,>(load: (on: typeof db) => Promise<T>) =>
     within(db, load, waits ? LONG_PATIENCE_MS : undefined);
   const { operatorLanguage: language } = view;
-  const [figures, needs, refused, ending, reasons, arrivals, trend, installed] = await Promise.all([
+  const [figures, needs, refused, ending, reasons, arrivals, trend, installed, rate] = await Promise.all([
     readFigures(db, query, at),
     counted(async (on) => {
       const failedMails = await countFailedMails(on, new Date(daysBefore(at, 7)));
@@ -55,6 +56,7 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
     counted((on) => readArrivals(on, goods, query, at)),
     counted((on) => readTrend(on, query, at)),
     counted((on) => readInstalled(on, goods, query.productId)),
+    counted((on) => readRenewalRate(on, goods, query.productId, at)),
   ]);
   const released = releasedLately(goods, query, at).map(({ productId, version, publishedAt }) => ({
     what: `${productName(goods.products, productId)} ${version}`,
@@ -64,14 +66,16 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
     page: (
       <OperatorPage title={view.t.overview.title} nav="overview">
         <Top query={query} products={goods.products} />
-        {[needs, refused, ending, reasons, arrivals, trend, installed].some((one) => one === undefined) ? (
+        {[needs, refused, ending, reasons, arrivals, trend, installed, rate].some(
+          (one) => one === undefined,
+        ) ? (
           <LateNote query={query} waits={waits} />
         ) : null}
         <NeedsYou needs={needs} />
         <FiguresPanel {...{ query, figures, refused, ending }} />
         <div class="cols cols-2">
           <div class="stack">
-            <TrendPanel months={trend} />
+            <TrendPanel months={trend} rate={rate} />
             <InstalledPanel
               installed={installed}
               products={query.productId === undefined ? goods.products.length : 1}

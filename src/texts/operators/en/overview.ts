@@ -49,6 +49,8 @@ export const overview = {
     renewed: 'Renewed',
     says: (sold: string, renewed: string) =>
       `In twelve months, ${sold} licences were sold and ${renewed} were renewed.`,
+    rate: (renewed: string, ended: string, share: string | undefined) =>
+      `Of ${ended} that ended, until a month ago, ${renewed} were renewed${share === undefined ? '' : `: ${share} %`}.`,
     month: 'Month',
     caption: 'Licences sold and renewed by month',
     empty: 'Your sales and renewals of twelve months will stand here, month by month.',

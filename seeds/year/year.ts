@@ -1,4 +1,5 @@
-import { keepFigures, lastMonths } from '../../src/licensing/kept-figures';
+import { keepFigures } from '../../src/licensing/kept-figures';
+import { lastMonths } from '../../src/licensing/renewals';
 import { countAfterImport, sumUp } from '../../src/licensing/statistics';
 import { dayOf } from '../../src/licensing/timestamps';
 import { SPREAD_DAYS, TOLD_DAYS } from '../../src/licensing/told';

@@ -15,6 +15,7 @@ import {
 } from '../store/sums';
 import { countToldVersions } from '../store/told';
 import { inTransaction } from '../store/transaction';
+import { lastMonths } from './renewals';
 import { daysBetween } from './timestamps';
 
 /**
@@ -118,16 +119,4 @@ export async function readLicenseMonths(db: Db, licenseId: number, now: Date): P
     const { downloads = 0, refused = 0 } = kept.get(month) ?? {};
     return { month, downloads, refused };
   });
-}
-
-/** Months that a year is shown by. */
-export const YEAR_MONTHS = 12;
-
-/** The UTC month and the eleven before it, the oldest first: `2026-11`. */
-export function lastMonths(now: Date): string[] {
-  return Array.from({ length: YEAR_MONTHS }, (_, i) =>
-    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - (YEAR_MONTHS - 1) + i, 1))
-      .toISOString()
-      .slice(0, 7),
-  );
 }

@@ -67,7 +67,7 @@ const CALENDAR_DAYS = 366;
 export async function readRenewals(db: Db, query: RenewalsQuery, now: Date): Promise<Renewals> {
   const planIds = await plansOf(db, query);
   const today = dayOf(now);
-  const months = Array.from({ length: MONTHS }, (_, i) => monthAt(now, i + 1 - MONTHS));
+  const months = lastMonths(now);
   const past = await sumEndsByMonth(db, {
     ...{ planIds, from: `${months[0] as string}-01`, to: daysAfter(now, -1) },
   });
@@ -160,6 +160,11 @@ async function readStates(
   const current = { ...licenses };
   for (const status of Object.keys(current) as LiveStatus[]) current[status] = counts[status] ?? 0;
   return [...states, { month: monthAt(now, 0), licenses: current }];
+}
+
+/** This UTC month and the eleven before it, the oldest first: `2026-11`. */
+export function lastMonths(now: Date): string[] {
+  return Array.from({ length: MONTHS }, (_, i) => monthAt(now, i + 1 - MONTHS));
 }
 
 /** The month that comes so many after this one: `2026-11` */

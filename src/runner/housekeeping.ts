@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { keepFigures, lastMonths } from '../licensing/kept-figures';
+import { keepFigures } from '../licensing/kept-figures';
+import { lastMonths } from '../licensing/renewals';
 import { countAllLicenses, sumUp } from '../licensing/statistics';
 import { dayOf } from '../licensing/timestamps';
 import { SPREAD_DAYS, TOLD_DAYS } from '../licensing/told';

@@ -1,8 +1,8 @@
 import { addDuration } from '../licensing/durations';
 import type { Goods } from '../licensing/first-steps';
-import { lastMonths, OTHER_VERSIONS, type PERIODS } from '../licensing/kept-figures';
+import { OTHER_VERSIONS, type PERIODS } from '../licensing/kept-figures';
 import { readStatistics, type DayStatistics, type Statistics } from '../licensing/statistics';
-import { isSettled } from '../licensing/renewals';
+import { isSettled, lastMonths } from '../licensing/renewals';
 import { sumEndsByMonth } from '../store/renewals';
 import { dayOf, endOfDay } from '../licensing/timestamps';
 import { latestRelease } from '../licensing/updates';

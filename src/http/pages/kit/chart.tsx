@@ -47,6 +47,8 @@ export function BarChart({
   empty,
   axis = [bars[0]?.label ?? '', bars.at(-1)?.label ?? ''],
   height = 150,
+  numbers = { titles: series.map(({ title }) => title), rows: bars },
+  hasTable = true,
 }: {
   /** unique in the page */
   id: string;
@@ -60,6 +62,10 @@ export function BarChart({
   empty: Child;
   axis?: string[];
   height?: number;
+  /** the table's, where it says more than the bars */
+  numbers?: TableNumbers;
+  /** false: a table with the numbers stands beside it */
+  hasTable?: boolean;
 }) {
   const { t, format } = useView();
   const highest = Math.max(0, ...bars.map(totalOf));
@@ -92,10 +98,12 @@ export function BarChart({
       <p class="small muted mb-1 mt-2" id={`${id}-says`}>
         {says}
       </p>
-      <details class="raw">
-        <summary>{t.common.sayWhat}</summary>
-        <Numbers {...{ bars, series, what, caption }} />
-      </details>
+      {hasTable ? (
+        <details class="raw">
+          <summary>{t.common.sayWhat}</summary>
+          <Numbers {...{ ...numbers, what, caption }} />
+        </details>
+      ) : null}
     </>
   );
 }
@@ -146,7 +154,7 @@ function Stack({
         );
       })}
       {hasNumber ? (
-        <text x={`${round(share * (i + 0.5))}%`} y={round(base - 4)} text-anchor="middle">
+        <text class="n" x={`${round(share * (i + 0.5))}%`} y={round(base - 4)} text-anchor="middle">
           {format.compact(total)}
         </text>
       ) : null}
@@ -173,17 +181,12 @@ function Legend({ series }: { series: Series[] }) {
   );
 }
 
-function Numbers({
-  bars,
-  series,
-  what,
-  caption,
-}: {
-  bars: Bar[];
-  series: Series[];
-  what: string;
-  caption: string;
-}) {
+interface TableNumbers {
+  titles: string[];
+  rows: { label: string; values: number[] }[];
+}
+
+function Numbers({ titles, rows, what, caption }: TableNumbers & { what: string; caption: string }) {
   const { format } = useView();
   return (
     <table class="t">
@@ -191,7 +194,7 @@ function Numbers({
       <thead>
         <tr>
           <th scope="col">{what}</th>
-          {series.map(({ title }) => (
+          {titles.map((title) => (
             <th scope="col" class="num">
               {title}
             </th>
@@ -199,7 +202,7 @@ function Numbers({
         </tr>
       </thead>
       <tbody>
-        {bars.map(({ label, values }) => (
+        {rows.map(({ label, values }) => (
           <tr>
             <th scope="row" class="fw-normal">
               {label}
@@ -211,6 +214,119 @@ function Numbers({
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** The width of a month's name, and of a day, in per cent of the calendar's. */
+const NAMES_WIDTH = 13;
+const DAY_WIDTH = (100 - NAMES_WIDTH) / 31;
+const ROW_HEIGHT = 18;
+const DAY_HEIGHT = 14;
+/** Above none, days are drawn in as many shades. */
+const SHADES = 4;
+
+/**
+ * A calendar with a row for each month, and a shade for how much falls on a day.
+ * @param days each from the first to the last, without those that have none
+ * @param says what it shows, in a sentence or two: it stands below and names the picture
+ */
+export function DayCalendar({
+  id,
+  months,
+  days,
+  says,
+  what,
+  series,
+  caption,
+}: {
+  /** unique in the page */
+  id: string;
+  /** such as `2026-11`, in order */
+  months: string[];
+  days: { day: string; value: number }[];
+  says: Child;
+  /** the title of the table's first column */
+  what: string;
+  series: string;
+  /** of the table */
+  caption: string;
+}) {
+  const { t, format } = useView();
+  const highest = Math.max(0, ...days.map(({ value }) => value));
+  const top = days.find(({ value }) => value === highest);
+  const values = new Map(days.map(({ day, value }) => [day, value]));
+  const nameOf = (day: string) => format.day(new Date(day));
+  return (
+    <>
+      <p class="scale mb-2">
+        {highest === 0
+          ? t.common.highest('0')
+          : t.common.highest(format.number(highest), top && nameOf(top.day))}
+      </p>
+      <svg
+        class="chart days"
+        width="100%"
+        height={months.length * ROW_HEIGHT}
+        role="img"
+        aria-labelledby={`${id}-says`}
+        focusable="false"
+      >
+        {months.map((month, row) => (
+          <>
+            <text x="0" y={row * ROW_HEIGHT + DAY_HEIGHT - 3}>
+              {format.month(new Date(`${month}-01`))}
+            </text>
+            {daysOf(month).map((day, i) => (
+              <Day {...{ day, i, row, highest, value: values.get(day) ?? 0 }} />
+            ))}
+          </>
+        ))}
+      </svg>
+      <p class="small muted mb-1 mt-2" id={`${id}-says`}>
+        {says}
+      </p>
+      <details class="raw">
+        <summary>{t.common.sayWhat}</summary>
+        <Numbers
+          titles={[series]}
+          rows={days.map(({ day, value }) => ({ label: nameOf(day), values: [value] }))}
+          {...{ what, caption }}
+        />
+      </details>
+    </>
+  );
+}
+
+function daysOf(month: string): string[] {
+  const [year, number] = month.split('-').map(Number) as [number, number];
+  const count = new Date(Date.UTC(year, number, 0)).getUTCDate();
+  return Array.from({ length: count }, (_, i) => `${month}-${String(i + 1).padStart(2, '0')}`);
+}
+
+function Day({
+  day,
+  i,
+  row,
+  value,
+  highest,
+}: {
+  day: string;
+  i: number;
+  row: number;
+  value: number;
+  highest: number;
+}) {
+  const { format } = useView();
+  return (
+    <rect
+      class={`d${value === 0 ? 0 : Math.ceil((value / highest) * SHADES)}`}
+      x={`${round(NAMES_WIDTH + DAY_WIDTH * i)}%`}
+      width={`${round(DAY_WIDTH * 0.84)}%`}
+      y={row * ROW_HEIGHT}
+      height={DAY_HEIGHT}
+    >
+      {value === 0 ? null : <title>{`${format.day(new Date(day))}: ${format.number(value)}`}</title>}
+    </rect>
   );
 }
 

@@ -24,16 +24,29 @@ function firstOf(month: string): Date {
 export function TrendPanel({
   months,
   rate,
+  productId,
 }: {
   months: TrendMonth[] | undefined;
   rate: RenewalRate | undefined;
+  productId: number | undefined;
 }) {
   const view = useView();
-  const { t, format } = view;
+  const { t, to, format } = view;
   const texts = t.overview.trend;
+  const product = { product_id: productId };
   const sum = (of: 'sold' | 'renewed') => (months ?? []).reduce((all, one) => all + one[of], 0);
   return (
-    <Panel id="trend" title={texts.title} inside>
+    <Panel
+      id="trend"
+      title={texts.title}
+      aside={
+        <>
+          <a href={to('/renewals', product)}>{texts.renewals}</a> ·{' '}
+          <a href={to('/not-renewed', { ...product, month: months?.at(-2)?.month })}>{texts.notRenewed}</a>
+        </>
+      }
+      inside
+    >
       <BarChart
         id="trend"
         bars={(months ?? []).map(({ month, sold, renewed }) => ({

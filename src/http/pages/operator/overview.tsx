@@ -75,7 +75,7 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
         <FiguresPanel {...{ query, figures, refused, ending }} />
         <div class="cols cols-2">
           <div class="stack">
-            <TrendPanel months={trend} rate={rate} />
+            <TrendPanel months={trend} rate={rate} productId={query.productId} />
             <InstalledPanel
               installed={installed}
               products={query.productId === undefined ? goods.products.length : 1}

@@ -26,6 +26,8 @@ import { releaseNewRoutes } from './release-new';
 import { releaseRolloutRoutes } from './release-rollout';
 import { releaseNotifyRoutes } from './release-notify';
 import { releaseListRoutes } from './releases';
+import { notRenewedRoutes } from './not-renewed';
+import { renewalRoutes } from './renewals';
 import { requestRoutes } from './requests';
 import { signingKeyRoutes } from './signing-keys';
 import { shopRoutes } from './shop';
@@ -48,6 +50,8 @@ import { xmlOptionRoutes } from './xml-options';
 export const operatorRoutes: Route<OperatorCall>[] = [
   ...overviewRoutes,
   ...startRoutes,
+  ...renewalRoutes,
+  ...notRenewedRoutes,
   ...findRoutes,
   ...licenseListRoutes,
   ...issueRoutes,

@@ -47,6 +47,8 @@ export const overview: Translated<typeof en> = {
   },
   trend: {
     title: 'Wie läuft der Verkauf?',
+    renewals: 'Verlängerungen',
+    notRenewed: 'Im Vormonat nicht verlängert',
     sold: 'Verkauft',
     renewed: 'Verlängert',
     says: (sold, renewed) => `In zwölf Monaten wurden ${sold} Lizenzen verkauft und ${renewed} verlängert.`,

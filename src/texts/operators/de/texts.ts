@@ -17,6 +17,7 @@ import { overview } from './overview';
 import { products } from './products';
 import { releases } from './releases';
 import { remedy } from './remedy';
+import { renewals } from './renewals';
 import { requests } from './requests';
 import { said } from './said';
 import { search } from './search';
@@ -49,6 +50,7 @@ export const german: OperatorTexts = {
   products,
   releases,
   remedy,
+  renewals,
   requests,
   said,
   search,

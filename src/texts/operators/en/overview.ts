@@ -45,6 +45,8 @@ export const overview = {
   },
   trend: {
     title: 'How do sales go?',
+    renewals: 'Renewals',
+    notRenewed: 'Not renewed last month',
     sold: 'Sold',
     renewed: 'Renewed',
     says: (sold: string, renewed: string) =>

@@ -16,6 +16,7 @@ import { overview } from './overview';
 import { products } from './products';
 import { releases } from './releases';
 import { remedy } from './remedy';
+import { renewals } from './renewals';
 import { requests } from './requests';
 import { said } from './said';
 import { search } from './search';
@@ -48,6 +49,7 @@ export const english = {
   products,
   releases,
   remedy,
+  renewals,
   requests,
   said,
   search,

@@ -1,0 +1,185 @@
+import { listProducts, plansOf } from '../../../licensing/catalogue';
+import { listLapsed, type LapsedLicense } from '../../../licensing/not-renewed';
+import { OperatorError } from '../../../licensing/operator-error';
+import { lastMonths } from '../../../licensing/renewals';
+import { csvRows } from '../csv';
+import { CopyText } from '../kit/copy';
+import { ButtonLink } from '../kit/fields';
+import { Filters, NoMatch } from '../kit/filters';
+import { ListPage } from '../kit/list-page';
+import type { Answer, OperatorCall, Route } from '../page';
+import { useView } from '../view';
+import { catalogueFields, monthName, readFilters, toRenewalsQuery, type RenewalFilters } from './renewals';
+
+/** Who did not renew: whoever still presses Update stands first. */
+
+const LIMIT = 50;
+const CSV_PAGE = 500;
+/** Longer addresses fill a line each. */
+const MOST_LINES = 8;
+
+export const notRenewedRoutes: Route<OperatorCall>[] = [
+  { path: '/not-renewed', get: showList },
+  { path: '/not-renewed.csv', get: downloadList, hasDeadline: false },
+];
+
+type Given = RenewalFilters & Partial<Record<'month' | 'after', string | undefined>>;
+
+async function showList(call: OperatorCall): Promise<Answer> {
+  const { db, at, query, view, settings } = call;
+  const { t, to, format } = view;
+  const { notRenewed: texts, planOf } = t.renewals;
+  const { columns } = texts;
+  const given = readGiven(query);
+  const { after: _after, ...filters } = given;
+  const [products, plans] = [await listProducts(db), await plansOf(db, undefined)];
+  const { items, next } = await readLapsed(call, given, LIMIT);
+  return {
+    page: (
+      <ListPage
+        title={texts.title}
+        nav="overview"
+        crumbs={[
+          [t.overview.title, '/'],
+          [t.renewals.title, '/renewals'],
+        ]}
+        sub={texts.about}
+        actions={
+          <ButtonLink path="/not-renewed.csv" query={filters}>
+            {t.common.csv}
+          </ButtonLink>
+        }
+        above={<Addresses lapsed={items} />}
+        filter={
+          <Filters
+            path="/not-renewed"
+            label={texts.filters}
+            fields={[
+              ...catalogueFields(view, filters, products, plans),
+              {
+                ...{ name: 'month', label: texts.month, value: given.month },
+                options: [
+                  { value: '', label: texts.anyMonth },
+                  ...lastMonths(at)
+                    .reverse()
+                    .map((month) => ({ value: month, label: monthName(format, month) })),
+                ],
+              },
+            ]}
+          />
+        }
+        caption={texts.caption(format.number(items.length))}
+        rows={items}
+        empty={
+          Object.keys(filters).length > 0 ? (
+            <NoMatch path="/not-renewed">{texts.noMatch}</NoMatch>
+          ) : (
+            <p class="mb-0">
+              {texts.none} <a href={to('/renewals')}>{texts.noneLink}</a>
+            </p>
+          )
+        }
+        columns={[
+          {
+            title: columns.customer,
+            kind: 'name',
+            cell: ({ license: { id, customer }, hasActive }) => (
+              <>
+                <a href={to(`/licenses/${id}`)}>{customer ?? t.licenses.noCustomer}</a>
+                {hasActive ? <span class="small muted d-block">{texts.another}</span> : null}
+              </>
+            ),
+          },
+          {
+            title: columns.plan,
+            cell: ({ license: { product, plan } }) => planOf(product.name, plan.name),
+          },
+          {
+            title: columns.since,
+            cell: ({ customerSince }) => (customerSince ? format.day(customerSince) : t.common.none),
+          },
+          { title: columns.ended, cell: ({ endedAt }) => format.day(endedAt) },
+          {
+            title: columns.download,
+            cell: ({ lastDownloadAt }) => (lastDownloadAt ? format.localDay(lastDownloadAt) : t.common.none),
+          },
+          {
+            title: columns.refused,
+            kind: 'number',
+            cell: ({ license: { id }, refused }) =>
+              refused === 0 ? (
+                '0'
+              ) : (
+                <a href={to(`/licenses/${id}/requests`, { outcome: 'LICENSE_EXPIRED' })}>
+                  {format.number(refused)}
+                </a>
+              ),
+          },
+          {
+            title: columns.latest,
+            cell: ({ refusedAt }) => (refusedAt ? format.moment(refusedAt) : t.common.none),
+          },
+        ]}
+        paging={{ path: '/not-renewed', query: { ...given }, next, limit: LIMIT }}
+        footer={texts.logNote(format.number(settings.logDays))}
+      />
+    ),
+  };
+}
+
+/** The addresses to write to. Who has another licence that works may have bought it in the place of this. */
+function Addresses({ lapsed }: { lapsed: LapsedLicense[] }) {
+  const { t, format } = useView();
+  const texts = t.renewals.notRenewed;
+  const addresses = [
+    ...new Set(lapsed.flatMap(({ license, hasActive }) => (hasActive ? [] : (license.customer ?? [])))),
+  ];
+  if (addresses.length === 0) return null;
+  return (
+    <details class="raw mb-3">
+      <summary>{texts.write(addresses.length, format.number(addresses.length))}</summary>
+      <p class="small muted mb-2 mt-2">{texts.writeHint}</p>
+      <CopyText
+        id="addresses"
+        label={texts.addresses}
+        text={addresses.join(', ')}
+        rows={Math.min(MOST_LINES, Math.max(2, addresses.length))}
+      />
+    </details>
+  );
+}
+
+function downloadList(call: OperatorCall): Answer {
+  const given = readGiven(call.query);
+  const rows = csvRows(
+    (after) => readLapsed(call, { ...given, after }, CSV_PAGE),
+    ({ license, endedAt, customerSince, lastDownloadAt, refusedAt, ...one }) => ({
+      license_id: license.id,
+      customer: license.customer,
+      product: license.product.name,
+      plan: license.plan.name,
+      customer_since: customerSince?.toISOString(),
+      ended_at: endedAt.toISOString(),
+      last_download_at: lastDownloadAt?.toISOString(),
+      refused: one.refused,
+      refused_at: refusedAt?.toISOString(),
+      has_active: one.hasActive,
+    }),
+  );
+  return { csv: call.view.t.renewals.notRenewed.csvName, rows };
+}
+
+function readGiven(query: URLSearchParams): Given {
+  const given = ['month', 'after'].map((name) => [name, query.get(name)?.trim()] as const);
+  return { ...readFilters(query), ...Object.fromEntries(given.filter(([, value]) => value)) };
+}
+
+/** A filter that names nothing, such as a plan that is gone, matches nothing. */
+async function readLapsed({ db, at }: OperatorCall, { month, after, ...filters }: Given, limit: number) {
+  try {
+    return await listLapsed(db, { ...toRenewalsQuery(filters), month }, { limit, after }, at);
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return { items: [], next: null };
+  }
+}

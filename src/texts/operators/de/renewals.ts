@@ -1,0 +1,93 @@
+import type { renewals as en } from '../en/renewals';
+import type { Translated } from '../../translated';
+
+export const renewals: Translated<typeof en> = {
+  title: 'Verlängerungen',
+  product: 'Produkt',
+  plan: 'Tarif',
+  filters: 'Verlängerungen filtern',
+  planOf: (product, plan) => `${product} · ${plan}`,
+  notRenewedButton: 'Nicht verlängert',
+  rate: (ended, renewed, from, to, share) =>
+    `Von ${ended} Lizenzen, die von ${from} bis ${to} abgelaufen sind, wurden ${renewed} verlängert${share === undefined ? '.' : `: ${share} %.`}`,
+  noneFinal:
+    'Noch ist kein Monat mit abgelaufenen Lizenzen abgeschlossen: Was in den letzten 30 Tagen abgelaufen ist, kann noch verlängert werden.',
+  none: 'In den letzten zwölf Monaten ist keine Lizenz abgelaufen, und in den nächsten zwölf läuft keine ab. Eine Lizenz läuft ab, wenn ihr Tarif eine Laufzeit hat oder Sie ihr ein Ende geben.',
+  noneLink: 'Die Tarife ansehen',
+  months: {
+    title: 'Verlängert, nach dem Monat des Ablaufs',
+    about: 'Zwölf Monate',
+    month: 'Monat',
+    ended: 'Abgelaufen',
+    inTime: 'Rechtzeitig',
+    late: 'Binnen 30 Tagen',
+    lost: 'Verloren',
+    notFinal: (month) => `${month}, nicht abgeschlossen`,
+    says: 'Lizenzen nach dem Monat ihres Ablaufs: verlängert, bevor sie nicht mehr galten, binnen 30 Tagen danach, oder verloren. Ein Monat ist abgeschlossen, wenn sein letzter Tag 30 Tage her ist; bis dahin heißt verloren: noch nicht verlängert. Der heutige Tag zählt ab morgen.',
+    caption: 'Verlängerungen nach Monat, der älteste zuerst.',
+    empty: 'Hier stehen künftig die ablaufenden Lizenzen nach Monat, mit den verlängerten.',
+  },
+  plans: {
+    title: 'Nach Tarif',
+    caption: 'Dieselben zwölf Monate nach Tarif, die meisten Abläufe zuerst.',
+  },
+  due: {
+    title: 'Fällig',
+    about: 'Ab heute',
+    caption: 'Ablaufende Lizenzen, die nächsten zuerst.',
+    within: 'In',
+    days: (count) => `${count} Tagen`,
+    without: 'Ohne Abonnement',
+    with: 'Mit Abonnement',
+    note: 'Ein Abonnement zahlt von selbst weiter. Wer keines hat, wird erinnert, sofern das Produkt Erinnerungen verschickt.',
+  },
+  states: {
+    title: 'Lizenzen nach Status',
+    about: '24 Monate',
+    says: (active, before, month) =>
+      `Am Ende jedes Monats, und jetzt. Aktiv sind jetzt ${active}; Ende ${month} waren es ${before}.`,
+    withdrawn: 'Ausgesetzt, entzogen, storniert',
+    month: 'Monat',
+    now: (month) => `${month}, jetzt`,
+    caption: 'Lizenzen nach Status und Monat, der älteste zuerst',
+    empty: 'Hier stehen künftig Ihre Lizenzen nach Status, Monat für Monat.',
+  },
+  calendar: {
+    title: 'An welchen Tagen laufen Lizenzen ab?',
+    about: 'Die nächsten zwölf Monate',
+    says: (count, days) => `${count} Lizenzen laufen an ${days} Tagen ab. Die mit Abonnement zählen mit.`,
+    none: 'In den nächsten zwölf Monaten läuft keine Lizenz ab.',
+    day: 'Tag',
+    licenses: 'Lizenzen',
+    caption: 'Abläufe nach Tag, der nächste zuerst',
+  },
+  notRenewed: {
+    title: 'Nicht verlängert',
+    filters: 'Nicht verlängerte Lizenzen filtern',
+    about:
+      'Lizenzen, die abgelaufen sind und nicht verlängert wurden. Wer noch zu aktualisieren versucht, steht zuerst.',
+    month: 'Abgelaufen im',
+    anyMonth: 'In jedem Monat',
+    caption: (count) =>
+      `Zuerst die seit dem Ablauf abgelehnten, die jüngste Ablehnung oben; dann der jüngste Ablauf. ${count} gezeigt.`,
+    columns: {
+      customer: 'Kunde',
+      plan: 'Produkt · Tarif',
+      since: 'Kunde seit',
+      ended: 'Abgelaufen',
+      download: 'Letzter Download',
+      refused: 'Seither abgelehnte Downloads',
+      latest: 'Zuletzt versucht',
+    },
+    another: 'hat eine andere gültige Lizenz',
+    noMatch: 'Keine Lizenz passt dazu.',
+    none: 'Jede abgelaufene Lizenz wurde verlängert.',
+    noneLink: 'Ansehen, was fällig ist',
+    write: (count, written) => (count === 1 ? 'Anschreiben: 1 Adresse' : `Anschreiben: ${written} Adressen`),
+    addresses: 'Adressen',
+    writeHint:
+      'Jede einmal, von den gezeigten, ohne Kunden mit einer anderen gültigen Lizenz. Sie gehören in das Feld „Bcc“.',
+    logNote: (days) => `Downloads und Ablehnungen sind für ${days} Tage bekannt.`,
+    csvName: 'nicht-verlaengert.csv',
+  },
+};

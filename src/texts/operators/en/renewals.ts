@@ -1,0 +1,92 @@
+/** How many licences were renewed, what is due, and who did not renew. */
+export const renewals = {
+  title: 'Renewals',
+  product: 'Product',
+  plan: 'Plan',
+  filters: 'Filter renewals',
+  planOf: (product: string, plan: string) => `${product} · ${plan}`,
+  notRenewedButton: 'Not renewed',
+  /** `share`: in per cent; undefined: of too few to say so */
+  rate: (ended: string, renewed: string, from: string, to: string, share?: string) =>
+    `Of ${ended} licences that ended from ${from} to ${to}, ${renewed} were renewed${share === undefined ? '.' : `: ${share} %.`}`,
+  noneFinal: 'No month with an end is final yet: who ended in the last 30 days may still renew.',
+  none: 'No licence has ended in the last twelve months, and none ends in the next twelve. A licence ends when its plan says how long it runs, or when you give it an end.',
+  noneLink: 'See what the plans say',
+  months: {
+    title: 'Renewed, by the month of the end',
+    about: 'Twelve months',
+    month: 'Month',
+    ended: 'Ended',
+    inTime: 'In time',
+    late: 'Within 30 days',
+    lost: 'Lost',
+    notFinal: (month: string) => `${month}, not final`,
+    says: 'Licences by the month of their end: renewed before they stopped working, within 30 days after, or lost. A month is final when its last day is 30 days ago; until then lost means: not renewed yet. Today counts tomorrow.',
+    caption: 'Renewals by month, the oldest first.',
+    empty: 'The licences that end will stand here by month, with those that were renewed.',
+  },
+  plans: {
+    title: 'By plan',
+    caption: 'The same twelve months by plan, the most ends first.',
+  },
+  due: {
+    title: 'Due',
+    about: 'From today on',
+    caption: 'Licences that end, the soonest first.',
+    within: 'In',
+    days: (count: string) => `${count} days`,
+    without: 'Without a subscription',
+    with: 'With a subscription',
+    note: 'A subscription pays on by itself. Those without one get reminders, where the product mails them.',
+  },
+  states: {
+    title: 'Licences by state',
+    about: '24 months',
+    says: (active: string, before: string, month: string) =>
+      `At the end of each month, and now. Active now: ${active}; at the end of ${month}: ${before}.`,
+    withdrawn: 'Suspended, revoked, cancelled',
+    month: 'Month',
+    now: (month: string) => `${month}, now`,
+    caption: 'Licences by state and month, the oldest first',
+    empty: 'Your licences will stand here by state, month by month.',
+  },
+  calendar: {
+    title: 'On which days do licences end?',
+    about: 'The next twelve months',
+    says: (count: string, days: string) =>
+      `${count} licences end on ${days} days. Those with a subscription count too.`,
+    none: 'No licence ends in the next twelve months.',
+    day: 'Day',
+    licenses: 'Licences',
+    caption: 'Ends by day, the soonest first',
+  },
+  notRenewed: {
+    title: 'Not renewed',
+    filters: 'Filter licences that were not renewed',
+    about: 'Licences that ended and were not renewed. Who still tries to update stands first.',
+    month: 'Ended in',
+    anyMonth: 'Any month',
+    caption: (count: string) =>
+      `Refused since their end first, the latest first; then the latest end first. ${count} shown.`,
+    columns: {
+      customer: 'Customer',
+      plan: 'Product · plan',
+      since: 'Customer since',
+      ended: 'Ended',
+      download: 'Last download',
+      refused: 'Downloads refused since',
+      latest: 'Last tried',
+    },
+    another: 'has another licence that works',
+    noMatch: 'No licence matches.',
+    none: 'Every licence that ended was renewed.',
+    noneLink: 'See what is due',
+    write: (count: number, written: string) =>
+      count === 1 ? 'Write to them: 1 address' : `Write to them: ${written} addresses`,
+    addresses: 'Addresses',
+    writeHint:
+      'Each once, of those shown, without customers who have another licence that works. They belong into the field “Bcc”.',
+    logNote: (days: string) => `Downloads and refusals are known for ${days} days.`,
+    csvName: 'not-renewed.csv',
+  },
+};

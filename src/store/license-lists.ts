@@ -155,6 +155,177 @@ function says(pieces: Piece[], part: Part): boolean {
   return pieces.every((one) => one.says.includes(part));
 }
 
+/** A column that an index has in order. Licences of the same value are in the order of their ids, the same way round. */
+export interface LicenseSort {
+  column: 'customer' | 'expires_at';
+  isDown: boolean;
+}
+
+export interface SortedPosition {
+  id: number;
+  /** as stored; null: none */
+  value: string | null;
+}
+
+interface SortedPage {
+  sort: LicenseSort;
+  after: SortedPosition | undefined;
+  limit: number;
+}
+
+/** The ids of a page, sorted by a column. Upwards those without a value come last, downwards first. */
+export async function listSortedPositions(
+  db: Db,
+  filter: LicenseFilter,
+  page: SortedPage,
+  now: Date,
+  bounds = BOUNDS,
+): Promise<SortedPosition[]> {
+  if (filter.planIds?.length === 0 || (filter.expiringBefore && (filter.status ?? 'active') !== 'active'))
+    return [];
+  const checks = checksOf(db, filter, now);
+  const ways = waysOf(db, filter, now);
+  const few = await findFew(db, ways, bounds.few);
+  if (few !== undefined) return pickSorted(db, few, [...checks.values()].flat(), page);
+  let pieces = runsInOrder(db, filter, page.sort, now);
+  // Sorted, where not too many: those that come first may all lack the rest of the filter.
+  for (const way of ways)
+    if (await areAtMost(db, way, bounds.sortable / 4)) {
+      pieces = way;
+      break;
+    }
+  const { sort, after, limit } = page;
+  const found: SortedPosition[] = [];
+  const parts = sort.isDown ? [true, false] : [false, true];
+  for (const isNull of parts) {
+    if (found.length >= limit) break;
+    const isBehind = after !== undefined && parts.indexOf(after.value === null) > parts.indexOf(isNull);
+    if (isBehind) continue;
+    const place = after !== undefined && (after.value === null) === isNull ? after : undefined;
+    const rows = await readSorted(db, pieces, checks, {
+      sort,
+      after: place,
+      limit: limit - found.length,
+      isNull,
+    });
+    found.push(...rows);
+  }
+  return found;
+}
+
+/** The index of the column, where the filter's live state bounds the end only a part of it. */
+function runsInOrder(
+  db: Db,
+  { status, expiringBefore }: LicenseFilter,
+  { column }: LicenseSort,
+  now: Date,
+): Piece[] {
+  const at = toSqlTime(now);
+  const whole = piece(db, [column], [ALWAYS], []);
+  if (column !== 'expires_at') return [whole];
+  const bounded = (sql: string, ...bindings: Binding[]) => [{ ...whole, range: [{ sql, bindings }] }];
+  if (expiringBefore !== undefined)
+    return bounded('l.expires_at > ? AND l.expires_at <= ?', at, toSqlTime(expiringBefore));
+  return status === 'active' ? bounded('(l.expires_at > ? OR l.expires_at IS NULL)', at) : [whole];
+}
+
+async function readSorted(
+  db: Db,
+  pieces: Piece[],
+  checks: Map<Part, Condition[]>,
+  { sort, after, limit, isNull }: SortedPage & { isNull: boolean },
+): Promise<SortedPosition[]> {
+  const column = `l.${sort.column}`;
+  const way = sort.isDown ? ' DESC' : '';
+  const segment: Condition = { sql: `${column} IS ${isNull ? '' : 'NOT '}NULL`, bindings: [] };
+  const rows: SortedPosition[] = [];
+  for (const one of pieces) {
+    const where = all([
+      ...one.range,
+      ...one.rest,
+      ...remaining(one, checks),
+      segment,
+      ...(after === undefined ? [] : [behind(sort, one.id, after)]),
+    ]);
+    const by = isNull ? `${one.id}${way}` : `${column}${way}, ${one.id}${way}`;
+    rows.push(
+      ...(await rawRows<SortedPosition>(
+        db,
+        `SELECT ${one.repeats ? 'DISTINCT ' : ''}${one.id} AS id, ${column} AS value FROM ${one.from} WHERE ${where.sql} ORDER BY ${by} LIMIT ${limit}`,
+        where.bindings,
+      )),
+    );
+  }
+  const distinct = [...new Map(rows.map((one) => [one.id, one])).values()];
+  return distinct.sort(comparingBy(sort)).slice(0, limit);
+}
+
+function behind(
+  { column, isDown }: LicenseSort,
+  id: string,
+  { id: place, value }: SortedPosition,
+): Condition {
+  const further = isDown ? '<' : '>';
+  if (value === null) return { sql: `${id} ${further} ?`, bindings: [place] };
+  const name = `l.${column}`;
+  return {
+    sql: `(${name} ${further}= ? AND (${name} ${further} ? OR ${id} ${further} ?))`,
+    bindings: [value, value, place],
+  };
+}
+
+/** As the databases compare: byte by byte. */
+function comparingBy({ isDown }: LicenseSort): (a: SortedPosition, b: SortedPosition) => number {
+  const sign = isDown ? -1 : 1;
+  return (a, b) => {
+    if (a.value === null || b.value === null)
+      return sign * (a.value === b.value ? a.id - b.id : a.value === null ? 1 : -1);
+    return sign * (Buffer.compare(Buffer.from(a.value), Buffer.from(b.value)) || a.id - b.id);
+  };
+}
+
+/** The page's part of some ids. */
+async function pickSorted(
+  db: Db,
+  ids: number[],
+  checks: Condition[],
+  { sort, after, limit }: SortedPage,
+): Promise<SortedPosition[]> {
+  const found: SortedPosition[] = [];
+  for (let i = 0; i < ids.length; i += IDS_AT_ONCE) {
+    const chunk = ids.slice(i, i + IDS_AT_ONCE);
+    const where = all([{ sql: `l.id IN (${placeholders(chunk.length)})`, bindings: chunk }, ...checks]);
+    found.push(
+      ...(await rawRows<SortedPosition>(
+        db,
+        `SELECT l.id, l.${sort.column} AS value FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} WHERE ${where.sql}`,
+        where.bindings,
+      )),
+    );
+  }
+  const compare = comparingBy(sort);
+  return found
+    .filter((one) => after === undefined || compare(one, after) > 0)
+    .sort(compare)
+    .slice(0, limit);
+}
+
+/** How many licences match, where a part of the filter leaves few; undefined: many, which are not counted one by one. */
+export async function countFewLicenses(
+  db: Db,
+  filter: LicenseFilter,
+  now: Date,
+  bounds = BOUNDS,
+): Promise<number | undefined> {
+  if (filter.planIds?.length === 0 || (filter.expiringBefore && (filter.status ?? 'active') !== 'active'))
+    return 0;
+  const few = await findFew(db, waysOf(db, filter, now), bounds.few);
+  if (few === undefined) return undefined;
+  const checks = [...checksOf(db, filter, now).values()].flat();
+  const sort = { column: 'customer', isDown: false } as const;
+  return (await pickSorted(db, few, checks, { sort, after: undefined, limit: few.length })).length;
+}
+
 /** Each part of a filter as conditions on a licence. */
 function checksOf(db: Db, filter: LicenseFilter, now: Date): Map<Part, Condition[]> {
   const checks = new Map<Part, Condition[]>();

@@ -53,6 +53,10 @@ const PROPS: Record<string, Record<string, unknown>> = {
   Choices: { ...field, options },
   CopyText: { id: HOSTILE, label: HOSTILE, text: HOSTILE },
   CustomerPage: { ...page, action: HOSTILE },
+  DayCalendar: {
+    ...{ id: HOSTILE, says: HOSTILE, what: HOSTILE, series: HOSTILE, caption: HOSTILE },
+    ...{ months: ['2026-11'], days: [{ day: '2026-11-23', value: 1 }] },
+  },
   Document: { title: HOSTILE, children },
   Facts: { facts: [[HOSTILE, HOSTILE], undefined] },
   FileField: { ...field, accept: HOSTILE },
@@ -68,7 +72,7 @@ const PROPS: Record<string, Record<string, unknown>> = {
   FormErrors: { form },
   FormPage: {
     ...{ ...page, sub: HOSTILE, path: `/${HOSTILE}`, form, about: HOSTILE, points: [HOSTILE] },
-    ...{ submit: HOSTILE, busy: HOSTILE, acts: HOSTILE, back: [HOSTILE, `/${HOSTILE}`] },
+    ...{ submit: HOSTILE, busy: HOSTILE, acts: HOSTILE, back: [HOSTILE, `/${HOSTILE}`], below: HOSTILE },
   },
   Head: { title: HOSTILE, sub: HOSTILE, actions: HOSTILE },
   HorizontalBars: {

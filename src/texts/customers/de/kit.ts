@@ -20,6 +20,7 @@ export const kit: Translated<typeof en> = {
   next: (count) => `Nächste ${count}`,
   morePages: 'Weitere Seiten',
   actions: 'Handlungen',
+  select: 'Auswählen',
   copy: 'Kopieren',
   copied: 'Kopiert.',
   copyFailed: 'Drücken Sie Strg+C.',

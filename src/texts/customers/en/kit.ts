@@ -18,6 +18,7 @@ export const kit = {
   next: (count: string) => `Next ${count}`,
   morePages: 'More pages',
   actions: 'Actions',
+  select: 'Select',
   copy: 'Copy',
   copied: 'Copied.',
   copyFailed: 'Press Ctrl+C.',

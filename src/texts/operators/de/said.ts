@@ -15,6 +15,7 @@ export const said: Translated<typeof en> = {
   licenseCustomer: (customer) => `Der Kunde ist jetzt ${customer}.`,
   licenseKeyChanged: (hint) => `Der Schlüssel ${hint} ist geändert.`,
   licenseKeyEnded: (hint) => `Der Schlüssel ${hint} ist beendet.`,
+  licensesNone: () => 'Keine Lizenz war ausgewählt, deshalb geschah nichts.',
   licenseKeySent: (customer) => `Der Schlüssel ist unterwegs an ${customer}.`,
   licenseNote: () => 'Die Notiz ist gespeichert.',
   licensePlan: (plan, slots) => `Der Tarif ist jetzt ${plan}, mit ${slots} Plätzen. Das Ende ist geblieben.`,

@@ -92,6 +92,8 @@ interface Piece {
   says: Part[];
   /** a licence may be in it several times */
   repeats?: boolean;
+  /** what has those without an end, where this one does not */
+  withoutEnd?: Piece;
 }
 
 /** The ids of a page, in its order. An active licence past its end is expired at `now`. */
@@ -184,36 +186,65 @@ export async function listSortedPositions(
   if (filter.planIds?.length === 0 || (filter.expiringBefore && (filter.status ?? 'active') !== 'active'))
     return [];
   const checks = checksOf(db, filter, now);
-  const ways = waysOf(db, filter, now);
+  const ranges = rangesOf(db, filter, now);
+  const ways = [
+    ...waysOf(db, filter, now),
+    ...(ranges.length > PIECES_AT_ONCE && ranges.length <= MOST_RANGES ? [ranges] : []),
+  ];
   const few = await findFew(db, ways, bounds.few);
   if (few !== undefined) return pickSorted(db, few, [...checks.values()].flat(), page);
-  let pieces = runsInOrder(db, filter, page.sort, now);
-  // Sorted, where not too many: those that come first may all lack the rest of the filter.
+  const runs = runsInOrder(db, filter, page.sort, now);
+  if (runs.every((run) => remaining(run, checks).length === 0)) return readParts(db, runs, checks, page);
+  // Nearly always there are enough near the page's start.
+  const near = await readParts(db, runs, checks, page, bounds.window / 2);
+  if (near.length >= page.limit) return near;
   for (const way of ways)
-    if (await areAtMost(db, way, bounds.sortable / 4)) {
-      pieces = way;
-      break;
-    }
-  const { sort, after, limit } = page;
+    if (await areAtMost(db, way, bounds.sortable)) return readParts(db, way, checks, page);
+  return readParts(db, runs, checks, page);
+}
+
+/** Ranges of plans and states that are looked at one after the other. */
+const MOST_RANGES = 200;
+
+interface SortedPart {
+  /** without a value in the column */
+  isNull: boolean;
+  after: SortedPosition | undefined;
+}
+
+/** The parts of the order from a place on. */
+function partsBehind({ sort: { isDown }, after }: SortedPage): SortedPart[] {
+  const parts = isDown ? [true, false] : [false, true];
+  if (after === undefined) return parts.map((isNull) => ({ isNull, after }));
+  const first = after.value === null;
+  return parts
+    .slice(parts.indexOf(first))
+    .map((isNull) => ({ isNull, after: isNull === first ? after : undefined }));
+}
+
+/** @param window only so many entries of a part are looked at, and no part behind it; undefined: all */
+async function readParts(
+  db: Db,
+  pieces: Piece[],
+  checks: Map<Part, Condition[]>,
+  page: SortedPage,
+  window?: number,
+): Promise<SortedPosition[]> {
   const found: SortedPosition[] = [];
-  const parts = sort.isDown ? [true, false] : [false, true];
-  for (const isNull of parts) {
-    if (found.length >= limit) break;
-    const isBehind = after !== undefined && parts.indexOf(after.value === null) > parts.indexOf(isNull);
-    if (isBehind) continue;
-    const place = after !== undefined && (after.value === null) === isNull ? after : undefined;
-    const rows = await readSorted(db, pieces, checks, {
-      sort,
-      after: place,
-      limit: limit - found.length,
-      isNull,
-    });
-    found.push(...rows);
+  for (const part of partsBehind(page)) {
+    if (found.length >= page.limit) break;
+    const limit = page.limit - found.length;
+    // A licence without an end has not ended, but for what was brought here so.
+    const isRare = part.isNull && pieces.every((one) => one.withoutEnd !== undefined);
+    const run = isRare ? pieces.flatMap((one) => one.withoutEnd ?? []) : pieces;
+    const wanted = { ...page, ...part, limit };
+    found.push(...(await readSorted(db, run, checks, isRare ? wanted : { ...wanted, window })));
+    if (window !== undefined && !isRare) break;
   }
   return found;
 }
 
-/** The index of the column, where the filter's live state bounds the end only a part of it. */
+/** The index of the column. Of ends, the filter's live state leaves a part of it. */
 function runsInOrder(
   db: Db,
   { status, expiringBefore }: LicenseFilter,
@@ -226,33 +257,45 @@ function runsInOrder(
   const bounded = (sql: string, ...bindings: Binding[]) => [{ ...whole, range: [{ sql, bindings }] }];
   if (expiringBefore !== undefined)
     return bounded('l.expires_at > ? AND l.expires_at <= ?', at, toSqlTime(expiringBefore));
-  return status === 'active' ? bounded('(l.expires_at > ? OR l.expires_at IS NULL)', at) : [whole];
+  if (status === 'active') return bounded('(l.expires_at > ? OR l.expires_at IS NULL)', at);
+  // What is stored as expired has ended, whoever brought it here.
+  if (status === 'expired')
+    return bounded('l.expires_at <= ?', at).map((one) => ({
+      ...one,
+      withoutEnd: piece(db, BY_END, [equal('status', 'expired')], []),
+    }));
+  return [whole];
 }
 
 async function readSorted(
   db: Db,
   pieces: Piece[],
   checks: Map<Part, Condition[]>,
-  { sort, after, limit, isNull }: SortedPage & { isNull: boolean },
+  { sort, after, limit, isNull, window }: SortedPage & SortedPart & { window?: number | undefined },
 ): Promise<SortedPosition[]> {
   const column = `l.${sort.column}`;
   const way = sort.isDown ? ' DESC' : '';
   const segment: Condition = { sql: `${column} IS ${isNull ? '' : 'NOT '}NULL`, bindings: [] };
   const rows: SortedPosition[] = [];
   for (const one of pieces) {
-    const where = all([
-      ...one.range,
-      ...one.rest,
-      ...remaining(one, checks),
-      segment,
-      ...(after === undefined ? [] : [behind(sort, one.id, after)]),
-    ]);
+    const checked = [...one.rest, ...remaining(one, checks)];
+    const ranged = [...one.range, segment, ...(after === undefined ? [] : [behind(sort, one.id, after)])];
     const by = isNull ? `${one.id}${way}` : `${column}${way}, ${one.id}${way}`;
+    const select = (where: Condition, most: number) =>
+      `SELECT ${one.repeats ? 'DISTINCT ' : ''}${one.id} AS id, ${column} AS value FROM ${one.from} WHERE ${where.sql} ORDER BY ${by} LIMIT ${most}`;
+    if (window === undefined) {
+      const where = all([...ranged, ...checked]);
+      rows.push(...(await rawRows<SortedPosition>(db, select(where, limit), where.bindings)));
+      continue;
+    }
+    const [near, where] = [all(ranged), all([...checked, ALWAYS])];
     rows.push(
       ...(await rawRows<SortedPosition>(
         db,
-        `SELECT ${one.repeats ? 'DISTINCT ' : ''}${one.id} AS id, ${column} AS value FROM ${one.from} WHERE ${where.sql} ORDER BY ${by} LIMIT ${limit}`,
-        where.bindings,
+        `SELECT l.id, ${column} AS value FROM (${select(near, window)}) near
+           ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = near.id
+          WHERE ${where.sql} ORDER BY ${column}${way}, l.id${way} LIMIT ${limit}`,
+        [...near.bindings, ...where.bindings],
       )),
     );
   }

@@ -1,4 +1,5 @@
 import { customerDigest } from '../../../store/customer-digest';
+import { findProfile } from '../../../store/customer-profiles';
 import { findEvents, type EventAction, type RecordedEvent } from '../../../store/events';
 import { listToldSitesOf } from '../../../store/told';
 import { asWritten } from '../../../licensing/core/identifiers';
@@ -66,6 +67,8 @@ async function readExtras(call: OperatorCall, license: License) {
     orders,
     /** undefined: there is none, or it is not known in time */
     customer: customer === null ? undefined : await within(db, () => summaryOf(call, customer)),
+    /** the seller's on the customer */
+    note: customer === null ? undefined : (await within(db, () => findProfile(db, customer)))?.note,
     mails: (await within(db, () => mailsOf(call, id))) ?? [],
     /** the event that suspended, revoked or cancelled it */
     stopped: await within(db, () => findStop(db, license)),
@@ -231,6 +234,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
                   </Beside>
                 </>
               )}
+              {extras.note ? <span class="small d-block kept">{extras.note}</span> : null}
             </>
           ),
         ],

@@ -15,6 +15,7 @@ export const said: Translated<typeof en> = {
   licenseCustomer: (customer) => `Der Kunde ist jetzt ${customer}.`,
   licenseKeyChanged: (hint) => `Der Schlüssel ${hint} ist geändert.`,
   licenseKeyEnded: (hint) => `Der Schlüssel ${hint} ist beendet.`,
+  customerNoted: () => 'Die Notiz ist gespeichert.',
   licensesNone: () => 'Keine Lizenz war ausgewählt, deshalb geschah nichts.',
   licenseKeySent: (customer) => `Der Schlüssel ist unterwegs an ${customer}.`,
   licenseNote: () => 'Die Notiz ist gespeichert.',

@@ -12,6 +12,7 @@ export const said = {
   licenseCustomer: (customer) => `The customer is ${customer} now.`,
   licenseKeyChanged: (hint) => `The key ${hint} is changed.`,
   licenseKeyEnded: (hint) => `The key ${hint} has ended.`,
+  customerNoted: () => 'The note is saved.',
   licensesNone: () => 'No licence was selected, so nothing was done.',
   licenseKeySent: (customer) => `The key is on its way to ${customer}.`,
   licenseNote: () => 'The note is saved.',

@@ -11,8 +11,11 @@ export interface Column<Row> {
    * box to select the row
    */
   kind?: 'number' | 'mono' | 'long' | 'name' | 'act' | 'text' | 'check' | undefined;
-  /** on a phone: `beside` the row's first cell, or `hidden`; by default a line below it, with the column's title */
-  phone?: 'beside' | 'hidden' | undefined;
+  /**
+   * On a phone: `beside` the row's first cell, or `hidden`; by default below it, with the column's title, which `bare`
+   * leaves out.
+   */
+  phone?: 'beside' | 'hidden' | 'bare' | undefined;
   /** what the list is sorted by with this column, in its address */
   sort?: string | undefined;
 }
@@ -29,7 +32,7 @@ export interface Sorting {
 const CLASSES = {
   ...{ number: 'num', mono: 'mono', long: 'cust', name: 'cust', act: 'act', text: 'text', check: 'check' },
 };
-const ON_PHONES = { beside: 'beside', hidden: 'lg' };
+const ON_PHONES = { beside: 'beside', hidden: 'lg', bare: '' };
 
 export interface TableProps<Row> {
   /** names its order */
@@ -61,7 +64,9 @@ export function Table<Row>({ caption, columns: given, rows, empty, sorting }: Ta
       </thead>
       <tbody role="rowgroup">
         {rows.map((row) => (
-          <tr role="row">{columns.map((column, i) => bodyCell(column, row, i === 0))}</tr>
+          <tr role="row">
+            {columns.map((column, i) => bodyCell(column, row, i === (columns[0]?.kind === 'check' ? 1 : 0)))}
+          </tr>
         ))}
       </tbody>
     </table>
@@ -96,12 +101,12 @@ function bodyCell<Row>(column: Column<Row>, row: Row, isFirst: boolean) {
   const { title, kind, phone, cell } = column;
   const isLine =
     !isFirst &&
-    kind !== 'name' &&
-    kind !== 'act' &&
-    kind !== 'text' &&
-    kind !== 'check' &&
-    phone === undefined;
-  const attributes = { ...classOf(column), ...(isLine ? { 'data-label': title } : {}) };
+    !['name', 'act', 'text', 'check'].includes(kind ?? '') &&
+    (phone === undefined || phone === 'bare');
+  const attributes = {
+    ...classOf(column),
+    ...(isLine ? { 'data-label': phone === 'bare' ? '' : title } : {}),
+  };
   return kind === 'name' ? (
     <th scope="row" role="rowheader" {...attributes}>
       {cell(row)}

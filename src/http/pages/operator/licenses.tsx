@@ -201,7 +201,7 @@ function filterFields({ t }: View, filters: Given, products: Product[], plans: P
       ...['7', '30', '90'].map((days) => ({ value: `${days}d`, label: texts.within(days) })),
     ]),
     {
-      ...{ name: 'sort', label: texts.order, value: filters.sort },
+      ...{ name: 'sort', label: texts.order, value: filters.sort, isInTitles: true },
       options: [
         { value: '', label: texts.orders[usual] },
         ...SORTS.filter((one) => one !== usual).map((value) => ({ value, label: texts.orders[value] })),
@@ -284,7 +284,11 @@ function licenseTable(
         cell: (one) => <a href={to(`/licenses/${one.id}`)}>{one.customer ?? noCustomer}</a>,
       },
       ...further,
-      { title: columns.plan, cell: ({ product, plan }) => `${product.name} · ${plan.name}` },
+      {
+        title: columns.plan,
+        phone: 'bare',
+        cell: ({ product, plan }) => `${product.name} · ${plan.name}`,
+      },
       {
         title: columns.slots,
         kind: 'number',

@@ -31,7 +31,9 @@ export const kit = {
     mySiteRemoved: (sentence: string) => sentence,
     signedOut: () => 'You are signed out.',
   },
+  close: 'Close',
   errors: {
+    toField: 'See the marked field.',
     title: 'This could not be done.',
     notFound: 'There is nothing here',
     notFoundHint: 'The address may be old, or mistyped.',

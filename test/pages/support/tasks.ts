@@ -165,7 +165,10 @@ export const suspendAndReinstate: Task = async (desk) => {
   const { hands } = desk;
   const { key } = await openLicence(desk);
   await more(desk);
-  await hands.follow(button(desk, t.license.suspend));
+  await hands.follow(link(desk, t.license.suspend));
+  await hands.type(label(desk, t.license.reason), 'waiting for payment');
+  await hands.follow(button(desk, t.license.suspendPage.submit));
+  await desk.page.getByRole('main').getByText('waiting for payment').first().waitFor();
   expect([await said(desk), await validate(desk, key)]).toEqual([t.said.licenseSuspended(), 'suspended']);
   // The remedy that the page names
   await hands.follow(button(desk, t.license.reinstate).last());

@@ -84,6 +84,19 @@ const INSERTS = [
      JOIN (SELECT 0 AS one UNION ALL SELECT 1) ones
    WHERE e.license_id BETWEEN :first AND :last GROUP BY product, day
    ON DUPLICATE KEY UPDATE times = times + VALUES(times)`,
+  // Two years of ends, with an earlier renewal of each licence, and states as if all had been sold in them.
+  `INSERT INTO licensing_end_sums (day, plan_id, outcome, licenses)
+   SELECT LEFT(expires_at - INTERVAL before_days DAY, 10) AS day, plan_id,
+     IF(before_days, ELT(1 + id % 3, 'in_time', 'in_time', 'late'), IF(id % 5, 'open', 'renewing')) AS outcome, COUNT(*)
+   FROM licensing_licenses JOIN (SELECT 0 AS before_days UNION ALL SELECT 200) renewals
+   WHERE expires_at IS NOT NULL AND id BETWEEN :first AND :last GROUP BY day, plan_id, outcome
+   ON DUPLICATE KEY UPDATE licenses = licenses + VALUES(licenses)`,
+  `INSERT INTO licensing_state_sums (month, plan_id, status, licenses)
+   SELECT LEFT(COALESCE(expires_at, created_at) - INTERVAL 12 - 12 * half MONTH, 7) AS month, plan_id,
+     ELT(1 + half, 'active', status) AS state, SUM(IF(half AND status = 'active', -1, 1))
+   FROM licensing_licenses JOIN (SELECT 0 AS half UNION ALL SELECT 1) halves
+   WHERE id BETWEEN :first AND :last GROUP BY month, plan_id, state
+   ON DUPLICATE KEY UPDATE licenses = licenses + VALUES(licenses)`,
 ];
 const NOW = new Date('2026-06-15T12:00:00Z');
 

@@ -33,6 +33,14 @@ const HELP = `Usage: npm run bench:pages [-- --licenses N] [--rounds N] [--pairs
 const AGENCY = 'agency@example.org';
 const OPERATOR_PAGES = [
   ...['/', '/?days=90', '/?days=90&product_id=43'],
+  ...[
+    '/renewals',
+    '/renewals?product_id=43',
+    '/not-renewed',
+    '/not-renewed?plan_id=2',
+    '/not-renewed?product_id=43',
+  ],
+  `/not-renewed?month=${new Date(Date.now() - 60 * 24 * 60 * 60 * 1000).toISOString().slice(0, 7)}`,
   ...['/licenses', '/licenses?q=f', '/licenses?q=order-77', '/licenses?status=expired'],
   ...['/licenses?expiring=30d', '/licenses?refused=7d', '/licenses?product_id=42&refused=90d'],
   ...['/licenses?plan_id=2&status=active', '/licenses/new'],

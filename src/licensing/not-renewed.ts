@@ -58,8 +58,8 @@ export async function listLapsed(
   const rows = await listNotRenewed(db, filter, { after: placeOf(after), limit: limit + 1 }, now);
   const { items, next } = toPage(rows, limit, ({ place }) =>
     'refusedAt' in place
-      ? ['refused', place.refusedAt, 0, place.id]
-      : ['quiet', place.expiresAt, place.renewsItself, place.id],
+      ? ['refused', place.refusedAt, 0, place.id, place.since]
+      : ['quiet', place.expiresAt, place.renewsItself, place.id, place.since],
   );
   const refusedAt = new Map(items.map((one) => [one.id, one.refusedAt]));
   const licenses = await readLicenses(
@@ -101,13 +101,14 @@ function monthOf(month: string): { from: Date; until: Date } {
 }
 
 function placeOf(after: string | undefined): NotRenewedPlace | undefined {
-  const cursor = readCursor<[string, string, number, number]>(after, [
+  const cursor = readCursor<[string, string, number, number, string]>(after, [
     isAscii,
     isCursorTime,
     isCursorId,
     isCursorId,
+    isCursorTime,
   ]);
   if (cursor === undefined) return undefined;
-  const [part, at, renewsItself, id] = cursor;
-  return part === 'refused' ? { refusedAt: at, id } : { expiresAt: at, renewsItself, id };
+  const [part, at, renewsItself, id, since] = cursor;
+  return part === 'refused' ? { since, refusedAt: at, id } : { since, expiresAt: at, renewsItself, id };
 }

@@ -68,10 +68,11 @@ export async function readRenewals(db: Db, query: RenewalsQuery, now: Date): Pro
   const planIds = await plansOf(db, query);
   const today = dayOf(now);
   const months = lastMonths(now);
-  const past = await sumEndsByMonth(db, {
-    ...{ planIds, from: `${months[0] as string}-01`, to: daysAfter(now, -1) },
-  });
-  const ahead = await sumEndsByDay(db, { planIds, from: today, to: daysAfter(now, CALENDAR_DAYS) });
+  const [past, ahead, states] = await Promise.all([
+    sumEndsByMonth(db, { planIds, from: `${months[0] as string}-01`, to: daysAfter(now, -1) }),
+    sumEndsByDay(db, { planIds, from: today, to: daysAfter(now, CALENDAR_DAYS) }),
+    readStates(db, planIds, query, now),
+  ]);
   const counted = months.map((month): RenewalMonth => ({
     month,
     ...countedOf(past.filter((one) => one.month === month)),
@@ -82,7 +83,7 @@ export async function readRenewals(db: Db, query: RenewalsQuery, now: Date): Pro
     final: totalOf(counted.filter(({ isFinal }) => isFinal)),
     plans: byPlan(past),
     due: DUE_DAYS.map((days) => dueIn(ahead, days, now)),
-    states: await readStates(db, planIds, query, now),
+    states,
     ends: endsByDay(ahead),
   };
 }

@@ -175,91 +175,107 @@ export interface NotRenewedFilter {
   within: { from: Date; until: Date } | undefined;
 }
 
-/** Where a page of such licences ends: behind the latest refusal, or among those that nobody has tried since their end. */
-export type NotRenewedPlace =
-  { refusedAt: string; id: number } | { expiresAt: string; renewsItself: number; id: number };
+/** Where a page of such licences ends: among those that were refused lately, or among the others. */
+export type NotRenewedPlace = { since: string } & (
+  { refusedAt: string; id: number } | { expiresAt: string; renewsItself: number; id: number }
+);
 
-interface PlacedNotRenewed extends NotRenewed {
+export interface PlacedNotRenewed extends NotRenewed {
   place: NotRenewedPlace;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** The longest grace of a shop. */
 const MAX_GRACE_DAYS = 14;
-/** So many licences of a filter are looked at one by one, and refusals in the order of their time beyond. */
-const FEW = 5_000;
+/** Each of them is looked at for a page, whatever the filter is; tests set it lower. */
+const LATELY = 10_000;
+const EVER = '1000-01-01 00:00:00';
 
-/** First those that were refused since their end, the latest refusal first; then the others, the latest end first. */
+/**
+ * First those that were refused since their end, the latest refusal first; then the others, the latest end first. Where more
+ * than `lately` licences were refused, for whatever reason, only refusals as late as theirs come first.
+ */
 export async function listNotRenewed(
   db: Db,
   filter: NotRenewedFilter,
   { after, limit }: { after: NotRenewedPlace | undefined; limit: number },
   now: Date,
+  lately = LATELY,
 ): Promise<PlacedNotRenewed[]> {
   if (filter.planIds?.length === 0) return [];
+  const since = after?.since ?? (await findLately(db, lately));
+  const [refused, quiet] =
+    after === undefined || 'refusedAt' in after ? [after, undefined] : [undefined, after];
   const found =
-    after !== undefined && 'expiresAt' in after ? [] : await listRefused(db, filter, after, limit, now);
+    quiet === undefined ? await listRefused(db, filter, { since, after: refused, limit }, now) : [];
   const left = limit - found.length;
-  const behind = after !== undefined && 'expiresAt' in after ? after : undefined;
-  return left === 0 ? found : [...found, ...(await listQuiet(db, filter, behind, left, now))];
+  return left === 0
+    ? found
+    : [...found, ...(await listQuiet(db, filter, { since, after: quiet, limit: left }, now))];
+}
+
+async function findLately(db: Db, lately: number): Promise<string> {
+  const [latest] = await rawRows<{ at: string }>(
+    db,
+    `SELECT at FROM ${table(db, 'license_refusals')}${forceIndex(db, 'license_refusals', 'at')} ORDER BY at DESC LIMIT 1 OFFSET ${lately}`,
+    [],
+  );
+  return latest?.at ?? EVER;
+}
+
+interface PartPage<Place> {
+  /** refusals before it do not count */
+  since: string;
+  after: Place | undefined;
+  limit: number;
 }
 
 async function listRefused(
   db: Db,
   filter: NotRenewedFilter,
-  after: { refusedAt: string; id: number } | undefined,
-  limit: number,
+  { since, after, limit }: PartPage<{ refusedAt: string; id: number }>,
   now: Date,
 ): Promise<PlacedNotRenewed[]> {
-  const isFew = await areFew(db, filter, now);
-  const [refusals, licenses] = [table(db, 'license_refusals'), table(db, 'licenses')];
-  const from = isFew
-    ? `${licenses} l${endsIndex(db, filter)} ${orderedJoin(db)} ${refusals} r${forceIndex(db, 'license_refusals')} ON r.license_id = l.id`
-    : `${refusals} r${forceIndex(db, 'license_refusals', 'at')} ${orderedJoin(db)} ${licenses} l${forceIndex(db, 'licenses')} ON l.id = r.license_id`;
   const ended = hasEnded(filter, now);
   const place = after === undefined ? '' : ' AND r.at <= ? AND (r.at < ? OR r.license_id < ?)';
   const rows = await rawRows<{ id: number; at: string }>(
     db,
-    `SELECT l.id, r.at FROM ${from} WHERE ${ended.sql} AND r.at >= l.expires_at${place}
+    `SELECT l.id, r.at FROM ${table(db, 'license_refusals')} r${forceIndex(db, 'license_refusals', 'at')}
+       ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = r.license_id
+      WHERE r.at >= ?${place} AND r.at >= l.expires_at AND ${ended.sql}
       ORDER BY r.at DESC, r.license_id DESC LIMIT ${limit}`,
-    [...ended.bindings, ...(after === undefined ? [] : [after.refusedAt, after.refusedAt, after.id])],
+    [since, ...(after === undefined ? [] : [after.refusedAt, after.refusedAt, after.id]), ...ended.bindings],
   );
-  return rows.map(({ id, at }) => ({ id, refusedAt: fromSqlTime(at), place: { refusedAt: at, id } }));
+  return rows.map(({ id, at }) => ({ id, refusedAt: fromSqlTime(at), place: { since, refusedAt: at, id } }));
 }
 
 /** In the index's order, a part for each plan. */
 async function listQuiet(
   db: Db,
   filter: NotRenewedFilter,
-  after: { expiresAt: string; renewsItself: number; id: number } | undefined,
-  limit: number,
+  { since, after, limit }: PartPage<{ expiresAt: string; renewsItself: number; id: number }>,
   now: Date,
 ): Promise<PlacedNotRenewed[]> {
-  const columns = ['expires_at', 'renews_itself', 'id'] as const;
-  const behind = after && [after.expiresAt, after.renewsItself, after.id];
   const place =
-    behind === undefined
+    after === undefined
       ? ''
       : ' AND l.expires_at <= ? AND (l.expires_at < ? OR l.renews_itself < ? OR (l.renews_itself = ? AND l.id < ?))';
-  const places = after && [
-    after.expiresAt,
-    after.expiresAt,
-    after.renewsItself,
-    after.renewsItself,
-    after.id,
-  ];
-  const rows: { id: number; expires_at: string; renews_itself: number }[] = [];
+  const { expiresAt, renewsItself, id } = after ?? { expiresAt: '', renewsItself: 0, id: 0 };
+  const places = after === undefined ? [] : [expiresAt, expiresAt, renewsItself, renewsItself, id];
+  const rows: { id: number; expires_at: string; renews_itself: number; refused_at: string | null }[] = [];
   for (const planId of filter.planIds ?? [undefined]) {
     const one = { ...filter, planIds: planId === undefined ? undefined : [planId] };
     const ended = hasEnded(one, now);
+    const index = [...(planId === undefined ? [] : ['plan_id']), 'status', 'expires_at', 'renews_itself'];
     rows.push(
       ...(await rawRows<(typeof rows)[number]>(
         db,
-        `SELECT l.id, l.expires_at, l.renews_itself FROM ${table(db, 'licenses')} l${endsIndex(db, one)}
-          WHERE ${ended.sql}${place}
-            AND COALESCE((SELECT r.at FROM ${table(db, 'license_refusals')} r WHERE r.license_id = l.id), '') < l.expires_at
-          ORDER BY ${columns.map((column) => `l.${column} DESC`).join(', ')} LIMIT ${limit}`,
-        [...ended.bindings, ...(places ?? [])],
+        `SELECT l.id, l.expires_at, l.renews_itself, r.at AS refused_at
+           FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses', ...index)}
+           LEFT JOIN ${table(db, 'license_refusals')} r${forceIndex(db, 'license_refusals')} ON r.license_id = l.id
+          WHERE ${ended.sql}${place} AND (r.at IS NULL OR r.at < l.expires_at OR r.at < ?)
+          ORDER BY l.expires_at DESC, l.renews_itself DESC, l.id DESC LIMIT ${limit}`,
+        [...ended.bindings, ...places, since],
       )),
     );
   }
@@ -269,51 +285,30 @@ async function listQuiet(
       b.renews_itself - a.renews_itself ||
       b.id - a.id,
   );
-  return rows.slice(0, limit).map(({ id, expires_at, renews_itself }) => ({
-    id,
-    refusedAt: null,
-    place: { expiresAt: expires_at, renewsItself: renews_itself, id },
+  return rows.slice(0, limit).map((row) => ({
+    id: row.id,
+    refusedAt: (row.refused_at ?? '') < row.expires_at ? null : fromSqlTime(row.refused_at as string),
+    place: { since, expiresAt: row.expires_at, renewsItself: row.renews_itself, id: row.id },
   }));
 }
 
-function endsIndex(db: Db, { planIds }: NotRenewedFilter): string {
-  const columns = ['status', 'expires_at', 'renews_itself'];
-  return forceIndex(db, 'licenses', ...(planIds === undefined ? [] : ['plan_id']), ...columns);
-}
-
-async function areFew(db: Db, filter: NotRenewedFilter, now: Date): Promise<boolean> {
-  const ended = hasEnded(filter, now);
-  const [counted] = await rawRows<{ n: number }>(
-    db,
-    `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${table(db, 'licenses')} l${endsIndex(db, filter)}
-      WHERE ${ended.range} LIMIT ${FEW + 1}) counted`,
-    ended.rangeBindings,
-  );
-  return (counted?.n ?? 0) <= FEW;
-}
-
-/** What is past its end. @returns `range`: what an index serves, with more than the rest of the condition leaves */
+/** What is past its end. */
 function hasEnded({ planIds, within }: NotRenewedFilter, now: Date) {
   const plans = planIds === undefined ? '' : `l.plan_id IN (${placeholders(planIds.length)}) AND `;
+  const sql = `${plans}l.status = 'active' AND l.expires_at <= ?`;
   const bindings: (string | number)[] = [...(planIds ?? []), toSqlTime(now)];
-  let range = `${plans}l.status = 'active' AND l.expires_at <= ?`;
-  if (within === undefined) return { sql: range, bindings, range, rangeBindings: bindings };
+  if (within === undefined) return { sql, bindings };
   const shifted = (date: Date, days: number) => toSqlTime(new Date(date.getTime() + days * DAY_MS));
-  range += ' AND l.expires_at >= ? AND l.expires_at < ?';
-  bindings.push(shifted(within.from, 0), shifted(within.until, MAX_GRACE_DAYS));
   // A paid end is earlier than the stored one by the grace.
   const graces = Array.from({ length: MAX_GRACE_DAYS + 1 }, (_, days) => days);
-  const isWithin = graces
-    .map(() => '(l.grace_days = ? AND l.expires_at >= ? AND l.expires_at < ?)')
-    .join(' OR ');
+  const isWithin = graces.map(() => '(l.grace_days = ? AND l.expires_at >= ? AND l.expires_at < ?)');
   return {
-    sql: `${range} AND (${isWithin})`,
+    sql: `${sql} AND l.expires_at >= ? AND l.expires_at < ? AND (${isWithin.join(' OR ')})`,
     bindings: [
       ...bindings,
+      ...[shifted(within.from, 0), shifted(within.until, MAX_GRACE_DAYS)],
       ...graces.flatMap((days) => [days, shifted(within.from, days), shifted(within.until, days)]),
     ],
-    range,
-    rangeBindings: bindings,
   };
 }
 

@@ -132,15 +132,22 @@ describe('the sums', () => {
     const refused = await db(table(db, 'refused_licenses'))
       .where('day', '>', logged)
       .orderBy(['day', 'product_id', 'code', 'license_id']);
+    const ends = () =>
+      db(table(db, 'end_sums')).whereNot('licenses', 0).orderBy(['day', 'plan_id', 'outcome']);
+    const states = () =>
+      db(table(db, 'state_sums')).whereNot('licenses', 0).orderBy(['month', 'plan_id', 'status']);
+    const [keptEnds, keptStates] = [await ends(), await states()];
     expect(kept.length).toBeGreaterThan(500);
+    expect(keptEnds.length).toBeGreaterThan(200);
     for (const name of ['events', 'access_log'] as const)
       await db(table(db, name)).update({ unsummed: null });
-    await db(table(db, 'daily_sums')).del();
-    await db(table(db, 'refused_licenses')).del();
+    for (const name of ['daily_sums', 'refused_licenses', 'end_sums', 'state_sums'] as const)
+      await db(table(db, name)).del();
     const lease = { name: 'housekeeping', holder: 'test' };
     expect(await holdLease(db, lease, NOW)).toBe(true);
     expect(await sumUp(db, lease, () => NOW)).toBe(true);
     expect(await sums('')).toEqual(kept);
+    expect([await ends(), await states()]).toEqual([keptEnds, keptStates]);
     expect(await sums(logged)).toEqual(keptLately);
     expect(
       await db(table(db, 'refused_licenses'))

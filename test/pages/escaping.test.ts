@@ -86,6 +86,10 @@ const PROPS: Record<string, Record<string, unknown>> = {
     ...{ tags: HOSTILE, paging, footer: HOSTILE, below: HOSTILE },
   },
   NoMatch: { path: `/${HOSTILE}`, children },
+  Numbers: {
+    ...{ titles: [HOSTILE], rows: [{ label: HOSTILE, values: [HOSTILE, 1] }] },
+    ...{ what: HOSTILE, caption: HOSTILE },
+  },
   OperatorPage: page,
   Options: { options, chosen: HOSTILE },
   Paging: paging,

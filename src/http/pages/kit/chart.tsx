@@ -170,7 +170,7 @@ function Legend({ series }: { series: Series[] }) {
   return (
     <p class="small mb-0 mt-2">
       {series.map(({ title, colour }) => (
-        <span class="me-3">
+        <span class="me-3 d-inline-block">
           <svg class="chart-key chart" width="10" height="10" aria-hidden="true" focusable="false">
             <rect class={colour} width="10" height="10" rx="2" />
           </svg>{' '}
@@ -186,7 +186,19 @@ interface TableNumbers {
   rows: { label: string; values: number[] }[];
 }
 
-function Numbers({ titles, rows, what, caption }: TableNumbers & { what: string; caption: string }) {
+/** A table of numbers, which stays one on a phone too. @param what the title of the first column */
+export function Numbers({
+  titles,
+  rows,
+  what,
+  caption,
+}: {
+  titles: string[];
+  /** a number, or one with a link */
+  rows: { label: Child; values: Child[] }[];
+  what: string;
+  caption: string;
+}) {
   const { format } = useView();
   return (
     <table class="t">
@@ -208,7 +220,7 @@ function Numbers({ titles, rows, what, caption }: TableNumbers & { what: string;
               {label}
             </th>
             {values.map((value) => (
-              <td class="num">{format.number(value)}</td>
+              <td class="num">{typeof value === 'number' ? format.number(value) : value}</td>
             ))}
           </tr>
         ))}

@@ -73,6 +73,7 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
                 {texts.issue}
               </ButtonLink>
             ) : null}
+            <ButtonLink path="/renewals">{t.renewals.title}</ButtonLink>
             <ButtonLink path="/licenses.csv" query={{ ...filters, sort }}>
               {t.common.csv}
             </ButtonLink>

@@ -86,7 +86,7 @@ async function showList(call: OperatorCall): Promise<Answer> {
             cell: ({ license: { id, customer }, hasActive }) => (
               <>
                 <a href={to(`/licenses/${id}`)}>{customer ?? t.licenses.noCustomer}</a>
-                {hasActive ? <span class="small muted d-block">{texts.another}</span> : null}
+                {hasActive ? <span class="small muted fw-normal d-block">{texts.another}</span> : null}
               </>
             ),
           },

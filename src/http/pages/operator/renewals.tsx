@@ -1,14 +1,14 @@
+import type { Child } from 'hono/jsx';
 import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readRenewals, type Counted, type Renewals, type RenewalsQuery } from '../../../licensing/renewals';
-import { BarChart, DayCalendar } from '../kit/chart';
+import { BarChart, DayCalendar, Numbers } from '../kit/chart';
 import { ButtonLink } from '../kit/fields';
 import { Filters, type FilterField } from '../kit/filters';
 import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
-import { Table } from '../kit/table';
-import type { Answer, OperatorCall, Route } from '../page';
 import type { Format } from '../format';
+import type { Answer, OperatorCall, Route } from '../page';
 import { useView, type Query, type View } from '../view';
 
 /** How many licences that ended were renewed, what is due, and how licences stand over time (docs/renewals.md). */
@@ -44,12 +44,14 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Answ
           </ButtonLink>
         }
       >
-        <Filters
-          path="/renewals"
-          label={texts.filters}
-          live={null}
-          fields={catalogueFields(view, filters, products, plans)}
-        />
+        <Panel id="filter" kind="mb-3">
+          <Filters
+            path="/renewals"
+            label={texts.filters}
+            live={null}
+            fields={catalogueFields(view, filters, products, plans)}
+          />
+        </Panel>
         {hasAny ? (
           <Figures {...{ found, filters, products, plans }} />
         ) : (
@@ -175,46 +177,40 @@ function MonthsPanel({ found: { months }, filters }: Shown) {
           hasTable={false}
         />
       </Inside>
-      <Table
+      <Numbers
+        titles={countTitles(t)}
+        rows={months.map(({ month, isFinal, ...counted }) => {
+          const name = monthName(format, month);
+          return {
+            label: isFinal ? name : texts.notFinal(name),
+            values: countsOf(counted, <Lost count={counted.lost} query={{ ...filters, month }} />),
+          };
+        })}
+        what={texts.month}
         caption={texts.caption}
-        rows={months}
-        empty={null}
-        columns={[
-          {
-            title: texts.month,
-            kind: 'name',
-            cell: ({ month, isFinal }) => {
-              const name = monthName(format, month);
-              return isFinal ? name : texts.notFinal(name);
-            },
-          },
-          ...countColumns<Renewals['months'][number]>(({ month }) => ({ ...filters, month })),
-        ]}
       />
     </Panel>
   );
 }
 
-/** @param lost the filter of the licences that a row counts as lost */
-function countColumns<Row extends Counted>(lost: (row: Row) => Query) {
-  const { t, to, format } = useView();
-  const { ended, inTime, late, lost: title } = t.renewals.months;
-  return [
-    {
-      title: ended,
-      kind: 'number' as const,
-      phone: 'beside' as const,
-      cell: (row: Row) => format.number(row.ended),
-    },
-    { title: inTime, kind: 'number' as const, cell: (row: Row) => format.number(row.inTime) },
-    { title: late, kind: 'number' as const, cell: (row: Row) => format.number(row.late) },
-    {
-      title,
-      kind: 'number' as const,
-      cell: (row: Row) =>
-        row.lost === 0 ? '0' : <a href={to('/not-renewed', lost(row))}>{format.number(row.lost)}</a>,
-    },
-  ];
+function countTitles({ renewals }: View['t']): string[] {
+  const { ended, inTime, late, lost } = renewals.months;
+  return [ended, inTime, late, lost];
+}
+
+function countsOf({ ended, inTime, late }: Counted, lost: Child): Child[] {
+  return [ended, inTime, late, lost];
+}
+
+/** With the way to those that were not renewed since. */
+function Lost({ count, query }: { count: number; query: Query }) {
+  return <Linked count={count} path="/not-renewed" query={query} />;
+}
+
+function Linked({ count, path, query }: { count: number; path: string; query: Query }) {
+  const { to, format } = useView();
+  const written = format.number(count);
+  return count === 0 ? <>{written}</> : <a href={to(path, query)}>{written}</a>;
 }
 
 function PlansPanel({
@@ -233,50 +229,45 @@ function PlansPanel({
   };
   return (
     <Panel id="plans" title={texts.plans.title}>
-      <Table
-        caption={texts.plans.caption}
-        rows={counted}
-        empty={<p class="mb-0">{texts.noneFinal}</p>}
-        columns={[
-          {
-            title: texts.plan,
-            kind: 'name',
-            cell: ({ planId }) => <a href={to('/renewals', { plan_id: planId })}>{nameOf(planId)}</a>,
-          },
-          ...countColumns<Renewals['plans'][number]>(({ planId }) => ({ ...filters, plan_id: planId })),
-        ]}
-      />
+      {counted.length === 0 ? (
+        <Inside>
+          <p class="mb-0">{texts.noneFinal}</p>
+        </Inside>
+      ) : (
+        <Numbers
+          titles={countTitles(t)}
+          rows={counted.map(({ planId, ...one }) => ({
+            label: <a href={to('/renewals', { plan_id: planId })}>{nameOf(planId)}</a>,
+            values: countsOf(one, <Lost count={one.lost} query={{ ...filters, plan_id: planId }} />),
+          }))}
+          what={texts.plan}
+          caption={texts.plans.caption}
+        />
+      )}
     </Panel>
   );
 }
 
 function DuePanel({ found: { due }, filters }: Shown) {
-  const { t, to, format } = useView();
+  const { t, format } = useView();
   const texts = t.renewals.due;
   return (
     <Panel id="due" title={texts.title} aside={texts.about} footer={texts.note}>
-      <Table
+      <Numbers
+        titles={[texts.without, texts.with]}
+        rows={due.map(({ days, withoutSubscription, withSubscription }) => ({
+          label: texts.days(format.number(days)),
+          values: [
+            <Linked
+              count={withoutSubscription}
+              path="/licenses"
+              query={{ ...filters, expiring: `${days}d` }}
+            />,
+            withSubscription,
+          ],
+        }))}
+        what={texts.within}
         caption={texts.caption}
-        rows={due}
-        empty={null}
-        columns={[
-          { title: texts.within, kind: 'name', cell: ({ days }) => texts.days(format.number(days)) },
-          {
-            title: texts.without,
-            kind: 'number',
-            cell: ({ days, withoutSubscription: count }) =>
-              count === 0 ? (
-                '0'
-              ) : (
-                <a href={to('/licenses', { ...filters, expiring: `${days}d` })}>{format.number(count)}</a>
-              ),
-          },
-          {
-            title: texts.with,
-            kind: 'number',
-            cell: ({ withSubscription }) => format.number(withSubscription),
-          },
-        ]}
       />
     </Panel>
   );

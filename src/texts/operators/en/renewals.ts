@@ -8,7 +8,7 @@ export const renewals = {
   notRenewedButton: 'Not renewed',
   /** `share`: in per cent; undefined: of too few to say so */
   rate: (ended: string, renewed: string, from: string, to: string, share?: string) =>
-    `Of ${ended} licences that ended from ${from} to ${to}, ${renewed} were renewed${share === undefined ? '.' : `: ${share} %.`}`,
+    `Of the licences that ended from ${from} to ${to}, ${renewed} of ${ended} were renewed${share === undefined ? '.' : `: ${share} %.`}`,
   noneFinal: 'No month with an end is final yet: who ended in the last 30 days may still renew.',
   none: 'No licence has ended in the last twelve months, and none ends in the next twelve. A licence ends when its plan says how long it runs, or when you give it an end.',
   noneLink: 'See what the plans say',
@@ -54,7 +54,7 @@ export const renewals = {
     title: 'On which days do licences end?',
     about: 'The next twelve months',
     says: (count: string, days: string) =>
-      `${count} licences end on ${days} days. Those with a subscription count too.`,
+      `Licences that end: ${count}. Days on which they do: ${days}. Those with a subscription count too.`,
     none: 'No licence ends in the next twelve months.',
     day: 'Day',
     licenses: 'Licences',

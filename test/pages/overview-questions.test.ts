@@ -83,13 +83,14 @@ test('which mails failed?', async () => {
     .where({ kind: 'mail' })
     .whereNotNull('failed_at');
   const mails = rowsOf(await follow(overview, 'See the mails'));
-  expect(mails).toHaveLength(failed.length);
-  for (const { recipient } of failed) expect(mails.join('\n')).toContain(String(recipient));
+  expect(failed.length).toBeGreaterThan(0);
+  expect(mails.filter((row) => row.startsWith('not delivered'))).toHaveLength(failed.length);
 });
 
 test('is this key shared?', async () => {
   const [{ license_id: id } = {}] = await service.db(table(service.db, 'spreading_keys'));
   const keys = await follow(overview, 'See the keys');
-  expect(rowsOf(keys).some((row) => row.includes(String(id)))).toBe(true);
-  expect(textOf(await follow(keys, String(id)))).toContain('Is it used?');
+  expect(keys).toContain(`/licenses/${id}"`);
+  expect(rowsOf(keys).length).toBeGreaterThan(0);
+  expect(textOf((await seller.get(`/licenses/${id}`)).html)).toContain('Is it used?');
 });

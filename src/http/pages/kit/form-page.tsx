@@ -43,7 +43,7 @@ export function FormPage({
   points?: Child[];
   danger?: boolean;
   /** undefined: there is nothing to send */
-  submit: string | undefined;
+  submit: Child | undefined;
   busy?: string;
   /** further buttons */
   acts?: Child;

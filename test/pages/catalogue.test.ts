@@ -275,9 +275,7 @@ describe('products and plans', () => {
       status: 303,
       location: `/products/${other}`,
     });
-    const copies = (await rows<Record<string, unknown>>(service.db, 'plans')).filter(
-      ({ name }) => name === 'Agency',
-    );
+    const copies = (await rows(service.db, 'plans')).filter(({ name }) => name === 'Agency');
     expect(copies).toMatchObject([
       { product_id: productId, duration: '18m' },
       {

@@ -21,6 +21,7 @@ const NOW = new Date('2026-11-23T09:00:00Z');
 const CUSTOMERS = ['dora', 'ann', null, 'bob', 'ann', 'émile', 'zoe', null, 'bob', 'carl'];
 const ENDS = [3, 1, null, 2, 2, 9, null, 4, 1, -5];
 const DAY_MS = 24 * 60 * 60 * 1000;
+const endIn = (days: number | null) => (days === null ? null : new Date(NOW.getTime() + days * DAY_MS));
 
 describe.each(DATABASE_KINDS)('the order of licences on %s', (kind) => {
   let service: TestService;
@@ -34,7 +35,7 @@ describe.each(DATABASE_KINDS)('the order of licences on %s', (kind) => {
         plans[i % 2] as number,
         {
           customer: name === null ? undefined : `${name}@example.com`,
-          expiresAt: ENDS[i] == null ? null : new Date(NOW.getTime() + (ENDS[i] as number) * DAY_MS),
+          expiresAt: endIn(ENDS[i] ?? null),
         },
         NOW,
       );
@@ -154,8 +155,9 @@ describe('the page of licences', () => {
     const { html } = await seller.get('/licenses?q=');
     expect(boxes(html)).toEqual(expect.arrayContaining([one!.id, two!.id, three!.id, four!.id]));
 
-    const selected = [one, two, three, four].map((license) => [`license-${license!.id}`, '1']);
-    const asked = await seller.post('/licenses/bulk', { action: 'suspend', ...Object.fromEntries(selected) });
+    const selected: Record<string, string> = {};
+    for (const license of [one, two, three, four]) selected[`license-${license!.id}`] = '1';
+    const asked = await seller.post('/licenses/bulk', { action: 'suspend', ...selected });
     expect(textOf(asked.html)).toContain('Suspend 3 licences?');
     expect(textOf(asked.html)).toContain('1 is suspended already and stays so.');
     expect(textOf(asked.html)).toContain('Customers get no mail about it.');

@@ -1,4 +1,4 @@
-import { allowedTransitions, isFinal, liveStatus, type LiveStatus } from '../../../licensing/core/states';
+import { allowedTransitions, isFinal, liveStatus } from '../../../licensing/core/states';
 import type { License } from '../../../licensing/licenses';
 import { licenseJson } from '../../../licensing/views';
 import { licenseOperations } from '../../../operations/licenses';
@@ -79,7 +79,7 @@ function stays(
   const status = liveStatus(license, call.at);
   if (isFinal(status)) return 'final';
   if (action === 'mail') return canSendKey(call, license) ? undefined : 'unmailable';
-  return allowedTransitions(status as LiveStatus).includes('suspend') ? undefined : 'suspended';
+  return allowedTransitions(status).includes('suspend') ? undefined : 'suspended';
 }
 
 /** Says what will happen. */

@@ -54,10 +54,10 @@ export const licenses = {
     mailTitle: (count: number, written: string) => (count === 1 ? 'Send 1 key?' : `Send ${written} keys?`),
     willSuspend: (count: number, written: string) =>
       count === 1
-        ? '1 licence is suspended: its updates, downloads and new sites are refused until you reinstate it.'
-        : `${written} licences are suspended: their updates, downloads and new sites are refused until you reinstate them.`,
+        ? '1 licence will be suspended: its updates, downloads and new sites are refused until you reinstate it.'
+        : `${written} licences will be suspended: their updates, downloads and new sites are refused until you reinstate them.`,
     willMail: (count: number, written: string) =>
-      count === 1 ? '1 customer gets a mail with the key.' : `${written} mails with a key go to customers.`,
+      count === 1 ? '1 customer will get a mail with the key.' : `${written} mails with a key will go to customers.`,
     noMail: 'Customers get no mail about it.',
     suspended: (count: number, written: string) =>
       count === 1 ? '1 is suspended already and stays so.' : `${written} are suspended already and stay so.`,
@@ -69,8 +69,8 @@ export const licenses = {
       count === 1
         ? '1 gets no mail: it has no address, or its key is not kept.'
         : `${written} get no mail: they have no address, or their keys are not kept.`,
-    suspends: 'Is suspended',
-    mails: 'Gets a mail',
+    suspends: 'Will be suspended',
+    mails: 'Will get a mail',
     stays: 'Stays',
     suspendSubmit: 'Suspend them',
     mailSubmit: 'Send them',

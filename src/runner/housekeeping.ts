@@ -75,6 +75,7 @@ export function startHousekeeping(
         restsUntil = performance.now() + FIGURES_REST * (performance.now() - started);
         return isKept;
       },
+      failure: 'the figures of the overview could not be counted; it is tried again in a minute',
     },
     {
       // After the sums, because only what is summed is deleted.

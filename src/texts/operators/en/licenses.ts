@@ -57,7 +57,9 @@ export const licenses = {
         ? '1 licence will be suspended: its updates, downloads and new sites are refused until you reinstate it.'
         : `${written} licences will be suspended: their updates, downloads and new sites are refused until you reinstate them.`,
     willMail: (count: number, written: string) =>
-      count === 1 ? '1 customer will get a mail with the key.' : `${written} mails with a key will go to customers.`,
+      count === 1
+        ? '1 customer will get a mail with the key.'
+        : `${written} mails with a key will go to customers.`,
     noMail: 'Customers get no mail about it.',
     suspended: (count: number, written: string) =>
       count === 1 ? '1 is suspended already and stays so.' : `${written} are suspended already and stay so.`,

@@ -89,7 +89,15 @@ test('webhooks, mail, orders and every command that reads or writes', async () =
     ...[`customer export ${customer}`, `customer erase ${customer} --yes`, 'migrate'],
   ])
     await command.run(line.split(' '));
-  for (const page of ['/statistics', '/overview', `/licenses?q=${customer}`, '/customers', '/requests'])
+  for (const page of [
+    '/statistics',
+    '/renewals',
+    '/not-renewed',
+    '/overview',
+    `/licenses?q=${customer}`,
+    '/customers',
+    '/requests',
+  ])
     await write.send(`GET ${page}`);
   // As the server plans them for little data; the shapes are the same for much.
   await findMiscounts(db, 10);

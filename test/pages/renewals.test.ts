@@ -133,7 +133,7 @@ describe('a shop of two products', () => {
     };
     const nameOf = (month: string) => `${MONTHS[Number(month.slice(5)) - 1]} ${month.slice(0, 4)}`;
     expect(textOf(html)).toContain(
-      'Of the licences that ended from Dec 2025 to Sep 2026, 18 of 24 were renewed: 75 %.',
+      '18 of the 24 licences that ended from Dec 2025 to Sep 2026 were renewed: 75 %.',
     );
     const months = tableOf(html, 'Renewals by month');
     expect(months).toEqual(
@@ -202,7 +202,7 @@ describe('a shop of two products', () => {
       ['Product 43 · Developer', '12'],
     ]);
     const { html } = await pages.get('/renewals?product_id=43');
-    expect(textOf(html)).toContain('6 of 12 were renewed.');
+    expect(textOf(html)).toContain('6 of the 12 licences that ended from Dec 2025 to Sep 2026 were renewed.');
     expect(html).toContain(`/not-renewed?product_id=43&amp;month=2026-08"`);
     const byPlan = await service.read.ok(`GET /renewals?plan_id=${plans[1]}`, undefined);
     expect(byPlan).toMatchObject({ final: { ended: 12, in_time: 6, late: 0, lost: 6 } });
@@ -218,7 +218,7 @@ describe('a shop of two products', () => {
     expect(rows[0]).toEqual({
       ...{ Customer: 'tried@example.com', 'Product · plan': 'Example Shop · Developer' },
       ...{ 'Customer since': '1 Jun 2025', Ended: '20 Oct 2026', 'Last download': '1 Oct 2026' },
-      ...{ 'Downloads refused since': '3', 'Last tried': '20 Nov 06:00' },
+      ...{ 'Refused since': '3', 'Last tried': '20 Nov 06:00' },
     });
     expect(rows.slice(1, 3).map(({ Customer }) => Customer)).toEqual([
       'quiet@example.com',
@@ -259,7 +259,7 @@ describe('a shop of two products', () => {
     const german = await pagesClient(service, { language: 'de' });
     const page = textOf((await german.get('/renewals')).html);
     for (const text of [
-      'Von den Lizenzen, die von Dez 2025 bis Sep 2026 abgelaufen sind, wurden 18 von 24 verlängert: 75 %.',
+      '18 der 24 Lizenzen, die von Dez 2025 bis Sep 2026 abgelaufen sind, wurden verlängert: 75 %.',
       'Nov 2026, vorläufig',
       'Ohne Abonne\u00adment',
       'An welchen Tagen laufen Lizenzen ab?',

@@ -92,6 +92,7 @@ async function showList(call: OperatorCall): Promise<Answer> {
           },
           {
             title: columns.plan,
+            kind: 'long',
             cell: ({ license: { product, plan } }) => planOf(product.name, plan.name),
           },
           {

@@ -9,7 +9,7 @@ export const renewals: Translated<typeof en> = {
   planOf: (product, plan) => `${product} · ${plan}`,
   notRenewedButton: 'Nicht verlängert',
   rate: (ended, renewed, from, to, share) =>
-    `Von den Lizenzen, die von ${from} bis ${to} abgelaufen sind, wurden ${renewed} von ${ended} verlängert${share === undefined ? '.' : `: ${share} %.`}`,
+    `${renewed} der ${ended} Lizenzen, die von ${from} bis ${to} abgelaufen sind, wurden verlängert${share === undefined ? '.' : `: ${share} %.`}`,
   noneFinal:
     'Noch ist kein Monat mit abgelaufenen Lizenzen endgültig: Was in den letzten 30 Tagen abgelaufen ist, kann noch verlängert werden.',
   none: 'In den letzten zwölf Monaten ist keine Lizenz abgelaufen, und in den nächsten zwölf läuft keine ab. Eine Lizenz läuft ab, wenn ihr Tarif eine Laufzeit hat oder Sie ihr ein Ende geben.',
@@ -77,7 +77,7 @@ export const renewals: Translated<typeof en> = {
       since: 'Kunde seit',
       ended: 'Abgelaufen',
       download: 'Letzter Download',
-      refused: 'Seither abgelehnte Downloads',
+      refused: 'Seither abgelehnt',
       latest: 'Zuletzt versucht',
     },
     another: 'hat eine andere gültige Lizenz',

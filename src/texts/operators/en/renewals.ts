@@ -8,7 +8,7 @@ export const renewals = {
   notRenewedButton: 'Not renewed',
   /** `share`: in per cent; undefined: of too few to say so */
   rate: (ended: string, renewed: string, from: string, to: string, share?: string) =>
-    `Of the licences that ended from ${from} to ${to}, ${renewed} of ${ended} were renewed${share === undefined ? '.' : `: ${share} %.`}`,
+    `${renewed} of the ${ended} licences that ended from ${from} to ${to} were renewed${share === undefined ? '.' : `: ${share} %.`}`,
   noneFinal: 'No month with an end is final yet: who ended in the last 30 days may still renew.',
   none: 'No licence has ended in the last twelve months, and none ends in the next twelve. A licence ends when its plan says how long it runs, or when you give it an end.',
   noneLink: 'See what the plans say',
@@ -74,7 +74,7 @@ export const renewals = {
       since: 'Customer since',
       ended: 'Ended',
       download: 'Last download',
-      refused: 'Downloads refused since',
+      refused: 'Refused since',
       latest: 'Last tried',
     },
     another: 'has another licence that works',

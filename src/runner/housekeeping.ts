@@ -27,7 +27,7 @@ const DAY_MS = 24 * HOUR_MS;
 const EVERY_MS = 20 * SECOND_MS;
 /** Between the batches of a backlog, for the requests of a small machine. */
 const SUM_PAUSE_MS = 20;
-/** After counting the figures, so many times as long: with a million licences it takes a second. */
+/** After counting the figures it rests so many times as long: they are dear with a million licences. */
 const FIGURES_REST = 100;
 /** With more than 200 ids MariaDB plans from its statistics, and may read and lock the whole log. */
 const ROWS_AT_ONCE = 100;

@@ -84,6 +84,15 @@ const INSERTS = [
      JOIN (SELECT 0 AS one UNION ALL SELECT 1) ones
    WHERE e.license_id BETWEEN :first AND :last GROUP BY product, day
    ON DUPLICATE KEY UPDATE times = times + VALUES(times)`,
+  // A third of the sites tell their version, and each licence has the months of its requests.
+  `INSERT INTO licensing_told_sites (license_id, product_id, site, version, first_at, at)
+   SELECT seq, 42, CONCAT('site-', seq, '.example.com'), ELT(1 + seq % 6, '2.1.0', '2.0.9', '2.0.8', '1.9.0', '1.8.3', '1.8.0'),
+     ':now' - INTERVAL seq % 170 DAY, ':now' - INTERVAL seq % 90 DAY
+   FROM seq_:first_to_:last WHERE seq % 3 = 0`,
+  `INSERT INTO licensing_license_months (license_id, month, downloads, refused)
+   SELECT license_id, LEFT(at, 7) AS month, SUM(outcome = 'ok'), SUM(outcome <> 'ok')
+   FROM licensing_access_log WHERE license_id BETWEEN :first AND :last GROUP BY license_id, month
+   ON DUPLICATE KEY UPDATE downloads = downloads + VALUES(downloads)`,
   // Two years of ends, with an earlier renewal of each licence, and states as if all had been sold in them.
   `INSERT INTO licensing_end_sums (day, plan_id, outcome, licenses)
    SELECT LEFT(expires_at - INTERVAL before_days DAY, 10) AS day, plan_id,
@@ -192,6 +201,12 @@ const LISTS: Record<string, Query[]> = {
     { expiring: '1y', refused: '7d' },
     { expiring: '1y', q: 'a' },
     { status: 'suspended', hint: '2024' },
+    ...['customer', '-customer', 'expires_at', '-expires_at', 'id'].map((sort) => ({ sort })),
+    { status: 'expired', sort: '-expires_at' },
+    { status: 'suspended', sort: 'customer' },
+    { product_id: 43, status: 'revoked', sort: 'customer' },
+    { plan_id: OTHER_PLAN, status: 'active', sort: 'expires_at' },
+    { q: 'f', sort: 'expires_at' },
   ],
   requests: [
     {},

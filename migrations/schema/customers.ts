@@ -15,6 +15,8 @@ export const customers: Tables = (t) => ({
       told_at: `${t.time} NULL`,
       chosen_name: `${t.text(190)} NULL`,
       chosen_language: `${t.ascii(8)} NULL`,
+      // The seller's own, for nobody outside.
+      note: `${t.text(1000)} NULL`,
     },
     unique: [['digest']],
     indexes: [['name'], ['chosen_name']],

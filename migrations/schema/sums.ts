@@ -35,6 +35,37 @@ export const sums: Tables = (t) => ({
     },
     primary: ['product_id', 'plan_id', 'status', 'month'],
   },
+  // What each licence did in a UTC month, for a little over a year.
+  license_months: {
+    columns: {
+      license_id: `${t.ref} NOT NULL`,
+      month: `${t.ascii(7)} NOT NULL`,
+      downloads: `${t.count} NOT NULL`,
+      refused: `${t.count} NOT NULL`,
+    },
+    primary: ['license_id', 'month'],
+    indexes: [['month']],
+  },
+  // Different licences that were refused in the overview's periods, and in those before; code '' is any. Product 0 is all.
+  refused_counts: {
+    columns: {
+      product_id: `${t.ref} NOT NULL`,
+      days: `${t.count} NOT NULL`,
+      code: `${t.ascii(32)} NOT NULL`,
+      licenses: `${t.count} NOT NULL`,
+      licenses_before: `${t.count} NOT NULL`,
+    },
+    primary: ['product_id', 'days', 'code'],
+  },
+  // Sites of a product by the version that they said.
+  told_counts: {
+    columns: {
+      product_id: `${t.ref} NOT NULL`,
+      version: `${t.ascii(64)} NOT NULL`,
+      sites: `${t.count} NOT NULL`,
+    },
+    primary: ['product_id', 'version'],
+  },
   // Ends of licences by their UTC day and what became of them (licensing/core/timeline.ts).
   end_sums: {
     columns: {

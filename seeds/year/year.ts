@@ -1,3 +1,5 @@
+import { keepFigures } from '../../src/licensing/kept-figures';
+import { lastMonths } from '../../src/licensing/renewals';
 import { countAfterImport, sumUp } from '../../src/licensing/statistics';
 import { dayOf } from '../../src/licensing/timestamps';
 import { SPREAD_DAYS, TOLD_DAYS } from '../../src/licensing/told';
@@ -5,7 +7,7 @@ import { pruneAccesses } from '../../src/store/access-log';
 import type { Db, Transaction } from '../../src/store/database';
 import { holdLease, releaseLease } from '../../src/store/leases';
 import { findShop } from '../../src/store/shops';
-import { pruneRefused } from '../../src/store/sums';
+import { pruneLicenseMonths, pruneRefused } from '../../src/store/sums';
 import { pruneTold } from '../../src/store/told';
 import { inTransaction } from '../../src/store/transaction';
 import { addPlans } from './catalogue';
@@ -80,11 +82,13 @@ async function keepHouse(trx: Transaction, now: Date): Promise<void> {
     throw new Error('Another program keeps the figures of this database.');
   await releaseLease(trx, lease);
   await countAfterImport(trx, now);
+  await keepFigures(trx, undefined, clock);
   const logged = later(now, -LOG_DAYS);
   const told = { sites: later(now, -TOLD_DAYS), networks: later(now, -SPREAD_DAYS) };
   for (const pruneSome of [
     (rows: number) => pruneAccesses(trx, logged, rows),
     (rows: number) => pruneRefused(trx, dayOf(logged), rows),
+    (rows: number) => pruneLicenseMonths(trx, lastMonths(now)[0] as string, rows),
     (rows: number) => pruneTold(trx, told, rows),
   ])
     while ((await pruneSome(PRUNED_AT_ONCE)) === PRUNED_AT_ONCE);

@@ -97,6 +97,7 @@ interface SetOptions {
   email?: string;
   language?: CustomerLanguage | 'none';
   name?: string;
+  note?: string;
   join?: boolean;
 }
 
@@ -104,7 +105,7 @@ function addSet(customer: Command): void {
   customer
     .command('set')
     .description(
-      "Changes a customer's address, language or name. A new address takes along licences, orders and the mails that wait, and both addresses are mailed.",
+      "Changes a customer's address, language, name or note. A new address takes along licences, orders and the mails that wait, and both addresses are mailed.",
     )
     .argument('<email>', EMAIL_ARGUMENT)
     .option('--email <new>', 'the new address', emailAddress)
@@ -115,6 +116,7 @@ function addSet(customer: Command): void {
       ).choices([...CUSTOMER_LANGUAGES, 'none']),
     )
     .option('--name <name>', 'none: as orders say')
+    .option('--note <text>', 'your own, for nobody outside; none: no note')
     .option('--join', 'make both one, where the new address is a customer already')
     .addHelpText(
       'after',
@@ -123,12 +125,13 @@ function addSet(customer: Command): void {
     .action((email: string, { join, ...given }: SetOptions, command: Command) =>
       withSession(command, async (session) => {
         if (Object.keys(given).length === 0)
-          throw new OperatorError('Say what to change: --email, --language or --name.');
+          throw new OperatorError('Say what to change: --email, --language, --name or --note.');
         const customer = requireEmail(await readValue(email, 'E-mail address'));
         const changes = {
           email: given.email,
           language: given.language === 'none' ? null : given.language,
           name: given.name === 'none' ? null : given.name,
+          note: given.note === 'none' ? null : given.note,
         };
         const change = (joins: boolean | undefined) =>
           operate(session, customerOperations.updateCustomer, {
@@ -150,6 +153,7 @@ function addSet(customer: Command): void {
             ['Customer', changed.customer],
             ['Name', changed.name],
             ['Language', changed.language],
+            ['Note', changed.note],
             ...(changes.email === undefined
               ? []
               : ([

@@ -31,6 +31,24 @@ export interface LicenseQuery {
   issuedBy?: string | undefined;
   /** the beginning of an e-mail, a reference, an id, the end of a key or an activated identifier */
   q?: string | undefined;
+  /** one of SORTS */
+  sort?: string | undefined;
+}
+
+/** What licences can be sorted by, each served by an index; with `-` downwards. */
+export const SORTS = ['id', '-id', 'customer', '-customer', 'expires_at', '-expires_at'] as const;
+export type Sort = (typeof SORTS)[number];
+
+/** undefined: the usual order. @throws OperatorError */
+export function readSort(sort: string | undefined): Sort | undefined {
+  if (sort === undefined) return undefined;
+  const known = SORTS.find((one) => one === sort);
+  if (known === undefined)
+    throw new OperatorError(`It must be one of ${SORTS.join(', ')}.`, {
+      code: 'INVALID_REQUEST',
+      field: 'sort',
+    });
+  return known;
 }
 
 /** @throws OperatorError, naming the field of the query */

@@ -1,4 +1,4 @@
-import { countFreeActivations, type StoredActivation } from '../store/activations';
+import { countFreeActivations, listIdentifiersOfKey, type StoredActivation } from '../store/activations';
 import type { Plan, Product } from '../store/catalogue';
 import type { Db } from '../store/database';
 import { listLatestEvents, type RecordedEvent } from '../store/events';
@@ -59,6 +59,19 @@ export async function viewKeys(
   };
   const others = items.filter((key) => key.id !== mainKeyId);
   return { mainKey: use(main as LicenseKey), otherKeys: { items: others.map(use), next } };
+}
+
+/** The newest identifiers that came by each key, by key id. Those that take no slot are among them. */
+export async function viewKeySites(
+  db: Db,
+  { id }: Pick<License, 'id'>,
+  keys: KeyUse[],
+  each: number,
+): Promise<Map<number, string[]>> {
+  const sites = new Map<number, string[]>();
+  for (const { key, isMain } of keys)
+    sites.set(key.id, await listIdentifiersOfKey(db, id, isMain ? null : key.id, each));
+  return sites;
 }
 
 /** One key of a licence; undefined: it has none with this id. */

@@ -4,7 +4,14 @@ import { listIncludes, listPlans, listProducts, type Plan } from '../store/catal
 import type { Db } from '../store/database';
 import { listLatestEvents, type RecordedEvent } from '../store/events';
 import { listKeys, type LicenseKey } from '../store/license-keys';
-import { listLicensePositions } from '../store/license-lists';
+import {
+  countFewLicenses,
+  listLicensePositions,
+  listSortedPositions,
+  type LicenseFilter,
+  type LicenseSort,
+} from '../store/license-lists';
+import { countEnding, listLicenseCounts } from '../store/sums';
 import { readLicenses, type License } from '../store/licenses';
 import { listReleases, type Release } from '../store/releases';
 import { toSqlTime } from '../store/time';
@@ -22,7 +29,7 @@ import {
 import { requireProduct } from './find-or-refuse';
 import { canonicalAddress } from './ip-addresses';
 import { asHint } from './core/keys';
-import { toLicenseFilter, type LicenseQuery } from './license-filter';
+import { readSort, toLicenseFilter, type LicenseQuery } from './license-filter';
 
 /**
  * Pages of everything an operator lists. Each continues behind the last row of the page before, so that rows that come
@@ -31,22 +38,34 @@ import { toLicenseFilter, type LicenseQuery } from './license-filter';
 
 export type { LicenseQuery, Page, PageRequest };
 
-/** Newest first, but with `expiring` the soonest end first. @throws OperatorError, naming the field of the query */
+/** By `sort`; else newest first, but with `expiring` the soonest end first. @throws OperatorError, naming the field of the query */
 export async function listLicensePage(
   db: Db,
   query: LicenseQuery,
   { limit, after }: PageRequest,
   now: Date,
 ): Promise<Page<License>> {
-  const place =
-    query.expiring === undefined
-      ? readCursor<[number]>(after, [isCursorId])
-      : readCursor<[number, string]>(after, [isCursorId, isCursorTime]);
+  const sort = readSort(query.sort);
+  if (sort !== undefined && sort !== 'id' && sort !== '-id')
+    return sortedPage(
+      db,
+      await toLicenseFilter(db, query, now),
+      {
+        column: sort.endsWith('customer') ? 'customer' : 'expires_at',
+        isDown: sort.startsWith('-'),
+      },
+      { limit, after },
+      now,
+    );
+  const isSoonest = query.expiring !== undefined && sort === undefined;
+  const place = isSoonest
+    ? readCursor<[number, string]>(after, [isCursorId, isCursorTime])
+    : readCursor<[number]>(after, [isCursorId]);
   const positions = await listLicensePositions(
     db,
     await toLicenseFilter(db, query, now),
     {
-      order: query.expiring === undefined ? 'newest' : 'soonest',
+      order: isSoonest ? 'soonest' : sort === 'id' ? 'oldest' : 'newest',
       after: place && { id: place[0], expiresAt: place[1] ?? null },
       limit: limit + 1,
     },
@@ -60,6 +79,57 @@ export async function listLicensePage(
     items.map(({ id }) => id),
   );
   return { items: licenses, next };
+}
+
+async function sortedPage(
+  db: Db,
+  filter: LicenseFilter,
+  sort: LicenseSort,
+  { limit, after }: PageRequest,
+  now: Date,
+): Promise<Page<License>> {
+  const isValue = sort.column === 'expires_at' ? isCursorTime : isCursorText;
+  const isPlace = (value: unknown): value is string => value === NO_VALUE || isValue(value);
+  const place = readCursor<[number, string]>(after, [isCursorId, isPlace]);
+  const positions = await listSortedPositions(
+    db,
+    filter,
+    {
+      sort,
+      after: place && { id: place[0], value: place[1] === NO_VALUE ? null : place[1] },
+      limit: limit + 1,
+    },
+    now,
+  );
+  const { items, next } = toPage(positions, limit, ({ id, value }) => [id, value ?? NO_VALUE]);
+  return {
+    items: await readLicenses(
+      db,
+      items.map(({ id }) => id),
+    ),
+    next,
+  };
+}
+
+/** In cursors: no address and no time is empty. */
+const NO_VALUE = '';
+
+/**
+ * How many licences a list has: by kept figures at most a minute old, or counted where they are few.
+ * @returns undefined: too many to count for a page
+ */
+export async function countLicenses(db: Db, query: LicenseQuery, now: Date): Promise<number | undefined> {
+  const { planIds, status, expiringBefore, ...filter } = await toLicenseFilter(db, query, now);
+  if (Object.values(filter).some((part) => part !== undefined))
+    return countFewLicenses(db, { planIds, status, expiringBefore, ...filter }, now);
+  if (expiringBefore !== undefined) {
+    if ((status ?? 'active') !== 'active') return 0;
+    return countEnding(db, planIds ?? (await listPlans(db)).map(({ id }) => id), now, expiringBefore);
+  }
+  return (await listLicenseCounts(db, undefined))
+    .filter((one) => status === undefined || one.status === status)
+    .filter((one) => planIds?.includes(one.planId) ?? true)
+    .reduce((sum, { licenses }) => sum + licenses, 0);
 }
 
 /** A licence's history, newest first. */

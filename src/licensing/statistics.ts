@@ -3,6 +3,7 @@ import { listPlans, listProducts } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
 import { lockLease, type Lease } from '../store/leases';
 import {
+  addLicenseMonths,
   addSums,
   ALL_PRODUCTS,
   countLicenses,
@@ -15,6 +16,7 @@ import {
   takeUnsummed,
   type DailySum,
   type LicenseCount,
+  type LicenseMonth,
   type SummedTable,
   type SumKind,
   type UnsummedAccess,
@@ -213,6 +215,7 @@ async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Prom
   // Clients may name any product, and sums are kept for good.
   const known = new Set((await listProducts(trx)).map(({ id }) => id));
   const sums = new Map<string, DailySum & { refused: Set<number> }>();
+  const months = new Map<string, LicenseMonth>();
   for (const { productId, licenseId, at, kind, name: what, times } of counted) {
     const isKnown = productId !== null && known.has(productId);
     const ofProduct = isKnown ? productId : licenseId === null ? undefined : productsOf.get(licenseId);
@@ -225,9 +228,18 @@ async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Prom
       if (kind === 'refused' && licenseId !== null) sum.refused.add(licenseId);
     }
   }
+  for (const { licenseId, at, kind, times } of counted) {
+    if (licenseId === null || (kind !== 'download' && kind !== 'refused')) continue;
+    const month = dayOf(at).slice(0, 7);
+    const key = `${licenseId} ${month}`;
+    const one = months.get(key) ?? { licenseId, month, downloads: 0, refused: 0 };
+    months.set(key, one);
+    one[kind === 'download' ? 'downloads' : 'refused'] += times;
+  }
   for (const sum of sums.values())
     if (sum.refused.size > 0) sum.licenses = await noteRefused(trx, sum, [...sum.refused]);
   await addSums(trx, [...sums.values()]);
+  await addLicenseMonths(trx, [...months.values()]);
 }
 
 /** What a row adds to the sums. */

@@ -1,7 +1,13 @@
 import type { Db } from '../store/database';
 import { findLicensesByIds, type License } from '../store/licenses';
 import { findLatestSecurityRelease, type Release } from '../store/releases';
-import { countToldVersions, listToldSites, toldVersionAt, type ToldSite } from '../store/told';
+import {
+  countToldVersions,
+  listSitesWithVersion,
+  listToldSites,
+  toldVersionAt,
+  type ToldSite,
+} from '../store/told';
 import {
   isAscii,
   isCursorId,
@@ -29,7 +35,7 @@ export interface ProductSites {
   counted: number;
   /** the most frequent first, at most MOST_VERSIONS: sites may tell anything */
   versions: { version: string; sites: number }[];
-  /** those with an older version, by the latest time that they told anything */
+  /** those with an older version, by the latest time that they told anything; or those with the version that was asked for */
   behind: Page<SiteBehind>;
 }
 
@@ -44,11 +50,14 @@ const MOST_VERSIONS = 100;
 /** Versions as new as the newest that a list leaves out; a database takes so many values in a statement. */
 const MOST_LEFT_OUT = 1_000;
 
-/** @param productId of a product that is there */
+/**
+ * @param productId of a product that is there
+ * @param page.version only sites that said this one, those that said it last first; undefined: those that are behind
+ */
 export async function readProductSites(
   db: Db,
   productId: number,
-  page: PageRequest,
+  { version: wanted, ...page }: PageRequest & { version?: string | undefined },
   now: Date,
 ): Promise<ProductSites> {
   const newest = await latestRelease(db, productId);
@@ -70,7 +79,7 @@ export async function readProductSites(
         : null,
     counted,
     versions: versions.slice(0, MOST_VERSIONS),
-    behind: await listBehind(db, { productId, without, newest }, page, now),
+    behind: await listBehind(db, { productId, without, newest, wanted }, page, now),
   };
 }
 
@@ -101,18 +110,31 @@ function daysUntil(from: Date, until: Date | undefined): number | null {
 
 async function listBehind(
   db: Db,
-  { productId, without, newest }: { productId: number; without: string[]; newest: Release | undefined },
+  {
+    productId,
+    without,
+    newest,
+    wanted,
+  }: { productId: number; without: string[]; newest: Release | undefined; wanted: string | undefined },
   { limit, after }: PageRequest,
   now: Date,
 ): Promise<Page<SiteBehind>> {
   const place = readCursor<[string, number, string]>(after, [isCursorTime, isCursorId, isAscii]);
-  const sites = await listToldSites(db, productId, {
-    without,
+  const part = {
     after: place && { at: place[0], licenseId: place[1], site: place[2] },
     limit: limit + 1,
-  });
-  const { items, next } = toPage(sites, limit, ({ at, licenseId, site }) => [
-    formatTimestamp(at).replace('T', ' ').replace('Z', ''),
+  };
+  const sites =
+    wanted === undefined
+      ? await listToldSites(db, productId, { ...part, without })
+      : // A column of ASCII cannot be compared with other text.
+        isAscii(wanted)
+        ? await listSitesWithVersion(db, productId, { ...part, version: wanted })
+        : [];
+  const { items, next } = toPage(sites, limit, ({ at, firstAt, licenseId, site }) => [
+    formatTimestamp(wanted === undefined ? at : firstAt)
+      .replace('T', ' ')
+      .replace('Z', ''),
     licenseId,
     site,
   ]);

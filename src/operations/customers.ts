@@ -7,6 +7,7 @@ import { notFound } from './failures';
 import { get, list, patch, remove, type Call } from './operation';
 import { pageOf } from './reading';
 import { exactly, Id, oneOf, orNull, Paging, Text, TextOrNull, Time, TimeOrNull } from './schemas';
+import { requireRecentSignIn } from './sign-in-again';
 import { Access, Activation, Key, LicenseEvent, licenseFields } from './things';
 
 const Summary = exactly(
@@ -66,6 +67,7 @@ const ChangedCustomer = exactly(
     id: Type.String({ description: 'Another one after a change of the address.' }),
     customer: Text,
     ...person,
+    note: orNull(Type.String({ description: "The seller's own; nobody outside sees it." })),
     moved: exactly(
       { licenses: Type.Integer({ minimum: 0 }), orders: Type.Integer({ minimum: 0 }) },
       { description: 'That have another address now.' },
@@ -145,7 +147,8 @@ export const customerOperations = {
   updateCustomer: patch(
     '/customers/{customer}',
     {
-      summary: "Change a customer's address, language or name",
+      goesOnWith: 'nothing but `note`',
+      summary: "Change a customer's address, language, name or note",
       description:
         "A new address takes along licences, orders, the mails that wait, name and language, in one transaction; both addresses are mailed, and pages opened by a link to the old one end. 409 with the field `email` when the address is another customer's: with `join` both become one.",
       hasDeadline: false,
@@ -153,12 +156,20 @@ export const customerOperations = {
         email: Type.Optional(Type.String({ description: 'The new address.' })),
         language: Type.Optional(orNull({ ...Language, description: 'null: as orders and links said last.' })),
         name: Type.Optional(orNull(Type.String({ description: 'null: as orders said last.' }))),
+        note: Type.Optional(
+          orNull(
+            Type.String({
+              description: "The seller's own, at most 1,000 characters; nobody outside sees it. null: none.",
+            }),
+          ),
+        ),
         join: Type.Optional(Type.Boolean({ description: 'Makes two customers one.' })),
       }),
       data: ChangedCustomer,
     },
     async (call) => {
       const { mailing } = call.settings;
+      if (Object.keys(call.body).some((field) => field !== 'note')) requireRecentSignIn(call);
       return {
         data: await changeCustomer(call.db, customerOf(call), call.body, { ...call.context, mailing }),
       };

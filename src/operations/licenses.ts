@@ -5,6 +5,7 @@ import { requireDuration } from '../licensing/durations';
 import { requireLabel } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-refuse';
 import { issueLicenses, MAX_ISSUED, type IssueResult, type IssueRequest } from '../licensing/issue';
+import { SORTS } from '../licensing/license-filter';
 import { listLicensePage } from '../licensing/lists';
 import { changeState, moveEnd, renew, type Renewal } from '../licensing/lifecycle';
 import type { Transition } from '../licensing/core/states';
@@ -163,7 +164,16 @@ export const licenseOperations = {
       summary: 'List licences, the newest first',
       description: 'A token of the scope `issue` sees those that it issued.',
       forShops: true,
-      query: exactly({ ...Filters, ...Paging }),
+      query: exactly({
+        ...Filters,
+        sort: Type.Optional(
+          oneOf(SORTS, {
+            description:
+              'By id, customer or end; with `-` downwards. Without it the newest first, or with `expiring` the soonest end. Upwards those without a customer or an end come last.',
+          }),
+        ),
+        ...Paging,
+      }),
       data: LicenseSchema,
     },
     async ({ db, query, caller, now }) => {

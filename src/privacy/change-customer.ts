@@ -1,3 +1,4 @@
+import { containsKey } from '../licensing/core/keys';
 import { requireEmail } from '../licensing/customer-email';
 import { personOf } from '../mail/customer-profile';
 import type { CustomerLanguage } from '../texts/customers/languages';
@@ -30,6 +31,8 @@ export interface CustomerChanges {
   /** null: what was told last */
   language?: CustomerLanguage | null | undefined;
   name?: string | null | undefined;
+  /** the seller's own; null: none */
+  note?: string | null | undefined;
   /** where `email` is another customer's, both become one */
   join?: boolean | undefined;
 }
@@ -46,6 +49,7 @@ export interface ChangedCustomer {
   customer: string;
   name: string | null;
   language: CustomerLanguage | null;
+  note: string | null;
   /** that have another address now */
   moved: { licenses: number; orders: number };
 }
@@ -66,8 +70,11 @@ export async function changeCustomer(
 ): Promise<ChangedCustomer> {
   const from = await resolveCustomer(db, idOrAddress);
   const to = changes.email === undefined ? from : requireNewAddress(changes.email);
-  const { language: chosenLanguage, name } = changes;
-  const chosen = { chosenLanguage, chosenName: name && requireLabel(name, 'name') };
+  const { language: chosenLanguage, name, note } = changes;
+  const chosen = {
+    ...{ chosenLanguage, chosenName: name && requireLabel(name, 'name') },
+    note: note && requireNote(note),
+  };
   return inReadCommitted(db, async (trx) => {
     if (!(await isKnown(trx, from))) return noCustomer();
     const moved = { licenses: 0, orders: 0 };
@@ -83,13 +90,27 @@ export async function changeCustomer(
     const profile = await lockProfile(trx, to);
     await setProfile(trx, profile.id, chosen);
     const { address, digest } = profile;
+    const changed = await findProfile(trx, to);
     return {
       id: digest,
       customer: address,
-      ...personOf(await findProfile(trx, to)),
+      ...personOf(changed),
+      note: changed?.note ?? null,
       moved,
     };
   });
+}
+
+/** As many characters as the column has. */
+const MOST_NOTE = 1_000;
+
+function requireNote(text: string): string | null {
+  const note = text.replaceAll('\r\n', '\n').trim();
+  const refuse = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field: 'note' });
+  if (Array.from(note).length > MOST_NOTE || !note.isWellFormed() || /[^\P{Cc}\n\t]/u.test(note))
+    throw refuse(`It must be at most ${MOST_NOTE} characters.`);
+  if (containsKey(note)) throw refuse('It must not hold a licence key.');
+  return note === '' ? null : note;
 }
 
 function requireNewAddress(text: string): string {
@@ -174,7 +195,14 @@ function joined(theirs: CustomerProfile, others: CustomerProfile) {
     toldAt: first.toldAt ?? second.toldAt,
     chosenName: others.chosenName ?? theirs.chosenName,
     chosenLanguage: others.chosenLanguage ?? theirs.chosenLanguage,
+    note: joinedNote(others.note, theirs.note),
   };
+}
+
+/** Both, as far as there is room. */
+function joinedNote(first: string | null, second: string | null): string | null {
+  const both = [...new Set([first, second])].filter((note) => note !== null).join('\n');
+  return both === '' ? null : Array.from(both).slice(0, MOST_NOTE).join('');
 }
 
 function inParts(ids: number[]): number[][] {

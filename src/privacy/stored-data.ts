@@ -171,8 +171,8 @@ function withoutKeys({ keys: _keys, ...license }: RecordOf<'license'>) {
 async function* profileItems(db: Db, { customer }: Whose): AsyncGenerator<object> {
   const profile = await findProfile(db, customer.address);
   if (profile === undefined) return;
-  const { name, language, toldAt, chosenName: chosen_name, chosenLanguage: chosen_language } = profile;
-  yield { name, language, told_at: formatTimestampOrNull(toldAt), chosen_name, chosen_language };
+  const { name, language, toldAt, chosenName: chosen_name, chosenLanguage: chosen_language, note } = profile;
+  yield { name, language, told_at: formatTimestampOrNull(toldAt), chosen_name, chosen_language, note };
 }
 
 /** What sites told of the customer's licences. */

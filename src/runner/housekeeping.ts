@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import { keepFigures } from '../licensing/kept-figures';
+import { lastMonths } from '../licensing/renewals';
 import { countAllLicenses, sumUp } from '../licensing/statistics';
 import { dayOf } from '../licensing/timestamps';
 import { SPREAD_DAYS, TOLD_DAYS } from '../licensing/told';
@@ -12,7 +14,7 @@ import { pruneOutbox, type OutboxKind } from '../store/outbox';
 import { pruneSessions } from '../store/sessions';
 import { pruneMessages } from '../store/shop-messages';
 import { pruneRefusedDays } from '../store/shop-refusals';
-import { pruneRefused } from '../store/sums';
+import { pruneLicenseMonths, pruneRefused } from '../store/sums';
 import { pruneTold } from '../store/told';
 import { findWebhook } from '../store/webhooks';
 import { startJobs, type Job, type Turn } from './jobs';
@@ -25,6 +27,8 @@ const DAY_MS = 24 * HOUR_MS;
 const EVERY_MS = 20 * SECOND_MS;
 /** Between the batches of a backlog, for the requests of a small machine. */
 const SUM_PAUSE_MS = 20;
+/** After counting the figures it rests so many times as long: they are dear with a million licences. */
+const FIGURES_REST = 100;
 /** With more than 200 ids MariaDB plans from its statistics, and may read and lock the whole log. */
 const ROWS_AT_ONCE = 100;
 const LEAST_AT_ONCE = 10;
@@ -53,12 +57,25 @@ export function startHousekeeping(
   others: Job[] = [],
 ): () => Promise<void> {
   const ago = (ms: number) => new Date(now().getTime() - ms);
+  let restsUntil = 0;
   const jobs: Job[] = [
     ...others,
     {
       name: 'sums',
       run: async ({ lease, pause }) =>
         (await sumUp(db, lease, now, () => pause(SUM_PAUSE_MS))) && countAllLicenses(db, lease, now),
+    },
+    {
+      name: 'figures',
+      everyMs: MINUTE_MS,
+      isDue: () => Promise.resolve(performance.now() >= restsUntil),
+      async run({ lease }) {
+        const started = performance.now();
+        const isKept = await keepFigures(db, lease, now);
+        restsUntil = performance.now() + FIGURES_REST * (performance.now() - started);
+        return isKept;
+      },
+      failure: 'the figures of the overview could not be counted; it is tried again in a minute',
     },
     {
       // After the sums, because only what is summed is deleted.
@@ -89,6 +106,7 @@ async function prune(db: Db, turn: Turn, before: Date, ago: (ms: number) => Date
   await pruneAll(turn, (rows) => pruneCalls(db, ago(CALLS_KEPT_MS), rows));
   await pruneAll(turn, (rows) => pruneAccesses(db, before, rows));
   await pruneAll(turn, (rows) => pruneRefused(db, dayOf(before), rows));
+  await pruneAll(turn, (rows) => pruneLicenseMonths(db, lastMonths(ago(0))[0] as string, rows));
   const told = { sites: ago(TOLD_DAYS * DAY_MS), networks: ago(SPREAD_DAYS * DAY_MS) };
   await pruneAll(turn, (rows) => pruneTold(db, told, rows));
   await pruneAll(turn, (rows) => pruneMessages(db, before, rows));

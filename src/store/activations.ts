@@ -195,6 +195,21 @@ export async function listNewestActivations(
   return found;
 }
 
+/** The newest identifiers of a licence that came by one of its keys, newest first. @param keyId null: the main key */
+export async function listIdentifiersOfKey(
+  db: Db,
+  licenseId: number,
+  keyId: number | null,
+  limit: number,
+): Promise<string[]> {
+  const index = keyId === null ? licenseIndex('activations') : ['key_id', 'free'];
+  return db(tableBy(db, 'activations', ...index))
+    .where({ license_id: licenseId, key_id: keyId })
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .pluck('identifier');
+}
+
 /** The first of a licence's activations without a slot. */
 export async function listFree(db: Db, licenseId: number, limit: number): Promise<Activation[]> {
   const rows = await db(tableBy(db, 'activations', ...licenseIndex('activations')))

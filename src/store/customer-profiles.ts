@@ -18,6 +18,8 @@ export interface CustomerProfile {
   /** the seller's choice, which counts before what was told */
   chosenName: string | null;
   chosenLanguage: string | null;
+  /** the seller's own, which nobody outside sees */
+  note: string | null;
 }
 
 /** Undefined ones stay as they are. */

@@ -92,6 +92,8 @@ interface Piece {
   says: Part[];
   /** a licence may be in it several times */
   repeats?: boolean;
+  /** what has those without an end, where this one does not */
+  withoutEnd?: Piece;
 }
 
 /** The ids of a page, in its order. An active licence past its end is expired at `now`. */
@@ -153,6 +155,218 @@ async function findBound(
 
 function says(pieces: Piece[], part: Part): boolean {
   return pieces.every((one) => one.says.includes(part));
+}
+
+/** A column that an index has in order. Licences of the same value are in the order of their ids, the same way round. */
+export interface LicenseSort {
+  column: 'customer' | 'expires_at';
+  isDown: boolean;
+}
+
+export interface SortedPosition {
+  id: number;
+  /** as stored; null: none */
+  value: string | null;
+}
+
+interface SortedPage {
+  sort: LicenseSort;
+  after: SortedPosition | undefined;
+  limit: number;
+}
+
+/** The ids of a page, sorted by a column. Upwards those without a value come last, downwards first. */
+export async function listSortedPositions(
+  db: Db,
+  filter: LicenseFilter,
+  page: SortedPage,
+  now: Date,
+  bounds = BOUNDS,
+): Promise<SortedPosition[]> {
+  if (filter.planIds?.length === 0 || (filter.expiringBefore && (filter.status ?? 'active') !== 'active'))
+    return [];
+  const checks = checksOf(db, filter, now);
+  const ranges = rangesOf(db, filter, now);
+  const ways = [
+    ...waysOf(db, filter, now),
+    ...(ranges.length > PIECES_AT_ONCE && ranges.length <= MOST_RANGES ? [ranges] : []),
+  ];
+  const few = await findFew(db, ways, bounds.few);
+  if (few !== undefined) return pickSorted(db, few, [...checks.values()].flat(), page);
+  const runs = runsInOrder(db, filter, page.sort, now);
+  if (runs.every((run) => remaining(run, checks).length === 0)) return readParts(db, runs, checks, page);
+  // Nearly always there are enough near the page's start.
+  const near = await readParts(db, runs, checks, page, bounds.window / 2);
+  if (near.length >= page.limit) return near;
+  for (const way of ways)
+    if (await areAtMost(db, way, bounds.sortable)) return readParts(db, way, checks, page);
+  return readParts(db, runs, checks, page);
+}
+
+/** Ranges of plans and states that are looked at one after the other. */
+const MOST_RANGES = 200;
+
+interface SortedPart {
+  /** without a value in the column */
+  isNull: boolean;
+  after: SortedPosition | undefined;
+}
+
+/** The parts of the order from a place on. */
+function partsBehind({ sort: { isDown }, after }: SortedPage): SortedPart[] {
+  const parts = isDown ? [true, false] : [false, true];
+  if (after === undefined) return parts.map((isNull) => ({ isNull, after }));
+  const first = after.value === null;
+  return parts
+    .slice(parts.indexOf(first))
+    .map((isNull) => ({ isNull, after: isNull === first ? after : undefined }));
+}
+
+/** @param window only so many entries of a part are looked at, and no part behind it; undefined: all */
+async function readParts(
+  db: Db,
+  pieces: Piece[],
+  checks: Map<Part, Condition[]>,
+  page: SortedPage,
+  window?: number,
+): Promise<SortedPosition[]> {
+  const found: SortedPosition[] = [];
+  for (const part of partsBehind(page)) {
+    if (found.length >= page.limit) break;
+    const limit = page.limit - found.length;
+    // A licence without an end has not ended, but for what was brought here so.
+    const isRare = part.isNull && pieces.every((one) => one.withoutEnd !== undefined);
+    const run = isRare ? pieces.flatMap((one) => one.withoutEnd ?? []) : pieces;
+    const wanted = { ...page, ...part, limit };
+    found.push(...(await readSorted(db, run, checks, isRare ? wanted : { ...wanted, window })));
+    if (window !== undefined && !isRare) break;
+  }
+  return found;
+}
+
+/** The index of the column. Of ends, the filter's live state leaves a part of it. */
+function runsInOrder(
+  db: Db,
+  { status, expiringBefore }: LicenseFilter,
+  { column }: LicenseSort,
+  now: Date,
+): Piece[] {
+  const at = toSqlTime(now);
+  const whole = piece(db, [column], [ALWAYS], []);
+  if (column !== 'expires_at') return [whole];
+  const bounded = (sql: string, ...bindings: Binding[]) => [{ ...whole, range: [{ sql, bindings }] }];
+  if (expiringBefore !== undefined)
+    return bounded('l.expires_at > ? AND l.expires_at <= ?', at, toSqlTime(expiringBefore));
+  if (status === 'active') return bounded('(l.expires_at > ? OR l.expires_at IS NULL)', at);
+  // What is stored as expired has ended, whoever brought it here.
+  if (status === 'expired')
+    return bounded('l.expires_at <= ?', at).map((one) => ({
+      ...one,
+      withoutEnd: piece(db, BY_END, [equal('status', 'expired')], []),
+    }));
+  return [whole];
+}
+
+async function readSorted(
+  db: Db,
+  pieces: Piece[],
+  checks: Map<Part, Condition[]>,
+  { sort, after, limit, isNull, window }: SortedPage & SortedPart & { window?: number | undefined },
+): Promise<SortedPosition[]> {
+  const column = `l.${sort.column}`;
+  const way = sort.isDown ? ' DESC' : '';
+  const segment: Condition = { sql: `${column} IS ${isNull ? '' : 'NOT '}NULL`, bindings: [] };
+  const rows: SortedPosition[] = [];
+  for (const one of pieces) {
+    const checked = [...one.rest, ...remaining(one, checks)];
+    const ranged = [...one.range, segment, ...(after === undefined ? [] : [behind(sort, one.id, after)])];
+    const by = isNull ? `${one.id}${way}` : `${column}${way}, ${one.id}${way}`;
+    const select = (where: Condition, most: number) =>
+      `SELECT ${one.repeats ? 'DISTINCT ' : ''}${one.id} AS id, ${column} AS value FROM ${one.from} WHERE ${where.sql} ORDER BY ${by} LIMIT ${most}`;
+    if (window === undefined) {
+      const where = all([...ranged, ...checked]);
+      rows.push(...(await rawRows<SortedPosition>(db, select(where, limit), where.bindings)));
+      continue;
+    }
+    const [near, where] = [all(ranged), all([...checked, ALWAYS])];
+    rows.push(
+      ...(await rawRows<SortedPosition>(
+        db,
+        `SELECT l.id, ${column} AS value FROM (${select(near, window)}) near
+           ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = near.id
+          WHERE ${where.sql} ORDER BY ${column}${way}, l.id${way} LIMIT ${limit}`,
+        [...near.bindings, ...where.bindings],
+      )),
+    );
+  }
+  const distinct = [...new Map(rows.map((one) => [one.id, one])).values()];
+  return distinct.sort(comparingBy(sort)).slice(0, limit);
+}
+
+function behind(
+  { column, isDown }: LicenseSort,
+  id: string,
+  { id: place, value }: SortedPosition,
+): Condition {
+  const further = isDown ? '<' : '>';
+  if (value === null) return { sql: `${id} ${further} ?`, bindings: [place] };
+  const name = `l.${column}`;
+  return {
+    sql: `(${name} ${further}= ? AND (${name} ${further} ? OR ${id} ${further} ?))`,
+    bindings: [value, value, place],
+  };
+}
+
+/** As the databases compare: byte by byte. */
+function comparingBy({ isDown }: LicenseSort): (a: SortedPosition, b: SortedPosition) => number {
+  const sign = isDown ? -1 : 1;
+  return (a, b) => {
+    if (a.value === null || b.value === null)
+      return sign * (a.value === b.value ? a.id - b.id : a.value === null ? 1 : -1);
+    return sign * (Buffer.compare(Buffer.from(a.value), Buffer.from(b.value)) || a.id - b.id);
+  };
+}
+
+/** The page's part of some ids. */
+async function pickSorted(
+  db: Db,
+  ids: number[],
+  checks: Condition[],
+  { sort, after, limit }: SortedPage,
+): Promise<SortedPosition[]> {
+  const found: SortedPosition[] = [];
+  for (let i = 0; i < ids.length; i += IDS_AT_ONCE) {
+    const chunk = ids.slice(i, i + IDS_AT_ONCE);
+    const where = all([{ sql: `l.id IN (${placeholders(chunk.length)})`, bindings: chunk }, ...checks]);
+    found.push(
+      ...(await rawRows<SortedPosition>(
+        db,
+        `SELECT l.id, l.${sort.column} AS value FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} WHERE ${where.sql}`,
+        where.bindings,
+      )),
+    );
+  }
+  const compare = comparingBy(sort);
+  return found
+    .filter((one) => after === undefined || compare(one, after) > 0)
+    .sort(compare)
+    .slice(0, limit);
+}
+
+/** How many licences match, where a part of the filter leaves few; undefined: many, which are not counted one by one. */
+export async function countFewLicenses(
+  db: Db,
+  filter: LicenseFilter,
+  now: Date,
+  bounds = BOUNDS,
+): Promise<number | undefined> {
+  if (filter.planIds?.length === 0 || (filter.expiringBefore && (filter.status ?? 'active') !== 'active'))
+    return 0;
+  const few = await findFew(db, waysOf(db, filter, now), bounds.few);
+  if (few === undefined) return undefined;
+  const checks = [...checksOf(db, filter, now).values()].flat();
+  const sort = { column: 'customer', isDown: false } as const;
+  return (await pickSorted(db, few, checks, { sort, after: undefined, limit: few.length })).length;
 }
 
 /** Each part of a filter as conditions on a licence. */

@@ -410,6 +410,7 @@ export async function deleteLicenses(trx: Transaction, ids: number[]): Promise<v
     'events',
     'access_log',
     'outbox',
+    'license_months',
   ] as const)
     await trx(table(trx, name)).whereIn('license_id', ids).delete();
   await trx(table(trx, 'licenses')).whereIn('id', ids).delete();
@@ -424,7 +425,8 @@ export async function deleteTrialLicense(
 ): Promise<void> {
   const ids = [...(await findOwners(db, [keyDigest])).values()];
   await db(table(db, 'access_log')).where('id', '>', after).where({ user_agent: userAgent }).delete();
-  await db(table(db, 'license_refusals')).whereIn('license_id', ids).delete();
+  for (const name of ['license_refusals', 'license_months'] as const)
+    await db(table(db, name)).whereIn('license_id', ids).delete();
   await db(table(db, 'license_keys')).whereIn('license_id', ids).delete();
   await db(table(db, 'licenses')).whereIn('id', ids).delete();
 }

@@ -19,7 +19,7 @@ export const TEXT_COLUMNS = {
   order_events: ['event_id', 'payment', 'actor', 'lines_json', 'outcome_json'],
   order_lines: ['line', 'sku', 'renews_json'],
   shop_links: ['target'],
-  customers: ['address', 'name', 'chosen_name'],
+  customers: ['address', 'name', 'chosen_name', 'note'],
   shop_messages: ['reason', 'pending_json'],
   webhooks: ['description'],
 } as const satisfies Partial<Record<TableName, readonly string[]>>;
@@ -34,6 +34,9 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   license_refusals: "the time of a licence's latest refusal, which its accesses tell too",
   refused_licenses: 'ids and counts',
   license_counts: 'counts',
+  license_months: 'counts of a licence',
+  refused_counts: 'counts',
+  told_counts: 'versions and counts',
   end_sums: 'counts',
   state_sums: 'counts',
   order_licenses: 'ids and ends, which an order shows',

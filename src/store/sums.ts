@@ -276,6 +276,140 @@ export async function countEnding(db: Db, planIds: number[], now: Date, until: D
   return counted?.n ?? 0;
 }
 
+export interface LicenseMonth {
+  licenseId: number;
+  /** `2026-11` */
+  month: string;
+  downloads: number;
+  refused: number;
+}
+
+/** Adds to the months of licences; each may be named once. In the order of the key, against deadlocks. */
+export async function addLicenseMonths(trx: Transaction, months: LicenseMonth[]): Promise<void> {
+  if (months.length === 0) return;
+  const rows = [...months].sort((a, b) => a.licenseId - b.licenseId || (a.month < b.month ? -1 : 1));
+  const added = (column: string) => (isSqlite(trx) ? `excluded.${column}` : `VALUES(${column})`);
+  const onKey = isSqlite(trx) ? 'ON CONFLICT (license_id, month) DO UPDATE SET' : 'ON DUPLICATE KEY UPDATE';
+  await rawChange(
+    trx,
+    `INSERT INTO ${table(trx, 'license_months')} (license_id, month, downloads, refused)
+     VALUES (?, ?, ?, ?)${', (?, ?, ?, ?)'.repeat(rows.length - 1)}
+     ${onKey} downloads = downloads + ${added('downloads')}, refused = refused + ${added('refused')}`,
+    rows.flatMap((one) => [one.licenseId, one.month, one.downloads, one.refused]),
+  );
+}
+
+/** A licence's months from one on, those in which something happened. */
+export async function listLicenseMonths(db: Db, licenseId: number, from: string): Promise<LicenseMonth[]> {
+  const rows = await db(tableBy(db, 'license_months'))
+    .where({ license_id: licenseId })
+    .where('month', '>=', from)
+    .orderBy('month');
+  return rows.map(toFields);
+}
+
+/** Forgets a few rows of months before one. @returns how many were found */
+export async function pruneLicenseMonths(db: Db, before: string, limit: number): Promise<number> {
+  const found = await db(tableBy(db, 'license_months', 'month'))
+    .where('month', '<', before)
+    .orderBy(['month', 'license_id'])
+    .limit(limit)
+    .select('license_id', 'month');
+  if (found.length > 0)
+    await rawChange(
+      db,
+      `DELETE FROM ${table(db, 'license_months')}
+        WHERE (license_id, month) IN (${isSqlite(db) ? 'VALUES ' : ''}(?, ?)${', (?, ?)'.repeat(found.length - 1)})`,
+      found.flatMap((row) => [row.license_id, row.month]),
+    );
+  return found.length;
+}
+
+export interface MonthlySum {
+  /** `2026-11` */
+  month: string;
+  kind: SumKind;
+  times: number;
+}
+
+/** A product's sums of some kinds, or those of all products, by month; from a day on. */
+export async function sumMonths(
+  db: Db,
+  productId: number,
+  kinds: SumKind[],
+  from: string,
+): Promise<MonthlySum[]> {
+  const rows = await rawRows<{ month: string; kind: SumKind; n: number | string }>(
+    db,
+    `SELECT SUBSTR(day, 1, 7) AS month, kind, SUM(times) AS n FROM ${table(db, 'daily_sums')}${forceIndex(db, 'daily_sums')}
+      WHERE product_id = ? AND day >= ? AND kind IN (${placeholders(kinds.length)}) GROUP BY 1, 2`,
+    [productId, from, ...kinds],
+  );
+  return rows.map(({ month, kind, n }) => ({ month, kind, times: Number(n) }));
+}
+
+export interface RefusedCount {
+  /** ALL_PRODUCTS, or one */
+  productId: number;
+  /** of the period, and of the one before */
+  days: number;
+  /** empty: for whatever reason */
+  code: string;
+  /** different licences */
+  licenses: number;
+  /** in the period before */
+  licensesBefore: number;
+}
+
+/** Kept counts of a product, or of all, for periods of so many days. */
+export async function listRefusedCounts(db: Db, productId: number, days: number): Promise<RefusedCount[]> {
+  return (await db(table(db, 'refused_counts')).where({ product_id: productId, days })).map(toFields);
+}
+
+export async function replaceRefusedCounts(trx: Transaction, counts: RefusedCount[]): Promise<void> {
+  await rawChange(trx, `DELETE FROM ${table(trx, 'refused_counts')}`, []);
+  if (counts.length > 0)
+    await insertRows(
+      trx,
+      'refused_counts',
+      counts.map((one) => ({
+        product_id: one.productId,
+        days: one.days,
+        code: one.code,
+        licenses: one.licenses,
+        licenses_before: one.licensesBefore,
+      })),
+    );
+}
+
+/** A product's sites by the version that they said. */
+export interface ToldCount {
+  productId: number;
+  version: string;
+  sites: number;
+}
+
+/** Kept counts, the most frequent version of each product first. @param productId undefined: of all products */
+export async function listToldCounts(db: Db, productId: number | undefined): Promise<ToldCount[]> {
+  const query = db(table(db, 'told_counts')).orderBy([
+    { column: 'product_id' },
+    { column: 'sites', order: 'desc' },
+    { column: 'version', order: 'desc' },
+  ]);
+  if (productId !== undefined) query.where({ product_id: productId });
+  return (await query).map(toFields);
+}
+
+export async function replaceToldCounts(trx: Transaction, counts: ToldCount[]): Promise<void> {
+  await rawChange(trx, `DELETE FROM ${table(trx, 'told_counts')}`, []);
+  if (counts.length > 0)
+    await insertRows(
+      trx,
+      'told_counts',
+      counts.map((one) => ({ product_id: one.productId, version: one.version, sites: one.sites })),
+    );
+}
+
 export async function replaceLicenseCounts(trx: Transaction, counts: LicenseCount[]): Promise<void> {
   await rawChange(trx, `DELETE FROM ${table(trx, 'license_counts')}`, []);
   const rows = counts.map((one) => ({

@@ -23,7 +23,7 @@ import type { StoredSetting } from './settings';
 import type { ShopLink, ShopMessage } from './shop-messages';
 import type { Shop, ShopSku } from './shops';
 import type { SigningKey } from './signing-keys';
-import type { DailySum, LicenseCount } from './sums';
+import type { DailySum, LicenseCount, LicenseMonth, RefusedCount, ToldCount } from './sums';
 import type { Token } from './tokens';
 import type { KeyNetwork, SpreadingKey, ToldSite } from './told';
 import type { Unmatched } from './unmatched';
@@ -77,6 +77,9 @@ declare module 'knex/types/tables' {
       license_id: number;
     };
     [license_counts: `${string}licensing_license_counts`]: RowOf<LicenseCount>;
+    [license_months: `${string}licensing_license_months`]: RowOf<LicenseMonth>;
+    [refused_counts: `${string}licensing_refused_counts`]: RowOf<RefusedCount>;
+    [told_counts: `${string}licensing_told_counts`]: RowOf<ToldCount>;
     [end_sums: `${string}licensing_end_sums`]: RowOf<EndSum>;
     [state_sums: `${string}licensing_state_sums`]: RowOf<StateSum>;
     [outbox: `${string}licensing_outbox`]: RowOf<

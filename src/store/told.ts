@@ -163,6 +163,32 @@ export async function listToldSites(
   return (await query).map(toFields);
 }
 
+/** A product's sites that said a version, those that said it last first. @param after with the time that they first said it */
+export async function listSitesWithVersion(
+  db: Db,
+  productId: number,
+  { version, after, limit }: { version: string; after?: ToldPlace | undefined; limit: number },
+): Promise<ToldSite[]> {
+  const query = db(tableBy(db, 'told_sites', 'product_id', 'version', 'first_at'))
+    .where({ product_id: productId, version })
+    .orderBy([
+      { column: 'first_at', order: 'desc' },
+      { column: 'license_id', order: 'desc' },
+      { column: 'site', order: 'desc' },
+    ])
+    .limit(limit);
+  if (after !== undefined)
+    query
+      .where('first_at', '<=', after.at)
+      .whereRaw('(first_at < ? OR license_id < ? OR (license_id = ? AND site < ?))', [
+        after.at,
+        after.licenseId,
+        after.licenseId,
+        after.site,
+      ]);
+  return (await query).map(toFields);
+}
+
 /** What sites told of these licences, the newest first; of each at most MOST_TOLD_SITES. */
 export async function listToldSitesOf(db: Db, licenseIds: number[], limit?: number): Promise<ToldSite[]> {
   const found: ToldSite[] = [];

@@ -7,14 +7,15 @@ import { subtractDuration } from '../licensing/durations';
 import { listRequestPage } from '../licensing/lists';
 import { listSpreadingKeys } from '../licensing/told';
 import { liveStatus } from '../licensing/core/states';
-import { dayOf, daysBetween } from '../licensing/timestamps';
+import { dayOf } from '../licensing/timestamps';
 import { latestRelease } from '../licensing/updates';
 import { latestOf } from '../store/access-log';
 import type { Db } from '../store/database';
 import { countWaiting } from '../store/orders';
 import { countUnmatched } from '../store/unmatched';
 import { listRefusedLicenses, type RefusedLicense } from '../store/refusals';
-import { ALL_PRODUCTS, countRefusedLicenses, listSums } from '../store/sums';
+import { ALL_PRODUCTS, listRefusedCounts, listSums } from '../store/sums';
+import { daysBefore, type OverviewQuery } from './overview';
 
 /** What the overview says: what waits for the seller, and what was refused why. */
 
@@ -146,25 +147,19 @@ export interface RefusalReason {
   last: Date | null;
 }
 
-/**
- * By code, from one UTC day to another, both included; the most requests first. At most a minute behind.
- * @param productId undefined: of all products
- */
+/** By code, the most requests first. Requests are at most a minute behind, licences as they were counted last. */
 export async function refusalsByReason(
   db: Db,
-  from: Date,
-  to: Date,
+  { days, productId }: OverviewQuery,
+  now: Date,
   language: OperatorLanguage,
-  productId?: number,
 ): Promise<RefusalReason[]> {
   const product = productId ?? ALL_PRODUCTS;
   const requests = new Map<string, number>();
-  for (const { kind, name, times } of await listSums(db, product, dayOf(from), dayOf(to)))
+  for (const { kind, name, times } of await listSums(db, product, daysBefore(now, days - 1), dayOf(now)))
     if (kind === 'refused') requests.set(name, (requests.get(name) ?? 0) + times);
-  const licenses =
-    requests.size === 0
-      ? new Map<string, number>()
-      : await countRefusedLicenses(db, product, daysBetween(from, to));
+  const counted = await listRefusedCounts(db, product, days);
+  const licenses = new Map(counted.map((one) => [one.code, one.licenses]));
   const found: RefusalReason[] = [];
   for (const [code, times] of requests) {
     const { items } = await listRequestPage(db, { outcome: code, productId }, { limit: 1, after: undefined });

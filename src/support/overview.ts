@@ -1,11 +1,22 @@
 import { addDuration } from '../licensing/durations';
 import type { Goods } from '../licensing/first-steps';
+import { OTHER_VERSIONS, type PERIODS } from '../licensing/kept-figures';
 import { readStatistics, type DayStatistics, type Statistics } from '../licensing/statistics';
-import { dayOf, daysBetween, endOfDay } from '../licensing/timestamps';
+import { isSettled, lastMonths } from '../licensing/renewals';
+import { sumEndsByMonth } from '../store/renewals';
+import { dayOf, endOfDay } from '../licensing/timestamps';
+import { latestRelease } from '../licensing/updates';
 import { compareVersions } from '../licensing/versions';
 import type { Db } from '../store/database';
 import type { Release } from '../store/releases';
-import { ALL_PRODUCTS, countAllRefusedLicenses, countEnding, sumDownloads } from '../store/sums';
+import {
+  ALL_PRODUCTS,
+  countEnding,
+  listRefusedCounts,
+  listToldCounts,
+  sumDownloads,
+  sumMonths,
+} from '../store/sums';
 
 /** The overview's figures, of kept sums, which are at most a minute old. */
 
@@ -13,7 +24,7 @@ export interface OverviewQuery {
   /** undefined: of all products */
   productId: number | undefined;
   /** UTC days up to today */
-  days: number;
+  days: (typeof PERIODS)[number];
 }
 
 /** A figure of the period, and of the period before. */
@@ -62,17 +73,105 @@ export async function readFigures(db: Db, query: OverviewQuery, now: Date): Prom
   };
 }
 
-/** Different licences that were refused. */
-export async function countRefused(
+/** Different licences that were refused, as they were counted last. */
+export async function readRefused(
   db: Db,
   { productId = ALL_PRODUCTS, days }: OverviewQuery,
-  now: Date,
 ): Promise<Compared> {
-  const all = daysBetween(new Date(daysBefore(now, 2 * days - 1)), now);
+  const either = (await listRefusedCounts(db, productId, days)).find(({ code }) => code === '');
+  return { now: either?.licenses ?? 0, before: either?.licensesBefore ?? 0 };
+}
+
+export interface TrendMonth {
+  /** `2026-11`, UTC */
+  month: string;
+  sold: number;
+  renewed: number;
+}
+
+/** What was sold and renewed in this month and the eleven before, the oldest first. */
+export async function readTrend(
+  db: Db,
+  { productId = ALL_PRODUCTS }: Pick<OverviewQuery, 'productId'>,
+  now: Date,
+): Promise<TrendMonth[]> {
+  const months = lastMonths(now);
+  const sums = await sumMonths(db, productId, ['issued', 'renewed'], `${months[0] as string}-01`);
+  const of = (month: string, kind: string) =>
+    sums.find((one) => one.month === month && one.kind === kind)?.times ?? 0;
+  return months.map((month) => ({ month, sold: of(month, 'issued'), renewed: of(month, 'renewed') }));
+}
+
+export interface RenewalRate {
+  /** ends of the settled months among the last twelve */
+  ended: number;
+  /** of them, those that were renewed, in time or within 30 days */
+  renewed: number;
+}
+
+/** As docs/renewals.md counts them: a month is settled when nothing in it can still be renewed. */
+export async function readRenewalRate(
+  db: Db,
+  { plans }: Pick<Goods, 'plans'>,
+  productId: number | undefined,
+  now: Date,
+): Promise<RenewalRate> {
+  const months = lastMonths(now);
+  const planIds =
+    productId === undefined ? undefined : plans.filter((one) => isOf(one, productId)).map(({ id }) => id);
+  if (planIds?.length === 0) return { ended: 0, renewed: 0 };
+  const settled = new Set(months.filter((month) => isSettled(month, now)));
+  const sums = (
+    await sumEndsByMonth(db, { planIds, from: `${months[0] as string}-01`, to: daysBefore(now, 1) })
+  ).filter(({ month }) => settled.has(month));
   return {
-    now: await countAllRefusedLicenses(db, productId, all.slice(days)),
-    before: await countAllRefusedLicenses(db, productId, all.slice(0, days)),
+    ended: sum(sums.map(({ licenses }) => licenses)),
+    renewed: sum(
+      sums
+        .filter(({ outcome }) => outcome === 'in_time' || outcome === 'late')
+        .map(({ licenses }) => licenses),
+    ),
   };
+}
+
+export interface Installed {
+  productId: number;
+  product: string;
+  /** the latest published version; null: there is none */
+  newest: string | null;
+  /** sites that told a version in 180 days, as they were counted last */
+  sites: number;
+  /** of them, those with the newest version or a later one */
+  upToDate: number;
+  /** the highest first */
+  versions: { version: string; sites: number }[];
+}
+
+/** The versions that sites said they have, of each product whose sites told any. */
+export async function readInstalled(
+  db: Db,
+  { products }: Pick<Goods, 'products'>,
+  productId: number | undefined,
+): Promise<Installed[]> {
+  const counts = await listToldCounts(db, productId);
+  const told = products.filter(({ id }) => counts.some((one) => one.productId === id));
+  const installed: Installed[] = [];
+  for (const { id, name } of told) {
+    const newest = (await latestRelease(db, id))?.version ?? null;
+    const all = counts.filter((one) => one.productId === id);
+    const versions = all
+      .filter(({ version }) => version !== OTHER_VERSIONS)
+      .map(({ version, sites }) => ({ version, sites }))
+      .sort((a, b) => compareVersions(b.version, a.version));
+    const isCurrent = ({ version }: { version: string }) =>
+      newest !== null && compareVersions(version, newest) >= 0;
+    installed.push({
+      ...{ productId: id, product: name, newest, versions },
+      sites: sum(all.map(({ sites }) => sites)),
+      upToDate: sum(versions.filter(isCurrent).map(({ sites }) => sites)),
+    });
+  }
+  return installed.sort((a, b) => b.sites - a.sites || a.productId - b.productId);
 }
 
 /** Active licences that end within 30 days, as the list's filter counts them. */

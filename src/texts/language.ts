@@ -16,6 +16,8 @@ export interface Language {
   moment: (date: Date, zone: string, now: Date) => string;
   /** `1,842` */
   number: (value: number) => string;
+  /** `1.8K`, where there is little room */
+  compact: (value: number) => string;
   /** a plan's duration: `1y` as `1 year` */
   duration: (duration: string) => string;
   /** `12.4 MB` */
@@ -39,7 +41,8 @@ type Parts = Record<'year' | 'month' | 'day' | 'hour' | 'minute', string>;
 export function createLanguage({ name, locale, units, today, ...spelling }: Spelling): Language {
   const formats = new Map<string, Intl.DateTimeFormat>();
   let numbers: Intl.NumberFormat | undefined;
-  return { name, day, longDay, fullDay, month, time, moment, number, duration, bytes };
+  let compactNumbers: Intl.NumberFormat | undefined;
+  return { name, day, longDay, fullDay, month, time, moment, number, compact, duration, bytes };
 
   /** Making a format takes some 50 times as long as using it. @throws RangeError for a zone that does not exist */
   function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -87,6 +90,13 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
     // Made at the first use: the first of a process takes 15 ms.
     numbers ??= new Intl.NumberFormat(locale);
     return numbers.format(value);
+  }
+
+  function compact(value: number): string {
+    compactNumbers ??= new Intl.NumberFormat(locale, {
+      ...{ notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: 1 },
+    } as const);
+    return compactNumbers.format(value);
   }
 
   function duration(text: string): string {

@@ -266,6 +266,7 @@ export const RECORDS = {
     told_at: nullable(time()),
     chosen_name: nullable(text(MAX_LABEL_LENGTH)),
     chosen_language: nullable(ascii(8)),
+    note: nullable(text(1_000)),
   }),
   activation: record('activations', ['license_id', 'identifier'], {
     id,
@@ -392,6 +393,7 @@ export const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = {
   key: { folded_digest: null },
   order_event: { grace_days: 0 },
   plan: { upgrade_url: null },
+  customer: { note: null },
   release: { rollout: WHOLE_ROLLOUT, security: false, notified_at: null },
   shop: {
     ...{ api_key_sealed: null, site_url: null, caught_up_until: null, caught_up_at: null },

@@ -68,6 +68,7 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
     const chosen = await service.write.ok(`PATCH ${at(email)}`, { name: 'Dr. Roe', language: 'de' });
     expect(chosen).toEqual({
       ...{ id: customerDigest(email), customer: email, name: 'Dr. Roe', language: 'de' },
+      note: null,
       moved: { licenses: 0, orders: 0 },
     });
     await order('5', { email, name: 'Jo', language: 'en' }, { at: later });
@@ -84,6 +85,32 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
     await service.write.refused(`PATCH ${at('x@example.com')}`, { name: 'X' }, 'NOT_FOUND');
     await service.write.refused('PATCH /customers/x@example.com', { name: 'X' }, 'NOT_FOUND');
     await service.read.refused(`PATCH ${at(email)}`, { name: 'X' }, 'FORBIDDEN');
+  });
+
+  it('has a note for the seller alone, which goes along with the address', async () => {
+    const [email, other] = ['noted@example.com', 'noted-too@example.com'];
+    await giveLicense(service.db, plan, { customer: email });
+    const { key } = await giveLicense(service.db, plan, { customer: other });
+    const note = 'Pays by invoice.\nCall first.';
+    expect(await service.write.ok(`PATCH ${at(email)}`, { note })).toMatchObject({ note, name: null });
+    await service.write.ok(`PATCH ${at(other)}`, { note: 'An agency.' });
+    for (const wrong of ['n'.repeat(1_001), `the key ${key}`, 'a\u0000b'])
+      await service.write.refused(`PATCH ${at(email)}`, { note: wrong }, 'INVALID_REQUEST', 'note');
+
+    const pages = await pagesClient(service);
+    const { html } = await pages.get(`/customers/${customerDigest(email)}`);
+    expect(html).toContain('Pays by invoice.\nCall first.');
+    expect(
+      await pages.send(`/customers/${customerDigest(other)}/note`, { note: 'A small agency.' }),
+    ).toMatchObject({
+      html: expect.stringContaining('A small agency.'),
+    });
+    const mine = await customerClient(service, { email });
+    expect((await mine.get('/my/mail')).html).not.toContain('invoice');
+
+    const joined = await service.write.ok(`PATCH ${at(email)}`, { email: other, join: true });
+    expect(joined).toMatchObject({ note: `A small agency.\n${note}` });
+    expect(await service.write.ok(`PATCH ${at(other)}`, { note: null })).toMatchObject({ note: null });
   });
 
   it('gets every mail in the language', async () => {
@@ -154,6 +181,7 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
     const changed = await service.write.ok(`PATCH ${at(from)}`, { email: 'New@Example.org' });
     expect(changed).toEqual({
       ...{ id: customerDigest(email), customer: email, name: 'Old Roe', language: 'de' },
+      note: null,
       moved: { licenses: 2, orders: 1 },
     });
     expect(await licensesOf(from)).toEqual([]);
@@ -240,7 +268,7 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
       ...{ customer: email, name: 'Cli', moved: { licenses: 1, orders: 1 } },
     });
     const none = await seller.run(['customer', 'set', email]);
-    expect(none.stderr).toContain('--email, --language or --name');
+    expect(none.stderr).toContain('--email, --language, --name or --note');
     const back = ['customer', 'set', email, '--language', 'none', '--name', 'none'];
     expect(await seller.json(back)).toMatchObject({ language: null, name: null });
   });

@@ -35,7 +35,7 @@ const GOES_ON = {
 };
 /** What it excepts by what is sent, which the operation judges. */
 const GOES_ON_WITH = {
-  notes: ['PATCH /licenses/{id}'],
+  notes: ['PATCH /licenses/{id}', 'PATCH /customers/{customer}'],
   drafts: ['POST /products/{id}/releases', 'PATCH /releases/{id}'],
   reading: ['POST /imports'],
 };
@@ -43,6 +43,7 @@ const GOES_ON_WITH = {
 /** What is judged only after it was read. */
 const BODIES: Record<string, object> = {
   'PATCH /licenses/{id}': { customer: 'b@example.com' },
+  'PATCH /customers/{customer}': { name: 'Another' },
   'PATCH /releases/{id}': { changelog: 'Another' },
 };
 

@@ -1,3 +1,8 @@
+import { readGoods } from '../../src/licensing/first-steps';
+import { keepFigures } from '../../src/licensing/kept-figures';
+import { listSortedPositions } from '../../src/store/license-lists';
+import { refusalsByReason } from '../../src/support/needs-you';
+import { readInstalled, readTrend } from '../../src/support/overview';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIST_CONNECTIONS } from '../../src/store/connections';
@@ -103,6 +108,21 @@ test('webhooks, mail, orders and every command that reads or writes', async () =
   await findMiscounts(db, 10);
   await listNewestActivations(db, [id], 5);
   await listAccessesNearby(db, ['127.0.0.1', '::1'], 5);
+  const now = new Date();
+  for (const column of ['customer', 'expires_at'] as const)
+    for (const isDown of [false, true])
+      await listSortedPositions(
+        db,
+        { planIds: [planId], status: 'active' },
+        { sort: { column, isDown }, after: undefined, limit: 5 },
+        now,
+        { few: 0, sortable: 0, window: 4 },
+      );
+  expect(await keepFigures(db, undefined, () => now)).toBe(true);
+  const overview = { productId: undefined, days: 90 } as const;
+  await readTrend(db, overview, now);
+  await readInstalled(db, await readGoods(db), undefined);
+  await refusalsByReason(db, overview, now, 'en');
   // Before a lost connection is killed.
   await db.raw(LIST_CONNECTIONS);
   expect(diskTablesOf(db).slice(noted)).toEqual([]);

@@ -61,7 +61,7 @@ const PERSONAL: Partial<Record<TableName, Record<string, string>>> = {
   order_lines: { line: `line of ${JANE}`, sku: `sku of ${JANE}`, renews_json: `renews ${JANE}` },
   shop_messages: { reason: `refused ${JANE}`, pending_json: 'Jane Pending' },
   shop_links: { target: JANE },
-  customers: { address: JANE, name: 'Jane Told', chosen_name: 'Jane Chosen' },
+  customers: { address: JANE, name: 'Jane Told', chosen_name: 'Jane Chosen', note: `note on ${JANE}` },
   webhooks: { description: `sheet of ${JANE}` },
   told_sites: { site: 'jane-told.example' },
   key_networks: { network: 'a1b2c3d4e5f60718' },
@@ -102,6 +102,9 @@ const OTHERS: Record<TableName, string> = {
     'id cookie_digest kind actor name scope token_id joomla_user_id by_door operator_id license_id key_digest customer_digest used_at expires_at ended_at',
   operators: 'id scope created_by created_at',
   license_counts: 'product_id plan_id status month licenses',
+  license_months: 'license_id month downloads refused',
+  refused_counts: 'product_id days code licenses licenses_before',
+  told_counts: 'product_id version sites',
   end_sums: 'day plan_id outcome licenses',
   state_sums: 'month plan_id status licenses',
   signing_keys: 'id kid x sealed token_days created_by created_at retired_by retired_at compromised',
@@ -261,7 +264,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     });
     const customer = await add('customers', {
       ...{ digest: customerDigest(JANE), language: 'de', told_at: AT },
-      ...of('customers', 'address', 'name', 'chosen_name'),
+      ...of('customers', 'address', 'name', 'chosen_name', 'note'),
     });
     await add('imported', { kind: 'customer', item_id: customer, import_id: 1 });
     const time = (name: TableName, column: string) => value(name, column).replace('T', ' ').slice(0, 19);

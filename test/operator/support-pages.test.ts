@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { editProduct } from '../../src/licensing/catalogue';
+import { keepFigures } from '../../src/licensing/kept-figures';
 import { CUSTOMERS } from '../../src/texts/customers/languages';
 import type { ReplyCase } from '../../src/texts/customers/reply';
 import { OPERATOR_LANGUAGES, OPERATORS, type OperatorLanguage } from '../../src/texts/operators/languages';
@@ -609,12 +610,14 @@ Example Shop Ltd`,
     const lease = { name: 'housekeeping', holder: 'test' };
     expect(await holdLease(service.db, lease, later)).toBe(true);
     expect(await sumUp(service.db, lease, () => later)).toBe(true);
-    const reasons = await refusalsByReason(service.db, at('01T00:00:00'), NOW, 'en');
+    expect(await keepFigures(service.db, lease, () => NOW)).toBe(true);
+    const query = { productId: undefined, days: 30 } as const;
+    const reasons = await refusalsByReason(service.db, query, NOW, 'en');
     expect(reasons.find(({ code }) => code === 'LICENSE_EXPIRED')).toEqual({
       ...{ code: 'LICENSE_EXPIRED', reason: 'Licence expired', licenses: 1, requests: 3 },
       last: at('23T07:12:41'),
     });
-    const german = await refusalsByReason(service.db, at('01T00:00:00'), NOW, 'de');
+    const german = await refusalsByReason(service.db, query, NOW, 'de');
     for (const { reason } of [...reasons, ...german]) expectPlain(reason);
   });
 });

@@ -240,6 +240,51 @@ describe('products and plans', () => {
     expect((await pages.send(`${location}/delete`, {})).html).toContain('The product Bundle is removed.');
   });
 
+  test('a plan is copied to another product, with all that it says', async () => {
+    const { location } = await pages.post('/products/new', { name: 'Copies', element: 'pkg_copies' });
+    const other = /\d+$/.exec(location)?.[0] as string;
+    const plan = {
+      ...{
+        name: 'Agency',
+        activation_type: 'domain',
+        activation_limit: '25',
+        duration: 'own',
+        duration_own: '18m',
+      },
+      ...{ free_staging: '1', after_expiry: 'last_release', self_service_moves: '7' },
+      upgrade_url: 'https://shop.example/more',
+    };
+    await pages.get(`/plans/new?product_id=${productId}`);
+    await pages.post('/plans/new', { product_id: String(productId), ...plan });
+    const [made] = (await rows<{ id: number; name: string }>(service.db, 'plans')).filter(
+      ({ name }) => name === 'Agency',
+    );
+    const { html } = await pages.get(`/plans/${made!.id}`);
+    expect(html).toContain(`/plans/new?copy=${made!.id}"`);
+
+    const form = await pages.get(`/plans/new?copy=${made!.id}`);
+    expect(form.html).toContain('Copy Agency to another product');
+    expect(form.html).toContain('value="18m"');
+    expect(form.html).toContain(`<option value="${other}"`);
+    expect(form.html).not.toContain(`<option value="${productId}"`);
+    // The field of another time is filled in, and says nothing once another one is chosen.
+    const sent = { ...plan, copy: String(made!.id), product_id: other, duration: '1y' };
+    const wrong = await pages.post('/plans/new', { ...sent, name: '' });
+    expect([wrong.status, wrong.html.includes('Copy Agency to another product')]).toEqual([400, true]);
+    expect(await pages.post('/plans/new', sent)).toMatchObject({
+      status: 303,
+      location: `/products/${other}`,
+    });
+    const copies = (await rows(service.db, 'plans')).filter(({ name }) => name === 'Agency');
+    expect(copies).toMatchObject([
+      { product_id: productId, duration: '18m' },
+      {
+        ...{ product_id: Number(other), activation_limit: 25, duration: '1y', free_staging: 1 },
+        ...{ after_expiry: 'last_release', self_service_moves: 7, upgrade_url: plan.upgrade_url },
+      },
+    ]);
+  });
+
   test('options of the update XML are set, and judged', async () => {
     const path = `/products/${productId}/update-xml`;
     expect((await pages.post(path, { php_minimum: 'new' })).html).toContain('Please type a PHP version');

@@ -46,7 +46,7 @@ const paging = { path: '/x', query: { after: HOSTILE }, next: HOSTILE, limit: 50
 /** The properties of each component, by its name; a component without an entry fails the test. */
 const PROPS: Record<string, Record<string, unknown>> = {
   BarChart: {
-    ...{ id: HOSTILE, says: HOSTILE, what: HOSTILE, caption: HOSTILE, axis: [HOSTILE] },
+    ...{ id: HOSTILE, says: HOSTILE, what: HOSTILE, caption: HOSTILE, axis: [HOSTILE], empty: HOSTILE },
     ...{ bars: [{ label: HOSTILE, values: [1] }], series: [{ title: HOSTILE, colour: 'b' }] },
   },
   ButtonLink: { path: `/${HOSTILE}`, query: { q: HOSTILE }, children },
@@ -73,11 +73,12 @@ const PROPS: Record<string, Record<string, unknown>> = {
   FormErrors: { form },
   FormPage: {
     ...{ ...page, sub: HOSTILE, path: `/${HOSTILE}`, form, about: HOSTILE, points: [HOSTILE] },
-    ...{ submit: HOSTILE, busy: HOSTILE, acts: HOSTILE, back: [HOSTILE, `/${HOSTILE}`] },
+    ...{ submit: HOSTILE, busy: HOSTILE, acts: HOSTILE, back: [HOSTILE, `/${HOSTILE}`], below: HOSTILE },
   },
   Head: { title: HOSTILE, sub: HOSTILE, actions: HOSTILE },
   HorizontalBars: {
-    ...{ caption: HOSTILE, columns: [HOSTILE, HOSTILE, HOSTILE], rows: [{ label: HOSTILE, value: 1 }] },
+    ...{ caption: HOSTILE, columns: [HOSTILE, HOSTILE, HOSTILE], empty: HOSTILE },
+    rows: [{ label: HOSTILE, value: 1, of: 2, says: HOSTILE }],
   },
   Icon: { name: 'yes' },
   Inside: { children },

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openSession } from '../../src/access/sessions';
+import { sumUp } from '../../src/licensing/statistics';
+import { holdLease } from '../../src/store/leases';
+import { recordToldSites } from '../../src/store/told';
 import { addActivation } from '../../src/licensing/core/activations';
 import { findLicense, type License } from '../../src/licensing/licenses';
 import { insertEvents } from '../../src/store/events';
@@ -95,6 +98,49 @@ describe('the page of a licence', () => {
     expect(revoked.text).toContain('Issue a new licence');
     expect(revoked.html).not.toContain(`/licenses/${id}/renew`);
     expect((await later.get(`/licenses/${id}/revoke`)).to).toBe(`/licenses/${id}`);
+  });
+
+  it('shows a year of use, where it was seen last, why it was suspended, and the sites of each key', async () => {
+    const { get, post } = await browser();
+    const { id, key } = await give();
+    expect((await get(`/licenses/${id}`)).text).toContain(
+      'No site has asked for anything with this licence yet. The downloads and refusals of twelve months will stand here.',
+    );
+    await download(key);
+    await post(`/licenses/${id}/suspend`, { reason: 'charge-back <b>' });
+    await download(key);
+    const lease = { name: 'housekeeping', holder: 'test' };
+    const later = new Date(Date.now() + 7 * 24 * 60 * 60 * 1000);
+    expect(await holdLease(service.db, lease, later)).toBe(true);
+    expect(await sumUp(service.db, lease, () => later)).toBe(true);
+    const told = { licenseId: id, productId: 42, site: 'www.example.org', version: '0.9.0' };
+    const shown = await get(`/licenses/${id}`);
+    expect(shown.text).toContain('In twelve months: downloads 1, refused requests 1.');
+    expect(shown.text).toMatch(/Last seen .* from (?:::ffff:)?127\.0\.0\.1/);
+    expect(shown.text).toMatch(/Suspended \d+ \w+ \d+ charge-back &lt;b&gt;/);
+    expect(shown.html).not.toContain('<b>');
+    await recordToldSites(service.db, [{ ...told, at: new Date(service.clock.now.getTime() + 60_000) }]);
+    expect((await get(`/licenses/${id}`)).text).toMatch(
+      /Last seen .* on www\.example\.org, which runs 0\.9\.0\./,
+    );
+
+    const other = await service.write.ok(`POST /licenses/${id}/keys`, { label: 'client' }, 201);
+    for (const [licenseId, identifier, keyId] of [
+      [id, 'main.example.com', null],
+      [id, 'client-a.example.com', other.id],
+      [id, 'client-b.example.com', other.id],
+      [id, 'client-c.example.com', other.id],
+    ] as [number, string, number | null][])
+      await service.db(table(service.db, 'activations')).insert({
+        ...{ license_id: licenseId, identifier, key_id: keyId, name: null, ip: null, free: 1, site: null },
+        ...{ activated_at: '2026-11-24 10:00:00', held_until: null },
+      });
+    const keys = /<section[^>]*aria-labelledby="h-keys".*?<\/section>/s.exec(
+      (await get(`/licenses/${id}`)).html,
+    )?.[0];
+    expect(textOf(`<main>${keys ?? ''}`)).toMatch(
+      /main key .*main\.example\.com .*client .*client-c\.example\.com, client-b\.example\.com and more/,
+    );
   });
 
   it('tells of a mistyped key, and of slots that are all used', async () => {

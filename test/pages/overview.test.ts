@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { changeState, renew } from '../../src/licensing/lifecycle';
+import { keepFigures } from '../../src/licensing/kept-figures';
 import { countAllLicenses, readStatistics, sumUp } from '../../src/licensing/statistics';
 import { followUpdateXml } from '../../src/joomla/follow-xml';
 import { table } from '../../src/store/database';
@@ -8,6 +9,7 @@ import { holdLease } from '../../src/store/leases';
 import { addProduct, editProduct } from '../../src/licensing/catalogue';
 import { insertAccesses } from '../../src/store/access-log';
 import { recordRefusals } from '../../src/store/refusals';
+import { recordToldSites } from '../../src/store/told';
 import { giveRelease, makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
 import {
@@ -68,6 +70,18 @@ describe('the overview', () => {
       licenses.push(await giveLicense(db, planId, { expiresAt: new Date(end) }, on(`2026-${day}`)));
     }
     await giveRelease({ ...service, clock: { now: on('2026-11-19') } }, { version: '2.1.0' });
+    const activated = await fetch(`${service.url}${PREFIX}/licenses/activate`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ license_key: licenses[3]?.key, identifier: 'https://a.example.com' }),
+    });
+    expect(activated.status).toBe(200);
+    const site = { licenseId: licenses[3]!.id, productId: 42, at: on('2026-11-20') };
+    await recordToldSites(db, [
+      { ...site, site: 'a.example.com', version: '1.8.3' },
+      { ...site, site: 'b.example.com', version: '2.1.0' },
+      { ...site, site: 'c.example.com', version: '1.8.3' },
+    ]);
     const [suspended, expired, renewed] = licenses as [TestLicense, TestLicense, TestLicense];
     const context = { actor: 'operator:test', now: on('2026-11-21') };
     await renew(db, renewed.id, { for: '1y' }, context);
@@ -82,6 +96,7 @@ describe('the overview', () => {
     expect(await holdLease(db, lease, later)).toBe(true);
     expect(await sumUp(db, lease, () => later)).toBe(true);
     expect(await countAllLicenses(db, { ...lease }, () => NOW)).toBe(true);
+    expect(await keepFigures(db, lease, () => NOW)).toBe(true);
     seller = await pagesClient(service);
   });
   afterAll(() => service.stop());
@@ -149,7 +164,45 @@ describe('the overview', () => {
     expect([days.length, days.at(-1)?.[0]]).toEqual([90, '23 Nov 2026']);
     expect(tableOf(html, 'Downloads by version')).toEqual([['Example Shop 2.1.0', '', '6']]);
     expect(textOf(html)).toContain('Example Shop 2.1.0 was released on 19 Nov 2026.');
-    expect(html.match(/<svg class="chart" [^>]*role="img" aria-labelledby="\w+-says"/g)).toHaveLength(2);
+    expect(html.match(/<svg class="chart" [^>]*role="img" aria-labelledby="\w+-says"/g)).toHaveLength(3);
+    const trend = tableOf(html, 'Licences sold and renewed by month');
+    expect([trend.length, ...trend.slice(-2)]).toEqual([12, ['Oct 2026', '1', '0'], ['Nov 2026', '7', '1']]);
+    // Each bar has its number on it.
+    expect(/<svg class="chart".*?<\/svg>/s.exec(html)?.[0].match(/<text[^>]*>\d+</g)).toEqual([
+      expect.stringContaining('>1<'),
+      expect.stringContaining('>8<'),
+    ]);
+  });
+
+  test('says which version runs, and leads to the sites with an old one', async () => {
+    const all = await seller.get('/?wait=1');
+    expect(tableOf(all.html, 'Sites with the newest version')).toEqual([
+      ['Example Shop', '', '1 of 3 on 2.1.0'],
+    ]);
+    const { html } = await seller.get('/?product_id=42');
+    expect(tableOf(html, 'Sites with Example Shop, by version')).toEqual([
+      ['2.1.0', '', '1'],
+      ['1.8.3', '', '2'],
+    ]);
+    const [, link] = /href="[^"]*\/pages([^"]*)">1\.8\.3/.exec(html) ?? [];
+    const sites = await seller.get(String(link));
+    expect(tableOf(sites.html, 'Sites with 1.8.3').map(([site]) => site)).toEqual([
+      'c.example.com',
+      'a.example.com',
+    ]);
+  });
+
+  test('has no chart without data, but says what would stand there', async () => {
+    const { html } = await seller.get('/?product_id=43');
+    expect(html).not.toContain('<svg class="chart"');
+    for (const text of [
+      'Your sales and renewals of twelve months will stand here',
+      'The ends of your licences will stand here',
+      'The versions that run on your customers’ sites will stand here',
+      'The downloads of each version will stand here',
+      'The sites added a day will stand here',
+    ])
+      expect(textOf(html)).toContain(text);
   });
 
   test('counts one product, and takes an address that says nothing for all of a week', async () => {

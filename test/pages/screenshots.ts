@@ -55,7 +55,7 @@ const asOperator =
   async (page: Page, { pages, token }: Shop) => {
     await page.goto(`${pages}${path}`);
     await page.locator('#f-token').fill(token);
-    await page.locator('main button[type=submit]').first().click();
+    await page.locator('form:has(#f-token) button[type=submit]').click();
     await page.locator('form.who').waitFor();
   };
 

@@ -292,13 +292,14 @@ describe('every route', () => {
   const GO_ON = {
     issue: ['/licenses/new', '/start/license'],
     renew: ['/licenses/:id/renew'],
-    'suspend, reinstate': ['/licenses/:id/suspend', '/licenses/:id/reinstate'],
+    'suspend, reinstate': ['/licenses/:id/suspend', '/licenses/:id/reinstate', '/licenses/bulk/suspend'],
     'add or remove a site': ['/licenses/:id/sites/add', '/licenses/:id/sites/:site/remove'],
-    'mail a key to the address that is stored': ['/licenses/:id/send-key'],
+    'mail a key to the address that is stored': ['/licenses/:id/send-key', '/licenses/bulk/mail'],
     'run or settle orders': ['/shops/:name/run'],
-    notes: ['/licenses/:id/note'],
+    notes: ['/licenses/:id/note', '/customers/:id/note'],
     drafts: ['/products/:id/releases/new', '/start/release', '/releases/:id/edit'],
     'reading: a table is checked before it is imported': ['/imports', '/move-in'],
+    'reading: what will happen is said first, and an export': ['/licenses/bulk'],
     reading: ['/find', '/products/:id/joomla-plugin'],
   };
   const expectAsked = (path: string, { status, html }: PagesAnswer) =>

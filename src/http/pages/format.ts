@@ -20,6 +20,8 @@ export interface Format {
   duration: (duration: string) => string;
   /** `1,842` */
   number: (value: number) => string;
+  /** `1.8K`, where there is little room */
+  compact: (value: number) => string;
   /** `12.4 MB` */
   bytes: (value: number) => string;
   /** bytes as LICENSING_UPLOAD_LIMIT counts them, in megabytes of 1,048,576: `256 MB` */
@@ -29,9 +31,9 @@ export interface Format {
 }
 
 export function createFormat(language: Language, zone: string, now: Date): Format {
-  const { day, longDay, fullDay, month, time, moment, duration, number, bytes } = language;
+  const { day, longDay, fullDay, month, time, moment, duration, number, compact, bytes } = language;
   return {
-    ...{ day, month, duration, number, bytes, zone },
+    ...{ day, month, duration, number, compact, bytes, zone },
     localDay: (date) => day(date, zone),
     longDay: (date) => longDay(date, zone),
     fullDay: (date) => fullDay(date, zone),

@@ -144,7 +144,7 @@ describe('no text becomes more than a text', () => {
     const page = await newPage(browser);
     await page.goto(`${service.url}${PREFIX}/pages/`);
     await page.locator('#f-token').fill(token);
-    await page.locator('main button[type=submit]').first().click();
+    await page.locator('form:has(#f-token) button[type=submit]').click();
     const digest = customerDigest(
       (await service.db(table(service.db, 'licenses')).first<{ customer: string }>()).customer,
     );

@@ -54,6 +54,6 @@ export async function startPagesSite(
 export async function signIn(page: Page, { pages, token }: PagesSite, path = '/'): Promise<void> {
   await page.goto(`${pages}${path}`);
   await page.locator('#f-token').fill(token);
-  await page.locator('main button[type=submit]').first().click();
+  await page.locator('form:has(#f-token) button[type=submit]').click();
   await page.locator('form.who').waitFor();
 }

@@ -37,7 +37,7 @@ const label = ({ page }: Desk, name: string) =>
 const nav = ({ page }: Desk, name: string) =>
   page.getByRole('navigation').getByRole('link', { name, exact: true });
 /** What the last action did, as the page says it. */
-const said = ({ page }: Desk) => page.locator('main .alert-success[role=status]').innerText();
+const said = ({ page }: Desk) => page.locator('main .alert-success [role=status]').innerText();
 const heading = ({ page }: Desk) => page.getByRole('heading', { level: 1 }).innerText();
 const text = ({ page }: Desk) => page.getByRole('main').innerText();
 
@@ -165,7 +165,10 @@ export const suspendAndReinstate: Task = async (desk) => {
   const { hands } = desk;
   const { key } = await openLicence(desk);
   await more(desk);
-  await hands.follow(button(desk, t.license.suspend));
+  await hands.follow(link(desk, t.license.suspend));
+  await hands.type(label(desk, t.license.reason), 'waiting for payment');
+  await hands.follow(button(desk, t.license.suspendPage.submit));
+  await desk.page.getByRole('main').getByText('waiting for payment').first().waitFor();
   expect([await said(desk), await validate(desk, key)]).toEqual([t.said.licenseSuspended(), 'suspended']);
   // The remedy that the page names
   await hands.follow(button(desk, t.license.reinstate).last());
@@ -239,7 +242,7 @@ export const publishAndWithdraw: Task = async (desk) => {
   await session.send('Network.emulateNetworkConditions', { ...network, uploadThroughput: 250_000 });
   await hands.press(button(desk, form.submit));
   if (hasScript) await page.getByText(/^0\.\d MB of 0\.4 MB/).waitFor();
-  await page.locator('main .alert-success[role=status]').waitFor();
+  await page.locator('main .alert-success [role=status]').waitFor();
   await session.send('Network.emulateNetworkConditions', { ...network, uploadThroughput: -1 });
   expect(await said(desk)).toBe(t.said.releasePublished(version, 'written', version, '100'));
   const xml = () => fetchText(page, `${site.shop}/licensing-updates/pkg_gallerypro.xml`);

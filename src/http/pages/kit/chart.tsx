@@ -25,8 +25,15 @@ const MOST_LABELS = 13;
 /** Of the width that a bar has. */
 const FILLED = 0.72;
 
+/** Above a bar, where its number stands. */
+const NUMBER_HEIGHT = 16;
+/** Longer numbers stand above every other bar on a phone. */
+const SHORT = 3;
+
 /**
- * Bars over time, from zero; several series are stacked.
+ * Bars over time, from zero; several series are stacked. Up to 13 bars have their numbers on them, of more the highest is
+ * named above. Without any number there is no chart.
+ * @param empty what would stand there
  * @param says what the chart shows, in a sentence or two: it stands below and names the picture
  * @param axis below the bars: a label for each of at most 13, else those of the ends; by default the ends' own
  */
@@ -37,6 +44,7 @@ export function BarChart({
   says,
   what,
   caption,
+  empty,
   axis = [bars[0]?.label ?? '', bars.at(-1)?.label ?? ''],
   height = 150,
   numbers = { titles: series.map(({ title }) => title), rows: bars },
@@ -51,6 +59,7 @@ export function BarChart({
   what: string;
   /** of the table */
   caption: string;
+  empty: Child;
   axis?: string[];
   height?: number;
   /** the table's, where it says more than the bars */
@@ -62,13 +71,13 @@ export function BarChart({
   const highest = Math.max(0, ...bars.map(totalOf));
   const top = bars.find((bar) => totalOf(bar) === highest);
   const isEach = axis.length === bars.length && bars.length <= MOST_LABELS;
+  if (highest === 0) return <p class="none mb-0">{empty}</p>;
+  const isLong = bars.some((bar) => format.compact(totalOf(bar)).length > SHORT);
   return (
     <>
-      <p class="scale mb-2">
-        {highest === 0 ? t.common.highest('0') : t.common.highest(format.number(highest), top?.label)}
-      </p>
+      {isEach ? null : <p class="scale mb-2">{t.common.highest(format.number(highest), top?.label)}</p>}
       <svg
-        class="chart"
+        class={isEach && isLong ? 'chart chart-long' : 'chart'}
         width="100%"
         height={height}
         role="img"
@@ -76,7 +85,7 @@ export function BarChart({
         focusable="false"
       >
         {bars.map((bar, i) => (
-          <Stack {...{ bar, i, series, highest, height, count: bars.length }} />
+          <Stack {...{ bar, i, series, highest, height, count: bars.length, hasNumber: isEach }} />
         ))}
         <line class="l" x1="0" x2="100%" y1={height - 0.5} y2={height - 0.5} />
       </svg>
@@ -110,6 +119,7 @@ function Stack({
   highest,
   height,
   count,
+  hasNumber,
 }: {
   bar: Bar;
   i: number;
@@ -117,19 +127,21 @@ function Stack({
   highest: number;
   height: number;
   count: number;
+  hasNumber: boolean;
 }) {
   const { format } = useView();
   const total = totalOf(bar);
-  if (total === 0) return null;
   const share = 100 / count;
+  const room = height - (hasNumber ? NUMBER_HEIGHT : 4);
   let base = height;
+  if (total === 0) return <g />;
   return (
     <g>
       <title>{`${bar.label}: ${format.number(total)}`}</title>
       {bar.values.map((value, n) => {
         if (value === 0) return null;
         // What is more than nothing is seen.
-        const tall = Math.max(1, (value / highest) * (height - 4));
+        const tall = Math.max(1, (value / highest) * room);
         base -= tall;
         return (
           <rect
@@ -141,6 +153,11 @@ function Stack({
           />
         );
       })}
+      {hasNumber ? (
+        <text class="n" x={`${round(share * (i + 0.5))}%`} y={round(base - 4)} text-anchor="middle">
+          {format.compact(total)}
+        </text>
+      ) : null}
     </g>
   );
 }
@@ -325,19 +342,40 @@ function Day({
   );
 }
 
-/** A table with a bar in each row. @param columns the titles of what is counted, of the bar and of the number */
+export interface HorizontalBar {
+  label: Child;
+  value: number;
+  /** what the value is a part of: the bar is the part then; undefined: bars compare the values */
+  of?: number;
+  /** instead of the number */
+  says?: Child;
+}
+
+/**
+ * A table with a bar in each row.
+ * @param columns the titles of what is counted, of the bar and of the number
+ * @param empty what would stand there without a row
+ */
 export function HorizontalBars({
   caption,
   columns,
   rows,
+  empty,
 }: {
   caption: string;
   columns: readonly [what: string, bar: string, number: string];
-  rows: { label: Child; value: number }[];
+  rows: HorizontalBar[];
+  empty: Child;
 }) {
   const { format } = useView();
   const highest = Math.max(1, ...rows.map(({ value }) => value));
   const [what, bar, number] = columns;
+  if (rows.length === 0)
+    return (
+      <div class="in">
+        <p class="none mb-0">{empty}</p>
+      </div>
+    );
   return (
     <table class="t hbar">
       <caption class="visually-hidden">{caption}</caption>
@@ -349,24 +387,25 @@ export function HorizontalBars({
         </tr>
       </thead>
       <tbody>
-        {rows.map(({ label, value }) => (
+        {rows.map(({ label, value, of, says }) => (
           <tr>
             <th scope="row" class="fw-normal">
               {label}
             </th>
             <td>
               <svg width="100%" height="10" aria-hidden="true" focusable="false">
+                {of === undefined ? null : <rect class="rest" width="100%" height="10" rx="2" />}
                 {value === 0 ? null : (
                   <rect
                     class="b"
-                    width={`${round(Math.max(1, (value / highest) * 100))}%`}
+                    width={`${round(Math.max(1, (value / (of ?? highest)) * 100))}%`}
                     height="10"
                     rx="2"
                   />
                 )}
               </svg>
             </td>
-            <td class="num">{format.number(value)}</td>
+            <td class="num">{says ?? format.number(value)}</td>
           </tr>
         ))}
       </tbody>

@@ -50,7 +50,19 @@ export function FormErrors({ form: { failure, value } }: { form: FormState }) {
   return (
     <div class="alert alert-danger" role="alert" tabindex={-1}>
       <strong>{t.kit.errors.title}</strong>{' '}
-      {field !== undefined && value(field) !== undefined ? <a href={`#f-${field}`}>{sentence}</a> : sentence}
+      {field !== undefined && value(field) !== undefined ? (
+        // The sentence stands at the field, and here where no field can show it (style/2-base.css).
+        <>
+          <a class="at-field" href={`#f-${field}`}>
+            {t.kit.errors.toField}
+          </a>
+          <a class="in-summary" href={`#f-${field}`}>
+            {sentence}
+          </a>
+        </>
+      ) : (
+        sentence
+      )}
       {reason === SIGN_IN_AGAIN ? (
         <>
           {' '}

@@ -11,6 +11,8 @@ export interface FilterField {
   options?: readonly Option[] | undefined;
   /** of a field to type in: `search` takes what width there is */
   type?: 'search' | 'text' | 'date';
+  /** the table's titles do the same where there is room for them */
+  isInTitles?: boolean;
 }
 
 /** What a list is filtered by, in its address. @param live what is replaced while somebody types, by its CSS selector; null: nothing */
@@ -39,8 +41,14 @@ export function Filters({
       {...(live === null ? {} : { 'data-live': live })}
     >
       {children}
-      {fields.map(({ name, label: about, value = '', options, type = 'search' }) => (
-        <div {...(options === undefined && type === 'search' ? { class: 'grow' } : {})}>
+      {fields.map(({ name, label: about, value = '', options, type = 'search', isInTitles = false }) => (
+        <div
+          {...(isInTitles
+            ? { class: 'no-titles' }
+            : options === undefined && type === 'search'
+              ? { class: 'grow' }
+              : {})}
+        >
           <label for={name}>{about}</label>
           {options === undefined ? (
             <input

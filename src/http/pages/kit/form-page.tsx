@@ -25,6 +25,7 @@ export function FormPage({
   busy,
   acts,
   back,
+  below,
   children,
   ...page
 }: Omit<OperatorPageProps, 'children' | 'about'> & {
@@ -42,12 +43,14 @@ export function FormPage({
   points?: Child[];
   danger?: boolean;
   /** undefined: there is nothing to send */
-  submit: string | undefined;
+  submit: Child | undefined;
   busy?: string;
   /** further buttons */
   acts?: Child;
   /** the way back, which says "Back" if it has no title of its own */
   back?: string | [title: string, path: string];
+  /** below the form */
+  below?: Child;
   /** the fields */
   children?: Child;
 }) {
@@ -79,6 +82,7 @@ export function FormPage({
           </p>
         </Form>
       </Panel>
+      {below}
     </TitledPage>
   );
 }

@@ -10,6 +10,8 @@ const SHAPES = {
   minus: 'M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1ZM4.5 7.2v1.6h7V7.2Z',
   warning: 'M8 1.5 15.5 14.5H.5ZM7.2 6v4.2h1.6V6Zm0 5.3v1.6h1.6v-1.6Z',
   info: 'M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1ZM7.2 7v5h1.6V7Zm0-3v1.7h1.6V4Z',
+  up: 'M8 3.5 13 11H3Z',
+  down: 'M8 12.5 3 5h10Z',
   draft: 'M3 1.5h6.5L13 5v9.5H3ZM4.5 3v10h7V6H8.5V3Z',
 } as const;
 

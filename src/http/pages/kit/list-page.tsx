@@ -28,7 +28,7 @@ export function ListPage<Row>({
     /** between the title and the list */
     above?: Child;
     /** the list's own title */
-    list?: string;
+    list?: string | undefined;
     /** its form: what it finds replaces the table while somebody types */
     filter?: Child;
     /** what the table is filtered by, besides the fields of the form */

@@ -75,6 +75,12 @@ export function OperatorPage({ title, nav, crumbs = [], about, children }: Opera
           </a>
           {operator && (
             <>
+              <details class="menu nav-menu only-sm">
+                <summary>{common.menu}</summary>
+                <nav aria-label={common.pages}>
+                  <NavLinks nav={nav} />
+                </nav>
+              </details>
               {/* By POST: a pasted key must not stand in an address or a log. */}
               <form class="find" role="search" method="post" action={to('/find')}>
                 <label class="visually-hidden" for="find">
@@ -101,11 +107,7 @@ export function OperatorPage({ title, nav, crumbs = [], about, children }: Opera
         </div>
         {operator && (
           <nav class="wrap nav-row" aria-label={common.pages}>
-            {(Object.keys(NAV) as NavName[]).map((name) => (
-              <a href={to(NAV[name])} {...(name === nav ? { 'aria-current': 'page' } : {})}>
-                {common.nav[name]}
-              </a>
-            ))}
+            <NavLinks nav={nav} />
           </nav>
         )}
       </header>
@@ -135,15 +137,32 @@ export function OperatorPage({ title, nav, crumbs = [], about, children }: Opera
   );
 }
 
+function NavLinks({ nav }: { nav: NavName | undefined }) {
+  const { t, to } = useView();
+  return (
+    <>
+      {(Object.keys(NAV) as NavName[]).map((name) => (
+        <a href={to(NAV[name])} {...(name === nav ? { 'aria-current': 'page' } : {})}>
+          {t.common.nav[name]}
+        </a>
+      ))}
+    </>
+  );
+}
+
 /** The result of the action that led to this page; it stays until the next page. */
 export function SaidLine() {
-  const { t, said } = useView();
+  const { t, to, path, said } = useView();
   if (said === undefined) return null;
   const say: (...values: string[]) => string = { ...t.said, ...t.kit.said }[said.code];
   return (
-    <p class="alert alert-success mt-3 mb-0" role="status">
-      {say(...said.values)}
-    </p>
+    <div class="alert alert-success said mt-3 mb-0">
+      <span role="status">{say(...said.values)}</span>
+      {/* The page without it; the script takes it away at once. */}
+      <a class="close" href={to(path)} data-close>
+        {t.kit.close}
+      </a>
+    </div>
   );
 }
 

@@ -49,7 +49,7 @@ export function Head({ title, sub, actions }: { title: Child; sub?: Child; actio
     <div class="head">
       <div>
         <h1>{title}</h1>
-        {sub === undefined ? null : <p class="mb-0 mt-1">{sub}</p>}
+        {sub === undefined ? null : <div class="sub mt-1">{sub}</div>}
       </div>
       {actions === undefined ? null : <div class="acts">{actions}</div>}
     </div>

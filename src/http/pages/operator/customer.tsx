@@ -11,7 +11,7 @@ import { invalid, notFound } from '../../../operations/failures';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { ButtonLink, Checkbox, Select, TextField } from '../kit/fields';
+import { ButtonLink, Checkbox, Select, TextArea, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import type { CustomerLanguage } from '../../../texts/customers/languages';
 import { OperatorPage } from '../kit/operator-page';
@@ -38,6 +38,14 @@ export const customerRoutes: Route<OperatorCall>[] = [
     find: addressOf,
     show: showEdit,
     work: edit,
+  }),
+  formRoute('/customers/:id/note', {
+    goesOn: true,
+    find: addressOf,
+    show: showNote,
+    work: saveNote,
+    explain: ({ view }, { error }) =>
+      error.field === 'note' ? view.t.customers.notePage.refused : undefined,
   }),
   formRoute('/customers/:id/erase', {
     isSecret: true,
@@ -73,6 +81,7 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
   const products: ProductNames = new Map((await listProducts(db)).map(({ id, name }) => [id, name]));
   const texts = t.customers.one;
   const path = `/customers/${id}`;
+  const note = (await findProfile(db, customer))?.note ?? null;
   return {
     page: (
       <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
@@ -81,6 +90,9 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
           sub={[name, language && t.customers.languages[language]].filter(Boolean).join(' · ')}
           actions={
             <>
+              {mayWrite && note === null ? (
+                <ButtonLink path={`${path}/note`}>{texts.addNote}</ButtonLink>
+              ) : null}
               {mayWrite ? <ButtonLink path={`${path}/edit`}>{texts.edit}</ButtonLink> : null}
               <ButtonLink path={`${path}/export`}>{texts.export}</ButtonLink>
               {mayWrite ? <ButtonLink path={`${path}/erase`}>{texts.erase}</ButtonLink> : null}
@@ -88,6 +100,16 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
           }
         />
         <div class="stack">
+          {note === null ? null : (
+            <Panel
+              id="note"
+              title={texts.note}
+              aside={mayWrite ? <a href={to(`${path}/note`)}>{texts.editNote}</a> : undefined}
+              inside
+            >
+              <p class="mb-0 kept">{note}</p>
+            </Panel>
+          )}
           <Panel id="licenses" title={texts.licenses}>
             <LicenseTable
               licenses={licenses}
@@ -266,6 +288,44 @@ async function showEdit(call: OperatorCall, form: FormState, customer: string): 
       </FormPage>
     ),
   };
+}
+
+async function showNote(call: OperatorCall, form: FormState, customer: string): Promise<Answer> {
+  const { t } = call.view;
+  const texts = t.customers.notePage;
+  const path = `/customers/${call.path.id ?? ''}`;
+  return {
+    page: (
+      <FormPage
+        title={texts.title(customer)}
+        nav="customers"
+        crumbs={[
+          [t.customers.title, '/customers'],
+          [customer, path],
+        ]}
+        path={`${path}/note`}
+        form={form}
+        submit={texts.submit}
+        back={path}
+      >
+        <TextArea
+          form={form}
+          name="note"
+          label={texts.note}
+          hint={texts.hint}
+          value={(await findProfile(call.db, customer))?.note ?? ''}
+        />
+      </FormPage>
+    ),
+  };
+}
+
+async function saveNote(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const { id } = await act(call, sent, customerOperations.updateCustomer, {
+    path: { customer: call.path.id ?? '' },
+    body: { note: sent.get('note')?.trim() || null },
+  });
+  return done(`/customers/${id}`, 'customerNoted');
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {

@@ -1,5 +1,5 @@
 import { isOpen, type KeyUse } from '../../../licensing/license-keys';
-import { viewKey, viewKeys, type LicenseView } from '../../../licensing/license-view';
+import { viewKey, viewKeys, viewKeySites, type LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { listKeyPage } from '../../../licensing/lists';
 import { keyJson } from '../../../licensing/views';
@@ -16,6 +16,8 @@ import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
+import { SiteName } from '../kit/site-name';
+import { capitalized } from '../../../texts/case';
 import { Table, type TableProps } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
@@ -55,6 +57,8 @@ export const licenseKeyRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
+/** Sites that a key's line names. */
+export const KEY_SITES = 2;
 const LIMIT = 50;
 const CSV_PAGE = 500;
 
@@ -101,7 +105,10 @@ async function showKeys(call: OperatorCall): Promise<Answer> {
             <ButtonLink path={pathOf(license, '/keys.csv')}>{t.common.csv}</ButtonLink>
           </>
         }
-        {...keyTable(view, license, keys, call.settings.keySecret !== undefined)}
+        {...keyTable(view, license, keys, {
+          canShow: call.settings.keySecret !== undefined,
+          sites: await viewKeySites(call.db, license, keys, KEY_SITES + 1),
+        })}
         paging={{ path: pathOf(license, '/keys'), query: { after }, next: otherKeys.next, limit: LIMIT }}
       />
     ),
@@ -115,7 +122,16 @@ async function downloadKeys(call: OperatorCall): Promise<Answer> {
 }
 
 /** The panel of the licence's page. */
-export function KeyPanel({ shown, canShow }: { shown: LicenseView; canShow: boolean }) {
+export function KeyPanel({
+  shown,
+  canShow,
+  sites,
+}: {
+  shown: LicenseView;
+  canShow: boolean;
+  /** by key id */
+  sites: Map<number, string[]>;
+}) {
   const view = useView();
   const { t, to, mayWrite } = view;
   const texts = t.license.keys;
@@ -135,13 +151,18 @@ export function KeyPanel({ shown, canShow }: { shown: LicenseView; canShow: bool
         mayWrite ? <span class="muted small">{isKept ? texts.showHint : texts.notKept}</span> : undefined
       }
     >
-      <Table {...keyTable(view, license, [mainKey, ...otherKeys.items], canShow)} />
+      <Table {...keyTable(view, license, [mainKey, ...otherKeys.items], { canShow, sites })} />
     </Panel>
   );
 }
 
-/** @param canShow whether keys are kept */
-function keyTable(view: View, license: License, keys: KeyUse[], canShow: boolean): TableProps<KeyUse> {
+/** @param canShow whether keys are kept @param sites that came by each, by key id, one more than is named */
+function keyTable(
+  view: View,
+  license: License,
+  keys: KeyUse[],
+  { canShow, sites }: { canShow: boolean; sites: Map<number, string[]> },
+): TableProps<KeyUse> {
   const { t, format, now, mayWrite } = view;
   const texts = t.license.keys;
   return {
@@ -160,6 +181,11 @@ function keyTable(view: View, license: License, keys: KeyUse[], canShow: boolean
           ),
       },
       {
+        title: capitalized(t.common.sites(license.plan.activationType)),
+        kind: 'long',
+        cell: ({ key }) => <KeySites license={license} sites={sites.get(key.id) ?? []} />,
+      },
+      {
         title: texts.ends,
         cell({ key }) {
           if (key.endsAt === null) return texts.withLicense;
@@ -172,6 +198,28 @@ function keyTable(view: View, license: License, keys: KeyUse[], canShow: boolean
       },
     ],
   };
+}
+
+/** The newest of a key, and the way to all. */
+function KeySites({ license, sites }: { license: License; sites: string[] }) {
+  const { t, to } = useView();
+  if (sites.length === 0) return <>{t.common.none}</>;
+  return (
+    <>
+      {sites.slice(0, KEY_SITES).map((site, i) => (
+        <>
+          {i === 0 ? '' : ', '}
+          <SiteName of={site} />
+        </>
+      ))}
+      {sites.length > KEY_SITES ? (
+        <>
+          {' '}
+          <a href={to(pathOf(license, '/sites'))}>{t.license.keys.moreSites}</a>
+        </>
+      ) : null}
+    </>
+  );
 }
 
 function KeyActions({ license, use, canShow }: KeyOfLicense & { canShow: boolean }) {

@@ -1,10 +1,14 @@
 import { customerDigest } from '../../../store/customer-digest';
+import { findProfile } from '../../../store/customer-profiles';
+import { findEvents, type EventAction, type RecordedEvent } from '../../../store/events';
 import { listToldSitesOf } from '../../../store/told';
 import { asWritten } from '../../../licensing/core/identifiers';
+import { readLicenseMonths } from '../../../licensing/kept-figures';
+import { findLastSeen } from '../../../support/last-seen';
 import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
-import { viewLicense, type LicenseView } from '../../../licensing/license-view';
+import { viewKeySites, viewLicense, type LicenseView } from '../../../licensing/license-view';
 import { allowedTransitions, liveStatus, nextPayment, paidEnd } from '../../../licensing/core/states';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
@@ -17,14 +21,15 @@ import { Facts, Head, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
-import { useView } from '../view';
+import { useView, type View } from '../view';
 import { within } from '../within';
 import { runsFor } from './catalogue';
 import { eventActor, eventSentence } from './event-sentence';
 import { licenseActionRoutes } from './license-actions';
+import { UsePanel } from './license-use';
 import { canSendKey, licenseOf, licenseName, pathOf } from './license-call';
 import { licenseFinalRoutes } from './license-final';
-import { KeyPanel, licenseKeyRoutes } from './license-keys';
+import { KeyPanel, KEY_SITES, licenseKeyRoutes } from './license-keys';
 import { keyChangeRoutes } from './license-key-changes';
 import { licenseSiteRoutes, SitePanel } from './license-sites';
 import { MailFact } from './order-mail';
@@ -53,20 +58,35 @@ type SentMail = DataOf<typeof mailOperations.listLicenseMails>[number];
 /** What is nice to have beside the licence itself. */
 type Extras = Awaited<ReturnType<typeof readExtras>>;
 
-async function readExtras(call: OperatorCall, { customer, id }: License) {
-  const { db } = call;
+async function readExtras(call: OperatorCall, license: License) {
+  const { customer, id } = license;
+  const { db, at } = call;
   // Of shops, that issued or renewed it; the oldest first
   const orders = (await within(db, () => findOrdersOfLicenses(db, [id]))) ?? [];
   return {
     orders,
     /** undefined: there is none, or it is not known in time */
     customer: customer === null ? undefined : await within(db, () => summaryOf(call, customer)),
+    /** the seller's on the customer */
+    note: customer === null ? undefined : (await within(db, () => findProfile(db, customer)))?.note,
     mails: (await within(db, () => mailsOf(call, id))) ?? [],
+    /** the event that suspended, revoked or cancelled it */
+    stopped: await within(db, () => findStop(db, license)),
+    /** of a year; undefined: not known in time */
+    months: await within(db, () => readLicenseMonths(db, id, at)),
+    seen: await within(db, () => findLastSeen(db, license)),
     /** the latest that sites told */
     told: (await within(db, () => listToldSitesOf(db, [id], TOLD))) ?? [],
     /** the order that issued it, and the latest mail of that order with this licence's key */
     orderMail: await within(db, () => mailOfOrder(call, id, orders)),
   };
+}
+
+const STOPS = { suspended: 'suspend', revoked: 'revoke', cancelled: 'cancel' } as const;
+
+async function findStop(db: OperatorCall['db'], { id, status }: License): Promise<RecordedEvent | undefined> {
+  const action = (STOPS as Partial<Record<string, EventAction>>)[status];
+  return action && (await findEvents(db, [action], { licenseId: id }, 1))[0];
 }
 
 async function showLicense(call: OperatorCall): Promise<Answer> {
@@ -97,6 +117,7 @@ async function showLicense(call: OperatorCall): Promise<Answer> {
         />
         <div class="cols cols-side">
           <WhyPanel license={license} why={why} />
+          <UsePanel months={extras.months} seen={extras.seen} />
           <aside class="panel" aria-labelledby="h-facts">
             <header>
               <h2 id="h-facts">{t.license.title}</h2>
@@ -105,7 +126,11 @@ async function showLicense(call: OperatorCall): Promise<Answer> {
               <LicenseFacts shown={shown} extras={extras} />
             </div>
           </aside>
-          <KeyPanel shown={shown} canShow={settings.keySecret !== undefined} />
+          <KeyPanel
+            shown={shown}
+            canShow={settings.keySecret !== undefined}
+            sites={await viewKeySites(db, license, [shown.mainKey, ...shown.otherKeys.items], KEY_SITES + 1)}
+          />
           <SitePanel shown={shown} />
           <HistoryPanel shown={shown} plans={plans} />
         </div>
@@ -160,7 +185,7 @@ function Actions({ license, canSendKey }: { license: License; canSendKey: boolea
           <li>{link('/slots', texts.changeSlots)}</li>
           <li>{link('/customer', texts.changeCustomer)}</li>
           <li>{link('/note', texts.changeNote)}</li>
-          {allowed.includes('suspend') ? <li>{button('/suspend', texts.suspend)}</li> : null}
+          {allowed.includes('suspend') ? <li>{link('/suspend', texts.suspend)}</li> : null}
           {allowed.includes('reinstate') ? <li>{button('/reinstate', texts.reinstate)}</li> : null}
           {allowed.includes('cancel') ? <li class="cut">{link('/cancel', texts.cancel)}</li> : null}
           {allowed.includes('revoke') ? <li class="final">{link('/revoke', texts.revoke)}</li> : null}
@@ -180,6 +205,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
   return (
     <Facts
       facts={[
+        stoppedFact(view, extras.stopped),
         endFact(license),
         [facts.slots, <Slots license={license} />],
         [
@@ -208,6 +234,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
                   </Beside>
                 </>
               )}
+              {extras.note ? <span class="small d-block kept">{extras.note}</span> : null}
             </>
           ),
         ],
@@ -265,6 +292,22 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
       ]}
     />
   );
+}
+
+/** When and why it was stopped, and by whom. */
+function stoppedFact({ t, format }: View, stopped: RecordedEvent | undefined) {
+  if (stopped === undefined) return undefined;
+  const { reason } = stopped.after ?? {};
+  const { suspend, revoke, cancel } = t.license.facts.stopped;
+  const titles: Partial<Record<string, string>> = { suspend, revoke, cancel };
+  return [
+    titles[stopped.action] ?? '',
+    <>
+      {format.localDay(stopped.at)}
+      {typeof reason === 'string' ? <strong class="d-block fw-normal">{reason}</strong> : null}
+      <Beside>{eventActor(stopped.actor, t)}</Beside>
+    </>,
+  ] as const;
 }
 
 const MOST_ORDERS = 5;

@@ -1,5 +1,6 @@
 import { readStatistics } from '../../../licensing/statistics';
-import { listLicensePage, type LicenseQuery } from '../../../licensing/lists';
+import { SORTS } from '../../../licensing/license-filter';
+import { countLicenses, listLicensePage, type LicenseQuery } from '../../../licensing/lists';
 import type { License } from '../../../licensing/licenses';
 import { liveStatus, paidEnd } from '../../../licensing/core/states';
 import { licenseJson } from '../../../licensing/views';
@@ -10,10 +11,11 @@ import { ButtonLink, type Option } from '../kit/fields';
 import { Filters, NoMatch, type FilterField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import { Status } from '../kit/status';
-import { Table, type Column, type TableProps } from '../kit/table';
+import { Table, type Column, type Sorting, type TableProps } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
 import { within } from '../within';
+import { BulkBar, SelectLicense } from './license-select';
 
 /** Which licences are there: filters in the address, quick ones with their counts, and the same as CSV. */
 
@@ -34,20 +36,21 @@ const NAMES = [
   'refused',
 ] as const;
 type FilterName = (typeof NAMES)[number];
-type Given = Partial<Record<FilterName | 'after', string>>;
+type Given = Partial<Record<FilterName | 'sort' | 'after', string | undefined>>;
 
 export const licenseListRoutes: Route<OperatorCall>[] = [
   { path: '/licenses', get: showList },
   { path: '/licenses.csv', get: downloadList, hasDeadline: false },
 ];
 
-async function showList({ db, at, query, view }: OperatorCall): Promise<Answer> {
+async function showList({ db, at, query, view, settings }: OperatorCall): Promise<Answer> {
   const { t, mayWrite } = view;
   const texts = t.licenses;
   const given = readGiven(query);
-  const { after, ...filters } = given;
+  const { after, sort, ...filters } = given;
   const [products, plans] = [await listProducts(db), await plansOf(db, undefined)];
   const counts = await within(db, async (on) => countsOf(on, at));
+  const counted = await within(db, async (on) => countLicenses(on, toQuery(filters), at));
   const { items, next } = await listLicensePage(db, toQuery(given), { limit: LIMIT, after }, at).catch(
     (error: unknown) => {
       // A filter that names nothing, such as a plan that is gone, matches nothing.
@@ -55,6 +58,8 @@ async function showList({ db, at, query, view }: OperatorCall): Promise<Answer> 
       return { items: [], next: null };
     },
   );
+  // The kept count may be a minute old.
+  const total = counted === undefined ? undefined : Math.max(counted, items.length);
   const isFiltered = Object.keys(filters).length > 0;
   return {
     page: (
@@ -69,7 +74,7 @@ async function showList({ db, at, query, view }: OperatorCall): Promise<Answer> 
               </ButtonLink>
             ) : null}
             <ButtonLink path="/renewals">{t.renewals.title}</ButtonLink>
-            <ButtonLink path="/licenses.csv" query={filters}>
+            <ButtonLink path="/licenses.csv" query={{ ...filters, sort }}>
               {t.common.csv}
             </ButtonLink>
           </>
@@ -79,16 +84,24 @@ async function showList({ db, at, query, view }: OperatorCall): Promise<Answer> 
           <Filters
             path="/licenses"
             label={texts.filters}
-            fields={filterFields(view, filters, products, plans)}
+            fields={filterFields(view, { ...filters, sort }, products, plans)}
           />
         }
         tags={<Chips filters={filters} />}
         {...licenseTable(view, {
           licenses: items,
           isSoonest: given.expiring !== undefined,
+          total: next === null && after === undefined ? items.length : total,
+          sorting: { path: '/licenses', query: filters, by: sort },
+          isSelectable: mayWrite,
           empty: isFiltered ? <NoMatch path="/licenses">{texts.noMatch}</NoMatch> : <NoneYet />,
         })}
         paging={{ path: '/licenses', query: given, next, limit: LIMIT }}
+        footer={
+          mayWrite && items.length > 0 ? (
+            <BulkBar licenses={items} canMail={settings.mailing !== undefined} />
+          ) : undefined
+        }
       />
     ),
   };
@@ -119,7 +132,7 @@ async function countsOf(db: OperatorCall['db'], at: Date): Promise<Counts> {
 }
 
 function readGiven(query: URLSearchParams): Given {
-  const names = [...NAMES, 'after'] as const;
+  const names = [...NAMES, 'sort', 'after'] as const;
   return Object.fromEntries(
     names.map((name) => [name, query.get(name)?.trim()] as const).filter(([, value]) => value),
   );
@@ -163,6 +176,7 @@ function filterFields({ t }: View, filters: Given, products: Product[], plans: P
   const texts = t.licenses;
   const names = new Map(products.map(({ id, name }) => [id, name]));
   const all = { value: '', label: t.common.all };
+  const usual = filters.expiring === undefined ? '-id' : 'expires_at';
   const choice = (name: FilterName, label: string, options: Option[]): FilterField => ({
     ...{ name, label, options, value: filters[name] },
   });
@@ -187,6 +201,13 @@ function filterFields({ t }: View, filters: Given, products: Product[], plans: P
       { value: '', label: texts.anyTime },
       ...['7', '30', '90'].map((days) => ({ value: `${days}d`, label: texts.within(days) })),
     ]),
+    {
+      ...{ name: 'sort', label: texts.order, value: filters.sort, isInTitles: true },
+      options: [
+        { value: '', label: texts.orders[usual] },
+        ...SORTS.filter((one) => one !== usual).map((value) => ({ value, label: texts.orders[value] })),
+      ],
+    },
   ];
 }
 
@@ -209,6 +230,11 @@ function Chips({ filters }: { filters: Given }) {
 interface LicenseTableProps {
   licenses: License[];
   isSoonest?: boolean;
+  /** of the whole list; undefined: not known */
+  total?: number | undefined;
+  sorting?: Sorting;
+  /** each row has a box for the form of `BulkBar` */
+  isSelectable?: boolean;
   caption?: string;
   /** columns that only this list has */
   further?: Column<License>[];
@@ -222,23 +248,48 @@ export function LicenseTable(props: LicenseTableProps) {
 
 function licenseTable(
   { t, to, format, now }: View,
-  { licenses, isSoonest = false, caption, further = [], empty }: LicenseTableProps,
+  {
+    licenses,
+    isSoonest = false,
+    total,
+    sorting,
+    isSelectable = false,
+    caption,
+    further = [],
+    empty,
+  }: LicenseTableProps,
 ): TableProps<License> {
-  const { columns, captionNewest, captionSoonest, slots, noCustomer } = t.licenses;
-  const shown = format.number(licenses.length);
+  const { columns, orders, slots, noCustomer } = t.licenses;
+  const by = SORTS.find((one) => one === sorting?.by) ?? (isSoonest ? 'expires_at' : '-id');
+  const count = format.number(licenses.length);
+  const shown =
+    total === undefined || total === licenses.length
+      ? t.licenses.shown(count)
+      : t.licenses.shownOf(count, format.number(total));
   return {
-    caption: caption ?? (isSoonest ? captionSoonest(shown) : captionNewest(shown)),
+    caption: caption ?? `${orders[by]}. ${shown}`,
     rows: licenses,
     empty,
+    sorting: sorting && { ...sorting, by },
     columns: [
+      isSelectable && {
+        title: '',
+        kind: 'check',
+        cell: (one) => <SelectLicense license={one} />,
+      },
       { title: columns.status, cell: (one) => <Status status={liveStatus(one, now)} /> },
       {
         title: columns.customer,
         kind: 'name',
+        sort: 'customer',
         cell: (one) => <a href={to(`/licenses/${one.id}`)}>{one.customer ?? noCustomer}</a>,
       },
       ...further,
-      { title: columns.plan, cell: ({ product, plan }) => `${product.name} · ${plan.name}` },
+      {
+        title: columns.plan,
+        phone: 'bare',
+        cell: ({ product, plan }) => `${product.name} · ${plan.name}`,
+      },
       {
         title: columns.slots,
         kind: 'number',
@@ -248,6 +299,7 @@ function licenseTable(
       },
       {
         title: columns.ends,
+        sort: 'expires_at',
         cell: (license) => {
           const paid = paidEnd(license);
           return paid === null ? t.common.never : format.day(paid);
@@ -255,7 +307,7 @@ function licenseTable(
       },
       { title: columns.hint, kind: 'mono', cell: ({ keyHint }) => keyHint ?? t.common.none },
       { title: columns.order, kind: 'long', cell: ({ reference }) => reference ?? t.common.none },
-      { title: columns.id, kind: 'number', cell: ({ id }) => String(id) },
+      { title: columns.id, kind: 'number', sort: 'id', cell: ({ id }) => String(id) },
     ],
   };
 }

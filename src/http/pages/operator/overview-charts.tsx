@@ -1,37 +1,167 @@
 import type { DayStatistics, Statistics } from '../../../licensing/statistics';
-import type { Arrivals } from '../../../support/overview';
-import { BarChart, HorizontalBars } from '../kit/chart';
-import { Inside, Panel } from '../kit/panel';
-import { useView } from '../view';
+import type { Arrivals, Installed, RenewalRate, TrendMonth } from '../../../support/overview';
+import { BarChart, HorizontalBars, type HorizontalBar } from '../kit/chart';
+import { Panel } from '../kit/panel';
+import { useView, type View } from '../view';
 
 /** The charts of the overview. */
 
 /** Releases that the sentence below a chart names. */
 const MOST_NAMED = 3;
+/** Products, or versions of one: the page of its sites has the others. */
+const MOST_INSTALLED = 8;
 
-export function EndingPanel({ months }: { months: Statistics['expiring'] }) {
-  const { t, format } = useView();
-  const texts = t.overview.ending;
-  const monthOf = (month: string) => new Date(`${month}-01T00:00:00Z`);
-  const full = (month: string) => `${format.month(monthOf(month))} ${month.slice(0, 4)}`;
-  const ends = [months[0], months.at(-1)].map((one) => (one === undefined ? '' : full(one.month)));
+/** `Nov 2026`, of a month such as `2026-11`. */
+function fullMonth({ format }: View, month: string): string {
+  return `${format.month(firstOf(month))} ${month.slice(0, 4)}`;
+}
+
+function firstOf(month: string): Date {
+  return new Date(`${month}-01T00:00:00Z`);
+}
+
+/** What was sold and renewed in a year. */
+export function TrendPanel({
+  months,
+  rate,
+  productId,
+}: {
+  months: TrendMonth[] | undefined;
+  rate: RenewalRate | undefined;
+  productId: number | undefined;
+}) {
+  const view = useView();
+  const { t, to, format } = view;
+  const texts = t.overview.trend;
+  const product = { product_id: productId };
+  const sum = (of: 'sold' | 'renewed') => (months ?? []).reduce((all, one) => all + one[of], 0);
   return (
-    <Panel id="ending" title={texts.title} inside>
+    <Panel
+      id="trend"
+      title={texts.title}
+      aside={
+        <>
+          <a href={to('/renewals', product)}>{texts.renewals}</a> ·{' '}
+          <a href={to('/not-renewed', { ...product, month: months?.at(-2)?.month })}>{texts.notRenewed}</a>
+        </>
+      }
+      inside
+    >
       <BarChart
-        id="ending"
-        bars={months.map(({ month, count }, i) => ({
-          label: full(month),
-          values: [count],
-          colour: i === 0 ? 'b' : 's',
+        id="trend"
+        bars={(months ?? []).map(({ month, sold, renewed }) => ({
+          label: fullMonth(view, month),
+          values: [sold, renewed],
         }))}
-        axis={months.map(({ month }) => format.month(monthOf(month)))}
-        series={[{ title: texts.licenses, colour: 's' }]}
-        says={texts.says(ends[0] ?? '', ends[1] ?? '', format.number(months[0]?.count ?? 0))}
+        axis={(months ?? []).map(({ month }) => format.month(firstOf(month)))}
+        series={[
+          { title: texts.sold, colour: 'b' },
+          { title: texts.renewed, colour: 's' },
+        ]}
+        says={
+          <>
+            {texts.says(format.number(sum('sold')), format.number(sum('renewed')))}
+            {rate === undefined || rate.ended === 0 ? null : <> {rateSentence(view, rate)}</>}
+          </>
+        }
         what={texts.month}
         caption={texts.caption}
+        empty={months === undefined ? t.overview.late : texts.empty}
       />
     </Panel>
   );
+}
+
+/** A share of few says nothing. */
+const LEAST_FOR_SHARE = 20;
+
+function rateSentence({ t, format }: View, { ended, renewed }: RenewalRate): string {
+  const share = ended < LEAST_FOR_SHARE ? undefined : format.number(Math.round((100 * renewed) / ended));
+  return t.overview.trend.rate(format.number(renewed), format.number(ended), share);
+}
+
+export function EndingPanel({ months }: { months: Statistics['expiring'] }) {
+  const view = useView();
+  const { t, to, format } = view;
+  const texts = t.overview.ending;
+  const full = (one: { month: string } | undefined) => (one === undefined ? '' : fullMonth(view, one.month));
+  return (
+    <Panel
+      id="ending"
+      title={texts.title}
+      aside={<a href={to('/licenses', { expiring: '90d' })}>{texts.all}</a>}
+      inside
+    >
+      <BarChart
+        id="ending"
+        bars={months.map((one, i) => ({
+          label: full(one),
+          values: [one.count],
+          colour: i === 0 ? 'b' : 's',
+        }))}
+        axis={months.map(({ month }) => format.month(firstOf(month)))}
+        series={[{ title: texts.licenses, colour: 's' }]}
+        says={texts.says(full(months[0]), full(months.at(-1)), format.number(months[0]?.count ?? 0))}
+        what={texts.month}
+        caption={texts.caption}
+        empty={texts.empty}
+      />
+    </Panel>
+  );
+}
+
+/** What runs on customers' sites: of several products how many have the newest version, of one each version. */
+export function InstalledPanel({
+  installed,
+  products,
+}: {
+  installed: Installed[] | undefined;
+  /** that are looked at */
+  products: number;
+}) {
+  const view = useView();
+  const { t } = view;
+  const texts = t.overview.installed;
+  const [first] = installed ?? [];
+  const isOne = first !== undefined && products === 1;
+  const rows = isOne ? versionRows(view, first) : productRows(view, installed ?? []);
+  return (
+    <Panel
+      id="installed"
+      title={texts.title}
+      aside={isOne ? upToDate(view, first) : undefined}
+      footer={rows.length === 0 ? undefined : <span class="muted">{texts.note}</span>}
+    >
+      <HorizontalBars
+        caption={isOne ? texts.captionOne(first.product) : texts.caption}
+        columns={[isOne ? texts.version : texts.product, texts.share, texts.sites]}
+        rows={rows.slice(0, MOST_INSTALLED)}
+        empty={installed === undefined ? t.overview.late : texts.empty}
+      />
+    </Panel>
+  );
+}
+
+function productRows(view: View, installed: Installed[]): HorizontalBar[] {
+  return installed.map((one) => ({
+    label: <a href={view.to(`/products/${one.productId}/sites`)}>{one.product}</a>,
+    value: one.upToDate,
+    of: one.sites,
+    says: upToDate(view, one),
+  }));
+}
+
+function versionRows({ to }: View, { productId, versions }: Installed): HorizontalBar[] {
+  return versions.map(({ version, sites }) => ({
+    label: <a href={to(`/products/${productId}/sites`, { version })}>{version}</a>,
+    value: sites,
+  }));
+}
+
+function upToDate({ t, format }: View, { newest, sites, upToDate: current }: Installed): string {
+  const texts = t.overview.installed;
+  const all = format.number(sites);
+  return newest === null ? texts.unpublished(all) : texts.upToDate(format.number(current), all, newest);
 }
 
 export function ArrivedPanel({ arrivals, days }: { arrivals: Arrivals | undefined; days: number }) {
@@ -45,18 +175,13 @@ export function ArrivedPanel({ arrivals, days }: { arrivals: Arrivals | undefine
   const others = arrivals?.others ?? 0;
   if (others > 0) rows.push({ label: texts.others, value: others });
   return (
-    <Panel id="arrived" title={texts.title} aside={texts.about(length)} footer={texts.note}>
-      {rows.length === 0 ? (
-        <Inside>
-          <p class="mb-0">{arrivals === undefined ? t.overview.late : texts.none(length)}</p>
-        </Inside>
-      ) : (
-        <HorizontalBars
-          caption={texts.caption(length)}
-          columns={[texts.version, texts.share, texts.downloads]}
-          rows={rows}
-        />
-      )}
+    <Panel id="arrived" title={texts.title} aside={texts.about(length)}>
+      <HorizontalBars
+        caption={texts.caption(length)}
+        columns={[texts.version, texts.share, texts.downloads]}
+        rows={rows}
+        empty={arrivals === undefined ? t.overview.late : texts.none(length)}
+      />
     </Panel>
   );
 }
@@ -82,6 +207,7 @@ export function UsedPanel({
         says={[texts.says(format.number(days.length), format.number(count)), ...named].join(' ')}
         what={texts.day}
         caption={texts.caption}
+        empty={texts.empty(format.number(days.length))}
         height={104}
       />
     </Panel>

@@ -58,7 +58,7 @@ function NeedLine({ need }: { need: Need }) {
         <strong>{sentence}</strong>
         {type === 'refused' ? ` ${need.byCode.map((one) => one.sentence).join(', ')}.` : ''}
       </span>
-      <a class="go" href={to(NEED_LISTS[type], query)}>
+      <a class="go btn btn-quiet btn-sm" href={to(NEED_LISTS[type], query)}>
         {t.overview.needs[type]}
       </a>
     </li>

@@ -1,18 +1,22 @@
 import { firstSteps, readGoods, type Goods } from '../../../licensing/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
+import { PERIODS } from '../../../licensing/kept-figures';
 import { countFailedMails } from '../../../mail/queue';
 import { isStopped, listWebhooks } from '../../../webhooks/receivers';
 import { needsYou, refusalsByReason, type RefusalReason } from '../../../support/needs-you';
 import {
   countEndingSoon,
-  countRefused,
-  daysBefore,
   readArrivals,
   readFigures,
+  readInstalled,
+  readRefused,
+  readRenewalRate,
+  readTrend,
   releasedLately,
   type Compared,
   type Figures,
   type OverviewQuery,
+  daysBefore,
 } from '../../../support/overview';
 import { Options } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
@@ -21,14 +25,12 @@ import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView, type Query } from '../view';
 import { LONG_PATIENCE_MS, within } from '../within';
-import { ArrivedPanel, EndingPanel, UsedPanel } from './overview-charts';
+import { ArrivedPanel, EndingPanel, InstalledPanel, TrendPanel, UsedPanel } from './overview-charts';
 import { NeedsYou } from './overview-needs';
 
 /** How it goes, and what needs the seller. Before there is something to sell, the first steps stand here. */
 
 export const overviewRoutes: Route<OperatorCall>[] = [{ path: '/', get: showOverview }];
-
-const PERIODS = [7, 30, 90];
 
 export async function showOverview(call: OperatorCall): Promise<Answer> {
   const { db, at, view, settings } = call;
@@ -39,8 +41,7 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
   const counted = <T,>(load: (on: typeof db) => Promise<T>) =>
     within(db, load, waits ? LONG_PATIENCE_MS : undefined);
   const { operatorLanguage: language } = view;
-  const from = new Date(daysBefore(at, query.days - 1));
-  const [figures, needs, refused, ending, reasons, arrivals] = await Promise.all([
+  const [figures, needs, refused, ending, reasons, arrivals, trend, installed, rate] = await Promise.all([
     readFigures(db, query, at),
     counted(async (on) => {
       const failedMails = await countFailedMails(on, new Date(daysBefore(at, 7)));
@@ -49,10 +50,13 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
       const { spreadFactor } = settings;
       return needsYou(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
     }),
-    counted((on) => countRefused(on, query, at)),
+    counted((on) => readRefused(on, query)),
     counted((on) => countEndingSoon(on, goods, query.productId, at)),
-    counted((on) => refusalsByReason(on, from, at, language, query.productId)),
+    counted((on) => refusalsByReason(on, query, at, language)),
     counted((on) => readArrivals(on, goods, query, at)),
+    counted((on) => readTrend(on, query, at)),
+    counted((on) => readInstalled(on, goods, query.productId)),
+    counted((on) => readRenewalRate(on, goods, query.productId, at)),
   ]);
   const released = releasedLately(goods, query, at).map(({ productId, version, publishedAt }) => ({
     what: `${productName(goods.products, productId)} ${version}`,
@@ -62,18 +66,27 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
     page: (
       <OperatorPage title={view.t.overview.title} nav="overview">
         <Top query={query} products={goods.products} />
-        {[needs, refused, ending, reasons, arrivals].includes(undefined) ? (
+        {[needs, refused, ending, reasons, arrivals, trend, installed, rate].some(
+          (one) => one === undefined,
+        ) ? (
           <LateNote query={query} waits={waits} />
         ) : null}
         <NeedsYou needs={needs} />
         <FiguresPanel {...{ query, figures, refused, ending }} />
         <div class="cols cols-2">
-          <RefusedPanel query={query} reasons={reasons} />
-          <EndingPanel months={figures.expiring} />
-        </div>
-        <div class="cols cols-2">
-          <ArrivedPanel arrivals={arrivals} days={figures.days.length} />
-          <UsedPanel days={figures.days} released={released} />
+          <div class="stack">
+            <TrendPanel months={trend} rate={rate} productId={query.productId} />
+            <InstalledPanel
+              installed={installed}
+              products={query.productId === undefined ? goods.products.length : 1}
+            />
+            <RefusedPanel query={query} reasons={reasons} />
+          </div>
+          <div class="stack">
+            <EndingPanel months={figures.expiring} />
+            <ArrivedPanel arrivals={arrivals} days={figures.days.length} />
+            <UsedPanel days={figures.days} released={released} />
+          </div>
         </div>
       </OperatorPage>
     ),
@@ -103,7 +116,7 @@ function readQuery(given: URLSearchParams, { products }: Goods): OverviewQuery {
   const id = Number(given.get('product_id'));
   return {
     productId: products.some((product) => product.id === id) ? id : undefined,
-    days: PERIODS.includes(days) ? days : (PERIODS[0] as number),
+    days: PERIODS.find((one) => one === days) ?? PERIODS[0],
   };
 }
 

@@ -1,4 +1,10 @@
-import { countLicensesOnPlans, PLAN_DEFAULTS, readProduct, type Plan } from '../../../licensing/catalogue';
+import {
+  countLicensesOnPlans,
+  listProducts,
+  PLAN_DEFAULTS,
+  readProduct,
+  type Plan,
+} from '../../../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
 import { requirePlan } from '../../../licensing/find-or-refuse';
 import { invalid, type Failure } from '../../../operations/failures';
@@ -57,7 +63,11 @@ function bodyOf(
 }
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
-  const body = { ...filled(sent, 'product_id'), ...bodyOf(call, sent, undefined) };
+  const template =
+    sent.get('copy') === null
+      ? undefined
+      : await planOf({ ...call, path: { id: sent.get('copy') as string } });
+  const body = { ...filled(sent, 'product_id'), ...bodyOf(call, sent, template?.plan) };
   const data = await act(call, sent, planOperations.addPlan, { body });
   return done(`/products/${data.product_id}`, 'planAdded', data.name);
 }
@@ -100,7 +110,14 @@ function explain({ view: { t } }: OperatorCall, { status, error, facts }: Failur
   return byField[error.field ?? ''];
 }
 
+/** Of the product in the address, or for any product with the values of another plan. */
 async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
+  const template = form.value('copy') ?? call.query.get('copy') ?? undefined;
+  if (template !== undefined) {
+    const { plan, product } = await planOf({ ...call, path: { id: template } });
+    const products = await listProducts(call.db);
+    return showForm(call, form, { product, plan, copiesTo: products.filter(({ id }) => id !== product.id) });
+  }
   const given = form.value('product_id') ?? call.query.get('product_id') ?? '';
   const { product } = await chosenProduct({ ...call, query: new URLSearchParams({ product_id: given }) });
   return product === undefined ? { to: '/products/new' } : showForm(call, form, { product });
@@ -113,19 +130,33 @@ async function showEdit(
 ): Promise<Answer> {
   const asks = form.failure?.field === 'licenses' || form.value('licenses') !== undefined;
   const counts = asks ? await countLicensesOnPlans(call.db, [plan.id], plan.activationLimit) : undefined;
-  return showForm(call, form, { product, plan, withLimit: counts?.get(plan.id) ?? 0 });
+  const canCopy = (await listProducts(call.db)).length > 1;
+  return showForm(call, form, { product, plan, canCopy, withLimit: counts?.get(plan.id) ?? 0 });
 }
 
 const DURATIONS = ['1y', '6m', 'life', 'own'];
 
 /**
  * @param plan undefined: a new one
+ * @param copiesTo the form makes another plan like this one, of one of these products
  * @param withLimit licences that have its limit, if it is changed; 0: none, or not asked
  */
 function showForm(
   { view }: OperatorCall,
   form: FormState,
-  { product, plan, withLimit = 0 }: { product: PlanOfProduct['product']; plan?: Plan; withLimit?: number },
+  {
+    product,
+    plan,
+    copiesTo,
+    canCopy = false,
+    withLimit = 0,
+  }: {
+    product: PlanOfProduct['product'];
+    plan?: Plan;
+    copiesTo?: PlanOfProduct['product'][];
+    canCopy?: boolean;
+    withLimit?: number;
+  },
 ): Answer {
   const { t, format } = view;
   const { plans: texts } = t.products;
@@ -133,18 +164,48 @@ function showForm(
   const isUsual = DURATIONS.includes(duration);
   const { afterExpiry, freeStaging, selfServiceMoves } = plan ?? PLAN_DEFAULTS;
   const limit = slotsInWords(view, plan?.activationLimit ?? 0);
+  const isNew = plan === undefined || copiesTo !== undefined;
   return {
     page: (
       <FormPage
-        title={plan === undefined ? texts.newTitle(product.name) : texts.editTitle(plan.name)}
+        title={
+          plan === undefined
+            ? texts.newTitle(product.name)
+            : (copiesTo === undefined ? texts.editTitle : texts.copyTitle)(plan.name)
+        }
         nav="products"
         crumbs={productCrumbs(view, product)}
-        path={plan === undefined ? '/plans/new' : `/plans/${plan.id}`}
+        path={isNew ? '/plans/new' : `/plans/${plan.id}`}
         form={form}
-        submit={plan === undefined ? texts.submit : t.common.save}
-        acts={plan && <ButtonLink path={`/plans/${plan.id}/delete`}>{texts.remove}</ButtonLink>}
+        submit={isNew ? texts.submit : t.common.save}
+        acts={
+          isNew ? undefined : (
+            <>
+              {canCopy ? (
+                <ButtonLink path="/plans/new" query={{ copy: plan.id }}>
+                  {texts.copy}
+                </ButtonLink>
+              ) : null}
+              <ButtonLink path={`/plans/${plan.id}/delete`}>{texts.remove}</ButtonLink>
+            </>
+          )
+        }
       >
         {plan === undefined ? <input type="hidden" name="product_id" value={String(product.id)} /> : null}
+        {plan === undefined || copiesTo === undefined ? null : (
+          <>
+            <input type="hidden" name="copy" value={String(plan.id)} />
+            <Select
+              form={form}
+              name="product_id"
+              label={texts.copyTo}
+              hint={texts.copyHint(product.name)}
+              options={copiesTo.map(({ id, name }) => ({ value: id, label: name }))}
+              value={copiesTo[0]?.id ?? ''}
+              required
+            />
+          </>
+        )}
         <TextField
           form={form}
           name="name"
@@ -192,20 +253,24 @@ function showForm(
           options={DURATIONS.map((value) => ({ value, label: texts.durations[value] ?? value }))}
           required
         />
-        <TextField
-          form={form}
-          name="duration_own"
-          label={texts.ownDuration}
-          hint={texts.ownDurationHint}
-          value={isUsual ? '' : duration}
-        />
-        <Checkbox
-          form={form}
-          name="free_staging"
-          label={texts.freeStaging}
-          hint={texts.freeStagingHint}
-          checked={freeStaging}
-        />
+        <div class="with-own">
+          <TextField
+            form={form}
+            name="duration_own"
+            label={texts.ownDuration}
+            hint={texts.ownDurationHint}
+            value={isUsual ? '' : duration}
+          />
+        </div>
+        <div class="with-sites">
+          <Checkbox
+            form={form}
+            name="free_staging"
+            label={texts.freeStaging}
+            hint={texts.freeStagingHint}
+            checked={freeStaging}
+          />
+        </div>
         <Choices
           form={form}
           name="after_expiry"

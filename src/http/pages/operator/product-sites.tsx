@@ -25,7 +25,8 @@ async function showSites(call: OperatorCall): Promise<Answer> {
   const { columns } = texts;
   const { id, name } = await requireProduct(call.db, readId(call));
   const after = call.query.get('after') ?? undefined;
-  const sites = await readProductSites(call.db, id, { limit: LIMIT, after }, call.at);
+  const version = call.query.get('version')?.trim() || undefined;
+  const sites = await readProductSites(call.db, id, { limit: LIMIT, after, version }, call.at);
   const { newest, share, halfDays, counted, versions, behind } = sites;
   const path = `/products/${id}/sites`;
   return {
@@ -38,7 +39,13 @@ async function showSites(call: OperatorCall): Promise<Answer> {
           [name, `/products/${id}`],
         ]}
         sub={texts.how}
-        actions={counted === 0 ? undefined : <ButtonLink path={`${path}.csv`}>{t.common.csv}</ButtonLink>}
+        actions={
+          counted === 0 ? undefined : (
+            <ButtonLink path={`${path}.csv`} query={{ version }}>
+              {t.common.csv}
+            </ButtonLink>
+          )
+        }
         above={
           counted === 0 ? undefined : (
             <Panel id="figures" kind="mb-3">
@@ -58,9 +65,15 @@ async function showSites(call: OperatorCall): Promise<Answer> {
                     ],
                     [
                       texts.versions,
-                      versions
-                        .map(({ version, sites: count }) => `${version}: ${format.number(count)}`)
-                        .join(', '),
+                      versions.map((one, i) => (
+                        <>
+                          {i === 0 ? '' : ', '}
+                          <span class="nowrap">
+                            <a href={to(path, { version: one.version })}>{one.version}</a>
+                            {`: ${format.number(one.sites)}`}
+                          </span>
+                        </>
+                      )),
                     ],
                   ]}
                 />
@@ -68,10 +81,24 @@ async function showSites(call: OperatorCall): Promise<Answer> {
             </Panel>
           )
         }
-        list={texts.behind}
-        caption={texts.caption(format.number(behind.items.length))}
+        list={version === undefined ? texts.behind : undefined}
+        tags={
+          version === undefined ? undefined : (
+            <p class="chips pt-3">
+              <span class="tag">{texts.onlyVersion(version)}</span>
+              <a href={to(path)}>{t.common.clearFilters}</a>
+            </p>
+          )
+        }
+        caption={
+          version === undefined
+            ? texts.caption(format.number(behind.items.length))
+            : texts.captionVersion(version, format.number(behind.items.length))
+        }
         rows={behind.items}
-        empty={counted === 0 ? texts.none : texts.noneBehind}
+        empty={
+          counted === 0 ? texts.none : version === undefined ? texts.noneBehind : texts.noneWith(version)
+        }
         columns={[
           { title: columns.site, kind: 'name', cell: ({ site }) => asWritten(site) },
           { title: columns.version, cell: ({ version }) => version },
@@ -87,7 +114,7 @@ async function showSites(call: OperatorCall): Promise<Answer> {
             cell: ({ code }) => (code === null ? texts.may : refusalReason(code, operatorLanguage)),
           },
         ]}
-        paging={{ path, query: { after }, next: behind.next, limit: LIMIT }}
+        paging={{ path, query: { version, after }, next: behind.next, limit: LIMIT }}
       />
     ),
   };
@@ -95,11 +122,13 @@ async function showSites(call: OperatorCall): Promise<Answer> {
 
 async function downloadSites(call: OperatorCall): Promise<Answer> {
   const { id } = await requireProduct(call.db, readId(call));
+  const version = call.query.get('version')?.trim() || undefined;
   const rows = csvRows(
-    async (after) => (await readProductSites(call.db, id, { limit: CSV_PAGE, after }, call.at)).behind,
-    ({ site, version, firstAt, at, license, code }) => ({
+    async (after) =>
+      (await readProductSites(call.db, id, { limit: CSV_PAGE, after, version }, call.at)).behind,
+    ({ site, version: told, firstAt, at, license, code }) => ({
       site,
-      version,
+      version: told,
       version_at: firstAt.toISOString(),
       at: at.toISOString(),
       license_id: license.id,

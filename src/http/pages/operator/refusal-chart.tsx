@@ -43,22 +43,19 @@ export function RefusalChart({ days: { reasons, days } }: { days: RefusalDays })
   const count = format.number(days.length);
   return (
     <Panel id="refusals" title={texts.title} kind="mb-3" inside>
-      {total === 0 ? (
-        <p class="small muted mb-0">{texts.none(count)}</p>
-      ) : (
-        <BarChart
-          id="refusals"
-          bars={days.map(({ day, requests }) => ({ label: format.day(day), values: requests }))}
-          series={reasons.map((reason, i) => ({
-            title: reason ?? texts.others,
-            colour: COLOURS[i] ?? 's',
-          }))}
-          says={texts.says(format.number(total), count)}
-          what={texts.day}
-          caption={texts.caption}
-          height={110}
-        />
-      )}
+      <BarChart
+        id="refusals"
+        bars={days.map(({ day, requests }) => ({ label: format.day(day), values: requests }))}
+        series={reasons.map((reason, i) => ({
+          title: reason ?? texts.others,
+          colour: COLOURS[i] ?? 's',
+        }))}
+        says={texts.says(format.number(total), count)}
+        what={texts.day}
+        caption={texts.caption}
+        empty={texts.none(count)}
+        height={110}
+      />
     </Panel>
   );
 }

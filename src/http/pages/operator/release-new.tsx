@@ -133,7 +133,13 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
         path={`/products/${product.id}/releases/new`}
         form={form}
         upload
-        submit={texts.submit}
+        submit={
+          // Says what is chosen above it (style/2-base.css).
+          <>
+            <span class="if-now">{texts.submit}</span>
+            <span class="if-draft">{texts.submitDraft}</span>
+          </>
+        }
         busy={t.common.busy}
       >
         <FileField

@@ -173,6 +173,7 @@ function MonthsPanel({ found: { months }, filters }: Shown) {
           says={texts.says}
           what={texts.month}
           caption={texts.caption}
+          empty={texts.empty}
           hasTable={false}
         />
       </Inside>
@@ -301,6 +302,7 @@ function StatesPanel({ states }: { states: Renewals['states'] }) {
         )}
         what={texts.month}
         caption={texts.caption}
+        empty={texts.empty}
         numbers={{
           titles: [status.active, status.expired, status.suspended, status.revoked, status.cancelled],
           rows: states.map(({ month, licenses: of }, i) => ({

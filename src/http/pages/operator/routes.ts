@@ -9,6 +9,7 @@ import { importRoutes } from './imports';
 import { issueRoutes } from './issue';
 import { joomlaPluginRoutes } from './joomla-plugin';
 import { licenseRoutes } from './license';
+import { licenseBulkRoutes } from './license-bulk';
 import { licenseListRoutes } from './licenses';
 import { mailRoutes } from './mails';
 import { moveInRoutes } from './move-in';
@@ -54,6 +55,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...notRenewedRoutes,
   ...findRoutes,
   ...licenseListRoutes,
+  ...licenseBulkRoutes,
   ...issueRoutes,
   ...licenseRoutes,
   ...answerRoutes,

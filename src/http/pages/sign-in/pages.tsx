@@ -18,7 +18,7 @@ export function NarrowPage({ title, stack, children }: { title: string; stack?: 
   );
 }
 
-/** By a token first: most sellers have no shell, and Joomla shows them one. */
+/** By a mailed link first, where there is mail; then through Joomla; then by a token, which Joomla shows to who has no shell. */
 export function SignIn({
   form,
   next,
@@ -38,6 +38,19 @@ export function SignIn({
 }) {
   const { t } = useView();
   const { signIn } = t;
+  const byTheDoor =
+    door === undefined ? null : (
+      <Panel id="door" title={signIn.door.title} inside>
+        <p class={byDoor ? '' : 'mb-0'}>{signIn.door.about}</p>
+        {byDoor ? (
+          <p class="mb-0">
+            <a class="btn btn-primary" href={door}>
+              {signIn.door.go}
+            </a>
+          </p>
+        ) : null}
+      </Panel>
+    );
   return (
     <NarrowPage title={signIn.title} stack>
       {why === undefined ? null : (
@@ -45,28 +58,9 @@ export function SignIn({
           {signIn.why[why]}
         </p>
       )}
-      {door === undefined ? null : (
-        <Panel id="door" title={signIn.door.title} inside>
-          <p class={byDoor ? '' : 'mb-0'}>{signIn.door.about}</p>
-          {byDoor ? (
-            <p class="mb-0">
-              <a class="btn btn-primary" href={door}>
-                {signIn.door.go}
-              </a>
-            </p>
-          ) : null}
-        </Panel>
-      )}
-      <Panel id="token" title={signIn.withToken} inside>
-        <Form path="/sign-in" form={form}>
-          <FormErrors form={form} />
-          <input type="hidden" name="next" value={next} />
-          <TokenField form={form} name="token" />
-          <Submit busy={signIn.busy}>{signIn.submit}</Submit>
-        </Form>
-      </Panel>
-      <Panel id="link" title={signIn.withLink} inside>
-        {hasMail ? (
+      {byDoor ? byTheDoor : null}
+      {hasMail ? (
+        <Panel id="link" title={signIn.withLink} inside>
           <Form path="/sign-in/link" form={formState()} label={signIn.withLink}>
             <input type="hidden" name="next" value={next} />
             <TextField
@@ -78,15 +72,24 @@ export function SignIn({
               hint={signIn.emailHint}
               required
             />
-            <p>
-              <Submit kind="quiet">{signIn.mailLink}</Submit>
-            </p>
+            <Submit kind={byDoor ? 'quiet' : 'primary'}>{signIn.mailLink}</Submit>
           </Form>
-        ) : null}
-        <p class="mb-0">
-          {signIn.linkHint} <code>licensing sign-in</code>
-        </p>
+        </Panel>
+      ) : null}
+      {byDoor ? null : byTheDoor}
+      <Panel id="token" title={signIn.withToken} inside>
+        <Form path="/sign-in" form={form}>
+          <FormErrors form={form} />
+          <input type="hidden" name="next" value={next} />
+          <TokenField form={form} name="token" />
+          <Submit kind={hasMail || byDoor ? 'quiet' : 'primary'} busy={signIn.busy}>
+            {signIn.submit}
+          </Submit>
+        </Form>
       </Panel>
+      <p class="small muted">
+        {signIn.linkHint} <code>licensing sign-in</code>
+      </p>
     </NarrowPage>
   );
 }

@@ -20,6 +20,7 @@ export const kit: Translated<typeof en> = {
   next: (count) => `Nächste ${count}`,
   morePages: 'Weitere Seiten',
   actions: 'Handlungen',
+  select: 'Auswählen',
   copy: 'Kopieren',
   copied: 'Kopiert.',
   copyFailed: 'Drücken Sie Strg+C.',
@@ -32,7 +33,9 @@ export const kit: Translated<typeof en> = {
     mySiteRemoved: (sentence) => sentence,
     signedOut: () => 'Sie sind abgemeldet.',
   },
+  close: 'Schließen',
   errors: {
+    toField: 'Siehe das markierte Feld.',
     title: 'Das ging nicht.',
     notFound: 'Hier ist nichts',
     notFoundHint: 'Die Adresse ist vielleicht alt oder falsch geschrieben.',

@@ -18,6 +18,7 @@ export const kit = {
   next: (count: string) => `Next ${count}`,
   morePages: 'More pages',
   actions: 'Actions',
+  select: 'Select',
   copy: 'Copy',
   copied: 'Copied.',
   copyFailed: 'Press Ctrl+C.',
@@ -30,7 +31,9 @@ export const kit = {
     mySiteRemoved: (sentence: string) => sentence,
     signedOut: () => 'You are signed out.',
   },
+  close: 'Close',
   errors: {
+    toField: 'See the marked field.',
     title: 'This could not be done.',
     notFound: 'There is nothing here',
     notFoundHint: 'The address may be old, or mistyped.',

@@ -7,6 +7,7 @@ import type { Translated } from '../../translated';
 export const common: Translated<typeof en> = {
   ...kit,
   brand: 'Lizenzen',
+  menu: 'Menü',
   pages: 'Seiten',
   nav: {
     overview: 'Übersicht',

@@ -15,6 +15,9 @@ export const customers: Translated<typeof en> = {
     export: 'Exportieren',
     erase: 'Daten löschen',
     edit: 'Bearbeiten',
+    note: 'Notiz',
+    addNote: 'Notiz schreiben',
+    editNote: 'Notiz ändern',
     licenses: 'Lizenzen',
     licensesCaption: (count) => `Nach ID. ${count} gezeigt.`,
     noLicense: 'Dieser Kunde hat keine eigene Lizenz.',
@@ -46,6 +49,13 @@ export const customers: Translated<typeof en> = {
     storedColumns: { what: 'Was', all: 'Gespeichert', open: 'Alles anzeigen' },
     elsewhere:
       'Der Export enthält auch den Verlauf und alle anderen Stellen, an denen die E-Mail-Adresse vorkommt.',
+  },
+  notePage: {
+    title: (customer) => `Notiz zu ${customer}`,
+    note: 'Notiz',
+    hint: 'Für Sie und andere Betreiber. Der Kunde sieht sie nie. Leer: keine.',
+    refused: 'Eine Notiz hat höchstens 1.000 Zeichen und keinen Lizenzschlüssel.',
+    submit: 'Notiz speichern',
   },
   editPage: {
     title: (customer) => `${customer} bearbeiten`,

@@ -28,8 +28,69 @@ export const licenses: Translated<typeof en> = {
     refused: 'Abgelehnt innerhalb',
     covers: 'Deckt ab',
   },
-  captionNewest: (count) => `Neueste zuerst. ${count} gezeigt.`,
-  captionSoonest: (count) => `Frühestes Ende zuerst. ${count} gezeigt.`,
+  order: 'Sortierung',
+  orders: {
+    '-id': 'Neueste zuerst',
+    id: 'Älteste zuerst',
+    customer: 'Kunden A bis Z',
+    '-customer': 'Kunden Z bis A',
+    expires_at: 'Nächster Ablauf zuerst',
+    '-expires_at': 'Spätester Ablauf zuerst',
+  },
+  shown: (count) => `${count} gezeigt.`,
+  shownOf: (count, total) => `${count} von ${total} gezeigt.`,
+  bulk: {
+    select: (license) => `${license} auswählen`,
+    label: 'Was mit den ausgewählten Lizenzen geschehen soll',
+    selected: 'Ausgewählte:',
+    all: (count) => `alle ${count} dieser Seite`,
+    suspend: 'Aussetzen…',
+    mail: 'Schlüssel senden…',
+    export: 'Exportieren',
+    none: 'Wählen Sie zuerst Lizenzen aus.',
+    back: 'Zurück zu den Lizenzen',
+    csvName: 'ausgewaehlte-lizenzen.csv',
+    caption: (count) => `Ihre Auswahl. ${count} gezeigt.`,
+    what: 'Was geschieht',
+    suspendTitle: (count, written) =>
+      count === 1 ? '1 Lizenz aussetzen?' : `${written} Lizenzen aussetzen?`,
+    mailTitle: (count, written) => (count === 1 ? '1 Schlüssel senden?' : `${written} Schlüssel senden?`),
+    willSuspend: (count, written) =>
+      count === 1
+        ? '1 Lizenz wird ausgesetzt: Updates, Downloads und neue Websites werden abgelehnt, bis Sie sie freigeben.'
+        : `${written} Lizenzen werden ausgesetzt: Updates, Downloads und neue Websites werden abgelehnt, bis Sie sie freigeben.`,
+    willMail: (count, written) =>
+      count === 1
+        ? '1 Kunde bekommt eine Mail mit dem Schlüssel.'
+        : `${written} Mails mit einem Schlüssel gehen an Kunden.`,
+    noMail: 'Kunden bekommen darüber keine Mail.',
+    suspended: (count, written) =>
+      count === 1
+        ? '1 ist bereits ausgesetzt und bleibt es.'
+        : `${written} sind bereits ausgesetzt und bleiben es.`,
+    final: (count, written) =>
+      count === 1
+        ? '1 ist entzogen oder storniert und bleibt es.'
+        : `${written} sind entzogen oder storniert und bleiben es.`,
+    unmailable: (count, written) =>
+      count === 1
+        ? '1 bekommt keine Mail: ohne Adresse, oder der Schlüssel ist nicht aufbewahrt.'
+        : `${written} bekommen keine Mail: ohne Adresse, oder der Schlüssel ist nicht aufbewahrt.`,
+    suspends: 'Wird ausgesetzt',
+    mails: 'Bekommt eine Mail',
+    stays: 'Bleibt',
+    suspendSubmit: 'Aussetzen',
+    mailSubmit: 'Senden',
+    suspendedTitle: (count, written) =>
+      count === 1 ? '1 Lizenz wurde ausgesetzt' : `${written} Lizenzen wurden ausgesetzt`,
+    mailedTitle: (count, written) =>
+      count === 1 ? '1 Schlüssel ist unterwegs' : `${written} Schlüssel sind unterwegs`,
+    left: 'Unverändert',
+    leftAbout:
+      'Diese Lizenzen haben sich geändert, nachdem Sie sie ausgewählt hatten, deshalb geschah nichts mit ihnen. Sehen Sie sie an, und wählen Sie sie noch einmal aus.',
+    leftCaption: (count) => `Inzwischen geändert. ${count} gezeigt.`,
+    allDone: 'Keine der ausgewählten Lizenzen hatte sich inzwischen geändert.',
+  },
   columns: {
     status: 'Status',
     customer: 'Kunde',

@@ -77,7 +77,8 @@ export const releases: Translated<typeof en> = {
     then: 'Danach',
     now: 'Veröffentlichen: Kunden bekommen sie sofort',
     draft: 'Als Entwurf behalten: Kunden sehen sie nicht',
-    submit: 'Paket senden',
+    submit: 'Veröffentlichen',
+    submitDraft: 'Als Entwurf behalten',
     unchecked: 'Trotzdem veröffentlichen',
     uncheckedHint:
       'Ein veröffentlichtes Paket ändert sich nie: Was ihm fehlt, kommt mit der nächsten Version.',

@@ -25,6 +25,7 @@ export const renewals: Translated<typeof en> = {
     notFinal: (month) => `${month}, vorläufig`,
     says: 'Lizenzen nach dem Monat ihres Ablaufs: verlängert, bevor sie nicht mehr galten, binnen 30 Tagen danach, oder verloren. Ein Monat ist endgültig, wenn sein letzter Tag 30 Tage her ist; bis dahin heißt verloren: noch nicht verlängert. Der heutige Tag zählt ab morgen.',
     caption: 'Verlängerungen nach Monat, der älteste zuerst.',
+    empty: 'Hier stehen künftig die ablaufenden Lizenzen nach Monat, mit den verlängerten.',
   },
   plans: {
     title: 'Nach Tarif',
@@ -49,6 +50,7 @@ export const renewals: Translated<typeof en> = {
     month: 'Monat',
     now: (month) => `${month}, jetzt`,
     caption: 'Lizenzen nach Status und Monat, der älteste zuerst',
+    empty: 'Hier stehen künftig Ihre Lizenzen nach Status, Monat für Monat.',
   },
   calendar: {
     title: 'An welchen Tagen laufen Lizenzen ab?',

@@ -5,7 +5,7 @@ export const settings: Translated<typeof en> = {
   title: 'Einstellungen',
   about: 'Was jetzt gilt. Eine Änderung wirkt binnen zwei Sekunden, in jeder Instanz und im Kommando.',
   summary: 'Name, Adresse und Bild des Shops, der Mailserver, Texte der Mails und Grenzen.',
-  go: 'Zu den Einstellungen',
+  go: 'Einstellungen',
   change: 'Ändern',
   groups: {
     shop: 'Der Shop',

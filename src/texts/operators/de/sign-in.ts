@@ -50,7 +50,7 @@ export const signIn: Translated<typeof en> = {
   shopToken: 'Dieses Token ist für einen Shop (Bereich „issue“) und öffnet keine Seiten.',
   withLink: 'Mit einem Link',
   linkHint:
-    'Wer den Server verwaltet, bekommt mit diesem Befehl einen Link, der einmal und innerhalb von zehn Minuten anmeldet:',
+    'Auf dem Server gibt Ihnen dieser Befehl einen Link, der Sie einmal und innerhalb von zehn Minuten anmeldet:',
   email: 'Ihre E-Mail',
   emailHint: 'Eine Mail bekommt nur, wer mit seiner Adresse als Betreiber eingetragen ist.',
   mailLink: 'Link per Mail senden',

@@ -5,11 +5,11 @@ export const system: Translated<typeof en> = {
   title: 'System',
   version: (version) => `Version ${version}`,
   go: {
-    mails: 'Mails zeigen',
+    mails: 'Mails',
     doctor: 'Alle Befunde',
-    tokens: 'Zu den Tokens',
-    signingKeys: 'Zu den Signaturschlüsseln',
-    operators: 'Zu den Betreibern',
+    tokens: 'Tokens',
+    signingKeys: 'Signaturschlüssel',
+    operators: 'Betreiber',
     imports: 'Importieren',
   },
   door: {

@@ -11,6 +11,10 @@ export const told: Translated<typeof en> = {
   noneBehind: 'Alle Websites, die sich gemeldet haben, haben die neueste Version.',
   behind: 'Websites mit älteren Versionen',
   caption: (count) => `Die zuletzt gemeldeten zuerst. ${count} angezeigt.`,
+  onlyVersion: (version) => `Version: ${version}`,
+  captionVersion: (version, count) =>
+    `Websites mit ${version}, zuletzt umgestiegene zuerst. ${count} angezeigt.`,
+  noneWith: (version) => `Keine Website hat ${version}.`,
   csvName: 'websites.csv',
   newest: 'Neueste Version',
   share: 'Haben sie',

@@ -5,7 +5,7 @@ export const webhooks: Translated<typeof en> = {
   title: 'Webhooks',
   about:
     'Andere Programme, zum Beispiel Ihr CRM, erfahren von Lizenzen, Websites und Versionen, sobald sich etwas ändert.',
-  go: 'Zu den Webhooks',
+  go: 'Webhooks',
   add: 'Empfänger hinzufügen',
   caption: 'Älteste zuerst',
   none: 'Noch kein Empfänger. Fügen Sie die Adresse eines Programms hinzu, das von Änderungen erfahren soll.',

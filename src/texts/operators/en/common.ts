@@ -7,6 +7,7 @@ import { kit } from '../../customers/en/kit';
 export const common = {
   ...kit,
   brand: 'Licensing',
+  menu: 'Menu',
   pages: 'Pages',
   nav: {
     overview: 'Overview',

@@ -13,6 +13,9 @@ export const customers = {
     export: 'Export',
     erase: 'Erase the data',
     edit: 'Edit',
+    note: 'Note',
+    addNote: 'Write a note',
+    editNote: 'Change the note',
     licenses: 'Licences',
     licensesCaption: (count: string) => `By ID. ${count} shown.`,
     noLicense: 'This customer has no licence of their own.',
@@ -43,6 +46,13 @@ export const customers = {
     storedCaption: 'By ID, 50 at the most. The export has all.',
     storedColumns: { what: 'What', all: 'Stored', open: 'Show all of it' },
     elsewhere: 'The export also has the history, and every other place where the e-mail occurs.',
+  },
+  notePage: {
+    title: (customer: string) => `Note on ${customer}`,
+    note: 'Note',
+    hint: 'For you and other operators. The customer never sees it. Empty: none.',
+    refused: 'A note has at most 1,000 characters and no licence key.',
+    submit: 'Save the note',
   },
   editPage: {
     title: (customer: string) => `Edit ${customer}`,

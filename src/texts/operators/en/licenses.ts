@@ -25,8 +25,67 @@ export const licenses = {
     refused: 'Refused within',
     covers: 'Covers',
   } as Record<string, string>,
-  captionNewest: (count: string) => `Newest first. ${count} shown.`,
-  captionSoonest: (count: string) => `Soonest end first. ${count} shown.`,
+  order: 'Sort',
+  orders: {
+    '-id': 'Newest first',
+    id: 'Oldest first',
+    customer: 'Customers A to Z',
+    '-customer': 'Customers Z to A',
+    expires_at: 'Soonest end first',
+    '-expires_at': 'Latest end first',
+  },
+  shown: (count: string) => `${count} shown.`,
+  shownOf: (count: string, total: string) => `${count} of ${total} shown.`,
+  bulk: {
+    select: (license: string) => `Select ${license}`,
+    label: 'What to do with the selected licences',
+    selected: 'Selected:',
+    all: (count: string) => `all ${count} on this page`,
+    suspend: 'Suspend…',
+    mail: 'Send the keys…',
+    export: 'Export',
+    none: 'Select licences first.',
+    back: 'Back to the licences',
+    csvName: 'selected-licences.csv',
+    caption: (count: string) => `What you selected. ${count} shown.`,
+    what: 'What will happen',
+    suspendTitle: (count: number, written: string) =>
+      count === 1 ? 'Suspend 1 licence?' : `Suspend ${written} licences?`,
+    mailTitle: (count: number, written: string) => (count === 1 ? 'Send 1 key?' : `Send ${written} keys?`),
+    willSuspend: (count: number, written: string) =>
+      count === 1
+        ? '1 licence will be suspended: its updates, downloads and new sites are refused until you reinstate it.'
+        : `${written} licences will be suspended: their updates, downloads and new sites are refused until you reinstate them.`,
+    willMail: (count: number, written: string) =>
+      count === 1
+        ? '1 customer will get a mail with the key.'
+        : `${written} mails with a key will go to customers.`,
+    noMail: 'Customers get no mail about it.',
+    suspended: (count: number, written: string) =>
+      count === 1 ? '1 is suspended already and stays so.' : `${written} are suspended already and stay so.`,
+    final: (count: number, written: string) =>
+      count === 1
+        ? '1 is revoked or cancelled and stays so.'
+        : `${written} are revoked or cancelled and stay so.`,
+    unmailable: (count: number, written: string) =>
+      count === 1
+        ? '1 gets no mail: it has no address, or its key is not kept.'
+        : `${written} get no mail: they have no address, or their keys are not kept.`,
+    suspends: 'Will be suspended',
+    mails: 'Will get a mail',
+    stays: 'Stays',
+    suspendSubmit: 'Suspend them',
+    mailSubmit: 'Send them',
+    suspendedTitle: (count: number, written: string) =>
+      count === 1 ? '1 licence was suspended' : `${written} licences were suspended`,
+    mailedTitle: (count: number, written: string) =>
+      count === 1 ? '1 key is on its way' : `${written} keys are on their way`,
+    left: 'Left as they are',
+    leftAbout:
+      'These licences changed after you had selected them, so nothing was done with them. Look at them, and select them again.',
+    leftCaption: (count: string) => `Changed meanwhile. ${count} shown.`,
+    allDone: 'None of the selected licences had changed meanwhile.',
+  },
   columns: {
     status: 'Status',
     customer: 'Customer',

@@ -23,6 +23,7 @@ export const renewals = {
     notFinal: (month: string) => `${month}, not final`,
     says: 'Licences by the month of their end: renewed before they stopped working, within 30 days after, or lost. A month is final when its last day is 30 days ago; until then lost means: not renewed yet. Today counts tomorrow.',
     caption: 'Renewals by month, the oldest first.',
+    empty: 'The licences that end will stand here by month, with those that were renewed.',
   },
   plans: {
     title: 'By plan',
@@ -47,6 +48,7 @@ export const renewals = {
     month: 'Month',
     now: (month: string) => `${month}, now`,
     caption: 'Licences by state and month, the oldest first',
+    empty: 'Your licences will stand here by state, month by month.',
   },
   calendar: {
     title: 'On which days do licences end?',

@@ -6,7 +6,7 @@ export const settings = {
   title: 'Settings',
   about: 'What counts now. A change acts within two seconds, in every instance and in the command.',
   summary: 'The shop’s name, address and picture, the mail server, texts of mails, and limits.',
-  go: 'To the settings',
+  go: 'Settings',
   change: 'Change',
   groups: {
     shop: 'The shop',

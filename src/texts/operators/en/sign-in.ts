@@ -44,7 +44,7 @@ export const signIn = {
   wrongGroup: 'This token is valid, but its account may not manage licences. Ask a Super User.',
   shopToken: 'This token is for a shop (scope “issue”) and opens no pages.',
   withLink: 'With a link',
-  linkHint: 'Whoever administers the server prints a link that signs in once, within ten minutes:',
+  linkHint: 'On the server, you print a link that signs you in once, within ten minutes:',
   email: 'Your e-mail',
   emailHint: 'Only operators who were added with their address get a mail.',
   mailLink: 'Mail me a link',

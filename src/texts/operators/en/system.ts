@@ -2,11 +2,11 @@ export const system = {
   title: 'System',
   version: (version: string) => `Version ${version}`,
   go: {
-    mails: 'Show the mails',
+    mails: 'Mails',
     doctor: 'All findings',
-    tokens: 'To the tokens',
-    signingKeys: 'To the signing keys',
-    operators: 'To the operators',
+    tokens: 'Tokens',
+    signingKeys: 'Signing keys',
+    operators: 'Operators',
     imports: 'Import',
   },
   door: {
@@ -87,7 +87,7 @@ export const system = {
     lost: 'If it gets lost, revoke it and make another one of the same name.',
     example: 'An example of its use',
     exampleAbout: 'This answers with the name and the scope of the token:',
-    toList: 'To the tokens',
+    toList: 'Tokens',
   },
   revokeToken: {
     title: (name: string) => `Revoke token ${name}?`,

@@ -8,6 +8,10 @@ export const told = {
   noneBehind: 'Every site that told has the newest version.',
   behind: 'Sites that are behind',
   caption: (count: string) => `The latest that told anything first. ${count} shown.`,
+  onlyVersion: (version: string) => `Version: ${version}`,
+  captionVersion: (version: string, count: string) =>
+    `Sites with ${version}, those that got it last first. ${count} shown.`,
+  noneWith: (version: string) => `No site has ${version}.`,
   csvName: 'sites.csv',
   newest: 'Newest version',
   share: 'Have it',

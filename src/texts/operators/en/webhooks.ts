@@ -1,7 +1,7 @@
 export const webhooks = {
   title: 'Webhooks',
   about: 'Other programs, such as your CRM, are told of licences, sites and releases as they change.',
-  go: 'To the webhooks',
+  go: 'Webhooks',
   add: 'Add a receiver',
   caption: 'Oldest first',
   none: 'No receiver yet. Add the address of a program that is to be told of changes.',

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { seedDemo } from '../../seeds/demo';
+import { giveYear } from '../../seeds/year/year';
+import { table } from '../../src/store/database';
+import { temporaryFolder } from '../support/processes';
+import { startTestService, type TestService } from '../support/service';
+import { pagesClient, textOf, type PagesClient } from './support/session';
+
+/** What a seller asks on a Monday is answered by the overview of the demo's shop, or two links further at most. */
+
+const NOW = new Date('2026-11-23T09:02:00Z');
+const SECRET = Buffer.alloc(32, 7);
+
+let service: TestService;
+let seller: PagesClient;
+let overview: string;
+beforeAll(async () => {
+  service = await startTestService(
+    {
+      LICENSING_KEY_SECRET: SECRET.toString('base64'),
+      LICENSING_PUBLIC_URL: 'https://shop.example',
+      LICENSING_XML_DIR: temporaryFolder(),
+    },
+    NOW,
+  );
+  const { db, packagesDir } = service;
+  await seedDemo(db, { packagesDir, keySecret: SECRET }, NOW);
+  await giveYear(db, { packagesDir, keySecret: SECRET }, NOW);
+  seller = await pagesClient(service);
+  overview = (await seller.get('/?wait=1')).html;
+}, 120_000);
+afterAll(() => service.stop());
+
+/** Follows the link with this text. */
+async function follow(html: string, text: string): Promise<string> {
+  const links = [...html.matchAll(/<a [^>]*href="([^"]*)"[^>]*>(.*?)<\/a>/gs)];
+  const found = links.find(([, , inside = '']) => inside.replace(/<[^>]*>/g, '').trim() === text);
+  const path = found?.[1]?.replaceAll('&amp;', '&').replace(/^.*?\/pages/, '');
+  if (path === undefined) throw new Error(`No link says "${text}".`);
+  const answer = await seller.get(path);
+  expect([path, answer.status]).toEqual([path, 200]);
+  return answer.html;
+}
+
+/** The texts of the rows of a page's list. */
+function rowsOf(html: string): string[] {
+  const [, body = ''] = /<tbody[^>]*>(.*?)<\/tbody>/s.exec(html.slice(html.indexOf('<caption'))) ?? [];
+  return [...body.matchAll(/<tr.*?<\/tr>/gs)].map(([row]) => textOf(`<main>${row}</main>`));
+}
+
+test('what must I do today?', async () => {
+  const [, list = ''] = /<ul class="todo">(.*?)<\/ul>/s.exec(overview) ?? [];
+  const needs = [...list.matchAll(/<li>(.*?)<\/li>/gs)].map(([need]) => need);
+  expect(needs.length).toBeGreaterThan(3);
+  for (const need of needs) {
+    const links = [...need.matchAll(/<a [^>]*class="go btn[^>]*>(.*?)<\/a>/g)];
+    expect(links).toHaveLength(1);
+    expect(rowsOf(await follow(need, links[0]?.[1] as string))).not.toEqual([]);
+  }
+});
+
+test('who did not renew last month?', async () => {
+  const lapsed = rowsOf(await follow(overview, 'Not renewed last month'));
+  expect(lapsed).not.toEqual([]);
+  for (const row of lapsed) expect(row).toContain('Oct 2026');
+});
+
+test('who still runs an old version?', async () => {
+  const sites = await follow(overview, 'Example Shop');
+  const old = rowsOf(await follow(sites, '1.0.4'));
+  const told = await service
+    .db(table(service.db, 'told_sites'))
+    .where({ product_id: 42, version: '1.0.4' })
+    .pluck<string[]>('site');
+  expect(told.length).toBeGreaterThan(0);
+  expect(old).toHaveLength(Math.min(50, told.length));
+  for (const row of old) expect(told.some((site) => row.includes(site))).toBe(true);
+});
+
+test('which mails failed?', async () => {
+  const failed = await service
+    .db(table(service.db, 'outbox'))
+    .where({ kind: 'mail' })
+    .whereNotNull('failed_at');
+  const mails = rowsOf(await follow(overview, 'See the mails'));
+  expect(failed.length).toBeGreaterThan(0);
+  expect(mails.filter((row) => row.startsWith('not delivered'))).toHaveLength(failed.length);
+});
+
+test('is this key shared?', async () => {
+  const [{ license_id: id } = {}] = await service.db(table(service.db, 'spreading_keys'));
+  const keys = await follow(overview, 'See the keys');
+  expect(keys).toContain(`/licenses/${id}"`);
+  expect(rowsOf(keys).length).toBeGreaterThan(0);
+  expect(textOf((await seller.get(`/licenses/${id}`)).html)).toContain('Is it used?');
+});

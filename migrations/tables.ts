@@ -34,6 +34,7 @@ export function typesFor(sqlite: boolean) {
     smallRef: number('INT UNSIGNED'),
     count: number('INT UNSIGNED'),
     bigCount: number('BIGINT UNSIGNED'),
+    signedCount: number('INT'),
     flag: number('TINYINT UNSIGNED'),
     time: text('DATETIME'),
     longText: text('MEDIUMTEXT'),

@@ -6,6 +6,7 @@ import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/database';
 import { deleteDeliveries, listReceiversOfRows } from '../store/deliveries';
 import { pruneCalls } from '../store/idempotency';
+import { pruneLimitCounts } from '../store/limit-counts';
 import { pruneLinkRequests } from '../store/link-requests';
 import { pruneCodes } from '../store/one-time-codes';
 import { pruneOutbox, type OutboxKind } from '../store/outbox';
@@ -76,6 +77,7 @@ export function startHousekeeping(
       async run(turn) {
         await pruneAll(turn, (rows) => pruneLinkRequests(db, ago(LINK_REQUESTS_KEPT_MS), rows));
         await pruneAll(turn, (rows) => pruneCodes(db, now(), rows));
+        await pruneAll(turn, (rows) => pruneLimitCounts(db, now(), rows));
         await pruneAll(turn, (rows) => pruneSessions(db, ago(SESSIONS_KEPT_MS), rows));
       },
       failure: 'old sessions and codes could not be deleted; it is tried again in a minute',

@@ -82,6 +82,7 @@ const LAYERS = {
     'support',
     'transfer',
     'webhooks',
+    'work',
   ],
 };
 /** The command reaches rows through the rooms above the store; these files open the database, make it, and explain its errors. */

@@ -108,7 +108,7 @@ function withDefaults(settings: Settings): Settings {
   return {
     LICENSING_LISTEN: PASSENGER,
     LICENSING_PACKAGES_DIR: packages,
-    ...(site !== undefined && { LICENSING_XML_DIR: join(site, XML_PATH) }),
+    ...(site !== undefined && { LICENSING_XML_DIR: resolve(site, `.${XML_PATH}`) }),
     [SECRET]: randomBytes(32).toString('base64'),
     ...settings,
   };

@@ -32,7 +32,7 @@ interface Start {
 
 async function main(): Promise<void> {
   const log = createLog('info');
-  const { PASSENGER_BASE_URI: base = '' } = environment();
+  const { PASSENGER_BASE_URI: base = '', PORT: ownPort } = environment();
   let latest: Start | undefined;
   let isStopping = false;
 
@@ -63,7 +63,7 @@ async function main(): Promise<void> {
     });
   };
 
-  const server = await startServer(front, { passenger: true });
+  const server = await startServer(front, { passenger: true, ownPort });
   const stop = stopOnSignal(
     async () => {
       isStopping = true;

@@ -29,7 +29,7 @@ import { mailingOf, queueMail, type Mailing } from './mail/queue';
 import { queueReminders } from './mail/reminders';
 import { queueNotices } from './mail/security-release';
 import type { MailSettings } from './mail/settings';
-import { startMailSender, type SenderSettings } from './mail/sender';
+import { startMailSender, type MailSender, type SenderSettings } from './mail/sender';
 import { createMailTransport } from './mail/transport';
 import { faultOfMessage } from './operations/failures';
 import { readOrderBody } from './operations/orders';
@@ -273,7 +273,7 @@ function queueIn({ language }: Mailing) {
 }
 
 /** What is done from time to time by one instance, besides sums and pruning. */
-function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
+export function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
   const { keySecret } = live.config;
   return [
     {
@@ -327,7 +327,7 @@ function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
 }
 
 /** Starts to send what is queued, while mail is set up. */
-function startMail(live: LiveSettings, db: Db, log: Logger, now: Clock): () => unknown {
+export function startMail(live: LiveSettings, db: Db, log: Logger, now: Clock): MailSender {
   const { mail } = live.config;
   // Otherwise only the mails that wait would tell.
   if (mail?.route.kind === 'sendmail' && live.config.publicUrl !== undefined)
@@ -366,7 +366,12 @@ function warnOfMail(log: Logger, { source, from }: MailSettings, error: unknown)
 }
 
 /** Starts to send webhooks. Without LICENSING_KEY_SECRET there are none. */
-function startWebhooks(live: LiveSettings, db: Db, log: Logger, now: Clock): WebhookSender | undefined {
+export function startWebhooks(
+  live: LiveSettings,
+  db: Db,
+  log: Logger,
+  now: Clock,
+): WebhookSender | undefined {
   const { keySecret, webhookNetworks } = live.config;
   if (keySecret === undefined) return undefined;
   const post = createPost(createAddressRules(webhookNetworks));
@@ -376,7 +381,11 @@ function startWebhooks(live: LiveSettings, db: Db, log: Logger, now: Clock): Web
     await stopWatch();
     await sender.stop();
   };
-  return { counts: sender.counts, stop };
+  const idle = async () => {
+    await stopWatch.idle();
+    await sender.idle();
+  };
+  return { counts: sender.counts, idle, stop };
 }
 
 /** @throws Error that names the setting to correct */

@@ -36,6 +36,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
   import: async () => (await import('../cli/import.js')).addImportCommand,
   'move-in': async () => (await import('../cli/move-in-check.js')).addMoveInCommands,
   why: async () => (await import('../cli/why.js')).addWhyCommand,
+  work: async () => (await import('../cli/work.js')).addWorkCommand,
   doctor: async () => (await import('../cli/doctor.js')).addDoctorCommand,
 };
 

@@ -6,18 +6,21 @@ interface Passenger {
   on(event: 'exit', listener: () => void): unknown;
 }
 
-/** For a start by hand, and below LiteSpeed's lsnode, whose first listen() is the site's whatever it is told. */
-const FALLBACK = { host: '127.0.0.1', port: 3080 };
+/** For a start by hand, where nobody names another. */
+const PORT = '3080';
 
 function passenger(): Passenger | undefined {
   return (globalThis as { PhusionPassenger?: Passenger }).PhusionPassenger;
 }
 
-/** Once a process: Passenger takes one server. */
-export function listenForPassenger(server: Server): void {
+/**
+ * Once a process: Passenger takes one server. Below LiteSpeed's lsnode the first listen() is the site's, whatever it is
+ * told; elsewhere it is a port of this machine.
+ */
+export function listenForPassenger(server: Server, port = PORT): void {
   const by = passenger();
   if (by === undefined) {
-    server.listen(FALLBACK);
+    server.listen({ host: '127.0.0.1', port: Number(port) });
     return;
   }
   by.configure({ autoInstall: false });

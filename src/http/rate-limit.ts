@@ -1,4 +1,4 @@
-import { RateLimiterRedis } from 'rate-limiter-flexible';
+import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js';
 import { createMemoryCounters, type Counted } from './memory-counters';
 import { batchScripts } from './batched-scripts';
 import {

@@ -11,8 +11,9 @@ import { dirname } from 'node:path';
 import { listenForPassenger } from './passenger';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-/** `passenger`: where Phusion Passenger, or what stands in for it, wants it (passenger.ts) */
-export type Listen = { host: string; port: number } | { path: string } | { passenger: true };
+/** `passenger`: where Phusion Passenger, or what stands in for it, wants it (passenger.ts); `port`: without one */
+export type Listen =
+  { host: string; port: number } | { path: string } | { passenger: true; ownPort?: string | undefined };
 
 export interface RunningServer {
   /** as a person would type it: `http://127.0.0.1:3080` or `unix:/run/licensing/http.sock` */
@@ -83,7 +84,7 @@ export async function startServer(
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, listen)));
     server.once('listening', () => resolve());
-    if ('passenger' in listen) listenForPassenger(server);
+    if ('passenger' in listen) listenForPassenger(server, listen.ownPort);
     else server.listen(listen);
   });
   if ('path' in listen) chmodSync(listen.path, SOCKET_MODE);
@@ -219,8 +220,7 @@ async function removeStaleSocket(path: string): Promise<void> {
 }
 
 function listenError(error: NodeJS.ErrnoException, listen: Listen): Error {
-  const where =
-    'passenger' in listen ? 'Passenger' : 'path' in listen ? listen.path : hostAndPort(listen);
+  const where = 'passenger' in listen ? 'Passenger' : 'path' in listen ? listen.path : hostAndPort(listen);
   switch (error.code) {
     case 'EADDRINUSE':
       return new Error(

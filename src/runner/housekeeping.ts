@@ -17,6 +17,7 @@ import { pruneRefused } from '../store/sums';
 import { pruneTold } from '../store/told';
 import { findWebhook } from '../store/webhooks';
 import { startJobs, type Job, type Turn } from './jobs';
+import type { Stop } from './loop';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -52,7 +53,7 @@ export function startHousekeeping(
   log: Logger,
   now: () => Date,
   others: Job[] = [],
-): () => Promise<void> {
+): Stop {
   const ago = (ms: number) => new Date(now().getTime() - ms);
   const jobs: Job[] = [
     ...others,

@@ -1,4 +1,4 @@
-import { RateLimiterMySQL } from 'rate-limiter-flexible';
+import RateLimiterMySQL from 'rate-limiter-flexible/lib/RateLimiterMySQL.js';
 import { inTransaction } from './transaction';
 import { table, type Db, type Transaction } from './database';
 import type { Connection } from './connections';
@@ -65,8 +65,8 @@ export function openLimitStore(
 type Done = (error: unknown, answer?: unknown) => void;
 
 /**
- * What RateLimiterMySQL asks of a Knex handle. Our connections want all three arguments, which it leaves out, and it
- * does not wait for a ROLLBACK, which the connection runs before whatever its next user sends.
+ * What RateLimiterMySQL of rate-limiter-flexible 11.4.0 asks of a Knex handle. Our connections want all three arguments,
+ * which it leaves out, and it does not wait for a ROLLBACK, which the connection runs before whatever its next user sends.
  */
 function lender(db: Db): object {
   const client = db.client as {

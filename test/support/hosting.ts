@@ -191,7 +191,11 @@ ${more}
 `,
   );
   const stopPhp = await startPhp(folder);
-  const child = startProcess('apache2', ['-f', conf, '-D', 'FOREGROUND'], { stdio: 'ignore' });
+  const child = startProcess('apache2', ['-f', conf, '-D', 'FOREGROUND'], {
+    stdio: 'ignore',
+    // Nothing of the tests' own reaches the application.
+    env: { PATH: process.env.PATH },
+  });
   const log = () =>
     readdirSync(logs)
       .map((name) => readFileSync(join(logs, name), 'latin1'))

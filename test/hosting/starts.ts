@@ -307,7 +307,7 @@ describe('work, when nobody asks', () => {
     await eventually(() => expect(shop.hosting.processes()).toEqual([]), 60_000);
     const queue = async () => {
       const issue = ['license', 'issue', '--plan', '1', '--customer', 'ada@customer.example', '--send'];
-      expect(await shop.licensing(issue)).toMatchObject({ code: 0, stderr: '' });
+      expect(await shop.licensing(issue)).toMatchObject({ code: 0 });
       await shop
         .db(table(shop.db, 'outbox'))
         .where({ attempts: 0 })

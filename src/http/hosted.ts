@@ -28,9 +28,12 @@ export function behindPassenger(listener: RequestListener, { base, folder }: Pla
   };
 }
 
+/** LiteSpeed does not say the base: there it is whatever goes before the API's own path. */
 function takeBaseOff(request: IncomingMessage, base: string): void {
   const { url = '' } = request;
-  if (base !== '' && url.startsWith(base) && /^[/?]?$/.test(url.charAt(base.length)))
+  const [path = ''] = url.split('?');
+  if (base === '') request.url = url.slice(Math.max(0, path.indexOf(`${API_PATH}/`)));
+  else if (url.startsWith(base) && /^[/?]?$/.test(url.charAt(base.length)))
     request.url = url.slice(base.length).replace(/^(?!\/)/, '/');
 }
 

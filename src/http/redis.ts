@@ -26,7 +26,7 @@ export function connectRedis(
   const client = openClient(urls);
   const standing = createStanding(onChange);
 
-  client.on('error', standing.setAway);
+  client.on('error', (error) => standing.setAway(error));
   const started = new Promise<void>((resolve) => {
     client.once('ready', resolve).once('error', () => resolve());
     setTimeout(resolve, START_PATIENCE_MS).unref();

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { htaccessLines } from '../../src/http/hosted';
@@ -15,10 +15,10 @@ import { ask, get, post, raw, validate } from '../support/web-server';
 const HTML = { Accept: 'text/html' };
 const DEBUG = { LICENSING_LOG_LEVEL: 'debug' };
 
-describe('one process, beside a site', () => {
+describe.each(['location', 'folder'] as const)('one process, beside a site, set up by a %s', (as) => {
   let shop: HostedShop;
   beforeAll(async () => {
-    shop = await openHostedShop();
+    shop = await openHostedShop({ as });
   });
   afterAll(() => shop.close());
 
@@ -101,21 +101,31 @@ describe('one process, beside a site', () => {
     expect(shop.hosting.log()).not.toContain(site.secret);
   });
 
-  test('Apache serves the update XML of a published version from the site', async () => {
-    writeFileSync(join(shop.site.root, 'licensing-updates', 'pkg_shop.xml'), '<updates/>');
-    expect((await get(shop, '/licensing-updates/pkg_shop.xml')).body.toString()).toBe('<updates/>');
-  });
-
-  test('a version arrives by an upload of some megabytes, and is sold at once', async () => {
+  test('a version arrives by an upload of some megabytes, is sold at once, and Apache serves its update XML from the site', async () => {
     const added = await shop.licensing(['token', 'add', '--name', 'script', '--scope', 'write', '--json']);
     const { token } = JSON.parse(added.stdout) as { token: string };
-    const { bytes } = await makePackage({}, 5_000_000);
+    const manifest =
+      '<?xml version="1.0"?><extension type="package"><packagename>shop</packagename><name>Shop</name><version>2.2.0</version></extension>';
+    const { bytes } = await makePackage({ 'pkg_shop.xml': manifest }, 5_000_000);
+    const named = await fetch(`${shop.url}${PREFIX}/manage/products/42`, {
+      method: 'PATCH',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: '{"element":"pkg_shop"}',
+    });
+    expect(named.status).toBe(200);
     const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/zip' };
-    const path = `${PREFIX}/manage/products/42/releases?version=2.2.0&unchecked=1`;
+    const path = `${PREFIX}/manage/products/42/releases?unchecked=1`;
     const answer = await fetch(shop.url + path, { method: 'POST', headers, body: new Uint8Array(bytes) });
     expect([answer.status, await answer.text()]).toEqual([201, expect.stringContaining('2.2.0')]);
     const sent = await get(shop, `${PREFIX}/downloads/42?dlid=${shop.license.key}`);
     expect(sent.body.equals(bytes)).toBe(true);
+    const xml = await eventually(async () => {
+      const served = await get(shop, '/licensing-updates/pkg_shop.xml');
+      expect(served.status).toBe(200);
+      return served.body.toString();
+    });
+    expect(xml).toContain('<version>2.2.0</version>');
+    expect(xml).toContain(`${shop.url}${PREFIX}/downloads/42`);
   });
 });
 

@@ -373,9 +373,14 @@ require(${JSON.stringify(join(app, 'app.js'))});`,
   });
   closing.push(() => child.kill('SIGKILL'));
   const answer = await eventually<Answer>(async () => {
-    const said = await ask('http://localhost', `${PREFIX}/updates/42`, { socketPath: socket } as never);
+    const said = await ask('http://localhost', `${PREFIX}/updates/42`, { socketPath: socket });
     expect(said.status).toBe(200);
     return said;
   });
   expect(answer.json()).toEqual({ data: { update_available: false } });
+  const below = { socketPath: socket } as never;
+  expect(
+    (await ask('http://localhost', `/licensing-app${PREFIX}/updates/42?x=${PREFIX}/`, below)).status,
+  ).toBe(200);
+  expect((await ask('http://localhost', `/elsewhere?x=${PREFIX}/updates/42`, below)).status).toBe(404);
 });

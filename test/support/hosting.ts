@@ -110,8 +110,8 @@ export interface HostingOptions {
   processes?: number;
   /** seconds after which Passenger ends one that has nothing to do */
   idle?: number;
-  /** further lines */
-  more?: string;
+  /** how the panel writes it: cPanel's Application Manager a location, others the folder of the address in the site */
+  as?: 'location' | 'folder';
 }
 
 /** Serves the site with PHP, and the application below `BASE`. */
@@ -122,7 +122,7 @@ export async function startHosting({
   node = process.execPath,
   processes = 1,
   idle = 300,
-  more = '',
+  as = 'location',
 }: HostingOptions): Promise<Hosting> {
   const folder = sharedFolder();
   const port = await freePort();
@@ -135,6 +135,7 @@ export async function startHosting({
       .split(' ')
       .map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`)
       .join('\n');
+  if (as === 'folder') mkdirSync(join(root, BASE));
   const conf = join(folder, 'apache2.conf');
   const envs = Object.entries(variables(url)).map(([name, value]) => `SetEnv ${name} "${value}"`);
   writeFileSync(
@@ -173,12 +174,11 @@ DocumentRoot ${root}
     SetHandler "proxy:unix:${folder}/php.sock|fcgi://localhost"
   </FilesMatch>
 </Directory>
-Alias ${BASE} ${app}
 <Directory ${app}>
   AllowOverride None
   Require all granted
 </Directory>
-<Location ${BASE}>
+${as === 'location' ? `<Location ${BASE}>` : `<Directory ${join(root, BASE)}>`}
   PassengerEnabled on
   PassengerBaseURI ${BASE}
   PassengerAppRoot ${app}
@@ -186,8 +186,7 @@ Alias ${BASE} ${app}
   PassengerStartupFile app.js
   PassengerNodejs ${node}
   ${envs.join('\n  ')}
-</Location>
-${more}
+${as === 'location' ? '</Location>' : '</Directory>'}
 `,
   );
   const stopPhp = await startPhp(folder);
@@ -275,7 +274,7 @@ export async function openHostedShop({
   ...options
 }: { variables?: Record<string, string> } & Pick<
   HostingOptions,
-  'processes' | 'idle' | 'node'
+  'processes' | 'idle' | 'node' | 'as'
 > = {}): Promise<HostedShop> {
   const home = sharedFolder();
   const site = await openSite();

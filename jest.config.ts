@@ -19,7 +19,7 @@ const config: Config = {
   runtime: '<rootDir>/test/support/runtime.cjs',
   testEnvironment: '<rootDir>/test/support/environment.cjs',
   roots: ['<rootDir>/test'],
-  // test/cluster runs in `npm run test:cluster`.
+  // test/cluster runs in `npm run test:cluster`, test/release in `npm run test:release`.
   testMatch: ['**/*.test.ts', '!**/test/cluster/**'],
   // What is slow by nature runs in `npm run test:faults`; one file of it: TEST_FAULTS=all npx jest test/faults/clock
   testPathIgnorePatterns: ['/node_modules/', ...(process.env.TEST_FAULTS === 'all' ? [] : ['/test/faults/'])],

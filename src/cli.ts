@@ -62,7 +62,8 @@ function asksForVersion(args: string[]): boolean {
   );
 }
 
-function main(): void {
+/** Runs the command of this process. */
+export function main(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader may close the pipe early ("| head"); that is not a failure.
     if (error.code === 'EPIPE') process.exit();
@@ -77,5 +78,5 @@ function main(): void {
   });
 }
 
-// Tests import this file and run the command in their own process.
+// Tests import this file and run the command in their own process, and a release's cli.js calls main().
 if (require.main === module) main();

@@ -63,7 +63,7 @@ function runLicensing(args: string[]): void {
   if (!existsSync(ENV_FILE)) fail('There is no demo yet. Start it in another terminal: npm run demo');
   const others = Object.entries(environment()).filter(([name]) => !isMeantForUs(name));
   const env = { ...Object.fromEntries(others), LICENSING_ENV_FILE: ENV_FILE };
-  const { status } = spawnSync(process.execPath, [join(__dirname, 'cli.js'), ...args], {
+  const { status } = spawnSync(process.execPath, [join(packageRoot, 'dist/src/cli.js'), ...args], {
     env,
     stdio: 'inherit',
   });

@@ -2,6 +2,7 @@
 import './process/node-version';
 import { describeStartError } from './start-error';
 import { readConfig } from './config';
+import { keepCompiled } from './process/compile-cache';
 import { createLog } from './process/log';
 import { stopOnSignal } from './process/stop';
 import { startService } from './service';
@@ -15,6 +16,7 @@ async function main(): Promise<void> {
   stopOnSignal(() => service.stop(), log, reasonCode);
   for (const warning of config.warnings) log.warn(warning);
   log.info({ listen: service.address, admin: service.adminAddress }, 'listening');
+  keepCompiled();
 }
 
 main().catch((error: unknown) => {

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { packageRoot, type Config, type Variable } from './config';
+import { copyConfig, packageRoot, type Config, type Variable } from './config';
 import { createAuthenticator } from './access/authenticate';
 import { createLinkCodes, type CustomerLink, type OperatorLink } from './access/link-requests';
 import { examineFromWithin } from './doctor/examine';
@@ -159,7 +159,10 @@ export function startService(
       limiter: openLimiter(live, { redis, db, log, onStop }),
       clientAddress: createClientAddressReader(config.trustedProxies, { behindPassenger: isHosted(config) }),
       downloads,
-      operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
+      operator: {
+        authenticate: createAuthenticator(Object.assign(copyConfig(config), { db, now })),
+        settings,
+      },
       pages: { settings, assetsFolder: join(packageRoot, 'dist/pages') },
       pagesHost: config.pagesHost,
       origins: () =>
@@ -217,10 +220,10 @@ function settingsOf(
   db: Db,
   { now, downloads }: { now: Clock; downloads: DownloadSettings },
 ): PagesSettings {
-  const { packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost, timeZone } = live.config;
+  const { packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost } = live.config;
   const { spreadFactor, shopApiUrl } = live.config;
   return {
-    ...{ packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost, timeZone, downloads },
+    ...{ packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost, downloads },
     ...{ spreadFactor, shopApiUrl },
     programFolder: packageRoot,
     examine: () => examineFromWithin(live.config, db, now),
@@ -229,6 +232,9 @@ function settingsOf(
     refresh: () => live.refresh(),
     get config() {
       return live.config;
+    },
+    get timeZone() {
+      return live.config.timeZone;
     },
     get mailing() {
       return mailingOf(live.config);

@@ -40,6 +40,7 @@ const VARIABLES = [
   'LICENSING_SPREAD_FACTOR',
   'LICENSING_FORMERLY',
   'LICENSING_ADMIN_LISTEN',
+  'LICENSING_NODE',
 ] as const;
 export type Variable = (typeof VARIABLES)[number];
 export type Settings = Partial<Record<Variable, string>>;
@@ -103,9 +104,12 @@ export interface StoredSettings {
 
 export const NOTHING_STORED: StoredSettings = { values: {}, mailTexts: {}, picture: undefined };
 
+/** Read before any settings file. */
+const OF_THE_START = ['LICENSING_ENV_FILE', 'LICENSING_NODE'];
+
 /** Whether a settings file can hold this setting. */
-export function isSetting(name: string): name is Exclude<Variable, 'LICENSING_ENV_FILE'> {
-  return name !== 'LICENSING_ENV_FILE' && (VARIABLES as readonly string[]).includes(name);
+export function isSetting(name: string): name is Exclude<Variable, 'LICENSING_ENV_FILE' | 'LICENSING_NODE'> {
+  return !OF_THE_START.includes(name) && (VARIABLES as readonly string[]).includes(name);
 }
 
 /** The line of a settings file. @throws ConfigError for a value that such a file cannot hold */
@@ -161,8 +165,12 @@ export function isMeantForUs(name: string): boolean {
   return name.startsWith('LICENSING_') || almostVariable(name) !== undefined;
 }
 
+/** Two errors leave one of the three parts of "LICENSING_" as it is: most names need no comparison. */
+const RESEMBLES = /LIC|ENS|ING_/i;
+
 /** Finds the setting within two typing errors of a name, ignoring case; also finds a misspelled "LICENSING_". */
 function almostVariable(name: string): Variable | undefined {
+  if (!RESEMBLES.test(name)) return undefined;
   const most = 2;
   return VARIABLES.find(
     (variable) =>

@@ -65,7 +65,7 @@ export async function readEffective(db: Db, config: Config): Promise<Config> {
   // What no variable sets stays.
   const { shopApiUrl } = config;
   const own = shopApiUrl === undefined ? {} : { shopApiUrl };
-  return { ...built, ...own, warnings: [...built.warnings, ...faults] };
+  return Object.assign(built, own, { warnings: [...built.warnings, ...faults] });
 }
 
 /** Stores a value that was tried (`withStored`), or removes it. @throws OperatorError when it needs a key secret */

@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { packageRoot, type Config } from '../config';
+import { copyConfig, packageRoot, type Config } from '../config';
 import { examineFromWithin } from '../doctor/examine';
 import { OperatorError } from '../licensing/operator-error';
 import { letterheadOf } from '../mail/compose';
@@ -101,7 +101,8 @@ async function request(
     onProgress,
     followXml,
   };
-  const settings = { ...settingsOf(config, db, now), ...(shopApiUrl !== undefined && { shopApiUrl }) };
+  const settings = settingsOf(config, db, now);
+  if (shopApiUrl !== undefined) settings.shopApiUrl = shopApiUrl;
   try {
     return await perform(operation, asked, given, { db, now: () => now, settings });
   } catch (error) {
@@ -110,8 +111,7 @@ async function request(
 }
 
 function settingsOf(config: Config, db: Db, now: Date): ManageSettings {
-  return {
-    ...config,
+  return Object.assign(copyConfig(config), {
     mailing: mailingOf(config),
     letterhead: letterheadOf(config),
     updateXml: config,
@@ -122,7 +122,7 @@ function settingsOf(config: Config, db: Db, now: Date): ManageSettings {
     // A command ends, and the next one reads them again.
     refresh: () => Promise.resolve(),
     mailGainsNoRights: serviceGainsNoRights,
-  };
+  });
 }
 
 function defined(fields: object): Record<string, unknown> {

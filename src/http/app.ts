@@ -78,9 +78,10 @@ export function createApp({
     ctx.state.origin = originOf(ctx, { isTrusted: clientAddress.isTrusted, origins });
     return next();
   });
-  const parseBody = koaBody({ ...BODY_OPTIONS, onError: bodyError }) as Middleware;
+  let parseBody: Middleware | undefined;
   const readBody: Middleware = async (ctx, next) => {
     refuseEncoded(ctx);
+    parseBody ??= koaBody({ ...BODY_OPTIONS, onError: bodyError }) as Middleware;
     await parseBody(ctx, next);
   };
 

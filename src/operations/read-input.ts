@@ -7,9 +7,13 @@ import { ManageError } from './failures';
 
 /** The schemas' formats are for readers of the document; the domain judges the values. */
 const SETTINGS = { strict: false, validateFormats: false };
-const ofBodies = new Ajv2020(SETTINGS);
 /** Everything in a query or form is a text. */
-const ofTexts = new Ajv2020({ ...SETTINGS, coerceTypes: true, useDefaults: true });
+const TEXTS = { ...SETTINGS, coerceTypes: true, useDefaults: true };
+
+/** Made at the first use, because commands that read no input need none. */
+const made: { bodies?: Ajv2020; texts?: Ajv2020 } = {};
+const ofBodies = () => (made.bodies ??= new Ajv2020(SETTINGS));
+const ofTexts = () => (made.texts ??= new Ajv2020(TEXTS));
 
 export type Reader = (given: unknown) => object;
 
@@ -57,11 +61,11 @@ function isInteger(schema: TSchema | undefined): boolean {
 
 const NOTHING = { type: 'object', additionalProperties: false };
 
-function reader(ajv: Ajv2020, schema: object = NOTHING): Reader {
+function reader(ajv: () => Ajv2020, schema: object = NOTHING): Reader {
   let validate: ValidateFunction | undefined;
   return (given) => {
     // Compiled by the first call: all together would take a tenth of a second at the start.
-    validate ??= ajv.compile(schema);
+    validate ??= ajv().compile(schema);
     if (validate(given)) return given as object;
     throw explain((validate.errors as ErrorObject[])[0] as ErrorObject);
   };

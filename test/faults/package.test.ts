@@ -34,7 +34,7 @@ test('the tarball holds what is needed to run and to set it up, and nothing else
       .filter((path) => /\.tsx?$/.test(path))
       .map((path) => `dist/${name}/${path.replace(/\.tsx?$/, '.js')}`),
   );
-  const beside = ['deploy', 'docs', 'examples', 'mails', 'nginx', 'php'].flatMap((name) =>
+  const beside = ['bin', 'deploy', 'docs', 'examples', 'mails', 'nginx', 'php'].flatMap((name) =>
     readdirSync(join(ROOT, name), { recursive: true, encoding: 'utf8' })
       .map((path) => `${name}/${path}`)
       .filter((path) => statSync(join(ROOT, path)).isFile()),

@@ -183,7 +183,10 @@ test.each(['10.24.1', '12.22.12', '14.21.3', '18.20.8'])(
   },
 );
 
-describe('the first start, of several processes at once', () => {
+// An unpacked zip has one file of it all.
+const ofBuild = process.env.TEST_HOSTING_FOLDER === undefined ? describe : describe.skip;
+
+ofBuild('the first start, of several processes at once', () => {
   const START = `require(process.argv[1] + '/dist/src/first-start.js').prepareHosted(new Date()).then(
     ({ keySecret, packagesDir, xmlDir }) => console.log(JSON.stringify({ secret: keySecret.toString('hex'), packagesDir, xmlDir })),
     (error) => { console.log(JSON.stringify({ error: error.message })); process.exitCode = 1; })`;

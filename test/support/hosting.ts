@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import {
   connects,
   endProcess,
@@ -255,7 +255,14 @@ export interface HostedShop {
 
 /** A site whose pages say what they were asked, with our two lines in its .htaccess. */
 export async function openSite(): Promise<TestSite> {
-  const site = await startTestSite();
+  const tested = await startTestSite();
+  // As panels have it: the database by its socket, which the seller can reach.
+  const socket = process.env.TEST_MARIADB_SOCKET as string;
+  chmodSync(dirname(socket), 0o755);
+  const configure: TestSite['configure'] = (values) =>
+    tested.configure({ host: `localhost:${socket}`, ...values });
+  configure();
+  const site = { ...tested, configure };
   chmodSync(site.root, 0o755);
   mkdirSync(join(site.root, 'api'));
   for (const name of ['index.php', 'api/index.php'])

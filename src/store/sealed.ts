@@ -13,6 +13,11 @@ const SEALED = [
 /** Whether the tables hold anything that only the secret it was sealed with opens. */
 export async function holdsSealed(db: Db): Promise<boolean> {
   for (const [name, column] of SEALED)
-    if ((await db(table(db, name) as string).whereNotNull(column).first(column)) !== undefined) return true;
+    if (
+      (await db(table(db, name) as string)
+        .whereNotNull(column)
+        .first(column)) !== undefined
+    )
+      return true;
   return false;
 }

@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -39,6 +48,7 @@ const SECRET = 'LICENSING_KEY_SECRET';
 /** @throws Error in words for the seller */
 export async function prepareHosted(now: Date): Promise<Config> {
   const file = envFilePath();
+  refuseFolderInSite(file, given(file));
   if (given(file)[SECRET] === undefined) await makeSettings(file);
   const config = readConfig({ ...environment(), LICENSING_LISTEN: PASSENGER });
   await makeFolders(config);
@@ -53,6 +63,21 @@ export async function prepareHosted(now: Date): Promise<Config> {
       await addFirstSigningKey(db, config.keySecret, { actor: 'operator:first-start', now });
   });
   return config;
+}
+
+/** The web server would send the settings file to whoever asks. */
+function refuseFolderInSite(file: string, { LICENSING_JOOMLA_ROOT: root }: Settings): void {
+  if (root === undefined) return;
+  const [folder, site] = [realPath(dirname(file)), realPath(resolve(dirname(file), root))];
+  if (isWithin(folder, site))
+    throw new ConfigError(
+      `This program lies in ${folder}, which is in the site, where anybody could load its secret. Move it to a folder outside of ${site}, and write that into the form of this application.`,
+    );
+}
+
+/** Without links; a folder that is not there is told of later. */
+function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
 }
 
 /** What the settings file and the panel's variables say now. */

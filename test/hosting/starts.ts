@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -248,6 +257,27 @@ ofBuild('the first start, of several processes at once', () => {
       LICENSING_PUBLIC_URL: 'https://shop.example',
     }).ended;
     expect(JSON.parse(stdout)).toHaveProperty('secret');
+  });
+
+  test('nothing is made in a folder of the site, also by a link', async () => {
+    const site = await openSite();
+    closing.push(() => site.stop());
+    const inside = unpackHosting(join(site.root, 'licensing'));
+    const link = join(sharedFolder(), 'home');
+    symlinkSync(site.root, link);
+    const env = {
+      PATH: process.env.PATH,
+      HOME: sharedFolder(),
+      LICENSING_PUBLIC_URL: 'https://shop.example',
+    };
+    for (const LICENSING_JOOMLA_ROOT of [site.root, link]) {
+      const { stdout } = await startProgram(process.execPath, ['-e', START, inside], {
+        ...env,
+        LICENSING_JOOMLA_ROOT,
+      }).ended;
+      expect(JSON.parse(stdout)).toEqual({ error: expect.stringContaining('anybody could load its secret') });
+    }
+    expect(existsSync(join(inside, '.env'))).toBe(false);
   });
 
   test('packages never lie in the site', async () => {

@@ -36,6 +36,7 @@ export function typesFor(sqlite: boolean) {
     bigCount: number('BIGINT UNSIGNED'),
     /** of what is added and taken away, in either order */
     sum: number('BIGINT'),
+    signedCount: number('INT'),
     flag: number('TINYINT UNSIGNED'),
     time: text('DATETIME'),
     longText: text('MEDIUMTEXT'),

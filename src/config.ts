@@ -45,7 +45,8 @@ export interface Config {
   /** one URL, or the URLs of a cluster's nodes; empty: limits are counted in memory */
   redisUrls: string[];
   listen: Listen;
-  adminListen: Listen;
+  /** undefined: there is none, because Passenger gives a process one address */
+  adminListen: Listen | undefined;
   /** peers whose X-Forwarded-For is believed, as given */
   trustedProxies: string[];
   packagesDir: string;
@@ -112,6 +113,9 @@ export interface Config {
 
 /** The folder with package.json; `.env` and relative paths start here, wherever the build is below it. */
 export const packageRoot = findPackageRoot(__dirname);
+
+/** The value of LICENSING_LISTEN on shared hosting (docs/shared-hosting.md). */
+export const PASSENGER = 'passenger';
 
 const MEGABYTE = 1_048_576;
 
@@ -201,6 +205,13 @@ export function buildConfig(
         ...warnings,
       ].join(' '),
     );
+  const listenText = get('LICENSING_LISTEN') ?? '127.0.0.1:3080';
+  const isHosted = listenText === PASSENGER;
+  const listen: Listen = isHosted ? { passenger: true } : parseListen('LICENSING_LISTEN', listenText, base);
+  if (isHosted && database.kind === 'sqlite')
+    throw new ConfigError(
+      'Under Passenger more than one process works on the database, and SQLite serves one. Set LICENSING_JOOMLA_ROOT, and leave LICENSING_DATABASE_URL unset or let it name MySQL or MariaDB.',
+    );
   const liveSite = optional(site?.liveSite, readPublicUrl);
   if (site?.liveSite !== undefined && liveSite === undefined && get('LICENSING_PUBLIC_URL') === undefined)
     warnings.push(
@@ -229,15 +240,14 @@ export function buildConfig(
     tablePrefixChosen: get('LICENSING_TABLE_PREFIX') !== undefined,
     joomlaRoot,
     redisUrls: optional(get('LICENSING_REDIS_URL'), parseRedisUrls) ?? [],
-    listen: parseListen('LICENSING_LISTEN', get('LICENSING_LISTEN') ?? '127.0.0.1:3080', base),
-    adminListen: parseListen(
-      'LICENSING_ADMIN_LISTEN',
-      get('LICENSING_ADMIN_LISTEN') ?? '127.0.0.1:3081',
-      base,
-    ),
+    listen,
+    adminListen: isHosted
+      ? undefined
+      : parseListen('LICENSING_ADMIN_LISTEN', get('LICENSING_ADMIN_LISTEN') ?? '127.0.0.1:3081', base),
     trustedProxies: parseNetworks(
       'LICENSING_TRUSTED_PROXIES',
-      get('LICENSING_TRUSTED_PROXIES') ?? '127.0.0.0/8,::1',
+      // Passenger appends the client, which may be this machine.
+      get('LICENSING_TRUSTED_PROXIES') ?? (isHosted ? '' : '127.0.0.0/8,::1'),
     ),
     packagesDir: resolve(base, get('LICENSING_PACKAGES_DIR') ?? join(packageRoot, 'var/packages')),
     accelLocation: optional(get('LICENSING_ACCEL_LOCATION'), parseAccelLocation),

@@ -9,6 +9,7 @@ import { examineFromWithin } from './doctor/examine';
 import { createAskForXml } from './doctor/xml-reach';
 import { createMonitoringListener } from './http/monitoring';
 import { createApp } from './http/app';
+import { createDatabaseLimiter } from './http/database-limits';
 import { createClientAddressReader } from './http/client-address';
 import { createMetrics } from './http/metrics';
 import type { DownloadSettings } from './http/downloads';
@@ -21,14 +22,14 @@ import {
   type RateLimits,
 } from './http/rate-limit';
 import { connectRedis, type RedisConnection } from './http/redis';
-import { startServer, type Listen, type RunningServer } from './http/server';
+import { startServer, type RunningServer } from './http/server';
 import type { CustomerLanguage } from './texts/customers/languages';
 import { composerOf, letterheadOf } from './mail/compose';
 import { mailingOf, queueMail, type Mailing } from './mail/queue';
 import { queueReminders } from './mail/reminders';
 import { queueNotices } from './mail/security-release';
 import type { MailSettings } from './mail/settings';
-import { startMailSender, type SenderSettings } from './mail/sender';
+import { startMailSender, type MailSender, type SenderSettings } from './mail/sender';
 import { createMailTransport } from './mail/transport';
 import { faultOfMessage } from './operations/failures';
 import { readOrderBody } from './operations/orders';
@@ -60,8 +61,8 @@ import { startWebhookSender, type WebhookSender } from './webhooks/sender';
 export interface Addresses {
   /** the listening address, as a person would type it */
   address: string;
-  /** the address of `/healthz`, `/readyz` and `/metrics` */
-  adminAddress: string;
+  /** the address of `/healthz`, `/readyz` and `/metrics`; undefined: there is none */
+  adminAddress: string | undefined;
 }
 
 export interface Running extends Addresses {
@@ -77,8 +78,19 @@ const systemClock: Clock = () => new Date();
 /** Registers how to stop a part that was just started. */
 type OnStop = (stop: () => unknown) => void;
 
-/** @throws Error for the operator: no database, another version's schema, or an address that is taken */
-export function startService(config: Config, log: Logger, now: Clock = systemClock): Promise<Running> {
+/** Where customers and operators are answered. */
+type Open = (listener: RequestListener) => Promise<RunningServer>;
+
+/**
+ * @param open by default at LICENSING_LISTEN
+ * @throws Error for the operator: no database, another version's schema, or an address that is taken
+ */
+export function startService(
+  config: Config,
+  log: Logger,
+  now: Clock = systemClock,
+  open: Open = (listener) => startServer(listener, config.listen),
+): Promise<Running> {
   return inOrder(async (onStop) => {
     const db = openServiceDatabase(
       config.database,
@@ -144,8 +156,8 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
     const settings = settingsOf(live, db, { now, downloads });
     const app = createApp({
       licensing,
-      limiter: openLimiter(live, redis),
-      clientAddress: createClientAddressReader(config.trustedProxies),
+      limiter: openLimiter(live, { redis, db, log, onStop }),
+      clientAddress: createClientAddressReader(config.trustedProxies, { behindPassenger: isHosted(config) }),
       downloads,
       operator: {
         authenticate: createAuthenticator(Object.assign(copyConfig(config), { db, now })),
@@ -163,12 +175,14 @@ export function startService(config: Config, log: Logger, now: Clock = systemClo
       onAnswered: metrics.observe,
     });
 
-    const monitoring = await listen('LICENSING_ADMIN_LISTEN', config.adminListen, admin, onStop);
-    const server = await listen('LICENSING_LISTEN', config.listen, app.callback(), onStop);
+    const { adminListen } = config;
+    const monitoring =
+      adminListen && (await listen('LICENSING_ADMIN_LISTEN', () => startServer(admin, adminListen), onStop));
+    const server = await listen('LICENSING_LISTEN', () => open(app.callback()), onStop);
     own.server = server;
     // Registered last, so readiness fails first and stays visible until the last request is answered.
     onStop(() => (stopping = true));
-    return { address: server.address, adminAddress: monitoring.address };
+    return { address: server.address, adminAddress: monitoring?.address };
   });
 }
 
@@ -266,7 +280,7 @@ function queueIn({ language }: Mailing) {
 }
 
 /** What is done from time to time by one instance, besides sums and pruning. */
-function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
+export function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
   const { keySecret } = live.config;
   return [
     {
@@ -320,7 +334,7 @@ function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
 }
 
 /** Starts to send what is queued, while mail is set up. */
-function startMail(live: LiveSettings, db: Db, log: Logger, now: Clock): () => unknown {
+export function startMail(live: LiveSettings, db: Db, log: Logger, now: Clock): MailSender {
   const { mail } = live.config;
   // Otherwise only the mails that wait would tell.
   if (mail?.route.kind === 'sendmail' && live.config.publicUrl !== undefined)
@@ -359,7 +373,12 @@ function warnOfMail(log: Logger, { source, from }: MailSettings, error: unknown)
 }
 
 /** Starts to send webhooks. Without LICENSING_KEY_SECRET there are none. */
-function startWebhooks(live: LiveSettings, db: Db, log: Logger, now: Clock): WebhookSender | undefined {
+export function startWebhooks(
+  live: LiveSettings,
+  db: Db,
+  log: Logger,
+  now: Clock,
+): WebhookSender | undefined {
   const { keySecret, webhookNetworks } = live.config;
   if (keySecret === undefined) return undefined;
   const post = createPost(createAddressRules(webhookNetworks));
@@ -369,18 +388,21 @@ function startWebhooks(live: LiveSettings, db: Db, log: Logger, now: Clock): Web
     await stopWatch();
     await sender.stop();
   };
-  return { counts: sender.counts, stop };
+  const idle = async () => {
+    await stopWatch.idle();
+    await sender.idle();
+  };
+  return { counts: sender.counts, idle, stop };
 }
 
 /** @throws Error that names the setting to correct */
 async function listen(
   variable: Extract<Variable, 'LICENSING_LISTEN' | 'LICENSING_ADMIN_LISTEN'>,
-  where: Listen,
-  listener: RequestListener,
+  open: () => Promise<RunningServer>,
   onStop: OnStop,
 ): Promise<RunningServer> {
   try {
-    const server = await startServer(listener, where);
+    const server = await open();
     onStop(() => server.drain());
     return server;
   } catch (error) {
@@ -419,7 +441,11 @@ function openRedis(config: Config, log: Logger): RedisConnection | undefined {
   });
 }
 
-function openLimiter(live: LiveSettings, redis: RedisConnection | undefined): Limiter {
+/** Passenger may run several processes at any time, so they count together also without Redis. */
+function openLimiter(
+  live: LiveSettings,
+  { redis, db, log, onStop }: { redis: RedisConnection | undefined; db: Db; log: Logger; onStop: OnStop },
+): Limiter {
   let known: { of: Config; limits: RateLimits['limits'] } | undefined;
   const settings: Readonly<RateLimits> = {
     get limits() {
@@ -431,7 +457,21 @@ function openLimiter(live: LiveSettings, redis: RedisConnection | undefined): Li
       return live.config.rateWindow;
     },
   };
-  return redis ? createRedisLimiter(settings, redis) : createMemoryLimiter(settings);
+  if (redis) return createRedisLimiter(settings, redis);
+  const { database } = live.config;
+  if (!isHosted(live.config) || database.kind !== 'mysql') return createMemoryLimiter(settings);
+  const limiter = createDatabaseLimiter(settings, { db, database }, (away, error) => {
+    if (away)
+      log.warn({ reason: reasonCode(error) }, 'the database cannot count limits: they are counted in memory');
+    else log.info('limits are counted in the database again');
+  });
+  onStop(() => limiter.stop());
+  return limiter;
+}
+
+/** Whether Passenger starts and ends the processes. */
+function isHosted({ listen }: Config): boolean {
+  return 'passenger' in listen;
 }
 
 function limitsOf({ rateLimit, downloadRateLimit, manageRateLimit }: Config): RateLimits['limits'] {

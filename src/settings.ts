@@ -1,5 +1,6 @@
 /** The names of the settings, and how misspelled names and lines are found. config.ts tells what each setting means. */
 
+import { ConfigError } from './errors';
 import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from './orders/shop-kinds';
 import type { Picture } from './packages/pictures';
 import { CUSTOMER_LANGUAGES } from './texts/customers/languages';
@@ -120,6 +121,20 @@ const OF_THE_START = ['LICENSING_ENV_FILE', 'LICENSING_NODE'];
 /** Whether a settings file can hold this setting. */
 export function isSetting(name: string): name is Exclude<Variable, 'LICENSING_ENV_FILE' | 'LICENSING_NODE'> {
   return !OF_THE_START.includes(name) && (VARIABLES as readonly string[]).includes(name);
+}
+
+/** The line of a settings file. @throws ConfigError for a value that such a file cannot hold */
+export function settingLine(name: string, value: string): string {
+  return `${name}=${quote(value)}\n`;
+}
+
+/** Quotes a value as dotenv reads it: inside quotes, only the quote itself is special (and \ in double quotes). */
+function quote(value: string): string {
+  if (/^[\w./:@%+=,-]*$/.test(value)) return value;
+  const mark = ["'", '"', '`'].find((candidate) => !value.includes(candidate));
+  if (mark === undefined || value.includes('\n') || (mark === '"' && value.includes('\\')))
+    throw new ConfigError('A setting has characters that .env cannot hold. Write it into .env by hand.');
+  return mark + value + mark;
 }
 
 /** A warning for each name that is meant for this program but is not a setting, with the likely right name. */

@@ -23,4 +23,14 @@ export const instances: Tables = (t) => ({
     },
     indexes: [['created_at']],
   },
+  // Requests of clients in a window, where processes count together without Redis. These columns in this order are those
+  // of rate-limiter-flexible's RateLimiterMySQL; a key is a bucket and a digest, and `expire` is in ms.
+  limit_counts: {
+    columns: {
+      '`key`': `${t.ascii(64)} NOT NULL PRIMARY KEY`,
+      points: `${t.signedCount} NOT NULL`,
+      expire: `${t.bigCount} NULL`,
+    },
+    indexes: [['expire']],
+  },
 });

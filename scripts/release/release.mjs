@@ -49,6 +49,7 @@ try {
     const top = `${name}-${version}-linux-${machine}`;
     const tree = join(work, top);
     cpSync(common, tree, { recursive: true });
+    leaveOut(tree, ['dist/bundles/hosting.js', 'dist/src/hosting.js']);
     addMachine(tree, machine, packages, join(work, 'npm'));
     setModes(tree);
     packTar(top, join(release, `${top}.tar.gz`));
@@ -77,6 +78,10 @@ if (license === 'UNLICENSED')
     'package.json says UNLICENSED: without your permission nobody may use what was packed, or pass it on.',
   );
 
+function leaveOut(top, paths) {
+  for (const path of paths) rmSync(join(top, path), { recursive: true, force: true });
+}
+
 /** Packs a folder of `work`. */
 function packTar(folder, to) {
   const tar = execFileSync(
@@ -97,8 +102,12 @@ function packTar(folder, to) {
 async function packHosting(common, packages) {
   const top = join(work, 'hosting');
   cpSync(common, top, { recursive: true });
-  for (const left of ['bin', 'deploy', 'nginx', 'dist/bundles/demo.js', 'dist/src/demo.js', 'seeds'])
-    rmSync(join(top, left), { recursive: true, force: true });
+  leaveOut(top, ['bin', 'deploy', 'nginx', 'seeds']);
+  for (const name of ['demo.js', 'service.js']) leaveOut(top, [`dist/bundles/${name}`]);
+  for (const name of ['demo.js', 'main.js']) leaveOut(top, [`dist/src/${name}`]);
+  const about = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'));
+  about.scripts = { start: 'node app.js' };
+  writeFileSync(join(top, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
   const own = join(root, 'deploy/hosting');
   if (existsSync(own)) cpSync(own, top, { recursive: true });
   writeFileSync(join(top, 'LICENSE'), terms(licencesOf(packages), undefined));

@@ -40,7 +40,7 @@ export async function buildCommon(to) {
   const start = join(to, 'dist/src');
   mkdirSync(join(start, 'process'), { recursive: true });
   const [none, names] = ['COMMANDS = []', `COMMANDS = ${JSON.stringify(commandNames())}`];
-  for (const name of ['cli', 'demo', 'main'])
+  for (const name of ['cli', 'demo', 'hosting', 'main'])
     writeFileSync(join(start, `${name}.js`), startFile(name).replace(none, names));
   writeFileSync(join(start, 'process/compile-cache.js'), startFile('compile-cache'));
   const { code } = transformSync(readFileSync(join(root, 'src/process/node-version.ts'), 'utf8'), {

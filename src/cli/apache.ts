@@ -1,7 +1,8 @@
 import { basename, join, resolve } from 'node:path';
-import type { Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import { readConfig } from '../config';
 import { ConfigError } from '../errors';
+import { htaccessLines } from '../http/hosted';
 import { apacheFiles, APACHE_FILE } from '../joomla/formerly/apache';
 import { OperatorError } from '../licensing/operator-error';
 import { folderName } from './arguments';
@@ -15,6 +16,7 @@ const DEFAULT_FOLDER = '/etc/apache2';
 
 interface ApacheOptions extends FormerlyOptions {
   out?: string;
+  passenger?: string;
 }
 
 export function addApacheCommand(program: Command): void {
@@ -23,7 +25,8 @@ export function addApacheCommand(program: Command): void {
     .summary('print what Apache answers addresses of the former system with')
     .description(
       "Prints Apache's configuration for the addresses of the system that was used before, to be included after " +
-        "licensing.conf (docs/apache.md). Nothing of the machine's Apache is touched.",
+        "licensing.conf (docs/apache.md). Nothing of the machine's Apache is touched. With --passenger it prints instead the two lines " +
+        'for the .htaccess of a site on shared hosting (docs/shared-hosting.md).',
     )
     .addOption(formerlyOption())
     .option(
@@ -31,10 +34,26 @@ export function addApacheCommand(program: Command): void {
       'write it into this folder instead; a file there that differs stays, beside NAME.new',
       folderName,
     )
-    .addHelpText('after', '\nExample:\n  licensing apache --formerly ars=7:42 --out /etc/apache2')
-    .action(async ({ formerly, out }: ApacheOptions, command: Command) => {
-      const config = readConfig();
+    .option(
+      '--passenger <address>',
+      'print the lines that lead the exact prefix to where a panel put the service',
+      passengerAddress,
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  licensing apache --formerly ars=7:42 --out /etc/apache2\n  licensing apache --passenger /licensing-app',
+    )
+    .action(async ({ formerly, out, passenger }: ApacheOptions, command: Command) => {
       const output = createOutput(command);
+      if (passenger !== undefined) {
+        const lines = htaccessLines(passenger);
+        output.print(
+          { '.htaccess': lines },
+          `# In the site's .htaccess, below RewriteEngine On and above Joomla's own rules:\n${lines.trimEnd()}`,
+        );
+        return;
+      }
+      const config = readConfig();
       const plan = await planOf(config, formerly, output);
       if (plan === undefined)
         throw new OperatorError(
@@ -65,6 +84,14 @@ One line connects it to the site, inside its <VirtualHost> for https, right afte
 Then: apachectl configtest && systemctl reload apache2`,
       );
     });
+}
+
+/** The address of a panel's form. */
+function passengerAddress(text: string): string {
+  const address = `/${text.replace(/^\/+|\/+$/g, '')}`;
+  if (!/^\/[A-Za-z0-9_-][A-Za-z0-9._/-]*$/.test(address) || /\/\.{0,2}(?:\/|$)/.test(address))
+    throw new InvalidArgumentError('It must be a path of the site, such as /licensing-app.');
+  return address;
 }
 
 /** Apache ends a word at these characters, and reads others as references. */

@@ -41,6 +41,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
   why: async () => (await import('../cli/why.js')).addWhyCommand,
   health: async () => (await import('../cli/health.js')).addHealthCommand,
   upgrade: async () => (await import('../cli/upgrade.js')).addUpgradeCommand,
+  work: async () => (await import('../cli/work.js')).addWorkCommand,
   doctor: async () => (await import('../cli/doctor.js')).addDoctorCommand,
 };
 

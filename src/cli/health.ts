@@ -19,6 +19,11 @@ export function addHealthCommand(program: Command): void {
     .addHelpText('after', '\nExample:\n  licensing health')
     .action(async (_options: object, command: Command) => {
       const { adminListen } = readConfig();
+      if (adminListen === undefined || 'passenger' in adminListen)
+        throw new OperatorError(
+          'Passenger starts and watches the service, which has no address of its own to ask. Ask the site: licensing doctor --url https://YOUR.SITE',
+          { code: 'SERVICE_UNAVAILABLE' },
+        );
       const { ready, checks } = await askReadiness(adminListen);
       createOutput(command).print({ ready, checks }, () =>
         Object.entries(checks)
@@ -36,7 +41,7 @@ interface Answer {
 }
 
 /** What `/readyz` says. @throws OperatorError when nothing answers in time */
-export function askReadiness(listen: Listen, patience = PATIENCE_MS): Promise<Answer> {
+export function askReadiness(listen: Exclude<Listen, { passenger: true }>, patience = PATIENCE_MS): Promise<Answer> {
   const where = describeListen(listen);
   const to =
     'path' in listen ? { socketPath: listen.path } : { host: connectable(listen.host), port: listen.port };

@@ -21,9 +21,8 @@ import { describeListen } from '../http/server';
 import { OperatorError } from '../licensing/operator-error';
 import { addFirstSigningKey } from '../licensing/signing-keys';
 import { lookAt, refuseOwn } from '../packages/replace-file';
-import { isSetting, SECRET_FILES } from '../settings';
-import { hasSealedKeys } from '../store/license-keys';
-import { listSigningKeys } from '../store/signing-keys';
+import { isSetting, SECRET_FILES, settingLine } from '../settings';
+import { holdsSealed } from '../store/sealed';
 import {
   migrate,
   readSchemaState,
@@ -204,7 +203,7 @@ function describeDifferences(kept: Settings, fromEnvironment: Settings, file: st
 /** A new secret could not open the keys already sealed, and would hide that the old secret is missing. */
 async function refuseSecondSecret(db: Db, { completed }: SchemaState, file: string): Promise<void> {
   if (completed.length === 0) return;
-  if (!(await hasSealedKeys(db)) && (await listSigningKeys(db)).length === 0) return;
+  if (!(await holdsSealed(db))) return;
   throw new OperatorError(
     `The database has keys sealed with a secret that ${file} does not have. Put the LICENSING_KEY_SECRET line back into it, ` +
       'from its backup. If that is lost for good, write a line with a new one (openssl rand -base64 32 makes it). Nothing was changed.',
@@ -235,7 +234,7 @@ async function requirePrivileges(db: Db, { database }: Config): Promise<void> {
 
 /** Appends lines, so that existing lines and comments stay unchanged. */
 async function addToEnvFile(file: string, additions: Settings): Promise<void> {
-  const lines = Object.entries(additions).map(([name, value]) => `${name}=${quote(value)}\n`);
+  const lines = Object.entries(additions).map(([name, value]) => settingLine(name, value));
   if (lines.length === 0) return;
   await changeFile(file, (before) => {
     const separator = before === '' || before.endsWith('\n') ? '' : '\n';
@@ -243,17 +242,10 @@ async function addToEnvFile(file: string, additions: Settings): Promise<void> {
   });
 }
 
-/** Quotes a value as dotenv reads it: inside quotes, only the quote itself is special (and \ in double quotes). */
-function quote(value: string): string {
-  if (/^[\w./:@%+=,-]*$/.test(value)) return value;
-  const mark = ["'", '"', '`'].find((candidate) => !value.includes(candidate));
-  if (mark === undefined || value.includes('\n') || (mark === '"' && value.includes('\\')))
-    throw new OperatorError('A setting has characters that .env cannot hold. Write it into .env by hand.');
-  return mark + value + mark;
-}
-
 function nextSteps({ listen, adminListen, publicUrl, xmlDir }: Config): string {
   const site = publicUrl ?? 'https://YOUR.SITE';
+  if (adminListen === undefined)
+    return 'The service is set up, for Passenger to start (docs/shared-hosting.md). What comes next: restart it in the panel, and put the lines of "licensing apache --passenger" into the site\'s .htaccess.';
   const ready =
     'path' in adminListen
       ? `--unix-socket ${adminListen.path} http://localhost/readyz`

@@ -127,10 +127,18 @@ const EXAMPLE_SERVERS = `    server unix:${instanceSocket('1')} max_fails=0;
     #server unix:${instanceSocket('2')} max_fails=0;
 `;
 
+function upstreamServer(listen: Config['listen']): string {
+  if ('passenger' in listen)
+    throw new OperatorError(
+      'Passenger leads requests to this service, and nginx has nothing to pass on to. "licensing apache --passenger" prints what the site needs.',
+    );
+  return 'path' in listen ? `unix:${quotable(listen.path)}` : hostAndPort(listen);
+}
+
 function upstreamServers({ listen }: Config, instances: number | undefined): string {
   const servers =
     instances === undefined
-      ? ['path' in listen ? `unix:${quotable(listen.path)}` : hostAndPort(listen)]
+      ? [upstreamServer(listen)]
       : Array.from({ length: instances }, (_, i) => `unix:${instanceSocket(String(i + 1))}`);
   return servers.map((server) => `    server ${server} max_fails=0;\n`).join('');
 }

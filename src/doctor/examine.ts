@@ -29,6 +29,7 @@ import { checkSite, checkSiteFromWithin } from './site';
 import { checkUnits } from './units';
 import { checkUpdateXml } from './update-xml';
 import { checkWebhooks } from './webhooks';
+import { checkWork } from './work';
 
 type Entry = { name: string; needsDatabase: boolean } & (
   | { check: Check; within?: undefined }
@@ -60,6 +61,7 @@ const CHECKS: Entry[] = [
   { name: 'MAIL', check: checkMail, needsDatabase: false },
   { name: 'OUTBOX', check: checkOutbox, needsDatabase: true },
   { name: 'WEBHOOKS', check: checkWebhooks, needsDatabase: true },
+  { name: 'WORK', check: checkWork, needsDatabase: true },
   { name: 'ORDERS', check: checkOrders, needsDatabase: true },
   { name: 'RECEIVERS', check: checkReceivers, needsDatabase: true },
   { name: 'CATCH_UP', check: checkCatchUp, needsDatabase: true },

@@ -17,9 +17,13 @@ interface Peer {
 
 /**
  * Finds the client's address: the connection's peer or, behind trusted proxies, the last untrusted hop in
- * X-Forwarded-For. Only a proxy on this machine can be the peer on a Unix socket.
+ * X-Forwarded-For. Only a proxy on this machine can be the peer on a Unix socket. Passenger is the only peer there is,
+ * gives it the address 127.0.0.1, and appends the client.
  */
-export function createClientAddressReader(trustedProxies: string[]): {
+export function createClientAddressReader(
+  trustedProxies: string[],
+  { behindPassenger = false } = {},
+): {
   read: (request: IncomingMessage) => ClientAddress;
   isTrusted: (request: IncomingMessage) => boolean;
 } {
@@ -31,7 +35,7 @@ export function createClientAddressReader(trustedProxies: string[]): {
     let peer = peers.get(socket);
     if (peer === undefined) {
       const ip = readAddress(socket.remoteAddress);
-      peers.set(socket, (peer = { ip, trusted: ip === undefined || isTrusted(ip) }));
+      peers.set(socket, (peer = { ip, trusted: behindPassenger || ip === undefined || isTrusted(ip) }));
     }
     return peer;
   }

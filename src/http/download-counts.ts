@@ -46,6 +46,49 @@ const GRANTED = 10;
 /** Seconds until a request in doubt is forgotten, because its process was killed: more than a request's deadline. */
 const DOUBT = 10;
 
+/** An address's counts and those of the key there, as a step of a request finds and changes them. */
+interface Counts {
+  /** unknown keys of the address, and what the pages count with them */
+  unknown: (points: 0 | 1) => Counted;
+  /** requests of the address in doubt */
+  doubt: (points: -1 | 0 | 1) => number;
+  /** of the key at the address */
+  of: (name: string, points?: -1 | 0 | 1) => Counted;
+}
+
+function take(counts: Counts, { isCheck }: Asked, limit: number): Taken {
+  const isFull = (full: Taken['full'], most: number, count: (points: 0 | 1) => Counted) => {
+    if (count(0).count < most) return undefined;
+    const { count: refused, endsIn } = count(1);
+    return { full, endsIn, first: refused === most + 1 };
+  };
+  const isOpen = !isCheck && counts.of('checked').count > 0;
+  const full =
+    isFull('unknown', limit, counts.unknown) ??
+    isFull('refused', limit, (points) => counts.of('refused', points)) ??
+    (isOpen ? undefined : isFull('granted', GRANTED * limit, (points) => counts.of('granted', points)));
+  if (full) return full;
+  const { count, endsIn } = counts.unknown(0);
+  if (count + counts.doubt(0) >= limit) return { full: 'doubt', endsIn, first: false };
+  counts.doubt(1);
+  return { full: undefined, endsIn, first: false };
+}
+
+function settle(counts: Counts, { isCheck }: Asked, outcome: Outcome, limit: number): void {
+  counts.doubt(-1);
+  if (outcome.is === 'unknown') counts.unknown(1);
+  if (outcome.is === 'refused') counts.of('refused', 1);
+  if (outcome.is !== 'granted') return;
+  const checked = checkedOf(outcome.unit);
+  if (isCheck) for (const name of ['granted', 'checked', checked]) counts.of(name, 1);
+  else if (counts.of(checked).count > 0) for (const name of ['checked', checked]) counts.of(name, -1);
+  // It was let in by the check of another version.
+  else if (counts.of('granted').count >= GRANTED * limit) counts.of('checked', -1);
+  else counts.of('granted', 1);
+}
+
+const checkedOf = (unit: string) => `checked ${unit}`;
+
 /** @param limitNow of unknown keys of an address, and of refusals of a key there, in a window @param unknown counts unknown keys, and what the pages count with them */
 export function countInMemory(
   limitNow: () => number,
@@ -53,51 +96,51 @@ export function countInMemory(
   counters: ReturnType<typeof createMemoryCounters>,
 ): DownloadCounts {
   const inDoubt = new Map<string, number>();
-  const doubt = (client: string, points: -1 | 1) => {
+  const doubt = (client: string, points: -1 | 0 | 1) => {
     const count = (inDoubt.get(client) ?? 0) + points;
     if (count > 0) inDoubt.set(client, count);
     else inDoubt.delete(client);
+    return count;
   };
-  const of = (name: string, { key = '', client }: Asked, points: -1 | 0 | 1 = 0) =>
-    counters(`${name}:${key}:${client}`, points);
-
-  function take(asked: Asked): Taken {
-    const limit = limitNow();
-    const { client, isCheck } = asked;
-    const isFull = (full: Taken['full'], most: number, count: (points: 0 | 1) => Counted) => {
-      if (count(0).count < most) return undefined;
-      const { count: refused, endsIn } = count(1);
-      return { full, endsIn, first: refused === most + 1 };
-    };
-    const isOpen = !isCheck && of('checked', asked).count > 0;
-    const full =
-      isFull('unknown', limit, (points) => unknown(client, points)) ??
-      isFull('refused', limit, (points) => of('refused', asked, points)) ??
-      (isOpen ? undefined : isFull('granted', GRANTED * limit, (points) => of('granted', asked, points)));
-    if (full) return full;
-    const { count, endsIn } = unknown(client, 0);
-    if (count + (inDoubt.get(client) ?? 0) >= limit) return { full: 'doubt', endsIn, first: false };
-    doubt(client, 1);
-    return { full: undefined, endsIn, first: false };
-  }
-
-  function settle(asked: Asked, outcome: Outcome): void {
-    const limit = limitNow();
-    doubt(asked.client, -1);
-    if (outcome.is === 'unknown') unknown(asked.client, 1);
-    if (outcome.is === 'refused') of('refused', asked, 1);
-    if (outcome.is !== 'granted') return;
-    const checked = `checked ${outcome.unit}`;
-    if (asked.isCheck) for (const name of ['granted', 'checked', checked]) of(name, asked, 1);
-    else if (of(checked, asked).count > 0) for (const name of ['checked', checked]) of(name, asked, -1);
-    // It was let in by the check of another version.
-    else if (of('granted', asked).count >= GRANTED * limit) of('checked', asked, -1);
-    else of('granted', asked, 1);
-  }
-
+  const countsOf = ({ client, key = '' }: Asked): Counts => ({
+    unknown: (points) => unknown(client, points),
+    doubt: (points) => doubt(client, points),
+    of: (name, points = 0) => counters(`${name}:${key}:${client}`, points),
+  });
   return {
-    take: (asked) => Promise.resolve(take(asked)),
-    settle: (asked, outcome) => Promise.resolve(settle(asked, outcome)),
+    take: (asked) => Promise.resolve(take(countsOf(asked), asked, limitNow())),
+    settle: (asked, outcome) => Promise.resolve(settle(countsOf(asked), asked, outcome, limitNow())),
+  };
+}
+
+/** Stored counts by name. The names `unknown` and `doubt` are an address's, all others a key's there. */
+export type ChangeStored = <T>(
+  asked: Asked,
+  names: string[],
+  change: (count: (name: string, seconds: number, points: -1 | 0 | 1) => Counted) => T,
+) => Promise<T>;
+
+/** One transaction for each step. @param change runs a step while nobody else changes counts of the address */
+export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeStored): DownloadCounts {
+  const step = <T>(asked: Asked, more: string[], run: (counts: Counts, limit: number) => T) => {
+    const { limit, window } = limitsNow();
+    return change(asked, ['unknown', 'doubt', 'refused', 'granted', 'checked', ...more], (count) =>
+      run(
+        {
+          unknown: (points) => count('unknown', window, points),
+          doubt: (points) => count('doubt', DOUBT, points).count,
+          of: (name, points = 0) => count(name, window, points),
+        },
+        limit,
+      ),
+    );
+  };
+  return {
+    take: (asked) => step(asked, [], (counts, limit) => take(counts, asked, limit)),
+    settle: (asked, outcome) =>
+      step(asked, outcome.is === 'granted' ? [checkedOf(outcome.unit)] : [], (counts, limit) =>
+        settle(counts, asked, outcome, limit),
+      ),
   };
 }
 

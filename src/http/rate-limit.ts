@@ -1,4 +1,4 @@
-import { RateLimiterRedis } from 'rate-limiter-flexible';
+import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js';
 import { createMemoryCounters, type Counted } from './memory-counters';
 import { batchScripts } from './batched-scripts';
 import {
@@ -29,7 +29,7 @@ const BUCKETS = {
   pages: 'pages',
   my_sessions: 'minute',
 } as const;
-const BUCKET_NAMES = Object.keys(BUCKETS) as Bucket[];
+export const BUCKET_NAMES = Object.keys(BUCKETS) as Bucket[];
 
 /**
  * In a minute: requests of a client without a valid credential, wrong signatures of a client, messages of a receiver, and
@@ -44,6 +44,11 @@ export const FIXED_LIMITS = {
 };
 /** All but the customers' API count in minutes, whatever its window. */
 const MINUTE = 60;
+
+/** Seconds. */
+export function windowOf(bucket: Bucket, { window }: Readonly<RateLimits>): number {
+  return BUCKETS[bucket] === 'customers' ? window : MINUTE;
+}
 
 /** Clients whose failures are counted in memory. */
 const MOST_FAILING = 20_000;
@@ -106,14 +111,14 @@ export function createMemoryLimiter(settings: Readonly<RateLimits>): Limiter {
 
 /** Counts in Redis, shared by all instances. While Redis is away, each instance counts in its own memory. */
 export function createRedisLimiter(settings: Readonly<RateLimits>, redis: RedisConnection): Limiter {
-  const { limits: atStart, window } = settings;
+  const { limits: atStart } = settings;
   const client = batchScripts(redis.client);
   const limiterOf = (bucket: Bucket) =>
     new RateLimiterRedis({
       storeClient: client,
       keyPrefix: `licensing:${bucket}`,
       points: atStart[bucket],
-      duration: BUCKETS[bucket] === 'customers' ? window : MINUTE,
+      duration: windowOf(bucket, settings),
     });
   const limiters = Object.fromEntries(BUCKET_NAMES.map((bucket) => [bucket, limiterOf(bucket)])) as Record<
     Bucket,
@@ -184,7 +189,7 @@ async function count(limiter: RateLimiterRedis, client: string, points = 1): Pro
   return { count: consumedPoints, endsIn: msBeforeNext };
 }
 
-function allowance({ count, endsIn }: Counted, limit: number, points: 0 | 1): Allowance {
+export function allowance({ count, endsIn }: Counted, limit: number, points: 0 | 1): Allowance {
   return {
     allowed: count - points < limit,
     retryAfter: Math.max(1, Math.ceil(endsIn / 1000)),

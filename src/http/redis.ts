@@ -1,18 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { createStanding, type Standing } from './away';
 
 /** A connection to Redis that may be away at any time: check isAway() and have a fallback. */
-export interface RedisConnection {
+export interface RedisConnection extends Standing {
   client: Redis | Cluster;
   /** Resolves when Redis is ready, is known to be away, or START_PATIENCE_MS has passed. */
   started: Promise<void>;
-  isAway(): boolean;
-  /** For a failed command: Redis counts as away until a probe succeeds. */
-  setAway(error: unknown): void;
-  /** While Redis is away, runs `probe` every second until it succeeds. */
-  watch(probe: () => Promise<unknown>): void;
-  /** Runs the probe now, for callers that make no requests. */
-  look(): Promise<void>;
   close(): void;
 }
 
@@ -21,7 +15,6 @@ const PATIENCE_MS = 150;
 /** A connection silent for this long is given up for a new one. */
 const SOCKET_TIMEOUT_MS = 400;
 const CONNECT_TIMEOUT_MS = 400;
-const PROBE_EVERY_MS = 1_000;
 /** The service's start waits this long for Redis, so that the first requests find it connected. */
 const START_PATIENCE_MS = 1_000;
 
@@ -31,28 +24,9 @@ export function connectRedis(
   onChange: (away: boolean, error?: unknown) => void,
 ): RedisConnection {
   const client = openClient(urls);
-  let away = false;
-  let probing: NodeJS.Timeout | undefined;
-  let probe: () => Promise<unknown> = () => Promise.resolve();
+  const standing = createStanding(onChange);
 
-  function setAway(error: unknown): void {
-    if (away) return;
-    away = true;
-    onChange(true, error);
-    probing = setInterval(() => {
-      probe().then(
-        () => {
-          if (!away) return;
-          away = false;
-          clearInterval(probing);
-          onChange(false);
-        },
-        () => undefined,
-      );
-    }, PROBE_EVERY_MS).unref();
-  }
-
-  client.on('error', setAway);
+  client.on('error', (error) => standing.setAway(error));
   const started = new Promise<void>((resolve) => {
     client.once('ready', resolve).once('error', () => resolve());
     setTimeout(resolve, START_PATIENCE_MS).unref();
@@ -60,14 +34,9 @@ export function connectRedis(
   return {
     client,
     started,
-    isAway: () => away,
-    setAway,
-    watch(next) {
-      probe = next;
-    },
-    look: () => probe().then(() => undefined, setAway),
+    ...standing,
     close() {
-      clearInterval(probing);
+      standing.stop();
       client.disconnect();
     },
   };

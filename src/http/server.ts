@@ -8,9 +8,12 @@ import {
 } from 'node:http';
 import { connect, Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { dirname } from 'node:path';
+import { listenForPassenger } from './passenger';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-export type Listen = { host: string; port: number } | { path: string };
+/** `passenger`: where Phusion Passenger, or what stands in for it, wants it (passenger.ts); `port`: without one */
+export type Listen =
+  { host: string; port: number } | { path: string } | { passenger: true; ownPort?: string | undefined };
 
 export interface RunningServer {
   /** as a person would type it: `http://127.0.0.1:3080` or `unix:/run/licensing/http.sock` */
@@ -80,7 +83,9 @@ export async function startServer(
   server.on('checkExpectation', answer);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, listen)));
-    server.listen(listen, resolve);
+    server.once('listening', () => resolve());
+    if ('passenger' in listen) listenForPassenger(server, listen.ownPort);
+    else server.listen(listen);
   });
   if ('path' in listen) chmodSync(listen.path, SOCKET_MODE);
   const socket = 'path' in listen ? lstatSync(listen.path) : undefined;
@@ -124,6 +129,7 @@ function dropNameless(socket: Socket): void {
 
 /** The listening address, as a person would type it; an IPv6 address is in brackets. */
 export function describeListen(listen: Listen, port?: number): string {
+  if ('passenger' in listen) return 'passenger';
   return 'path' in listen ? `unix:${listen.path}` : `http://${hostAndPort(listen, port)}`;
 }
 
@@ -214,7 +220,7 @@ async function removeStaleSocket(path: string): Promise<void> {
 }
 
 function listenError(error: NodeJS.ErrnoException, listen: Listen): Error {
-  const where = 'path' in listen ? listen.path : hostAndPort(listen);
+  const where = 'passenger' in listen ? 'Passenger' : 'path' in listen ? listen.path : hostAndPort(listen);
   switch (error.code) {
     case 'EADDRINUSE':
       return new Error(
@@ -236,7 +242,7 @@ function listenError(error: NodeJS.ErrnoException, listen: Listen): Error {
 }
 
 function addressOf(server: Server, listen: Listen): string {
-  if ('path' in listen) return describeListen(listen);
+  if (!('host' in listen)) return describeListen(listen);
   const { address, port } = server.address() as AddressInfo;
   return describeListen({ host: address, port });
 }

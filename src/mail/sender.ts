@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { createLoop } from '../runner/loop';
+import { createLoop, type Stop } from '../runner/loop';
 import { createPool } from '../runner/pool';
 import type { Db } from '../store/database';
 import { reasonCode } from '../store/errors';
@@ -48,6 +48,11 @@ export interface SenderSettings extends ComposerSettings {
   from: { address: string; name: string };
 }
 
+export interface MailSender extends Stop {
+  /** attempts since the start */
+  counts: () => { sent: number; failed: number };
+}
+
 /**
  * Sends queued mails, at once when this process queues one. At least once: a mail is recorded as sent after the server's
  * 250, and a process that is killed in between leaves a claim that ends, so that it is sent again with the same Message-ID.
@@ -59,9 +64,10 @@ export function startMailSender(
   current: () => SenderSettings | undefined,
   log: Logger,
   now: () => Date,
-): () => Promise<void> {
+): MailSender {
   const loop = createLoop(log, 'mails wait: the outbox cannot be read');
   const { stopping } = loop;
+  const counts = { sent: 0, failed: 0 };
   /** what is on its way to the server */
   const sending = new Set<OutboxRow>();
   let rests = 0;
@@ -133,6 +139,7 @@ export function startMailSender(
         .cuttable((cut) => settings.transport.send(mail, settings.from, cut), SEND_LIMIT_MS)
         .finally(() => sending.delete(row));
       rests = 0;
+      counts.sent++;
       log.info({ mail: id, type }, 'mail sent');
       return { sentAt: now(), nextAttemptAt: null, lastError: null, ...forgotten(row) };
     } catch (error) {
@@ -143,6 +150,7 @@ export function startMailSender(
         return { lastError: stored, nextAttemptAt: now(), attempts: row.attempts - 1 };
       await restAfter(failure);
       const next = nextAttempt(row, now());
+      counts.failed++;
       const isOver = isFinal || next === undefined;
       const reason = failure.code === 'UNKNOWN' ? `UNKNOWN ${reasonCode(error)}` : stored;
       log.warn(
@@ -182,10 +190,11 @@ export function startMailSender(
     wake();
   });
   const forget = onQueued(db, 'mail', wake);
-  return () => {
+  const stop = () => {
     forget();
     return loop.stop();
   };
+  return Object.assign(stop, { idle: loop.idle, counts: () => ({ ...counts }) });
 }
 
 /** What somebody wrote to a customer is not kept longer than it is needed. */

@@ -57,7 +57,7 @@ const FIXED: Partial<Record<SettingName, (config: Config) => string | number | n
   table_prefix: ({ tablePrefix }) => tablePrefix || null,
   redis_url: ({ redisUrls }) => redisUrls.map((url) => new URL(url).host).join(', ') || null,
   listen: ({ listen }) => describeListen(listen),
-  admin_listen: ({ adminListen }) => describeListen(adminListen),
+  admin_listen: ({ adminListen }) => (adminListen === undefined ? null : describeListen(adminListen)),
   trusted_proxies: ({ trustedProxies }) => trustedProxies.join(', '),
   packages_dir: ({ packagesDir }) => packagesDir,
   xml_dir: ({ xmlDir }) => xmlDir,
@@ -72,6 +72,7 @@ const FIXED: Partial<Record<SettingName, (config: Config) => string | number | n
 };
 
 function describeListen(listen: Config['listen']): string {
+  if ('passenger' in listen) return 'passenger';
   return 'path' in listen ? `unix:${listen.path}` : `${listen.host}:${listen.port}`;
 }
 

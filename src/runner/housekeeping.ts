@@ -8,6 +8,7 @@ import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/database';
 import { deleteDeliveries, listReceiversOfRows } from '../store/deliveries';
 import { pruneCalls } from '../store/idempotency';
+import { pruneLimitCounts } from '../store/limit-counts';
 import { pruneLinkRequests } from '../store/link-requests';
 import { pruneCodes } from '../store/one-time-codes';
 import { pruneOutbox, type OutboxKind } from '../store/outbox';
@@ -18,6 +19,7 @@ import { pruneLicenseMonths, pruneRefused } from '../store/sums';
 import { pruneTold } from '../store/told';
 import { findWebhook } from '../store/webhooks';
 import { startJobs, type Job, type Turn } from './jobs';
+import type { Stop } from './loop';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -55,7 +57,7 @@ export function startHousekeeping(
   log: Logger,
   now: () => Date,
   others: Job[] = [],
-): () => Promise<void> {
+): Stop {
   const ago = (ms: number) => new Date(now().getTime() - ms);
   let restsUntil = 0;
   const jobs: Job[] = [
@@ -93,6 +95,7 @@ export function startHousekeeping(
       async run(turn) {
         await pruneAll(turn, (rows) => pruneLinkRequests(db, ago(LINK_REQUESTS_KEPT_MS), rows));
         await pruneAll(turn, (rows) => pruneCodes(db, now(), rows));
+        await pruneAll(turn, (rows) => pruneLimitCounts(db, now(), rows));
         await pruneAll(turn, (rows) => pruneSessions(db, ago(SESSIONS_KEPT_MS), rows));
       },
       failure: 'old sessions and codes could not be deleted; it is tried again in a minute',

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Db } from '../store/database';
 import { reasonCode } from '../store/errors';
 import { holdLease, releaseLease, type Lease } from '../store/leases';
-import { createLoop } from './loop';
+import { createLoop, type Stop } from './loop';
 
 /**
  * Work that one instance does for all. A job that keeps a place, such as the time up to which it has looked
@@ -46,7 +46,7 @@ export function startJobs(
   list: { lease: string; everyMs: number; jobs: Job[]; failure: string },
   log: Logger,
   now: () => Date,
-): () => Promise<void> {
+): Stop {
   const lease: Lease = { name: list.lease, holder: randomBytes(16).toString('hex') };
   const loop = createLoop(log, list.failure);
   const isHeld = async () => !loop.stopping.aborted && (await holdLease(db, lease, now()));
@@ -93,8 +93,9 @@ export function startJobs(
     isUnderWay = true;
     loop.track(round().finally(() => (isUnderWay = false)));
   });
-  return async () => {
+  const stop = async () => {
     await loop.stop();
     await releaseLease(db, lease).catch(() => undefined);
   };
+  return Object.assign(stop, { idle: loop.idle });
 }

@@ -5,6 +5,12 @@ import { reasonCode } from '../store/errors';
 /** At the stop, what is under way may go on for so long before it is cut. */
 const STOP_LIMIT_MS = 5_000;
 
+/** Call it to stop; `idle` resolves once nothing is under way, and so nothing that was found is due any more. */
+export interface Stop {
+  (): Promise<void>;
+  idle: () => Promise<void>;
+}
+
 export type Loop = ReturnType<typeof createLoop>;
 
 /**
@@ -57,19 +63,20 @@ export function createLoop(log: Logger, failure: string, stopLimitMs = STOP_LIMI
     poll();
   }
 
+  async function idle(): Promise<void> {
+    while (running.size > 0) await Promise.all(running);
+  }
+
   /** Waits for what is under way. What takes too long is cut. */
   async function stop(): Promise<void> {
     stopping.abort();
     clearInterval(timer);
-    const done = async () => {
-      while (running.size > 0) await Promise.all(running);
-    };
-    await Promise.race([done(), sleep(stopLimitMs, undefined, { ref: false })]);
+    await Promise.race([idle(), sleep(stopLimitMs, undefined, { ref: false })]);
     isCut = true;
     for (const cut of cuts) cut.abort();
-    await done();
+    await idle();
   }
 
   /** `stopping` is aborted at the stop: nothing more is begun. */
-  return { stopping: stopping.signal, start, track, hold, cuttable, stop };
+  return { stopping: stopping.signal, start, track, hold, cuttable, idle, stop };
 }

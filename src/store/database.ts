@@ -36,6 +36,7 @@ export type TableName =
   | 'operators'
   | 'signing_keys'
   | 'leases'
+  | 'limit_counts'
   | 'daily_sums'
   | 'refused_licenses'
   | 'license_counts'

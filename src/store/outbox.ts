@@ -287,6 +287,15 @@ export async function countUndelivered(
   };
 }
 
+/** How many rows of a kind were due before a time, and are still not sent. Nobody has looked at them since. */
+export async function countDueBefore(db: Db, kind: OutboxKind, before: Date): Promise<number> {
+  const [row] = await db<object>(tableBy(db, 'outbox', 'kind', 'next_attempt_at'))
+    .where({ kind })
+    .where('next_attempt_at', '<', toSqlTime(before))
+    .count<{ rows: number }[]>({ rows: '*' });
+  return Number(row?.rows);
+}
+
 /** Those of these unique names that are queued, or were sent. */
 export async function findQueuedOnce(db: Db, names: string[]): Promise<Set<string>> {
   if (names.length === 0) return new Set();

@@ -55,6 +55,7 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   shop_refusals: 'counts by day',
   unmatched: 'codes and ids, whose orders and messages have the rest',
   signing_keys: 'keys, and the operators who made them',
+  limit_counts: 'counts under digests of addresses; they last a minute, or LICENSING_RATE_WINDOW',
   idempotency: 'sealed answers under keyed digests, which nobody can find by a person; they last a day',
   tokens: 'names without an address (access/tokens.ts)',
   sessions: 'found by the digest of an address, and by licence',

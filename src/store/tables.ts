@@ -8,6 +8,7 @@ import type { StoredCall } from './idempotency';
 import type { ImportedItem, ImportRun } from './imports';
 import type { LeaseRow } from './leases';
 import type { LicenseKey } from './license-keys';
+import type { LimitCount } from './limit-counts';
 import type { LockedLicense } from './licenses';
 import type { SlotOfRequest } from './link-requests';
 import type { StoredCode } from './one-time-codes';
@@ -69,6 +70,7 @@ declare module 'knex/types/tables' {
     [settings: `${string}licensing_settings`]: RowOf<StoredSetting>;
     [signing_keys: `${string}licensing_signing_keys`]: RowOf<SigningKey>;
     [leases: `${string}licensing_leases`]: LeaseRow & { name: string };
+    [limit_counts: `${string}licensing_limit_counts`]: RowOf<LimitCount>;
     [daily_sums: `${string}licensing_daily_sums`]: RowOf<DailySum>;
     [refused_licenses: `${string}licensing_refused_licenses`]: {
       day: string;

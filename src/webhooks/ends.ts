@@ -7,6 +7,7 @@ import {
   type WebhookType,
 } from '../licensing/webhook-events';
 import { startJobs, type Job, type Turn } from '../runner/jobs';
+import type { Stop } from '../runner/loop';
 import type { Db } from '../store/database';
 import { lockLease } from '../store/leases';
 import { listLicenseEnds, type LicenseEnd } from '../store/license-ends';
@@ -38,7 +39,7 @@ const AT_ONCE = 100;
  * Tells receivers that licences have ended, or end in 14 days, although no row changes then. One instance does it for all.
  * @returns call it to stop
  */
-export function startEndsWatch(db: Db, log: Logger, now: () => Date): () => Promise<void> {
+export function startEndsWatch(db: Db, log: Logger, now: () => Date): Stop {
   const isListening = (one: Subscriber) => STEPS.some(({ type }) => isSubscribed(one, type));
   const ends: Job = {
     name: 'ends',

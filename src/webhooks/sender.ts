@@ -43,6 +43,7 @@ export interface WebhookSender {
   /** attempts since the start */
   counts: () => { delivered: number; failed: number };
   stop: () => Promise<void>;
+  idle: () => Promise<void>;
 }
 
 /**
@@ -186,6 +187,11 @@ export function startWebhookSender(
   const forget = [onQueued(db, 'webhook', soon), onQueued(db, 'webhook_now', soon)];
   return {
     counts: () => ({ ...counts }),
+    idle() {
+      // What was queued a moment ago still waits for GATHER_MS.
+      poll();
+      return loop.idle();
+    },
     stop() {
       for (const one of forget) one();
       return loop.stop();

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { htaccessLines } from '../../src/http/hosted';
 import { refusedHost } from '../../src/http/pages-host';
 import { table } from '../../src/store/database';
 import { makeTicket } from '../support/door';
@@ -529,6 +530,7 @@ describe('the component', () => {
     const said = textOf((await admin.open()).html);
     for (const word of ['licensing setup', 'upstream.conf', 'licensing.conf', 'Include', 'RewriteRule'])
       expect(said).toContain(word);
+    for (const line of htaccessLines('/licensing-app').trim().split('\n')) expect(said).toContain(line);
   });
 
   it('says one sentence at most of everything else, and never what the answer holds', async () => {

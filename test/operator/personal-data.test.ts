@@ -91,6 +91,7 @@ const OTHERS: Record<TableName, string> = {
     'id name live_name scope token_digest created_by joomla_user_id by_door created_at expires_at last_used_at revoked_at revoked_by',
   license_refusals: 'license_id at',
   leases: 'name holder until',
+  limit_counts: 'key points expire',
   idempotency: 'key_digest claim request_digest lease_ends_at answer created_at',
   daily_sums: 'product_id day kind name times licenses',
   refused_licenses: 'day product_id code license_id',

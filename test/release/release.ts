@@ -176,7 +176,7 @@ test('the zip for hosting panels has nothing compiled, no SQLite, and the compon
   expect(files.filter((path) => elfMachine(join(unpacked, path)) !== undefined)).toEqual([]);
   expect(files.filter((path) => path.startsWith('node_modules/') || path === 'node')).toEqual([]);
   expect(files).toEqual(
-    expect.arrayContaining(['com_licensing.zip', 'package.json', 'dist/bundles/service.js']),
+    expect.arrayContaining(['com_licensing.zip', 'app.js', 'package.json', 'dist/bundles/hosting.js']),
   );
   expect(existsSync(join(ROOT, 'deploy/hosting/app.js'))).toBe(files.includes('app.js'));
   expect(statSync(zip).size).toBeLessThan(15e6);

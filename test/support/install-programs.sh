@@ -90,5 +90,5 @@ fi
 # Keep new services from starting with the machine.
 { running; enabled; } | sort -u >"$after"
 for unit in $(comm -13 "$before" "$after"); do
-  case "$unit" in mariadb* | mysql* | redis* | nginx* | php*) $as_root systemctl disable --now "$unit" >/dev/null 2>&1 || true ;; esac
+  case "$unit" in apache2* | mariadb* | mysql* | redis* | nginx* | php*) $as_root systemctl disable --now "$unit" >/dev/null 2>&1 || true ;; esac
 done

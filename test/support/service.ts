@@ -118,7 +118,7 @@ export async function startTestService(
   const service = await startService({ ...config, ...own }, log, () => clock.now);
   return {
     url: service.address,
-    admin: service.adminAddress,
+    admin: service.adminAddress as string,
     db,
     packagesDir: config.packagesDir,
     logLines,

@@ -21,6 +21,12 @@ test.each([
     'TEST_FAULTS=all npx jest test/concurrency/silent-connections test/operator/database-tls test/faults/database',
   ],
   [
+    'src/store/limit-counts.ts',
+    'rate-limiter-flexible',
+    'Does RateLimiterMySQL still insert key, points and expire in this order, and send everything by query() of what acquireConnection() lends? Are the two stores still files of their own (src/rate-limiters.d.ts)?',
+    'npx jest test/contract/database-limits test/contract/rate-limit',
+  ],
+  [
     'src/store/sqlite.ts',
     'knex',
     'Does the better-sqlite3 dialect still send everything by _query (lib/dialects/better-sqlite3/index.js)?',

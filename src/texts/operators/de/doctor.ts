@@ -334,6 +334,16 @@ export const doctor: OperatorTexts['doctor'] = {
     remedy:
       '„licensing mail list --failed“ zeigt die Gründe, und „licensing mail send KEY“ sendet einen Schlüssel noch einmal.',
   }),
+  workWaits: (mails, webhooks, isHosted) => ({
+    what: `Seit mehr als einer Stunde hätten gesendet werden sollen: ${[
+      ...(mails > 0 ? [`${mails} ${mails === 1 ? 'Mail' : 'Mails'}`] : []),
+      ...(webhooks ? ['Webhooks'] : []),
+    ].join(' und ')}.`,
+    why: 'Seitdem lief kein Prozess des Dienstes, oder keiner kann senden.',
+    remedy: isHosted
+      ? 'Lassen Sie den Cron des Panels alle zehn Minuten „licensing work“ ausführen (docs/shared-hosting.md).'
+      : 'Starten Sie den Dienst, oder führen Sie einmal „licensing work“ aus, das sagt, was scheitert.',
+  }),
   nodes,
   nodesMissing: (seen) => ({
     what: nodes(seen),

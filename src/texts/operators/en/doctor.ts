@@ -334,6 +334,16 @@ export const doctor = {
     why: 'Customers did not get their key, link or reminder.',
     remedy: '"licensing mail list --failed" shows why, and "licensing mail send KEY" mails a key again.',
   }),
+  workWaits: (mails: number, webhooks: boolean, isHosted: boolean): DoctorWords => ({
+    what: `For more than an hour ${[
+      ...(mails > 0 ? [quantity(mails, 'mail')] : []),
+      ...(webhooks ? ['webhooks'] : []),
+    ].join(' and ')} should have been sent.`,
+    why: 'No process of the service has run since, or none can send.',
+    remedy: isHosted
+      ? 'Let the panel\'s cron run "licensing work" every ten minutes (docs/shared-hosting.md).'
+      : 'Start the service, or run "licensing work" once, which says what fails.',
+  }),
   nodes,
   nodesMissing: (seen: SeenNode[]): DoctorWords => ({
     what: nodes(seen),

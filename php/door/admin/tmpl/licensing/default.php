@@ -24,6 +24,10 @@ $host = (string) Uri::getInstance(Uri::root())->getHost();
                 '<code>' . $this->escape(Service::address()) . '</code>'
             ); ?></p>
             <dl>
+                <dt><?php echo Text::_('COM_LICENSING_HOSTED'); ?></dt>
+                <dd><p><?php echo Text::_('COM_LICENSING_HOSTED_LINES'); ?></p>
+                    <pre><code>RewriteRule ^licensing-app(/|$) - [L]
+RewriteRule ^api/index\.php/v1/licensing(/.*)?$ licensing-app<?php echo Service::PATH; ?>$1 [L]</code></pre></dd>
                 <dt><?php echo Text::_('COM_LICENSING_WITH_COMMAND'); ?></dt>
                 <dd><pre><code>licensing setup</code></pre></dd>
                 <dt>nginx</dt>

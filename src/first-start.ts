@@ -1,0 +1,240 @@
+import { randomBytes } from 'node:crypto';
+import {
+  existsSync,
+  linkSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  buildConfig,
+  envFilePath,
+  environment,
+  PASSENGER,
+  readConfig,
+  readEnvFile,
+  withoutEmpty,
+  type Config,
+  type Settings,
+} from './config';
+import { ConfigError } from './errors';
+import { XML_PATH } from './joomla/update-xml/place';
+import { addFirstSigningKey } from './licensing/signing-keys';
+import { isSetting, settingLine } from './settings';
+import { openDatabase, type Db } from './store/database';
+import { toDatabaseUnusable } from './store/error-messages';
+import { codeOf } from './store/errors';
+import { migrate, readSchemaState, refuseOtherPrefix, refuseOtherSchema } from './store/migrate';
+import { holdsSealed } from './store/sealed';
+
+/**
+ * The first start on shared hosting, where nobody types a command: the settings file, the folders, the tables and the
+ * first signing key. Later starts find them there, and bring the tables up to date.
+ */
+
+const PACKAGES_FOLDER = 'licensing-packages';
+/** A process that makes the settings file takes milliseconds. */
+const CLAIM_PATIENCE_MS = 5_000;
+const ASK_AGAIN_MS = 50;
+const SECRET = 'LICENSING_KEY_SECRET';
+
+/** @throws Error in words for the seller */
+export async function prepareHosted(now: Date): Promise<Config> {
+  const file = envFilePath();
+  refuseFolderInSite(file, given(file));
+  if (given(file)[SECRET] === undefined) await makeSettings(file);
+  const config = readConfig({ ...environment(), LICENSING_LISTEN: PASSENGER });
+  await makeFolders(config);
+  await withDatabase(config, async (db) => {
+    const { pending, completed } = await readSchemaState(db);
+    // More than one step is said by the service's start.
+    if (pending.length === 0 || (completed.length > 0 && pending.length > 1)) return;
+    await migrate(db, config.database).catch((error: unknown) => {
+      throw withRights(error, config);
+    });
+    if (config.keySecret !== undefined)
+      await addFirstSigningKey(db, config.keySecret, { actor: 'operator:first-start', now });
+  });
+  return config;
+}
+
+/** The web server would send the settings file to whoever asks. */
+function refuseFolderInSite(file: string, { LICENSING_JOOMLA_ROOT: root }: Settings): void {
+  if (root === undefined) return;
+  const [folder, site] = [realPath(dirname(file)), realPath(resolve(dirname(file), root))];
+  if (isWithin(folder, site))
+    throw new ConfigError(
+      `This program lies in ${folder}, which is in the site, where anybody could load its secret. Move it to a folder outside of ${site}, and write that into the form of this application.`,
+    );
+}
+
+/** Without links; a folder that is not there is told of later. */
+function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}
+
+/** What the settings file and the panel's variables say now. */
+function given(file: string): Settings {
+  return { ...readEnvFile(file)?.settings, ...withoutEmpty(environment()) };
+}
+
+/** Writes what the file lacks, the panel's variables among it: commands of a panel's cron do not get those. */
+async function makeSettings(file: string): Promise<void> {
+  const settings = given(file);
+  const made = withDefaults(settings);
+  const config = buildConfig({ ...made, LICENSING_LISTEN: PASSENGER }, dirname(file), file);
+  if (config.publicUrl === undefined)
+    throw new ConfigError(
+      "In the panel, add to the variables of this application: LICENSING_PUBLIC_URL (the site's address, such as https://shop.example). Then restart it.",
+    );
+  await withDatabase(config, async (db) => {
+    const state = await readSchemaState(db);
+    refuseOtherSchema(state);
+    if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
+    if (state.completed.length > 0 && (await holdsSealed(db)))
+      throw new ConfigError(
+        `The tables in the database belong to an installation that is there already, and ${file} ${
+          readEnvFile(file) === undefined ? 'is missing' : `has no line ${SECRET}`
+        }. Copy the file .env from the folder of the version before, or from its backup, into ${dirname(file)}. Without its ${SECRET} the keys in the tables cannot be opened. Nothing was changed.`,
+      );
+  });
+  await addSettings(file, made);
+}
+
+function withDefaults(settings: Settings): Settings {
+  const { LICENSING_JOOMLA_ROOT: root, LICENSING_PUBLIC_URL: url } = settings;
+  const missing = [
+    ...(root === undefined && settings.LICENSING_DATABASE_URL === undefined
+      ? [
+          "LICENSING_JOOMLA_ROOT (the folder with the site's configuration.php, such as /home/YOU/public_html)",
+        ]
+      : []),
+    ...(url === undefined && root === undefined
+      ? ["LICENSING_PUBLIC_URL (the site's address, such as https://shop.example)"]
+      : []),
+  ];
+  if (missing.length > 0)
+    throw new ConfigError(
+      `In the panel, add to the variables of this application: ${missing.join(' and ')}. Then restart it.`,
+    );
+  const site = root === undefined ? undefined : resolve(dirname(envFilePath()), root);
+  const packages = join(homedir(), PACKAGES_FOLDER);
+  if (settings.LICENSING_PACKAGES_DIR === undefined && site !== undefined && isWithin(packages, site))
+    throw new ConfigError(
+      `The packages would lie in ${packages}, which is in the site, where anybody could load them. Add LICENSING_PACKAGES_DIR to the variables, with a folder outside of ${site}.`,
+    );
+  return {
+    LICENSING_LISTEN: PASSENGER,
+    LICENSING_PACKAGES_DIR: packages,
+    ...(site !== undefined && { LICENSING_XML_DIR: resolve(site, `.${XML_PATH}`) }),
+    [SECRET]: randomBytes(32).toString('base64'),
+    ...settings,
+  };
+}
+
+function isWithin(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === '' || !(way === '..' || way.startsWith('../'));
+}
+
+/**
+ * Adds settings that the file lacks, once: of several processes the first one's secret counts. The file is complete
+ * whenever it is there.
+ */
+async function addSettings(file: string, settings: Settings): Promise<void> {
+  const claim = `${file}.new`;
+  const own = `${claim}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  const until = performance.now() + CLAIM_PATIENCE_MS;
+  try {
+    for (;;) {
+      writeFileSync(own, '', { mode: 0o600 });
+      if (isClaimed(own, claim)) break;
+      if (performance.now() > until) rmSync(claim, { force: true });
+      await sleep(ASK_AGAIN_MS);
+      if (readEnvFile(file)?.settings[SECRET] !== undefined) return;
+    }
+    const kept = readEnvFile(file)?.settings ?? {};
+    if (kept[SECRET] !== undefined) {
+      rmSync(claim, { force: true });
+      return;
+    }
+    const before = textOf(file);
+    const lines = Object.entries(settings)
+      .filter(([name]) => isSetting(name) && kept[name as keyof Settings] === undefined)
+      .map(([name, value]) => settingLine(name, value));
+    const separator = before === '' || before.endsWith('\n') ? '' : '\n';
+    writeFileSync(own, before + separator + lines.join(''), { mode: 0o600 });
+    renameSync(own, file);
+    rmSync(claim, { force: true });
+  } catch (error) {
+    throw asWritten(error, file);
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+/** Only one process can give a file this name. */
+function isClaimed(own: string, claim: string): boolean {
+  try {
+    linkSync(own, claim);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function textOf(file: string): string {
+  return statSync(file, { throwIfNoEntry: false }) === undefined ? '' : readFileSync(file, 'utf8');
+}
+
+async function makeFolders({ packagesDir, xmlDir }: Config): Promise<void> {
+  for (const [folder, mode] of [
+    [packagesDir, 0o750],
+    [xmlDir, 0o755],
+  ] as const)
+    await mkdir(folder, { recursive: true, mode }).catch((error: unknown) => {
+      throw asWritten(error, folder);
+    });
+}
+
+function asWritten(error: unknown, path: string): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined || error instanceof ConfigError) return error;
+  return new ConfigError(
+    `${path} cannot be made (${code}). The user that the panel runs this application as has to be allowed to write to ${dirname(path)}.`,
+  );
+}
+
+/** What servers answer to a user without the right to make or change tables. */
+const REFUSED = new Set([
+  'ER_DBACCESS_DENIED_ERROR',
+  'ER_TABLEACCESS_DENIED_ERROR',
+  'ER_SPECIFIC_ACCESS_DENIED_ERROR',
+]);
+
+function withRights(error: unknown, { database }: Config): unknown {
+  if (!REFUSED.has(codeOf(error)) || database.kind !== 'mysql') return error;
+  return new ConfigError(
+    `The site's database user ${database.user} may not make the service's tables. In the panel, give it all rights on the database ${database.database}.`,
+    { cause: error },
+  );
+}
+
+async function withDatabase(config: Config, work: (db: Db) => Promise<void>): Promise<void> {
+  const db = openDatabase(config.database, config.tablePrefix, 2);
+  try {
+    await work(db);
+  } catch (error) {
+    throw toDatabaseUnusable(error, config.database, config.databaseSource) ?? error;
+  } finally {
+    await db.destroy();
+  }
+}

@@ -1,0 +1,104 @@
+import './process/node-version';
+import type { RequestListener } from 'node:http';
+import type { Logger } from 'pino';
+import { describeStartError } from './start-error';
+import { environment, type Config } from './config';
+import { CodedError } from './errors';
+import { prepareHosted } from './first-start';
+import { behindPassenger, unavailable } from './http/hosted';
+import { onPassengerExit } from './http/passenger';
+import { startServer, type RunningServer } from './http/server';
+import { createLog } from './process/log';
+import { stopOnSignal } from './process/stop';
+import { startService, type Running } from './service';
+import { reasonCode } from './store/errors';
+
+/**
+ * The entry on shared hosting, which app.js loads below Passenger. Passenger has its server at once, and requests wait
+ * for the service behind it; while that cannot start, they are told so, and one of them has it tried again.
+ */
+
+const TRY_AGAIN_MS = 5_000;
+const UNKNOWN = "An error that it has no words for. The application's log in the panel names it.";
+
+/** A start of the service: under way, done or failed. */
+interface Start {
+  service: Promise<Running | undefined>;
+  listener?: RequestListener;
+  /** why it failed, in words */
+  failure?: string;
+  failedAt?: number;
+}
+
+async function main(): Promise<void> {
+  const log = createLog('info');
+  const { PASSENGER_BASE_URI: base = '', PORT: ownPort } = environment();
+  let latest: Start | undefined;
+  let isStopping = false;
+
+  function current(): Start {
+    const failedAt = latest?.failedAt;
+    if (latest === undefined || (failedAt !== undefined && performance.now() - failedAt > TRY_AGAIN_MS))
+      latest = begin();
+    return latest;
+  }
+
+  function begin(): Start {
+    const start: Start = { service: Promise.resolve(undefined) };
+    start.service = startBehind(server, start, base, log).catch((error: unknown) => {
+      start.failure = sayable(error);
+      start.failedAt = performance.now();
+      log.error({ reason: reasonCode(error) }, `cannot start: ${describeStartError(error)}`);
+      return undefined;
+    });
+    return start;
+  }
+
+  const front: RequestListener = (request, response) => {
+    const start = isStopping && latest !== undefined ? latest : current();
+    if (start.listener) return start.listener(request, response);
+    void start.service.then(() => {
+      const listener = start.listener ?? unavailable(base, start.failure ?? UNKNOWN);
+      listener(request, response);
+    });
+  };
+
+  const server = await startServer(front, { passenger: true, ownPort });
+  const stop = stopOnSignal(
+    async () => {
+      isStopping = true;
+      const service = await latest?.service;
+      await (service ? service.stop() : server.drain());
+    },
+    log,
+    reasonCode,
+  );
+  onPassengerExit(() => stop('exit'));
+  current();
+}
+
+async function startBehind(server: RunningServer, start: Start, base: string, log: Logger): Promise<Running> {
+  const config = await prepareHosted(new Date());
+  log.level = config.logLevel;
+  const service = await startService(config, log, undefined, (listener) => {
+    start.listener = behindPassenger(listener, { base, folder: folderOf(config) });
+    return Promise.resolve(server);
+  });
+  for (const warning of config.warnings) log.warn(warning);
+  log.info({ listen: service.address }, 'listening');
+  return service;
+}
+
+function folderOf({ publicUrl }: Config): string {
+  return publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
+}
+
+/** The messages of our own errors are written for the operator and have no secret in them; others' may have any. */
+function sayable(error: unknown): string {
+  return error instanceof CodedError ? describeStartError(error) : UNKNOWN;
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`licensing-gateway cannot start: ${describeStartError(error)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,223 @@
+import { hash } from 'node:crypto';
+import { shareOf, type Db } from '../store/database';
+import { isLockConflict } from '../store/errors';
+import { changeCounts, openLimitStore, type LimitCount, type LimitStore } from '../store/limit-counts';
+import type { MysqlSettings } from '../store/mysql';
+import { createStanding } from './away';
+import { countInDatabase, type Asked, type Outcome, type Taken } from './download-counts';
+import type { Counted } from './memory-counters';
+import {
+  allowance,
+  BUCKET_NAMES,
+  createMemoryLimiter,
+  windowOf,
+  type Bucket,
+  type Limiter,
+  type RateLimits,
+} from './rate-limit';
+import { answeredInTime } from './redis';
+
+/** The longest that a request waits for its count. What it asks the same database next would take as long. */
+const PATIENCE_MS = 1_000;
+/** After a deadlock. */
+const ATTEMPTS = 3;
+/** Clients over their limit that are refused without asking the database. */
+const MOST_REMEMBERED = 20_000;
+/** At most so many requests of a client are counted by one statement. */
+const MOST_TOGETHER = 1_000;
+
+interface Known {
+  count: number;
+  /** in ms since 1970 */
+  endsAt: number;
+}
+
+/**
+ * Counts in the site's database, shared by all processes. While the database fails or hangs, each process counts in its
+ * own memory. A client costs one write for all of its requests that wait at once, and none once it is over its limit.
+ */
+export function createDatabaseLimiter(
+  settings: Readonly<RateLimits>,
+  { db: whole, database }: { db: Db; database: MysqlSettings },
+  onChange: (away: boolean, error?: unknown) => void,
+): Limiter & { stop(): void } {
+  const memory = createMemoryLimiter(settings);
+  // A flood leaves the other connections to the requests that are let in.
+  const db = shareOf(whole);
+  const stores = Object.fromEntries(
+    BUCKET_NAMES.map((bucket) => [
+      bucket,
+      openLimitStore(db, database, bucket, () => windowOf(bucket, settings)),
+    ]),
+  ) as Record<Bucket, LimitStore>;
+  const standing = createStanding(onChange);
+  standing.watch(() => stores.api.add(digest('probe'), 1));
+  const over = rememberFull();
+
+  const orInMemory = async <T>(ask: () => Promise<T>, inMemory: () => Promise<T>): Promise<T> => {
+    if (standing.isAway()) return inMemory();
+    try {
+      return await answeredInTime(ask(), PATIENCE_MS);
+    } catch (error) {
+      standing.setAway(error);
+      return inMemory();
+    }
+  };
+
+  const lanes = Object.fromEntries(
+    BUCKET_NAMES.map((bucket) => [bucket, createLanes((key, points) => add(stores[bucket], key, points))]),
+  ) as Record<Bucket, ReturnType<typeof createLanes>>;
+
+  async function count(bucket: Bucket, client: string, points: 0 | 1): Promise<Counted> {
+    const key = digest(client);
+    if (points === 1) return lanes[bucket](key);
+    const found = await stores[bucket].read(key);
+    return { count: found?.points ?? 0, endsIn: found?.endsIn ?? windowOf(bucket, settings) * 1000 };
+  }
+
+  const limiter = async (bucket: Bucket, client: string, points: 0 | 1 = 1) => {
+    const limit = settings.limits[bucket];
+    const name = `${bucket}:${client}`;
+    const known = over.find(name, limit);
+    if (known !== undefined) return { ...allowance(known, limit, points), allowed: false, first: false };
+    return orInMemory(
+      async () => {
+        const counted = await count(bucket, client, points);
+        if (counted.count > limit) over.add(name, counted);
+        return allowance(counted, limit, points);
+      },
+      () => memory(bucket, client, points),
+    );
+  };
+
+  const inDatabase = countInDatabase(
+    () => ({ limit: settings.limits.download, window: settings.window }),
+    (asked, names, change) => changeStored(db, asked, names, change),
+  );
+  const nameOf = ({ client }: Asked) => `download:${client}`;
+  async function take(asked: Asked): Promise<Taken> {
+    const known = over.find(nameOf(asked), settings.limits.download);
+    if (known !== undefined) return { full: 'unknown', endsIn: known.endsIn, first: false };
+    const taken = await inDatabase.take(asked);
+    if (taken.full === 'unknown')
+      over.add(nameOf(asked), { count: settings.limits.download + 1, endsIn: taken.endsIn });
+    return taken;
+  }
+  return Object.assign(limiter, {
+    downloads: {
+      take: (asked: Asked) =>
+        orInMemory(
+          () => take(asked),
+          () => memory.downloads.take(asked),
+        ),
+      settle: (asked: Asked, outcome: Outcome) =>
+        orInMemory(
+          () => inDatabase.settle(asked, outcome),
+          () => memory.downloads.settle(asked, outcome),
+        ),
+    },
+    downloadLimit: () => settings.limits.download,
+    stop: () => standing.stop(),
+  });
+}
+
+/** Unknown keys of an address are counted with its requests of the bucket `download`, and lock its counts. */
+const UNKNOWN: Bucket = 'download';
+
+const storedKey = (name: string, who: string) => `${name}:${digest(who)}`;
+
+/** Neither an address nor what was sent as a key is stored as it is. */
+function digest(who: string): string {
+  return hash('sha256', who, 'base64url');
+}
+
+/** Runs a step on the stored counts of an address and of a key there. */
+function changeStored<T>(
+  db: Db,
+  { client, key = '' }: Asked,
+  names: string[],
+  change: (count: (name: string, seconds: number, points: -1 | 0 | 1) => Counted) => T,
+): Promise<T> {
+  const keyOf = (name: string) => {
+    if (name === 'unknown') return storedKey(UNKNOWN, client);
+    if (name === 'doubt') return storedKey('doubt', client);
+    // A version may have any length.
+    return storedKey('key', `${name}:${key}:${client}`);
+  };
+  const now = Date.now();
+  return changeCounts(db, { lock: keyOf('unknown'), keys: names.map(keyOf), now }, (stored) => {
+    const changed = new Map<string, LimitCount>();
+    const result = change((name, seconds, points) => {
+      const of = keyOf(name);
+      const row = changed.get(of) ?? stored.get(of) ?? { key: of, points: 0, expire: now + seconds * 1000 };
+      const next = { ...row, points: Math.max(0, row.points + points) };
+      if (points !== 0) changed.set(of, next);
+      return { count: next.points, endsIn: Number(next.expire) - now };
+    });
+    return { rows: [...changed.values()], result };
+  });
+}
+
+async function add(store: LimitStore, key: string, points: number): ReturnType<LimitStore['add']> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await store.add(key, points);
+    } catch (error) {
+      if (!isLockConflict(error) || attempt >= ATTEMPTS) throw error;
+    }
+}
+
+/** Counts the requests of a client that wait while one statement is under way by the next one, in their order. */
+function createLanes(addPoints: LimitStore['add']): (key: string) => Promise<Counted> {
+  interface Waiting {
+    resolve: (counted: Counted) => void;
+    reject: (error: unknown) => void;
+  }
+  const lanes = new Map<string, Waiting[]>();
+
+  async function run(key: string): Promise<void> {
+    for (let lane = lanes.get(key) ?? []; lane.length > 0;) {
+      const together = lane.splice(0, MOST_TOGETHER);
+      try {
+        const { points, endsIn } = await addPoints(key, together.length);
+        together.forEach(({ resolve }, i) => resolve({ count: points - together.length + 1 + i, endsIn }));
+      } catch (error) {
+        for (const { reject } of together) reject(error);
+      }
+    }
+    lanes.delete(key);
+  }
+
+  return (key) =>
+    new Promise((resolve, reject) => {
+      const lane = lanes.get(key);
+      if (lane) lane.push({ resolve, reject });
+      else {
+        lanes.set(key, [{ resolve, reject }]);
+        void run(key);
+      }
+    });
+}
+
+/** Those over their limit, until their window ends. When full, forgets the oldest. */
+function rememberFull() {
+  const full = new Map<string, Known>();
+  return {
+    find(name: string, limit: number): Counted | undefined {
+      const known = full.get(name);
+      if (known === undefined) return undefined;
+      const endsIn = known.endsAt - Date.now();
+      // The limit may have been raised since.
+      if (endsIn > 0 && known.count > limit) return { count: known.count, endsIn };
+      full.delete(name);
+      return undefined;
+    },
+    add(name: string, { count, endsIn }: Counted): void {
+      if (full.size >= MOST_REMEMBERED) {
+        const [oldest] = full.keys();
+        full.delete(oldest as string);
+      }
+      full.set(name, { count, endsAt: Date.now() + endsIn });
+    },
+  };
+}

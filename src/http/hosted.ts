@@ -1,0 +1,135 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { API_PATH, API_TEXTS } from '../api';
+
+/**
+ * What stands before the service under Passenger: the address below which the panel put it comes off the path, and a
+ * start that failed is said in words.
+ */
+
+/** In seconds. */
+const RETRY_AFTER = 5;
+
+interface Place {
+  /** the address that the panel gives the application, such as `/licensing-app`; empty: the host's root */
+  base: string;
+  /** the site's folder of LICENSING_PUBLIC_URL, such as `/joomla`; empty: none */
+  folder: string;
+}
+
+/** Passes requests on as a web server with our own configuration would. */
+export function behindPassenger(listener: RequestListener, { base, folder }: Place): RequestListener {
+  return (request, response) => {
+    takeBaseOff(request, base);
+    // What a client sends reaches us: no web server in front takes it away.
+    delete request.headers['x-forwarded-prefix'];
+    if (folder !== '') request.headers['x-forwarded-prefix'] = folder;
+    if (isOwnAddress(request)) sendPage(response, 200, 'The licence service runs', runs(base));
+    else listener(request, response);
+  };
+}
+
+/** LiteSpeed does not say the base: there it is whatever goes before the API's own path. */
+function takeBaseOff(request: IncomingMessage, base: string): void {
+  const { url = '' } = request;
+  const [path = ''] = url.split('?');
+  if (base === '') request.url = url.slice(Math.max(0, path.indexOf(`${API_PATH}/`)));
+  else if (url.startsWith(base) && /^[/?]?$/.test(url.charAt(base.length)))
+    request.url = url.slice(base.length).replace(/^(?!\/)/, '/');
+}
+
+/** The panel's own link to the application. */
+function isOwnAddress({ url, method, headers }: IncomingMessage): boolean {
+  return url === '/' && method === 'GET' && /\btext\/html\b/i.test(headers.accept ?? '');
+}
+
+/** The lines that lead the exact prefix to the application, for the site's .htaccess. @param base such as `/licensing-app` */
+export function htaccessLines(base: string): string {
+  const name = base.replace(/^\//, '');
+  const pattern = (path: string) => path.replaceAll('.', '\\.');
+  const api = API_PATH.replace(/^\//, '');
+  return [
+    `RewriteRule ^${pattern(name)}(/|$) - [L]`,
+    `RewriteRule ^${pattern(api)}(/.*)?$ ${name}/${api}$1 [L]`,
+  ]
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+function runs(base: string): string {
+  return `<p>The site leads to it once these two lines stand in its <code>.htaccess</code>, below <code>RewriteEngine On</code> and above
+Joomla's own rules:</p>
+<pre>${escape(htaccessLines(base))}</pre>
+<p>Then install <code>com_licensing.zip</code> in Joomla, and choose <i>Components &rarr; Licensing</i> there.</p>`;
+}
+
+/** Answers that the service could not start. Only a person who asks for pages reads why. */
+export function unavailable(base: string, why: string): RequestListener {
+  return (request, response) => {
+    takeBaseOff(request, base);
+    sendUnavailable(request, response, why);
+  };
+}
+
+function sendUnavailable(request: IncomingMessage, response: ServerResponse, why: string): void {
+  response.setHeader('Retry-After', String(RETRY_AFTER));
+  const [path = ''] = (request.url ?? '').split('?');
+  if (path.startsWith(`${API_PATH}/pages`) || isOwnAddress(request))
+    sendPage(
+      response,
+      503,
+      'The licence service cannot start',
+      `<p>${escape(why)}</p>
+<p>It tries again at the next request after ${RETRY_AFTER} seconds.</p>`,
+    );
+  else if (path.startsWith(`${API_PATH}/downloads`))
+    send(response, 503, 'text/plain; charset=utf-8', API_TEXTS.SERVICE_UNAVAILABLE);
+  else
+    send(
+      response,
+      503,
+      'application/json; charset=utf-8',
+      JSON.stringify({ error: { code: 'SERVICE_UNAVAILABLE', message: API_TEXTS.SERVICE_UNAVAILABLE } }),
+    );
+}
+
+function sendPage(response: ServerResponse, status: number, title: string, html: string): void {
+  response.setHeader(
+    'Content-Security-Policy',
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  );
+  response.setHeader('Referrer-Policy', 'no-referrer');
+  send(
+    response,
+    status,
+    'text/html; charset=utf-8',
+    `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+</head>
+<body>
+<h1>${title}</h1>
+${html}
+</body>
+</html>
+`,
+  );
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, {
+    'Content-Type': type,
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  response.end(body);
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}

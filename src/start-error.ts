@@ -1,0 +1,8 @@
+import { withSchemaHint } from './cli/hints';
+import { SchemaError } from './store/migrate';
+
+/** Why the service does not start, for the operator. */
+export function describeStartError(error: unknown): string {
+  if (error instanceof SchemaError) return withSchemaHint(error);
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,23 @@
+import { table, type Db, type TableName } from './database';
+
+/** What is sealed with LICENSING_KEY_SECRET and kept for good. */
+const SEALED = [
+  ['license_keys', 'key_sealed'],
+  ['signing_keys', 'sealed'],
+  ['webhooks', 'secret_sealed'],
+  ['shops', 'secret_sealed'],
+  ['shops', 'api_key_sealed'],
+  ['settings', 'value_sealed'],
+] as const satisfies [TableName, string][];
+
+/** Whether the tables hold anything that only the secret it was sealed with opens. */
+export async function holdsSealed(db: Db): Promise<boolean> {
+  for (const [name, column] of SEALED)
+    if (
+      (await db(table(db, name) as string)
+        .whereNotNull(column)
+        .first(column)) !== undefined
+    )
+      return true;
+  return false;
+}

@@ -1,0 +1,55 @@
+import type { Logger } from 'pino';
+import type { Config } from './config';
+import { startHousekeeping } from './runner/housekeeping';
+import { jobsOf, startMail, startWebhooks, type Clock } from './service';
+import { openServiceDatabase, type Db } from './store/database';
+import { toDatabaseUnusable } from './store/error-messages';
+import { requireCurrentSchema } from './store/migrate';
+import { watchSettings } from './stored-settings';
+
+/** Attempts of this call. */
+export interface Worked {
+  mails: { sent: number; failed: number };
+  webhooks: { delivered: number; failed: number };
+}
+
+/** A command's share: the service beside it needs the rest of what a host allows. */
+const CONNECTIONS = 4;
+
+/**
+ * Does once what a running service does from time to time, as far as it is due: jobs first, since they queue mails and
+ * webhooks. What another process is at is left to it.
+ * @throws DATABASE_UNUSABLE, SchemaError
+ */
+export async function workOnce(config: Config, log: Logger, now: Clock): Promise<Worked> {
+  const db = openServiceDatabase(config.database, config.tablePrefix, CONNECTIONS);
+  try {
+    await requireCurrentSchema(db);
+    return await workOn(db, config, log, now);
+  } catch (error) {
+    throw toDatabaseUnusable(error, config.database, config.databaseSource) ?? error;
+  } finally {
+    await db.destroy();
+  }
+}
+
+async function workOn(db: Db, config: Config, log: Logger, now: Clock): Promise<Worked> {
+  const live = await watchSettings(db, config, log);
+  try {
+    const stopJobs = startHousekeeping(db, () => live.config.logDays, log, now, jobsOf(live, db, now));
+    await stopJobs.idle().finally(stopJobs);
+    const mails = startMail(live, db, log, now);
+    const webhooks = startWebhooks(live, db, log, now);
+    try {
+      await webhooks?.idle();
+      // A receiver that was disabled is told of by mail.
+      await mails.idle();
+    } finally {
+      await mails();
+      await webhooks?.stop();
+    }
+    return { mails: mails.counts(), webhooks: webhooks?.counts() ?? { delivered: 0, failed: 0 } };
+  } finally {
+    await live.stop();
+  }
+}

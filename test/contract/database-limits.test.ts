@@ -1,0 +1,189 @@
+import { tmpdir } from 'node:os';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createDatabaseLimiter } from '../../src/http/database-limits';
+import { FIXED_LIMITS, type Limiter, type RateLimits } from '../../src/http/rate-limit';
+import { openServiceDatabase, table, type Db } from '../../src/store/database';
+import { parseDatabaseUrl } from '../../src/store/database-url';
+import { pruneLimitCounts } from '../../src/store/limit-counts';
+import type { MysqlSettings } from '../../src/store/mysql';
+import { startMariaDb } from '../support/servers';
+import { createMariaDbDatabase, migrateNew } from '../support/service';
+import { eventually } from '../support/processes';
+
+/** Limits that processes share by the database. A process is a handle of its own here; test/hosting has real ones. */
+
+const LIMIT = 60;
+const PREFIX = 'x_';
+
+let database: MysqlSettings;
+let settings: RateLimits;
+let dbs: Db[] = [];
+let limiters: (Limiter & { stop(): void })[] = [];
+let changes: boolean[] = [];
+
+async function open(count: number, url?: string): Promise<void> {
+  database = parseDatabaseUrl(url ?? (await createMariaDbDatabase()), tmpdir()) as MysqlSettings;
+  settings = {
+    limits: { api: LIMIT, download: LIMIT, manage: 600, ...FIXED_LIMITS },
+    window: 60,
+  };
+  dbs = Array.from({ length: count }, () => openServiceDatabase(database, PREFIX));
+  await migrateNew(dbs[0]!, database);
+  changes = [];
+  limiters = dbs.map((db) => createDatabaseLimiter(settings, { db, database }, (away) => changes.push(away)));
+}
+
+beforeEach(() => open(2));
+afterEach(async () => {
+  for (const limiter of limiters) limiter.stop();
+  await Promise.all(dbs.map((db) => db.destroy()));
+});
+
+const pair = () => limiters as unknown as [Limiter, Limiter];
+const stored = () => dbs[0]!(table(dbs[0]!, 'limit_counts')).select('key', 'points', 'expire');
+
+test('of 200 requests at once over two processes 60 are let in, and one refusal is the first', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, i) => limiters[i % 2]!('api', '198.51.100.7')),
+  );
+  expect(answers.filter(({ allowed }) => allowed)).toHaveLength(LIMIT);
+  expect(answers.filter(({ first }) => first)).toHaveLength(1);
+  expect(new Set(answers.map(({ retryAfter }) => retryAfter))).toEqual(new Set([60]));
+  expect((await limiters[0]!('api', '198.51.100.8')).allowed).toBe(true);
+  expect((await limiters[0]!('pages', '198.51.100.7')).allowed).toBe(true);
+  expect(changes).toEqual([]);
+});
+
+test('who is over the limit is refused without a write, and is let in when the limit is raised', async () => {
+  const [one, other] = pair();
+  for (let i = 0; i <= LIMIT; i++) await one('api', 'flood');
+  const before = await stored();
+  for (let i = 0; i < 20; i++)
+    expect(await one('api', 'flood')).toMatchObject({ allowed: false, first: false });
+  expect(await stored()).toEqual(before);
+  expect(await other('api', 'flood')).toMatchObject({ allowed: false, first: false });
+  settings.limits.api = 100;
+  expect((await one('api', 'flood')).allowed).toBe(true);
+});
+
+test('a question without points counts nothing', async () => {
+  const [one, other] = pair();
+  const ask = () => one('hook_failures', 'peer', 0);
+  expect(await ask()).toEqual({ allowed: true, retryAfter: 60, first: false });
+  for (let i = 0; i < FIXED_LIMITS.hook_failures - 1; i++) await other('hook_failures', 'peer');
+  expect((await ask()).allowed).toBe(true);
+  expect(await other('hook_failures', 'peer')).toMatchObject({ allowed: true });
+  expect((await ask()).allowed).toBe(false);
+});
+
+test('a window ends, the next one has the length that is set now, and ended rows are deleted', async () => {
+  settings.window = 1;
+  const [one, other] = pair();
+  for (let i = 0; i <= LIMIT; i++) await one('api', 'peer');
+  expect((await other('api', 'peer')).allowed).toBe(false);
+  await eventually(async () => expect((await other('api', 'peer')).allowed).toBe(true));
+  settings.window = 60;
+  const [row] = await stored();
+  expect(await pruneLimitCounts(dbs[0]!, new Date(Number(row!.expire) - 1), 10)).toBe(0);
+  expect(await pruneLimitCounts(dbs[0]!, new Date(Number(row!.expire) + 1), 10)).toBe(1);
+  expect((await one('api', 'new')).retryAfter).toBe(60);
+});
+
+test('neither addresses nor keys are stored, and every key fits', async () => {
+  const [one] = pair();
+  const who = ['198.51.100.9', 'ada@shop.example', '2001:db8::/64', 'AAAA-BBBB-CCCC-DDDD'];
+  for (const client of who) await one('manage', client);
+  const asked = { client: who[0]!, key: who[3]!, isCheck: false };
+  await one.downloads.take(asked);
+  await one.downloads.settle(asked, { is: 'granted', unit: `42 ${'9'.repeat(200)}` });
+  const rows = await stored();
+  expect(rows.length).toBeGreaterThan(5);
+  for (const word of who) expect(JSON.stringify(rows)).not.toContain(word);
+  expect(rows.every(({ key }) => /^[a-z_]+:[\w-]{43}$/.test(key))).toBe(true);
+});
+
+describe('downloads', () => {
+  const asked = (i: number, isCheck = false) => ({ client: '203.0.113.5', key: `key${i}`, isCheck });
+
+  test('of 200 guesses at once over two processes 60 are looked up', async () => {
+    let open = 0;
+    const full: (string | undefined)[] = [];
+    await Promise.all(
+      Array.from({ length: 200 }, async (_, i) => {
+        const { downloads } = limiters[i % 2]!;
+        for (;;) {
+          const taken = await downloads.take(asked(i));
+          if (taken.full === 'doubt') continue;
+          full.push(taken.full);
+          if (taken.full === undefined) {
+            open++;
+            await downloads.settle(asked(i), { is: 'unknown' });
+          }
+          return;
+        }
+      }),
+    );
+    expect([open, full.filter((one) => one === 'unknown')]).toEqual([LIMIT, Array(140).fill('unknown')]);
+    expect((await limiters[0]!('download', '203.0.113.5')).allowed).toBe(false);
+  });
+
+  test('what a page counts with a key counts as a guess', async () => {
+    for (let i = 0; i < LIMIT; i++) await limiters[0]!('download', '203.0.113.6');
+    const taken = await limiters[1]!.downloads.take({ client: '203.0.113.6', key: 'k', isCheck: false });
+    expect(taken).toMatchObject({ full: 'unknown', first: true, endsIn: expect.any(Number) });
+    expect(taken.endsIn).toBeGreaterThan(50_000);
+  });
+
+  test('a download of what was checked before counts no more, in another process too', async () => {
+    const [one, other] = pair();
+    const granted = { is: 'granted', unit: '42 2.1.0' } as const;
+    for (let i = 0; i < 10 * LIMIT; i++) {
+      expect((await one.downloads.take(asked(1, true))).full).toBeUndefined();
+      await one.downloads.settle(asked(1, true), granted);
+    }
+    expect((await one.downloads.take(asked(1, true))).full).toBe('granted');
+    expect((await other.downloads.take(asked(1))).full).toBeUndefined();
+    await other.downloads.settle(asked(1), granted);
+    for (let i = 0; i < LIMIT; i++) {
+      expect((await other.downloads.take(asked(2))).full).toBeUndefined();
+      await other.downloads.settle(asked(2), { is: 'refused' });
+    }
+    expect(await one.downloads.take(asked(2))).toMatchObject({ full: 'refused', first: true });
+    expect(await other.downloads.take(asked(2))).toMatchObject({ full: 'refused', first: false });
+    expect((await one.downloads.take(asked(3))).full).toBeUndefined();
+  });
+});
+
+test('while somebody holds a row for long, requests are counted in memory after a second, and in the database later', async () => {
+  const [one] = pair();
+  await one('api', 'peer');
+  const holder = await dbs[1]!.transaction();
+  await holder(table(dbs[1]!, 'limit_counts')).update({ points: 1 });
+  const from = performance.now();
+  const answers = await Promise.all(Array.from({ length: 100 }, () => one('api', 'peer')));
+  expect(performance.now() - from).toBeLessThan(4_000);
+  expect(answers.filter(({ allowed }) => allowed)).toHaveLength(LIMIT);
+  expect(changes).toEqual([true]);
+  await holder.rollback();
+  await eventually(() => expect(changes).toEqual([true, false]));
+  expect((await one('api', 'other')).allowed).toBe(true);
+});
+
+test('while the database is away, each process counts in its memory', async () => {
+  const server = await startMariaDb();
+  try {
+    for (const limiter of limiters) limiter.stop();
+    await Promise.all(dbs.map((db) => db.destroy()));
+    await open(2, await server.createDatabase());
+    await limiters[0]!('api', 'peer');
+    await server.stop('SIGKILL');
+    const answers: boolean[] = [];
+    for (let i = 0; i < 2 * LIMIT; i++) answers.push((await limiters[0]!('api', 'peer')).allowed);
+    expect(answers.filter(Boolean)).toHaveLength(LIMIT);
+    await server.start();
+    await eventually(() => expect(changes.at(-1)).toBe(false), 30_000);
+    expect((await limiters[0]!('api', 'other')).allowed).toBe(true);
+  } finally {
+    await server.stop('SIGKILL');
+  }
+});

@@ -1,0 +1,343 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
+import {
+  connects,
+  endProcess,
+  eventually,
+  freePort,
+  hasEnded,
+  sharedFolder,
+  startProcess,
+} from './processes';
+import { htaccessLines } from '../../src/http/hosted';
+import type { Db } from '../../src/store/database';
+import { openDatabase } from '../../src/store/database';
+import { parseDatabaseUrl } from '../../src/store/database-url';
+import { startTestSite, SITE_PREFIX, type TestSite } from './joomla-site';
+import { giveRelease } from './packages';
+import { startPhp } from './php-fpm';
+import { giveLicense, givePlan, PREFIX, type TestLicense } from './service';
+import { startProgram, type Ended } from './service-process';
+import { ask } from './web-server';
+
+/** Shared hosting: the zip's content, and a private Apache with Debian's Passenger that serves a site and this in it. */
+
+const ROOT = join(__dirname, '../..');
+const MODULES = '/usr/lib/apache2/modules';
+const LOCATIONS = '/usr/lib/ruby/vendor_ruby/phusion_passenger/locations.ini';
+/** Where panels put the application. */
+export const BASE = '/licensing-app';
+
+/** The user that the panel runs the seller's programs as. */
+export const SELLER = userInfo().uid === 0 ? 'www-data' : userInfo().username;
+
+/** As `npm run release` packs it: what a start needs, and no SQLite. TEST_HOSTING_FOLDER names an unpacked zip instead. */
+export function unpackHosting(folder: string): string {
+  const { TEST_HOSTING_FOLDER: unpacked } = process.env;
+  mkdirSync(folder, { recursive: true });
+  if (unpacked !== undefined) cpSync(unpacked, folder, { recursive: true });
+  else {
+    for (const name of ['dist', 'mails', 'php', 'nginx', 'deploy', 'docs', 'package.json'])
+      if (existsSync(join(ROOT, name))) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+    cpSync(join(ROOT, 'deploy/hosting/app.js'), join(folder, 'app.js'));
+    linkModules(join(folder, 'node_modules'));
+  }
+  giveToSeller(folder);
+  return folder;
+}
+
+function linkModules(folder: string): void {
+  mkdirSync(folder);
+  const from = join(ROOT, 'node_modules');
+  for (const name of readdirSync(from))
+    if (!/^(?:\.|@?libsql)/.test(name)) symlinkSync(join(from, name), join(folder, name));
+}
+
+export function giveToSeller(path: string): void {
+  if (userInfo().uid === 0) execFileSync('chown', ['-R', SELLER, path]);
+}
+
+/** Like Joomla's htaccess.txt, with our two lines above its own. */
+export function htaccess(lines: string): string {
+  return `RewriteEngine On
+${lines}
+RewriteRule .* - [E=HTTP_AUTHORIZATION:%{HTTP:Authorization}]
+RewriteCond %{REQUEST_URI} ^/api/
+RewriteCond %{REQUEST_URI} !^/api/index\\.php
+RewriteCond %{REQUEST_FILENAME} !-f
+RewriteCond %{REQUEST_FILENAME} !-d
+RewriteRule .* api/index.php [L]
+RewriteCond %{REQUEST_URI} !^/(api/)?index\\.php
+RewriteCond %{REQUEST_FILENAME} !-f
+RewriteCond %{REQUEST_FILENAME} !-d
+RewriteRule .* index.php [L]
+`;
+}
+
+export interface Hosting {
+  url: string;
+  port: number;
+  /** Passenger's and the application's */
+  log(): string;
+  /** the ids of the application's processes */
+  processes(): number[];
+  /** as the panel's button does */
+  restart(): void;
+  stop(): Promise<void>;
+}
+
+export interface HostingOptions {
+  /** the site's folder, with its configuration.php */
+  root: string;
+  /** the unpacked zip */
+  app: string;
+  /** as the panel's form has them */
+  variables?: (url: string) => Record<string, string>;
+  /** the program that runs app.js */
+  node?: string;
+  /** how many Passenger keeps at least */
+  processes?: number;
+  /** seconds after which Passenger ends one that has nothing to do */
+  idle?: number;
+  /** how the panel writes it: cPanel's Application Manager a location, others the folder of the address in the site */
+  as?: 'location' | 'folder';
+}
+
+/** Serves the site with PHP, and the application below `BASE`. */
+export async function startHosting({
+  root,
+  app,
+  variables = () => ({}),
+  node = process.execPath,
+  processes = 1,
+  idle = 300,
+  as = 'location',
+}: HostingOptions): Promise<Hosting> {
+  const folder = sharedFolder();
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const logs = join(folder, 'logs');
+  const registry = join(folder, 'registry');
+  for (const one of [logs, registry, join(app, 'tmp')]) mkdirSync(one, { recursive: true });
+  const load =
+    'mpm_event authz_core authz_host alias dir env mime proxy proxy_fcgi rewrite setenvif passenger'
+      .split(' ')
+      .map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`)
+      .join('\n');
+  if (as === 'folder') mkdirSync(join(root, BASE));
+  const conf = join(folder, 'apache2.conf');
+  const envs = Object.entries(variables(url)).map(([name, value]) => `SetEnv ${name} "${value}"`);
+  writeFileSync(
+    conf,
+    `${load}
+ServerRoot ${folder}
+PidFile ${folder}/apache.pid
+DefaultRuntimeDir ${folder}
+Mutex file:${folder} default
+TypesConfig /dev/null
+User www-data
+Group www-data
+StartServers 1
+ServerLimit 1
+ThreadsPerChild 64
+MaxRequestWorkers 64
+Listen 127.0.0.1:${port}
+ServerName shop.example
+ErrorLog ${logs}/error.log
+LogLevel warn
+PassengerRoot ${LOCATIONS}
+PassengerInstanceRegistryDir ${registry}
+PassengerLogFile ${logs}/passenger.log
+PassengerDefaultUser ${SELLER}
+PassengerMinInstances ${processes}
+PassengerMaxPoolSize 6
+PassengerPoolIdleTime ${idle}
+PassengerDisableSecurityUpdateCheck on
+PassengerDisableAnonymousTelemetry on
+DocumentRoot ${root}
+<Directory ${root}>
+  AllowOverride All
+  Require all granted
+  DirectoryIndex index.php
+  <FilesMatch "\\.php$">
+    SetHandler "proxy:unix:${folder}/php.sock|fcgi://localhost"
+  </FilesMatch>
+</Directory>
+<Directory ${app}>
+  AllowOverride None
+  Require all granted
+</Directory>
+${as === 'location' ? `<Location ${BASE}>` : `<Directory ${join(root, BASE)}>`}
+  PassengerEnabled on
+  PassengerBaseURI ${BASE}
+  PassengerAppRoot ${app}
+  PassengerAppType node
+  PassengerStartupFile app.js
+  PassengerNodejs ${node}
+  ${envs.join('\n  ')}
+${as === 'location' ? '</Location>' : '</Directory>'}
+`,
+  );
+  const stopPhp = await startPhp(folder);
+  const child = startProcess('apache2', ['-f', conf, '-D', 'FOREGROUND'], {
+    stdio: 'ignore',
+    // Nothing of the tests' own reaches the application.
+    env: { PATH: process.env.PATH },
+  });
+  const log = () =>
+    readdirSync(logs)
+      .map((name) => readFileSync(join(logs, name), 'latin1'))
+      .join('');
+  const stop = async () => {
+    await endProcess(child);
+    await stopPhp();
+  };
+  try {
+    await eventually(async () => {
+      if (hasEnded(child)) throw new Error(`Apache ended at its start.\n${log()}`);
+      await connects({ port });
+    });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    url,
+    port,
+    log,
+    processes: () => processesOf(app),
+    restart: () => writeFileSync(join(app, 'tmp/restart.txt'), `${Date.now()}`),
+    stop,
+  };
+}
+
+function processesOf(app: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        return readFileSync(`/proc/${name}/cmdline`, 'utf8').startsWith(
+          `Passenger NodeApp: ${app}`.slice(0, 60),
+        );
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+export interface HostedShop {
+  url: string;
+  port: number;
+  /** the seller's home */
+  home: string;
+  app: string;
+  packagesDir: string;
+  site: TestSite;
+  hosting: Hosting;
+  db: Db;
+  license: TestLicense;
+  /** runs the command as the seller's cron does: without the panel's variables */
+  licensing(args: string[]): Promise<Ended>;
+  close(): Promise<void>;
+}
+
+/** A site whose pages say what they were asked, with our two lines in its .htaccess. */
+export async function openSite(): Promise<TestSite> {
+  const tested = await startTestSite();
+  // As panels have it: the database by its socket, which the seller can reach.
+  const socket = process.env.TEST_MARIADB_SOCKET as string;
+  chmodSync(dirname(socket), 0o755);
+  const configure: TestSite['configure'] = (values) =>
+    tested.configure({ host: `localhost:${socket}`, ...values });
+  configure();
+  const site = { ...tested, configure };
+  chmodSync(site.root, 0o755);
+  mkdirSync(join(site.root, 'api'));
+  for (const name of ['index.php', 'api/index.php'])
+    writeFileSync(
+      join(site.root, name),
+      "<?php header('Content-Type: application/json'); echo json_encode(['uri' => $_SERVER['REQUEST_URI']]);",
+    );
+  writeFileSync(join(site.root, '.htaccess'), htaccess(htaccessLines(BASE)));
+  giveToSeller(site.root);
+  return site;
+}
+
+/** From the unpacked zip and two variables to a shop with a product, a version and a licence of three slots. */
+export async function openHostedShop({
+  variables = {},
+  ...options
+}: { variables?: Record<string, string> } & Pick<
+  HostingOptions,
+  'processes' | 'idle' | 'node' | 'as'
+> = {}): Promise<HostedShop> {
+  const home = sharedFolder();
+  const site = await openSite();
+  const app = unpackHosting(join(home, 'licensing'));
+  const packagesDir = join(home, 'licensing-packages');
+  giveToSeller(home);
+  const hosting = await startHosting({
+    ...options,
+    root: site.root,
+    app,
+    variables: (url) => ({
+      LICENSING_JOOMLA_ROOT: site.root,
+      LICENSING_PUBLIC_URL: url,
+      // The seller of the tests has no home of his own.
+      LICENSING_PACKAGES_DIR: packagesDir,
+      ...variables,
+    }),
+  });
+  const db = openDatabase(parseDatabaseUrl(site.url, home), SITE_PREFIX, 4);
+  const close = async () => {
+    await hosting.stop();
+    await db.destroy();
+    await site.stop();
+  };
+  try {
+    const first = await ask(hosting.url, `${PREFIX}/updates/1`);
+    if (first.status !== 200)
+      throw new Error(`The first answer is ${first.status}: ${first.body.toString()}`);
+    const license = await giveLicense(db, await givePlan(db));
+    await giveRelease({ db, packagesDir }, { version: '2.1.0' });
+    giveToSeller(packagesDir);
+    const licensing = (args: string[]) => runLicensing(app, args);
+    return {
+      url: hosting.url,
+      port: hosting.port,
+      home,
+      app,
+      packagesDir,
+      site,
+      hosting,
+      db,
+      license,
+      licensing,
+      close,
+    };
+  } catch (error) {
+    const log = hosting.log();
+    await close();
+    throw new Error(`The shop does not open.\n${log}`, { cause: error });
+  }
+}
+
+/** As a panel's cron: by the seller, with nothing of the form in the environment. */
+export async function runLicensing(app: string, args: string[]): Promise<Ended> {
+  const { PATH } = process.env;
+  const command = [process.execPath, join(app, 'dist/src/cli.js'), ...args];
+  const [program, ...rest] = userInfo().uid === 0 ? ['runuser', '-u', SELLER, '--', ...command] : command;
+  return startProgram(program!, rest, { PATH, HOME: app }).ended;
+}

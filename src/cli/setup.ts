@@ -94,6 +94,7 @@ async function setUp(
     webServer: await findWebServer(url),
     output,
     stale: { instances: false },
+    byHand: [],
   };
   // All refusals come before the first change.
   const planned: { step: string; changes: string[] }[] = [];
@@ -139,6 +140,8 @@ async function setUp(
         last,
       ].join('\n'),
   );
+  if (setup.byHand.length > 0)
+    throw new OperatorError(`All but one thing is set up.\n${setup.byHand.join('\n')}`);
   if (doctor !== 0)
     throw new OperatorError('The service is set up, and the doctor found problems: see above.');
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { OperatorError } from '../licensing/operator-error';
 import { filesOf } from './glob';
-import { insertAfter, isWrittenByTool, type Insertion, type Site, type SiteEdits } from './site';
+import { insertAfter, isWrittenByTool, noEdits, type Insertion, type Site, type SiteEdits } from './site';
 
 /** Where a site's line goes in Apache's files. Apache itself says which <VirtualHost> stands where (DUMP_VHOSTS). */
 
@@ -78,11 +78,12 @@ export function connectApache(dump: string, root: string, file: string, site: Si
   const all = readVirtualHosts(dump);
   const chosen = hostsOf(all, site);
   const line = `Include ${file}`;
-  const edits: SiteEdits = { insertions: [], files: [] };
+  const edits = noEdits();
   for (const host of chosen) {
     if (includes(host.lines, root, file)) continue;
     const one = intoHost(all, host, root, line, site);
-    if (!edits.insertions.some(({ path, at }) => path === one.path && at === one.at))
+    if (typeof one === 'string') edits.byHand.push(one);
+    else if (!edits.insertions.some(({ path, at }) => path === one.path && at === one.at))
       edits.insertions.push(one);
   }
   return edits;
@@ -156,7 +157,13 @@ function includedBy(lines: string[], root: string): string[] {
   );
 }
 
-function intoHost(all: VirtualHost[], host: VirtualHost, root: string, line: string, site: Site): Insertion {
+function intoHost(
+  all: VirtualHost[],
+  host: VirtualHost,
+  root: string,
+  line: string,
+  site: Site,
+): Insertion | string {
   // Before the site's own Rewrite... and ProxyPass lines, which would take the requests.
   if (!isWrittenByTool(host.text)) return { path: host.file, ...insertAfter(host.text, host.open, line) };
   const others = all
@@ -166,8 +173,8 @@ function intoHost(all: VirtualHost[], host: VirtualHost, root: string, line: str
     (path) => !others.includes(path) && !isWrittenByTool(readFileSync(path, 'utf8')),
   );
   if (own !== undefined) return { path: realpathSync(own), at: 0, text: `${line}\n` };
-  throw new OperatorError(
+  return (
     `${host.file} has the <VirtualHost> of ${site.host}, and says itself that a tool writes it anew, so a line in it would be lost. ` +
-      `Nothing was changed there. Give this line to that tool, in its field for additional Apache directives or in the file that it includes, and run this again:\n  ${line}`,
+    `Give this line to that tool, in its field for additional Apache directives or in the file that it includes, and run this again:\n  ${line}`
   );
 }

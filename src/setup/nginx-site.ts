@@ -7,6 +7,7 @@ import {
   cannotBeRead,
   insertAfter,
   isWrittenByTool,
+  noEdits,
   type Insertion,
   type Site,
   type SiteEdits,
@@ -181,24 +182,23 @@ export function connectNginx(main: string, folder: string, site: Site): SiteEdit
   const hasUpstream = configuration.http.some(
     ({ name, args }) => name === 'upstream' && args[0] === 'licensing',
   );
-  const edits: SiteEdits = { insertions: [], files: [] };
+  const edits = noEdits();
   const include = (name: string) => `include ${join(folder, name)};`;
-  for (const server of lacking) {
-    const one = intoServer(configuration, server, include('licensing.conf'), site);
-    if ('at' in one && !edits.insertions.some(({ path, at }) => path === one.path && at === one.at))
-      edits.insertions.push(one);
-    else if (!('at' in one)) edits.files.push(one);
-  }
+  const add = (edit: Edit) => {
+    if (typeof edit === 'string') edits.byHand.push(edit);
+    else if (!('at' in edit)) edits.files.push(edit);
+    else if (!edits.insertions.some(({ path, at }) => path === edit.path && at === edit.at))
+      edits.insertions.push(edit);
+  };
+  for (const server of lacking) add(intoServer(configuration, server, include('licensing.conf'), site));
   const [first] = servers;
-  if (!hasUpstream && first !== undefined) {
-    const one = beforeServer(configuration, first, include('upstream.conf'), site);
-    if ('at' in one) edits.insertions.push(one);
-    else edits.files.push(one);
-  }
+  if (!hasUpstream && first !== undefined)
+    add(beforeServer(configuration, first, include('upstream.conf'), site));
   return edits;
 }
 
-type Edit = Insertion | SiteEdits['files'][number];
+/** a text: for people */
+type Edit = Insertion | SiteEdits['files'][number] | string;
 
 function intoServer(configuration: Configuration, server: Server, line: string, site: Site): Edit {
   const text = configuration.texts.get(server.file) ?? '';
@@ -216,7 +216,7 @@ function intoServer(configuration: Configuration, server: Server, line: string, 
   for (const { include } of own)
     if (include !== undefined && canHold(include.pattern))
       return { path: include.pattern.replace('*', '_licensing'), text: `${line}\n` };
-  throw byHand(server, [line], site);
+  return byHand(server, line, site);
 }
 
 /** Whether only the site's servers include it. */
@@ -246,13 +246,13 @@ function beforeServer(configuration: Configuration, server: Server, line: string
   const earlier = configuration.http
     .slice(0, from)
     .find(({ include }) => include !== undefined && canHold(include.pattern));
-  if (earlier?.include === undefined) throw byHand(server, [line], site);
+  if (earlier?.include === undefined) return byHand(server, line, site);
   return { path: earlier.include.pattern.replace('*', '00-licensing'), text: `${line}\n` };
 }
 
-function byHand({ file }: Server, lines: string[], { host }: Site): OperatorError {
-  return new OperatorError(
+function byHand({ file }: Server, line: string, { host }: Site): string {
+  return (
     `${file} has the server {} of ${host}, and says itself that a tool writes it anew, so a line in it would be lost. ` +
-      `Nothing was changed there. Give this line to that tool, in its field for additional nginx directives or in the file that it includes, and run this again:\n  ${lines.join('\n  ')}`,
+    `Give this line to that tool, in its field for additional nginx directives or in the file that it includes, and run this again:\n  ${line}`
   );
 }

@@ -13,12 +13,18 @@ export interface SiteEdits {
   insertions: Insertion[];
   /** new files */
   files: { path: string; text: string }[];
+  /** what only the tool that writes the site's file can do, in words with the lines */
+  byHand: string[];
 }
 
 export interface Insertion {
   path: string;
   at: number;
   text: string;
+}
+
+export function noEdits(): SiteEdits {
+  return { insertions: [], files: [], byHand: [] };
 }
 
 /** @param url such as `https://shop.example/joomla` */

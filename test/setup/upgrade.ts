@@ -117,7 +117,7 @@ test.each([
 
 test('a checkout becomes a tree beside the others at its first upgrade', async () => {
   await machine.well(
-    'tree=$(readlink /opt/licensing-gateway) && rm /opt/licensing-gateway && mv $tree /opt/licensing-gateway && systemctl restart licensing@1 licensing@2 && for port in 3081 3082; do until LICENSING_ADMIN_LISTEN=127.0.0.1:$port licensing health; do sleep 0.2; done; done',
+    'tree=$(readlink /opt/licensing-gateway) && rm /opt/licensing-gateway && mv $tree /opt/licensing-gateway && rm /opt/licensing-gateway/.env && mv /etc/licensing-gateway.env /opt/licensing-gateway/.env && systemctl restart licensing@1 licensing@2 && for port in 3081 3082; do until LICENSING_ADMIN_LISTEN=127.0.0.1:$port licensing health; do sleep 0.2; done; done',
   );
   const { seen } = await underLoad(
     '/opt/licensing-gateway/bin/licensing upgrade /root/licensing-gateway-0.2.0.tar.gz --no-backup',
@@ -129,4 +129,7 @@ test('a checkout becomes a tree beside the others at its first upgrade', async (
     text: expect.stringMatching(/no backup from before the upgrade \(--no-backup\).*Nothing was changed/s),
   });
   expect(await version()).toBe('0.2.0');
+  // The settings are outside the trees now.
+  expect(await machine.well('readlink /opt/licensing-gateway/.env')).toBe('/etc/licensing-gateway.env\n');
+  expect(await machine.well('stat -c %U:%a /etc/licensing-gateway.env')).toBe('licensing:600\n');
 }, 180_000);

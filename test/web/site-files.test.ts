@@ -101,7 +101,7 @@ async function tryKind(
   const done = await connectSite(edits, check, join(at.folder, 'copies'));
   for (const { path, copy } of done.inserted)
     expect(readFileSync(copy, 'utf8')).toBe(before[path.slice(at.folder.length + 1)]);
-  expect(await plan()).toEqual({ insertions: [], files: [] });
+  expect(await plan()).toEqual({ insertions: [], files: [], byHand: [] });
 
   const [program = '', ...args] = start;
   const child = startProcess(program, args, { stdio: 'inherit' });
@@ -307,16 +307,27 @@ http {
       ),
       /with TLS only.*--url https:\/\/shop\.example/s,
     ],
-    [
-      'a tool writes the file, and no file of its own is included',
-      plain((at) => ({
-        'sites-enabled/a': `# Ansible managed: will be overwritten\n${tlsServer(at, HOST)}`,
-      })),
-      /says itself that a tool writes it anew.*include \S+\/licensing\.conf;/s,
-    ],
   ])('refuses when %s', async (_name, kind, words) => {
     const { plan } = await prepare(kind);
     expect(plan).toThrow(words);
+  });
+
+  it('leaves the line to a person when a tool writes the file and includes no file of its own', async () => {
+    const { at, plan } = await prepare(
+      plain((one) => ({
+        'sites-enabled/a': `# Ansible managed: will be overwritten\n${tlsServer(one, HOST)}`,
+      })),
+    );
+    const line = `include ${at.folder}/licensing/upstream.conf;\n`;
+    expect(plan()).toEqual({
+      insertions: [],
+      files: [{ path: `${at.folder}/conf.d/00-licensing.conf`, text: line }],
+      byHand: [
+        expect.stringMatching(
+          /says itself that a tool writes it anew.*\n {2}include \S+\/licensing\.conf;$/s,
+        ),
+      ],
+    });
   });
 
   it('puts the site back as it was when nginx refuses the lines, and touches nothing that nginx refuses before', async () => {
@@ -510,14 +521,21 @@ IncludeOptional sites-enabled/*.conf
       /no <VirtualHost> for shop\.example.*other\.example/s,
     ],
     ['the site has no TLS', (at) => ({ 'sites-enabled/a.conf': redirect(at, HOST) }), /without TLS only/],
-    [
-      'a tool writes the file, and no file of its own is included',
-      (at) => ({ 'sites-enabled/a.conf': PLESK + tlsHost(at, HOST) }),
-      /says itself that a tool writes it anew.*Include \S+\/licensing\.conf/s,
-    ],
   ])('refuses when %s', async (_name, files, words) => {
     const { plan } = await prepare({ name: '', files, changed: [] });
     await expect(plan()).rejects.toThrow(words);
+  });
+
+  it('leaves the line to a person when a tool writes the file and includes no file of its own', async () => {
+    const files: Kind['files'] = (at) => ({ 'sites-enabled/a.conf': PLESK + tlsHost(at, 'shop.example') });
+    const { plan } = await prepare({ name: '', files, changed: [] });
+    expect(await plan()).toEqual({
+      insertions: [],
+      files: [],
+      byHand: [
+        expect.stringMatching(/says itself that a tool writes it anew.*\n {2}Include \S+\/licensing\.conf$/s),
+      ],
+    });
   });
 
   it('gets a line for each instance', async () => {

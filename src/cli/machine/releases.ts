@@ -1,9 +1,18 @@
-import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
+import { writeText } from '../../setup/files';
 import { lastLines, run, runWell } from '../../setup/machine';
-import { commandIn, HOME, lineIn, TREES, versionOf } from './place';
+import { commandIn, HOME, lineIn, SETTINGS, TREES, versionOf } from './place';
 import { copyTree, freeTree, isLink, replaceLink } from './steps';
 
 /** A version's tree or package, from what was given to `upgrade`. */
@@ -90,18 +99,25 @@ export async function requireRunnable({ path, version }: NewTree): Promise<void>
 }
 
 /**
- * The settings go along: a file in the tree is copied, a link to one outside is made again. What was changed in the meantime
- * goes along on the way back too.
+ * The settings go along, and are outside the trees from then on, so that they do not go with an old one. What is changed
+ * there counts for both versions.
  */
 export async function carrySettings(from: string, to: string): Promise<void> {
   const [before, after] = [join(from, '.env'), join(to, '.env')];
   if (lstatSync(before, { throwIfNoEntry: false }) === undefined) return;
+  if (!isLink(before) && !existsSync(SETTINGS)) {
+    await copyWithRights(before, SETTINGS);
+    await replaceLink(before, SETTINGS);
+  }
   await rm(after, { force: true });
-  await cp(before, after, { verbatimSymlinks: true, preserveTimestamps: true });
-  if (isLink(before)) return;
-  const { uid, gid, mode } = statSync(before);
-  await runWell(['chown', `${uid}:${gid}`, after]);
-  await runWell(['chmod', (mode & 0o777).toString(8), after]);
+  // Other settings are in that place: those of the tree stay with it.
+  if (isLink(before)) await replaceLink(after, readlinkSync(before));
+  else await copyWithRights(before, after);
+}
+
+async function copyWithRights(from: string, to: string): Promise<void> {
+  const { uid, gid, mode } = statSync(from);
+  await writeText(to, readFileSync(from, 'utf8'), { mode: mode & 0o777, owner: [uid, gid] });
 }
 
 /**

@@ -73,6 +73,8 @@ export interface Setup {
   output: Output;
   /** what was changed that running instances know nothing of */
   stale: { instances: boolean };
+  /** what is left to a person */
+  byHand: string[];
 }
 
 export function stepsOf(setup: Setup): Step[] {
@@ -578,8 +580,10 @@ function accessLog({ kind, user }: WebServer): Change[] {
   ];
 }
 
-async function siteFile({ webServer }: Setup): Promise<Change[]> {
+async function siteFile(setup: Setup): Promise<Change[]> {
+  const { webServer } = setup;
   const edits = await webServer.plan();
+  setup.byHand = edits.byHand;
   const words = describeEdits(edits);
   if (words.length === 0) return [];
   await requireSound(webServer.test);

@@ -89,7 +89,9 @@ const LAYERS = {
   ],
 };
 /** The command reaches rows through the rooms above the store; these files open the database, make it, and explain its errors. */
-const OPEN_DATABASE = ['database', 'describe-error', 'init', 'migrate', 'upgrade'].map((name) => `src/cli/${name}.ts`);
+const OPEN_DATABASE = ['database', 'describe-error', 'init', 'migrate', 'upgrade'].map(
+  (name) => `src/cli/${name}.ts`,
+);
 /** What every folder may import. The files import nothing of src/. */
 const FLOOR = ['api', 'errors', 'quantity'];
 /** The rooms below the texts; all others may import texts, too. */

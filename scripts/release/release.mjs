@@ -61,7 +61,10 @@ try {
   for (const file of readdirSync(container)) {
     cpSync(join(container, file), join(release, file));
     const text = readFileSync(join(container, file), 'utf8');
-    writeFileSync(join(release, file), text.replaceAll('@VERSION@', version).replaceAll('@LICENSE@', license));
+    writeFileSync(
+      join(release, file),
+      text.replaceAll('@VERSION@', version).replaceAll('@LICENSE@', license),
+    );
   }
   writeFileSync(
     join(release, `${name}-${version}.cdx.json`),

@@ -41,7 +41,10 @@ interface Answer {
 }
 
 /** What `/readyz` says. @throws OperatorError when nothing answers in time */
-export function askReadiness(listen: Exclude<Listen, { passenger: true }>, patience = PATIENCE_MS): Promise<Answer> {
+export function askReadiness(
+  listen: Exclude<Listen, { passenger: true }>,
+  patience = PATIENCE_MS,
+): Promise<Answer> {
   const where = describeListen(listen);
   const to =
     'path' in listen ? { socketPath: listen.path } : { host: connectable(listen.host), port: listen.port };

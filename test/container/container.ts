@@ -61,7 +61,7 @@ async function stop(): Promise<void> {
 }
 
 const licensing = (...args: string[]) => image.run(['licensing', ...args], env);
-const json = <T>(...args: string[]) => JSON.parse(licensing(...args, '--json')) as T;
+const json = (...args: string[]): unknown => JSON.parse(licensing(...args, '--json'));
 
 test('the image says what it is, and runs as a user of its own', () => {
   expect(image.labels()).toMatchObject({
@@ -99,9 +99,9 @@ test('a sale, an activation and a download, which a stop and a start keep', asyn
   licensing(
     ...'plan add --product 42 --name Single --activation-type domain --activation-limit 1'.split(' '),
   );
-  const { license_key: key } = json<{ license_key: string }>(
-    ...'license issue --plan 1 --customer jane@example.com'.split(' '),
-  );
+  const { license_key: key } = json(...'license issue --plan 1 --customer jane@example.com'.split(' ')) as {
+    license_key: string;
+  };
   image.run(['sh', '-c', 'cat > /data/gallery.zip'], env, (await makePackage()).bytes);
   licensing(...'release publish --product 42 --version 1.0.0 --file /data/gallery.zip'.split(' '));
   const activate = () =>

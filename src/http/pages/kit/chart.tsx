@@ -352,7 +352,8 @@ export interface HorizontalBar {
 }
 
 /**
- * A table with a bar in each row.
+ * A table with a bar in each row. On a phone the bar stands below the two others, so the elements lose their meaning to
+ * readers of the screen: the roles keep it.
  * @param columns the titles of what is counted, of the bar and of the number
  * @param empty what would stand there without a row
  */
@@ -377,22 +378,28 @@ export function HorizontalBars({
       </div>
     );
   return (
-    <table class="t hbar">
+    <table class="t hbar" role="table">
       <caption class="visually-hidden">{caption}</caption>
-      <thead class="visually-hidden">
-        <tr>
-          <th scope="col">{what}</th>
-          <th scope="col">{bar}</th>
-          <th scope="col">{number}</th>
+      <thead class="visually-hidden" role="rowgroup">
+        <tr role="row">
+          <th scope="col" role="columnheader">
+            {what}
+          </th>
+          <th scope="col" role="columnheader">
+            {bar}
+          </th>
+          <th scope="col" role="columnheader">
+            {number}
+          </th>
         </tr>
       </thead>
-      <tbody>
+      <tbody role="rowgroup">
         {rows.map(({ label, value, of, says }) => (
-          <tr>
-            <th scope="row" class="fw-normal">
+          <tr role="row">
+            <th scope="row" role="rowheader" class="fw-normal">
               {label}
             </th>
-            <td>
+            <td role="cell">
               <svg width="100%" height="10" aria-hidden="true" focusable="false">
                 {of === undefined ? null : <rect class="rest" width="100%" height="10" rx="2" />}
                 {value === 0 ? null : (
@@ -405,7 +412,9 @@ export function HorizontalBars({
                 )}
               </svg>
             </td>
-            <td class="num">{says ?? format.number(value)}</td>
+            <td role="cell" class="num">
+              {says ?? format.number(value)}
+            </td>
           </tr>
         ))}
       </tbody>

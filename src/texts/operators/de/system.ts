@@ -96,7 +96,7 @@ export const system: Translated<typeof en> = {
     lost: 'Geht es verloren, entziehen Sie es und legen Sie ein neues mit demselben Namen an.',
     example: 'Ein Beispiel für die Benutzung',
     exampleAbout: 'Das antwortet mit Namen und Bereich des Tokens:',
-    toList: 'Zu den Tokens',
+    toList: 'Zurück zu den Tokens',
   },
   revokeToken: {
     title: (name) => `Token ${name} entziehen?`,

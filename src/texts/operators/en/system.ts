@@ -87,7 +87,7 @@ export const system = {
     lost: 'If it gets lost, revoke it and make another one of the same name.',
     example: 'An example of its use',
     exampleAbout: 'This answers with the name and the scope of the token:',
-    toList: 'Tokens',
+    toList: 'Back to the tokens',
   },
   revokeToken: {
     title: (name: string) => `Revoke token ${name}?`,

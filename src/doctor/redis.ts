@@ -10,7 +10,8 @@ const DEADLINE_MS = 3 * PATIENCE_MS;
 
 /** Checks that Redis can be reached and written to. Leaves at most a few keys that expire after ten seconds. */
 export const checkRedis: Check = async ({ config }) => {
-  const { redisUrls } = config;
+  const { redisUrls, listen } = config;
+  if (redisUrls.length === 0 && 'passenger' in listen) return [ok('REDIS', (t) => t.limitsInDatabase)];
   if (redisUrls.length === 0) return [checkWithoutRedis(findInstances())];
   const client = openRedis(
     redisUrls,

@@ -295,7 +295,3 @@ export async function sampleSealedKeys(db: Db, fromEachEnd: number): Promise<Sea
   const sample = [...(await end('ASC')), ...(await end('DESC'))];
   return [...new Map(sample.map((one) => [one.keyDigest, one])).values()];
 }
-
-export async function hasSealedKeys(db: Db): Promise<boolean> {
-  return (await db(table(db, 'license_keys')).whereNotNull('key_sealed').first('key_sealed')) !== undefined;
-}

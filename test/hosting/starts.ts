@@ -353,6 +353,8 @@ describe('work, when nobody asks', () => {
       remedy: expect.stringContaining('licensing work'),
     });
 
+    expect(doctor.stdout).toContain("counts requests in the site's database");
+
     const worked = await shop.licensing(['work']);
     expect(worked).toEqual({
       code: 0,

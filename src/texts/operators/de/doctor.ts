@@ -508,6 +508,8 @@ export const doctor: OperatorTexts['doctor'] = {
       'Ein Replikat (READONLY): Nennen Sie den Hauptserver in LICENSING_REDIS_URL. Voll (OOM): Erhöhen Sie maxmemory. Kein Recht (NOPERM): Erlauben Sie diesem Benutzer die Schlüssel licensing:*.',
   }),
   redisWorks: 'Redis antwortet und lässt sich beschreiben.',
+  limitsInDatabase:
+    'Redis ist nicht eingerichtet: Der Dienst zählt die Anfragen in der Datenbank der Website, für alle Prozesse, die Passenger startet.',
   redisUnset:
     'Redis ist nicht eingerichtet: Der Dienst zählt die Anfragen im Speicher. Mehrere Instanzen würden jede für sich zählen; ' +
     'der Doktor sieht nur die, die systemd auf diesem Rechner gestartet hat.',

@@ -499,6 +499,8 @@ export const doctor = {
       'A replica (READONLY): name the primary in LICENSING_REDIS_URL. Full (OOM): raise maxmemory. No right (NOPERM): allow this user the keys licensing:*.',
   }),
   redisWorks: 'Redis answers and takes writes.',
+  limitsInDatabase:
+    "Redis is not configured: the service counts requests in the site's database, for all processes that Passenger starts.",
   redisUnset:
     'Redis is not configured: the service counts requests in memory. Several instances would each count for themselves; ' +
     'the doctor sees only those that systemd started on this machine.',

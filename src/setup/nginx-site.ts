@@ -192,10 +192,16 @@ export function connectNginx(main: string, folder: string, site: Site): SiteEdit
   };
   for (const server of lacking) add(intoServer(configuration, server, include('licensing.conf'), site));
   const [first] = servers;
-  if (!hasUpstream && first !== undefined)
-    add(beforeServer(configuration, first, include('upstream.conf'), site));
+  if (!hasUpstream && first !== undefined) {
+    const edit = beforeServer(configuration, first, include('upstream.conf'), site);
+    const isAlone = typeof edit !== 'string' && edits.byHand.length > 0;
+    add(isAlone ? { ...edit, text: edit.text + UNTIL_CONNECTED } : edit);
+  }
   return edits;
 }
+
+/** Without it, nginx refuses upstream.conf until somebody has put licensing.conf, which sets the variable, into the site. */
+const UNTIL_CONNECTED = 'map "" $licensing_file { default ""; }\n';
 
 /** a text: for people */
 type Edit = Insertion | SiteEdits['files'][number] | string;

@@ -313,21 +313,46 @@ http {
   });
 
   it('leaves the line to a person when a tool writes the file and includes no file of its own', async () => {
-    const { at, plan } = await prepare(
-      plain((one) => ({
-        'sites-enabled/a': `# Ansible managed: will be overwritten\n${tlsServer(one, HOST)}`,
-      })),
-    );
-    const line = `include ${at.folder}/licensing/upstream.conf;\n`;
-    expect(plan()).toEqual({
+    const kind = plain((one) => ({
+      'sites-enabled/a': `# Ansible managed: will be overwritten\n${tlsServer(one, HOST)}`,
+    }));
+    const { at, conf, check, plan } = await prepare(kind);
+    const edits = plan();
+    expect(edits).toEqual({
       insertions: [],
-      files: [{ path: `${at.folder}/conf.d/00-licensing.conf`, text: line }],
+      files: [
+        {
+          path: `${at.folder}/conf.d/00-licensing.conf`,
+          text: expect.stringContaining(`include ${at.folder}/licensing/upstream.conf;\n`),
+        },
+      ],
       byHand: [
         expect.stringMatching(
           /says itself that a tool writes it anew.*\n {2}include \S+\/licensing\.conf;$/s,
         ),
       ],
     });
+    await connectSite(edits, check, join(at.folder, 'copies'));
+    // What the person does then.
+    const [, line] = /\n {2}(include .*)$/.exec(edits.byHand[0]!)!;
+    const file = join(at.folder, 'sites-enabled/a');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('server {', `server {\n${line}`));
+    expect(plan()).toEqual({ insertions: [], files: [], byHand: [] });
+    mkdirSync(join(at.folder, 'xml/rollout/pkg_a'), { recursive: true });
+    const own = join(at.folder, 'licensing/licensing.conf');
+    const root = `root ${at.folder}/xml;`;
+    writeFileSync(own, readFileSync(own, 'utf8').replace(/root \S*\/xml;/, root));
+    writeFileSync(join(at.folder, 'xml/pkg_a.xml'), '<updates/>');
+    const child = startProcess(NGINX, ['-p', at.folder, '-c', conf], { stdio: 'inherit' });
+    try {
+      await eventually(() => connects({ port: at.tls }));
+      const headers = { Host: HOST };
+      expect((await ask(secure(at), KEYS, { headers })).body.toString()).toBe('{"keys":[]}');
+      const xml = await ask(secure(at), '/licensing-updates/pkg_a.xml', { headers });
+      expect([xml.status, xml.body.toString()]).toEqual([200, '<updates/>']);
+    } finally {
+      await endProcess(child);
+    }
   });
 
   it('puts the site back as it was when nginx refuses the lines, and touches nothing that nginx refuses before', async () => {

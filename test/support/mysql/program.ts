@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 /** MySQL itself, as unpack.sh leaves it: with its own loader and C library, so the system's own do not matter. */
 
@@ -8,7 +8,7 @@ export const ON_MYSQL = process.env.TEST_MYSQL !== undefined;
 
 /** @returns the loader and what makes it run `mysqld`, up to the options of a server */
 export function mysqlProgram(): [command: string, ...before: string[]] {
-  const root = process.env.TEST_MYSQL as string;
+  const root = resolve(process.env.TEST_MYSQL as string);
   const libraries = join(root, 'usr/lib');
   const machine = readdirSync(libraries).find((name) => name.endsWith('-linux-gnu')) as string;
   const loader = ['lib64/ld-linux-x86-64.so.2', 'lib/ld-linux-aarch64.so.1'].find((path) =>

@@ -24,5 +24,13 @@ export function mysqlProgram(): [command: string, ...before: string[]] {
     `--lc-messages-dir=${join(root, 'usr/share/mysql')}`,
     '--secure-file-priv=',
     '--mysqlx=OFF',
+    '--cte-max-recursion-depth=10000000',
   ];
+}
+
+/** A table of the numbers from..to in a column `seq`, for the FROM of a statement: MySQL has no engine for it. */
+export function sequence(from: number, to: number): string {
+  return ON_MYSQL
+    ? `(WITH RECURSIVE numbers AS (SELECT ${from} AS seq UNION ALL SELECT seq + 1 FROM numbers WHERE seq < ${to}) SELECT seq FROM numbers) AS numbers`
+    : `seq_${from}_to_${to}`;
 }

@@ -12,6 +12,7 @@ import {
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { htaccessLines } from '../../src/http/hosted';
 import { table } from '../../src/store/database';
 import { toSqlTime } from '../../src/store/time';
 import {
@@ -473,4 +474,8 @@ require(${JSON.stringify(join(app, 'app.js'))});`,
     (await ask('http://localhost', `/licensing-app${PREFIX}/updates/42?x=${PREFIX}/`, below)).status,
   ).toBe(200);
   expect((await ask('http://localhost', `/elsewhere?x=${PREFIX}/updates/42`, below)).status).toBe(404);
+  const link = await ask('http://localhost', '/licensing-app/', {
+    ...{ socketPath: socket, headers: { Accept: 'text/html' } },
+  });
+  expect(link.body.toString()).toContain(htaccessLines('/licensing-app').split('\n')[1]);
 });

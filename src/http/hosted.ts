@@ -21,6 +21,7 @@ export function behindPassenger(listener: RequestListener, { base, folder }: Pla
   return (request, response) => {
     takeBaseOff(request, base);
     // What a client sends reaches us: no web server in front takes it away.
+    delete request.headers['x-request-id'];
     delete request.headers['x-forwarded-prefix'];
     if (folder !== '') request.headers['x-forwarded-prefix'] = folder;
     const own = ownAddress(request, base);

@@ -391,6 +391,9 @@ describe('moving in from Membership Pro', () => {
       .post(`${PREFIX}/licenses/activate`)
       .send({ license_key: key(10), identifier: 'new.example' })
       .expect(200);
+    await db(table(db, 'customers'))
+      .where({ address: 'guest13@example.com' })
+      .update({ note: 'Rings on Fridays' });
     const undone = await seller.json(['import', '--undo', String(first)]);
     expect(undone).toMatchObject({
       removed: { licenses: 11, products: 1, plans: 1 },
@@ -412,5 +415,7 @@ describe('moving in from Membership Pro', () => {
     // Whoever keeps a licence keeps the name.
     expect(left).toMatchObject({ user103: 'Jo User 103' });
     expect(Object.keys(left)).not.toContain('guest12');
+    // The seller's note stays, without the name.
+    expect(left).toMatchObject({ guest13: null });
   });
 });

@@ -9,7 +9,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import { lookAt } from '../../packages/replace-file';
 import { HOMES, isWithin } from '../../process/units';
 import { giveRights, hasRights, idOf, ownerIds, readText, writeText, type Rights } from '../../setup/files';
-import { note, readJournal, STATE, writtenBefore, type Made } from '../../setup/journal';
+import { note, STATE, writtenBefore, type Made } from '../../setup/journal';
 import { asUser, lastLines, run, runWell, succeeds } from '../../setup/machine';
 import { whatToJoin } from '../../setup/readers';
 import {
@@ -442,10 +442,6 @@ export async function isReady(name: string): Promise<boolean> {
   );
 }
 
-function startedBefore(): string[] {
-  return readJournal().made.flatMap((made) => (made.kind === 'instances' ? made.names : []));
-}
-
 async function instances(setup: Setup): Promise<Change[]> {
   const { count, there } = await wantedInstances(setup);
   const wantedNames = Array.from({ length: count }, (_, i) => `licensing@${i + 1}`);
@@ -476,7 +472,7 @@ async function instances(setup: Setup): Promise<Change[]> {
             words: `${names.join(', ')}: start now and with the machine`,
             make: async (): Promise<Made> => {
               // Not those that were there before setup.
-              const made: Made = { kind: 'instances', names: [...new Set([...startedBefore(), ...names])] };
+              const made: Made = { kind: 'instances', names };
               await note(made);
               for (const name of names) {
                 await runWell(['systemctl', 'enable', '--now', '--quiet', name]);

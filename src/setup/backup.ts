@@ -148,7 +148,8 @@ async function withOptionsFile(
       ['ssl-key', await pem('key.pem', tls?.key)],
       // MySQL's programs have the one, MariaDB's the other.
       ['loose-ssl-mode', tls === undefined ? undefined : tls.verify ? 'VERIFY_IDENTITY' : 'REQUIRED'],
-      ['loose-ssl-verify-server-cert', tls?.verify ? '1' : undefined],
+      // Newer ones of MariaDB otherwise verify what the service does not.
+      ['loose-ssl-verify-server-cert', tls?.verify ? '1' : '0'],
       ['loose-ssl', tls === undefined ? undefined : '1'],
     ];
     const lines = options.flatMap(([name, value]) =>

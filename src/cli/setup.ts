@@ -247,7 +247,8 @@ async function copyOfTables({ database, tablePrefix }: Config): Promise<{ line: 
   const like = `${tablePrefix}licensing_%`.replaceAll('_', '\\_');
   const tables = `$(${client} ${server}-N -e "SHOW TABLES LIKE '${like}'" ${shellWord(name)})`;
   return {
-    line: `${dump} ${server}--single-transaction --no-tablespaces ${shellWord(name)} ${tables} > licensing.sql`,
+    // With global transaction ids the same server refuses MySQL's dump otherwise.
+    line: `${dump} ${server}${dump === 'mysqldump' ? '--set-gtid-purged=OFF ' : ''}--single-transaction --no-tablespaces ${shellWord(name)} ${tables} > licensing.sql`,
     what: `the tables ${tablePrefix}licensing_... of the database ${name}`,
   };
 }

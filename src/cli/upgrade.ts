@@ -243,9 +243,9 @@ async function backUp(
     const file = await backUpTables(db, config, BACKUPS, `${time}-${name}`);
     output.note(`The tables are saved in ${file}.`);
     // They hold customers' data, and the nightly backup is elsewhere.
-    const needed = readUpgrade()?.backup?.file;
+    const needed = [file, readUpgrade()?.backup?.file];
     for (const old of readdirSync(BACKUPS).sort().slice(0, -KEPT_BACKUPS))
-      if (join(BACKUPS, old) !== needed) await rm(join(BACKUPS, old));
+      if (!needed.includes(join(BACKUPS, old))) await rm(join(BACKUPS, old));
     return { file, extent };
   });
 }

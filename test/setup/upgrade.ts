@@ -98,7 +98,7 @@ test('back to the tables of the backup: says what is lost, leaves no table of th
   await machine.well('echo LICENSING_RATE_LIMIT=90 >> /opt/licensing-gateway/.env');
   // Of upgrades that failed: the backup that is needed stays all the same.
   await machine.well(
-    'cd /var/lib/licensing-gateway/backups && for number in 1 2 3 4 5; do touch 99990101T00000${number}Z-before-0.3.0.sql; done',
+    'cd /var/lib/licensing-gateway/backups && for number in 1 2 3 4 5; do touch $(date -u -d "1 second ago" +%Y%m%dT%H%M%SZ)-before-0.3.$number.sql; done',
   );
   const { code, text } = await machine.sh('licensing upgrade --back');
   expect({ code, text }).toEqual({

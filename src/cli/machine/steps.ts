@@ -329,11 +329,14 @@ async function siteReader(setup: Setup): Promise<Change[]> {
   const file = join(realpathSync(setup.joomlaRoot), 'configuration.php');
   const { group } = setup.webServer;
   const isThere = idOf(USER, '/etc/passwd') !== undefined;
-  // As "sudo -u licensing" runs the command, without the group of the unit. Access lists allow more than modes say.
-  if (isThere && (await succeeds(asUser(USER, USER, ['test', '-r', file])))) return [];
+  const mayRead = (as: string) => succeeds(asUser(USER, as, ['test', '-r', file]));
+  // As "sudo -u licensing" runs the command, without the group of the unit.
+  if (isThere && (await mayRead(USER))) return [];
   const uid = isThere ? idOf(USER, '/etc/passwd') : undefined;
   const own = isThere ? (await runWell(['id', '--groups', USER])).trim().split(' ').map(Number) : [];
   const { groups, closed } = whatToJoin(file, uid, own);
+  // Access lists allow more than modes say.
+  if (closed !== undefined && isThere && (await mayRead(group))) return [];
   if (closed !== undefined)
     throw new OperatorError(
       `The service's user cannot read ${file}: ${closed.path} lets only its owner in. ` +

@@ -67,9 +67,9 @@ export async function undo(made: Made): Promise<string[]> {
       await run(['systemctl', 'disable', '--now', '--quiet', ...made.names]);
       return [];
     case 'modules':
-      await run(['a2dismod', '--quiet', '--force', ...made.names]);
+      if (!(await succeeds(['a2dismod', '--quiet', '--force', ...made.names]))) return [];
       if (await succeeds(['apache2ctl', '-t'])) return [];
-      await run(['a2enmod', '--quiet', ...made.names]);
+      await succeeds(['a2enmod', '--quiet', ...made.names]);
       return [`Apache's modules ${made.names.join(', ')} stay: something else uses them by now.`];
     case 'site': {
       const remarks = await disconnectSite(made.site);

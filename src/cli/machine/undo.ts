@@ -73,8 +73,11 @@ export async function undo(made: Made): Promise<string[]> {
       return [`Apache's modules ${made.names.join(', ')} stay: something else uses them by now.`];
     case 'site': {
       const remarks = await disconnectSite(made.site);
-      await runWell(made.reload);
-      return remarks;
+      if (await succeeds(made.reload)) return remarks;
+      return [
+        ...remarks,
+        `"${made.reload.join(' ')}" failed: until it succeeds, the web server goes on with the lines.`,
+      ];
     }
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -24,6 +25,7 @@ import { lookAt, refuseOwn } from '../packages/replace-file';
 import { isSetting, SECRET_FILES, settingLine } from '../settings';
 import { holdsSealed } from '../store/sealed';
 import {
+  emptySchemaState,
   migrate,
   readSchemaState,
   refuseOtherSchema,
@@ -97,26 +99,29 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
   await refuseOwn(await lookAt(file), databaseFiles(config.database));
 
   let signingKey: string | undefined;
-  let pending: string[] = [];
-  await withDatabase(config, async (db) => {
-    const state = await readSchemaState(db);
-    refuseOtherSchema(state);
-    if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
-    if (additions.LICENSING_KEY_SECRET !== undefined) await refuseSecondSecret(db, state, file);
-    pending = state.pending;
-    output.note(describePlan(config, file, additions, pending));
-    if (!dryRun) {
-      await requirePrivileges(db, config);
-      await mkdir(config.packagesDir, { recursive: true, mode: 0o750 });
-      await mkdir(config.xmlDir, { recursive: true, mode: 0o755 });
-      await migrate(db, config.database);
-      await addToEnvFile(file, additions);
-      if (config.keySecret !== undefined) {
-        const context = { actor: `operator:${loginName()}`, now: new Date() };
-        signingKey = await addFirstSigningKey(db, config.keySecret, context);
+  let { pending } = emptySchemaState();
+  const isThere = config.database.kind !== 'sqlite' || existsSync(config.database.path);
+  if (dryRun && !isThere) output.note(describePlan(config, file, additions, pending));
+  else
+    await withDatabase(config, async (db) => {
+      const state = await readSchemaState(db);
+      refuseOtherSchema(state);
+      if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
+      if (additions.LICENSING_KEY_SECRET !== undefined) await refuseSecondSecret(db, state, file);
+      pending = state.pending;
+      output.note(describePlan(config, file, additions, pending));
+      if (!dryRun) {
+        await requirePrivileges(db, config);
+        await mkdir(config.packagesDir, { recursive: true, mode: 0o750 });
+        await mkdir(config.xmlDir, { recursive: true, mode: 0o755 });
+        await migrate(db, config.database);
+        await addToEnvFile(file, additions);
+        if (config.keySecret !== undefined) {
+          const context = { actor: `operator:${loginName()}`, now: new Date() };
+          signingKey = await addFirstSigningKey(db, config.keySecret, context);
+        }
       }
-    }
-  });
+    });
   output.print(
     {
       env_file: file,

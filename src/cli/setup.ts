@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { chmodSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
-import { readConfig, readPublicUrl } from '../config';
+import { readConfig, readPublicUrl, type Config } from '../config';
 import { ConfigError } from '../errors';
 import { readJoomlaSite } from '../joomla/site/configuration';
 import { OperatorError } from '../licensing/operator-error';
@@ -11,7 +11,7 @@ import { quantity } from '../quantity';
 import { readText, writeText } from '../setup/files';
 import { forget, note, readJournal, STATE } from '../setup/journal';
 import { asUser, run, succeeds } from '../setup/machine';
-import { requireSystemd } from '../setup/units';
+import { requireSystemd, unitProperty } from '../setup/units';
 import { authorities, folderName, fileName, upTo, usageError } from './arguments';
 import { createOutput, type Output } from './command';
 import {
@@ -85,6 +85,7 @@ async function setUp(
 ): Promise<void> {
   const { joomlaRoot, url, dryRun = false } = options;
   refuseUnreadableSite(joomlaRoot);
+  await refuseOtherUser();
   const unitText = readText(packagedUnit() ?? join(ownTree, 'deploy', UNIT)) ?? '';
   const setup: Setup = {
     joomlaRoot,
@@ -164,6 +165,16 @@ function refuseUnreadableSite(root: string): void {
   }
 }
 
+/** A unit that was adapted by hand would lose its settings file to another user. */
+async function refuseOtherUser(): Promise<void> {
+  const user = await unitProperty('licensing@1', 'User');
+  if (user !== '' && user !== USER)
+    throw new OperatorError(
+      `licensing@.service runs as the user ${user}, and setup knows the user ${USER} alone. Nothing was changed. ` +
+        `Either go on by hand (docs/production.md), or write User=${USER} into the unit and run this again.`,
+    );
+}
+
 /** As the service's user, who may do less than root. @returns the doctor's exit code */
 async function examine(
   { url, webServer, envFile }: Setup,
@@ -176,7 +187,10 @@ async function examine(
     chmodSync(folder, 0o755);
     const copy = join(folder, 'ca.pem');
     // The file may be root's alone; an authority's certificate is public. The next run, as by an upgrade, takes it again.
-    if (ca !== undefined) await writeText(AUTHORITY, await readFile(ca, 'utf8'), { mode: 0o600 });
+    if (ca !== undefined) {
+      await mkdir(STATE, { recursive: true, mode: 0o700 });
+      await writeText(AUTHORITY, await readFile(ca, 'utf8'), { mode: 0o600 });
+    }
     const known = readText(AUTHORITY);
     if (known !== undefined) await writeFile(copy, known, { mode: 0o644 });
     const address = url.href.replace(/\/$/, '');
@@ -200,16 +214,11 @@ async function examine(
 /** What to type next, and what to keep. */
 async function closing({ envFile, url }: Setup): Promise<string> {
   const config = readConfig({ LICENSING_ENV_FILE: envFile });
-  const database = config.database.kind === 'mysql' ? config.database.database : '';
-  const like = `${config.tablePrefix}licensing_%`.replaceAll('_', '\\_');
-  const [client, dump] = (await succeeds(['mariadb-dump', '--version']))
-    ? ['mariadb', 'mariadb-dump']
-    : ['mysql', 'mysqldump'];
-  const tables = `$(${client} -N -e "SHOW TABLES LIKE '${like}'" ${database})`;
+  const { line, what } = await copyOfTables(config);
   return `Keep a copy of three things, off this machine too (docs/backup.md has the nightly script). This line makes one in /root/licensing-copy:
-  install -d -m 700 /root/licensing-copy && cd /root/licensing-copy && cp ${envFile} licensing.env && cp -R ${config.packagesDir} . && ${dump} --single-transaction --no-tablespaces ${database} ${tables} > licensing.sql
+  install -d -m 700 /root/licensing-copy && cd /root/licensing-copy && cp ${shellWord(envFile)} licensing.env && cp -R ${shellWord(config.packagesDir)} . && ${line}
 - ${envFile}: without its LICENSING_KEY_SECRET no key can be shown again
-- the tables ${config.tablePrefix}licensing_... of the database ${database}
+- ${what}
 - the packages in ${config.packagesDir}
 
 Next, in your browser:
@@ -219,6 +228,33 @@ The first licence, at the shell (docs/joomla-site.md goes on from there):
   sudo -u ${USER} licensing product add --name "Example" --id 42 --element pkg_example
   sudo -u ${USER} licensing plan add --product 42 --name Single --activation-type domain --activation-limit 1 --duration 1y
   sudo -u ${USER} licensing license issue --plan 1 --customer you@${url.hostname}`;
+}
+
+/** The shell's line that copies the tables into the folder where it runs, and what they are. */
+async function copyOfTables({ database, tablePrefix }: Config): Promise<{ line: string; what: string }> {
+  if (database.kind === 'sqlite')
+    return {
+      line: `sudo -u ${USER} licensing export --out - > everything.jsonl`,
+      what: `the tables in ${database.path}, which that file carries (docs/move.md reads it back)`,
+    };
+  const [client, dump] = (await succeeds(['mariadb-dump', '--version']))
+    ? ['mariadb', 'mariadb-dump']
+    : ['mysql', 'mysqldump'];
+  const { host, port, user, socketPath, database: name } = database;
+  // On this machine root needs no password.
+  const isHere = socketPath !== undefined || ['localhost', '127.0.0.1', '::1'].includes(host);
+  const server = isHere ? '' : `--host=${shellWord(host)} --port=${port} --user=${shellWord(user)} -p `;
+  const like = `${tablePrefix}licensing_%`.replaceAll('_', '\\_');
+  const tables = `$(${client} ${server}-N -e "SHOW TABLES LIKE '${like}'" ${shellWord(name)})`;
+  return {
+    // With global transaction ids the same server refuses MySQL's dump otherwise.
+    line: `${dump} ${server}${dump === 'mysqldump' ? '--set-gtid-purged=OFF ' : ''}--single-transaction --no-tablespaces ${shellWord(name)} ${tables} > licensing.sql`,
+    what: `the tables ${tablePrefix}licensing_... of the database ${name}`,
+  };
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 async function takeBack(dryRun: boolean, output: Output): Promise<void> {

@@ -6,7 +6,7 @@ import { readConfig, type Config } from '../config';
 import { OperatorError } from '../licensing/operator-error';
 import { isWithin } from '../process/units';
 import { quantity } from '../quantity';
-import { backUpTables, readBackTables } from '../setup/backup';
+import { backUpTables, readBackTables, requireReadable } from '../setup/backup';
 import { readText, writeText } from '../setup/files';
 import { note, readJournal, STATE, writtenBefore } from '../setup/journal';
 import { asUser, lastLines, run, runWell } from '../setup/machine';
@@ -90,8 +90,9 @@ interface Live {
   config: Config;
   envFile: string;
   /** the unit's */
+  user: string;
   group: string;
-  /** those that run */
+  /** those that run or are to start with the machine */
   instances: string[];
 }
 
@@ -103,9 +104,23 @@ async function readLive(): Promise<Live> {
   const unit = packagedUnit() ?? UNIT_FILE;
   const envFile = await settingsOfUnit(readText(unit) ?? '');
   const config = readConfig({ LICENSING_ENV_FILE: envFile });
-  const instances = (await readInstances()).filter(({ isRunning }) => isRunning).map(({ name }) => name);
-  const group = (await unitProperty(instances[0] ?? 'licensing@1', 'Group')) || 'www-data';
-  return { tree, version, owner: await packageOwning(tree), config, envFile, group, instances };
+  // Those that do not run come first, as in deploy/restart-in-turns: such as ones that a way back stopped, and did not finish.
+  const instances = (await readInstances())
+    .sort((one, other) => Number(one.isRunning) - Number(other.isRunning))
+    .map(({ name }) => name);
+  const [user, group] = await Promise.all(
+    ['User', 'Group'].map((property) => unitProperty(instances[0] ?? 'licensing@1', property)),
+  );
+  return {
+    tree,
+    version,
+    owner: await packageOwning(tree),
+    config,
+    envFile,
+    user: user || USER,
+    group: group || 'www-data',
+    instances,
+  };
 }
 
 /** What `--back` needs to know. */
@@ -115,8 +130,8 @@ interface Upgrade {
   to: Version;
   /** undefined: --no-backup */
   backup?: { file: string; extent: Extent };
-  /** of a package: the migrations that the tables had */
-  completed?: string[];
+  /** the migrations that the tables had */
+  completed: string[];
 }
 
 interface Version {
@@ -154,11 +169,11 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
   try {
     await requireRunnable(next);
     await carrySettings(live.tree, next.path);
-    await requireMigratable(live, next.path);
+    const { completed } = await requireMigratable(live, next.path);
     output.note(`The new version ${next.version} is in ${next.path}.`);
     const backup = withBackup ? await backUp(live, `before-${next.version}`, output) : undefined;
     await migrateWith(live, next.path, output);
-    await swap(live, next, backup, output);
+    await swap(live, next, { completed, ...(backup && { backup }) }, output);
   } catch (error) {
     if (next.isCopy && treeAtHome() !== next.path) await rm(next.path, { recursive: true, force: true });
     throw error;
@@ -196,9 +211,9 @@ async function statusWith(live: Live, tree: string): Promise<{ pending: string[]
   return { pending: answer.pending, completed: answer.completed ?? [] };
 }
 
-async function requireMigratable(live: Live, tree: string): Promise<void> {
+async function requireMigratable(live: Live, tree: string): Promise<{ completed: string[] }> {
   try {
-    await statusWith(live, tree);
+    return await statusWith(live, tree);
   } catch (error) {
     throw new OperatorError(
       `The new version cannot take over these tables, and nothing was changed. ${(error as Error).message}`,
@@ -208,7 +223,7 @@ async function requireMigratable(live: Live, tree: string): Promise<void> {
 
 function runAsService(live: Live, tree: string, args: string[]) {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: settingsIn(live, tree) };
-  return run(asUser(USER, live.group, lineIn(tree, args)), { env });
+  return run(asUser(live.user, live.group, lineIn(tree, args)), { env });
 }
 
 /** Settings within the program's folder go along from tree to tree. */
@@ -228,7 +243,9 @@ async function backUp(
     const file = await backUpTables(db, config, BACKUPS, `${time}-${name}`);
     output.note(`The tables are saved in ${file}.`);
     // They hold customers' data, and the nightly backup is elsewhere.
-    for (const old of readdirSync(BACKUPS).sort().slice(0, -KEPT_BACKUPS)) await rm(join(BACKUPS, old));
+    const needed = [file, readUpgrade()?.backup?.file];
+    for (const old of readdirSync(BACKUPS).sort().slice(0, -KEPT_BACKUPS))
+      if (!needed.includes(join(BACKUPS, old))) await rm(join(BACKUPS, old));
     return { file, extent };
   });
 }
@@ -250,28 +267,34 @@ async function migrateWith(live: Live, tree: string, output: Output): Promise<vo
 }
 
 /** From here on the new version is the live one. */
-async function swap(live: Live, next: NewTree, backup: Upgrade['backup'], output: Output): Promise<void> {
-  const before = readUpgrade();
+async function swap(
+  live: Live,
+  next: NewTree,
+  before: Pick<Upgrade, 'completed' | 'backup'>,
+  output: Output,
+): Promise<void> {
+  const last = readUpgrade();
   const from = { version: live.version, tree: futurePath(live.tree) };
   await mkdir(STATE, { recursive: true, mode: 0o700 });
   const made: Upgrade = {
     at: new Date().toISOString(),
     from,
     to: { version: next.version, tree: next.path, isCopy: next.isCopy },
-    ...(backup && { backup }),
+    ...before,
   };
   await writeText(NOTE, `${JSON.stringify(made, null, 1)}\n`, { mode: 0o600 });
   await lead(next.path);
   await followUnit(from.tree, next.path, output);
   await restart(live, output);
-  // Two versions are kept: the one that runs, and the one to go back to.
-  const old = before?.from.tree;
+  // Two versions are kept: the one that runs, and the one to go back to. A copy of the repository may hold somebody's work.
+  const old = last?.from.tree;
   if (
     old !== undefined &&
     old !== from.tree &&
     old !== next.path &&
-    before?.to.tree === live.tree &&
-    isWithin(old, [dirname(HOME)])
+    last?.to.tree === live.tree &&
+    isWithin(old, [dirname(HOME)]) &&
+    !existsSync(join(old, '.git'))
   )
     await rm(old, { recursive: true, force: true });
 }
@@ -351,18 +374,25 @@ async function followNginx(live: Live, tree: string, output: Output): Promise<vo
   ];
   const before = await filesBy(live, live.tree === HOME ? futureOrHome() : live.tree, args);
   const after = await filesBy(live, tree, args);
-  const changed: string[] = [];
+  const [changed, replaced]: [string[], { path: string; text: string }[]] = [[], []];
   for (const [name, text] of Object.entries(after)) {
     const path = join(NGINX_FILES, name);
     const there = readText(path);
     if (there === undefined || there === text) continue;
     const isOurs = there === before[name];
+    if (isOurs) replaced.push({ path, text: there });
     await writeText(isOurs ? path : `${path}.new`, text, { mode: 0o644 });
     changed.push(isOurs ? path : `${path}.new (${path} was changed by hand, and stays)`);
   }
   if (changed.length === 0) return;
   output.note(`nginx: ${changed.join(', ')}`);
-  await runWell(['nginx', '-t']);
+  const { code, stderr } = await run(['nginx', '-t']);
+  if (code !== 0) {
+    for (const { path, text } of replaced) await writeText(path, text);
+    throw new OperatorError(
+      `The version runs, and "nginx -t" refused its files, so those from before were put back:\n${lastLines(stderr)}`,
+    );
+  }
   await runWell(['systemctl', 'reload', 'nginx']);
 }
 
@@ -436,14 +466,12 @@ async function goBack(live: Live, output: Output): Promise<void> {
     );
   if (from.package === undefined) {
     await carrySettings(live.tree, from.tree);
-    const reason = await statusWith(live, from.tree).then(
-      ({ pending }) => (pending.length === 0 ? undefined : 'the tables are older'),
-      (error: unknown) => (error as Error).message,
-    );
-    if (reason !== undefined) await readBack(live, backup, from.version, output);
+    const isOther = await haveOtherTables(live, made);
+    if (isOther) await readBack(live, backup, from.version, output);
+    else await requireUsable(live, from);
     await lead(from.tree);
     await followUnit(to.tree, from.tree, output);
-    await startAgain(live, reason !== undefined, output);
+    await startAgain(live, isOther, output);
     await rm(NOTE);
     await finish({ ...live, tree: to.tree }, from.tree, output);
     // This command runs from there, and has loaded all that it still needs.
@@ -452,14 +480,9 @@ async function goBack(live: Live, output: Output): Promise<void> {
   output.print({ from: to.version, to: from.version }, `Version ${from.version} runs again.`);
 }
 
-async function goBackPackage(
-  live: Live,
-  { from, backup, completed }: Upgrade,
-  old: string,
-  output: Output,
-): Promise<void> {
-  const now = (await statusWith(live, HOME)).completed;
-  const isOther = now.join() !== completed?.join();
+async function goBackPackage(live: Live, made: Upgrade, old: string, output: Output): Promise<void> {
+  const { from, backup } = made;
+  const isOther = await haveOtherTables(live, made);
   if (isOther) await readBack(live, backup, from.version, output);
   const before = await startsOf(live.instances);
   await installPackage(old, output);
@@ -468,6 +491,25 @@ async function goBackPackage(
   await startAgain({ ...live, instances: left }, isOther, output);
   await rm(NOTE);
   await finish(live, HOME, output);
+}
+
+/** Only then the backup has to come back: no other fault of the earlier version is a reason to lose what was written since. */
+async function haveOtherTables(live: Live, { completed }: Upgrade): Promise<boolean> {
+  const now = await statusWith(live, live.tree);
+  return now.completed.join() !== completed.join();
+}
+
+/** @throws OperatorError when the earlier version cannot work on the tables as they are */
+async function requireUsable(live: Live, { version, tree }: Version): Promise<void> {
+  try {
+    const { pending } = await statusWith(live, tree);
+    if (pending.length === 0) return;
+    throw new Error(`It misses ${pending.join(', ')}.`);
+  } catch (error) {
+    throw new OperatorError(
+      `Version ${version} cannot work here any more, though the tables are still its own. Nothing was changed. ${(error as Error).message}`,
+    );
+  }
 }
 
 /** @throws OperatorError when there is no backup; nothing is changed then */
@@ -481,12 +523,16 @@ async function readBack(
     throw new OperatorError(
       `Version ${version} cannot use the tables as they are now, and there is no backup from before the upgrade${backup === undefined ? ' (--no-backup)' : `: ${backup.file} is gone`}. Nothing was changed.`,
     );
+  await requireReadable(live.config, backup.file);
   const lost = await withDatabase(live.config, (db) => countSince(db, backup.extent));
   output.note(
     `Version ${version} cannot use the tables as they are now, so those of ${backup.file} come back. ${describeLost(lost)}`,
   );
   if (live.instances.length > 0) await runWell(['systemctl', 'stop', ...live.instances]);
-  const kept = await backUp(live, `after-${live.version}`, output);
+  const kept = await backUp(live, `after-${live.version}`, output).catch(async (error: unknown) => {
+    if (live.instances.length > 0) await run(['systemctl', 'start', ...live.instances]);
+    throw error;
+  });
   output.note(`What was written since is in ${kept.file} alone.`);
   await readBackTables(live.config, backup.file);
 }
@@ -499,7 +545,7 @@ function describeLost({ licenses, orders, releases, events }: Extent): string {
     `${quantity(events, 'entry', 'entries')} of licences' histories (activations among them)`,
   ];
   return licenses + orders + releases + events === 0
-    ? 'Nothing was written since.'
+    ? 'No licence, order, version or entry of a history was written since.'
     : `Written since, and lost: ${counts.join(', ')}. docs/restore.md says what to do about each.`;
 }
 

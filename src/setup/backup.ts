@@ -1,8 +1,10 @@
-import { chmod, chown, copyFile, mkdir, mkdtemp, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config';
 import { OperatorError } from '../licensing/operator-error';
+import { lookAt, PRIVATE, replaceFile } from '../packages/replace-file';
 import { openDatabase, type Db } from '../store/database';
 import type { MysqlSettings } from '../store/mysql';
 import { sideFiles } from '../store/sqlite';
@@ -40,8 +42,7 @@ async function dump(database: MysqlSettings, tables: string[], file: string): Pr
   await writeFile(file, '', { mode: 0o600 });
   await withOptionsFile(database, async (options) => {
     const line = [
-      program,
-      options,
+      ...options(program),
       ...['--single-transaction', '--no-tablespaces', '--skip-triggers', '--default-character-set=utf8mb4'],
       database.database,
       ...tables,
@@ -67,22 +68,29 @@ async function isComplete(file: string): Promise<boolean> {
   }
 }
 
+/** @throws OperatorError when the backup cannot be read back: to be asked before a service is stopped for it */
+export async function requireReadable({ database }: Pick<Config, 'database'>, file: string): Promise<void> {
+  if (database.kind === 'sqlite') return;
+  if (!(await isComplete(file)))
+    throw new OperatorError(`The backup ${file} is not complete. Nothing was changed.`);
+  await firstOf(CLIENT);
+}
+
 /** Drops the tables, and reads those of the backup. No service may use them meanwhile. @throws OperatorError */
 export async function readBackTables(config: Config, file: string): Promise<void> {
   const { database } = config;
+  await requireReadable(config, file);
   if (database.kind === 'sqlite') {
     // Another file in its place, since who had it open may still hold locks on the old one.
-    const fresh = `${database.path}.read-back`;
-    const { uid, gid, mode } = await stat(database.path);
-    await copyFile(file, fresh);
-    await chown(fresh, uid, gid);
-    await chmod(fresh, mode & 0o777);
-    for (const path of sideFiles(database.path)) await rm(path, { force: true });
-    await rename(fresh, database.path);
+    const place = await lookAt(database.path);
+    const { there, target } = place;
+    await replaceFile(place, there === undefined ? PRIVATE : there.mode & 0o777, async (_sink, handle) => {
+      for await (const chunk of createReadStream(file)) await handle.writeFile(chunk as Buffer);
+      if (there !== undefined) await handle.chown(there.uid, there.gid);
+      for (const path of sideFiles(target)) await rm(path, { force: true });
+    });
     return;
   }
-  if (!(await isComplete(file)))
-    throw new OperatorError(`The backup ${file} is not complete. Nothing was changed.`);
   const program = await firstOf(CLIENT);
   const db = openDatabase(database, config.tablePrefix, 1);
   try {
@@ -92,7 +100,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
   }
   await withOptionsFile(database, async (options) => {
     const { code, stderr } = await run(
-      [program, options, '--default-character-set=utf8mb4', database.database],
+      [...options(program), '--default-character-set=utf8mb4', database.database],
       { from: file },
     );
     if (code !== 0)
@@ -110,10 +118,13 @@ async function firstOf(programs: string[]): Promise<string> {
   );
 }
 
-/** Passwords do not belong into a list of processes. */
+/**
+ * Passwords do not belong into a list of processes. No other file of options is read: root's own would lead to another user or
+ * server.
+ */
 async function withOptionsFile(
   { host, port, socketPath, user, password, tls }: MysqlSettings,
-  work: (option: string) => Promise<void>,
+  work: (line: (program: string) => string[]) => Promise<void>,
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'licensing-backup-'));
   try {
@@ -137,14 +148,18 @@ async function withOptionsFile(
       ['ssl-key', await pem('key.pem', tls?.key)],
       // MySQL's programs have the one, MariaDB's the other.
       ['loose-ssl-mode', tls === undefined ? undefined : tls.verify ? 'VERIFY_IDENTITY' : 'REQUIRED'],
-      ['loose-ssl-verify-server-cert', tls?.verify ? '1' : undefined],
+      // Newer ones of MariaDB otherwise verify what the service does not.
+      ['loose-ssl-verify-server-cert', tls?.verify ? '1' : '0'],
       ['loose-ssl', tls === undefined ? undefined : '1'],
     ];
     const lines = options.flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}="${quoted(value)}"\n`],
     );
-    await writeFile(join(folder, 'my.cnf'), `[client]\n${lines.join('')}`, { mode: 0o600 });
-    await work(`--defaults-extra-file=${join(folder, 'my.cnf')}`);
+    // MySQL's dump otherwise asks for a right that a site's user lacks, with global transaction ids, and for a table that MariaDB has not.
+    const ofDump = '[mysqldump]\nloose-set-gtid-purged=OFF\nloose-column-statistics=0\n';
+    await writeFile(join(folder, 'my.cnf'), `[client]\n${lines.join('')}${ofDump}`, { mode: 0o600 });
+    // MySQL's programs read ~/.mylogin.cnf besides.
+    await work((program) => ['env', `HOME=${folder}`, program, `--defaults-file=${join(folder, 'my.cnf')}`]);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
-import { chown } from 'node:fs/promises';
+import { constants, readFileSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { lookAt, replaceFile } from '../packages/replace-file';
 
 /** @param owner user and group ids */
@@ -58,6 +58,18 @@ export function hasRights(path: string, { mode, owner }: Rights): boolean {
   );
 }
 
-export async function giveTo(path: string, owner: [number, number]): Promise<void> {
-  await chown(path, ...owner);
+/**
+ * Gives a file or a folder these rights. Root follows no link of the service's user there, also none that is put there
+ * meanwhile.
+ * @throws OperatorError
+ */
+export async function giveRights(path: string, { mode, owner }: Required<Rights>): Promise<void> {
+  const { target } = await lookAt(path);
+  const handle = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    if (owner !== undefined) await handle.chown(...owner);
+    await handle.chmod(mode);
+  } finally {
+    await handle.close();
+  }
 }

@@ -55,8 +55,15 @@ export async function note(made: Made, state: string = STATE): Promise<void> {
   const same = journal.made.findIndex((one) => keyOf(one) === keyOf(made));
   if (same < 0) return writeJournal({ made: [...journal.made, made] }, state);
   const before = journal.made[same];
-  const kept = made.kind === 'link' && before?.kind === 'link' ? { ...made, before: before.before } : made;
-  await writeJournal({ made: journal.made.with(same, kept) }, state);
+  await writeJournal({ made: journal.made.with(same, withEarlier(made, before)) }, state);
+}
+
+/** What was there before the first time stays known, and so does each instance that was started at any time. */
+function withEarlier(made: Made, before: Made | undefined): Made {
+  if (made.kind === 'link' && before?.kind === 'link') return { ...made, before: before.before };
+  if (made.kind === 'instances' && before?.kind === 'instances')
+    return { ...made, names: [...new Set([...before.names, ...made.names])].sort() };
+  return made;
 }
 
 function keyOf(made: Made): string {

@@ -61,6 +61,11 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
   };
 }
 
+/** That of a database which is not there yet: looking at an SQLite file would make it. */
+export function emptySchemaState(): SchemaState {
+  return { pending: migrationNames(), completed: [], other: undefined, newer: [] };
+}
+
 /** @throws SchemaError when the schema is not that of this code, or the server too old */
 export async function requireCurrentSchema(db: Db): Promise<void> {
   refuseMissingFile(db);

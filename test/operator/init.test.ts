@@ -434,6 +434,12 @@ test('neither a site nor a database: says how to name one, and how to try it wit
 
 test('--sqlite: a service of its own, without Joomla and without a server', async () => {
   const file = join(dirname(envFile), 'trial.sqlite');
+  const dry = await licensing('init', '--sqlite', file, '--dry-run');
+  expect(dry).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('Tables: to be made or changed (001_'),
+  });
+  expect(existsSync(file)).toBe(false);
   const packages = { LICENSING_PACKAGES_DIR: join(dirname(envFile), 'packages') };
   for (const added of [
     ['LICENSING_PACKAGES_DIR', 'LICENSING_DATABASE_URL', 'LICENSING_XML_DIR', 'LICENSING_KEY_SECRET'],

@@ -1,9 +1,22 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { createConnection, type Connection } from 'mysql2/promise';
 import { readConfig } from '../../src/config';
 import { backUpTables, readBackTables } from '../../src/setup/backup';
+import { giveRights } from '../../src/setup/files';
 import { forget, note, readJournal, writtenBefore, type Made } from '../../src/setup/journal';
 import { whatToJoin } from '../../src/setup/readers';
 import { filesOf } from '../../src/setup/glob';
@@ -70,6 +83,23 @@ describe('the commands', () => {
   });
 });
 
+(IS_ROOT ? test : test.skip)(
+  'root gives rights to what is there, and to nothing that the service’s user leads to',
+  async () => {
+    const folder = temporaryFolder();
+    const [file, link] = [join(folder, 'file'), join(folder, 'link')];
+    writeFileSync(file, '', { mode: 0o640 });
+    symlinkSync(file, link);
+    await giveRights(link, { mode: 0o600, owner: [3000, 3001] });
+    expect(statSync(file)).toMatchObject({ mode: 0o100600, uid: 3000, gid: 3001 });
+    lchownSync(link, 3000, 3000);
+    await expect(giveRights(link, { mode: 0o666, owner: [3002, 3002] })).rejects.toThrow(
+      /is a link of somebody else/,
+    );
+    expect(statSync(file)).toMatchObject({ mode: 0o100600, uid: 3000 });
+  },
+);
+
 test('patterns name files as nginx and Apache include them', () => {
   const folder = temporaryFolder();
   for (const name of ['b.conf', 'a.conf', '.hidden.conf', 'a.conf.bak', 'x+y.conf'])
@@ -102,6 +132,13 @@ test('the journal keeps what was made once, with what was there before', async (
     { kind: 'file', path: '/etc/x', text: 'two' },
   ]);
   expect(writtenBefore('/etc/x', state)).toBe('two');
+  // licensing@1 ran before setup.
+  for (const names of [['licensing@2'], ['licensing@3'], ['licensing@2']])
+    await note({ kind: 'instances', names }, state);
+  expect(readJournal(state).made.at(-1)).toEqual({
+    kind: 'instances',
+    names: ['licensing@2', 'licensing@3'],
+  });
   expect(statSync(join(state, 'setup.json')).mode & 0o777).toBe(0o600);
   for (const made of readJournal(state).made) await forget(made, state);
   expect(existsSync(join(state, 'setup.json'))).toBe(false);
@@ -158,6 +195,27 @@ describe('the tables, saved and read back', () => {
       }
     },
   );
+
+  test('sqlite: an administrator’s link to another disk stays, and a link of the service’s user is not followed', async () => {
+    const folder = temporaryFolder();
+    const [file, link] = [join(folder, 'disk.sqlite'), join(folder, 'data.sqlite')];
+    const settings = { LICENSING_ENV_FILE: '/dev/null', LICENSING_DATABASE_URL: `sqlite:${link}` };
+    const config = readConfig(settings);
+    const db = await openMigrated(settings);
+    const backup = await backUpTables(db, config, join(folder, 'backups'), 'before');
+    await givePlan(db);
+    await db.destroy();
+    renameSync(link, file);
+    symlinkSync(file, link);
+    await readBackTables(config, backup);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(readFileSync(file)).toEqual(readFileSync(backup));
+    if (!IS_ROOT) return;
+    writeFileSync(file, 'of root');
+    lchownSync(link, 3000, 3000);
+    await expect(readBackTables(config, backup)).rejects.toThrow(/is a link of somebody else/);
+    expect(readFileSync(file, 'utf8')).toBe('of root');
+  });
 
   test('a file that is not complete drops nothing', async () => {
     const database = (await createMariaDbDatabase()).split('/').at(-1)!;

@@ -342,6 +342,18 @@ describe.each(['bookworm', 'trixie'])('a bare Debian (%s)', (suite) => {
     await endProcess(service);
   }, 60_000);
 
+  test('is not unpacked through the link that the set-up of an archive made', () => {
+    inside('apt-get remove -y licensing-gateway && mv /opt/licensing-gateway /opt/licensing-gateway-0.0.1');
+    inside(
+      'touch /opt/licensing-gateway-0.0.1/package.json && ln -s licensing-gateway-0.0.1 /opt/licensing-gateway',
+    );
+    expect(inside(`apt-get install -y /tmp/${deb} 2>&1 || true`)).toMatch(
+      /leads to licensing-gateway-0\.0\.1, which was installed from an archive\. Upgrade it with: licensing upgrade/,
+    );
+    expect(inside('ls /opt/licensing-gateway/')).toBe('package.json\n');
+    inside(`rm -r /opt/licensing-gateway /opt/licensing-gateway-0.0.1 && apt-get install -y /tmp/${deb}`);
+  }, 120_000);
+
   test('is removed with its program, and leaves settings and data', () => {
     inside('touch /opt/licensing-gateway/.env && apt-get purge -y licensing-gateway');
     expect(inside('ls -A /opt/licensing-gateway')).toBe('.env\n');

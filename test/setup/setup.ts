@@ -57,6 +57,12 @@ test('refuses in words what it cannot do, and changes nothing', async () => {
   await machine.well(
     'chown root:web /var/www/shop/configuration.php && chmod 640 /var/www/shop/configuration.php',
   );
+  const unit = '/etc/systemd/system/licensing@.service';
+  await machine.well(
+    `sed s/^User=.*/User=www-data/ ${TREE}/deploy/licensing@.service > ${unit} && systemctl daemon-reload`,
+  );
+  await refused(`${command} ${LINE}`, /runs as the user www-data.*Nothing was changed/s);
+  await machine.well(`rm ${unit} && systemctl daemon-reload`);
   await machine.well('systemctl stop nginx');
   await refused(`${command} ${LINE}`, /Neither nginx nor Apache runs/);
   await machine.well('systemctl start nginx');
@@ -220,7 +226,7 @@ test('takes back what it made and keeps the data, which the next setup finds', a
 
 test('sets up behind Apache, for a site below /home, from a folder where nobody else may look', async () => {
   await machine.well(`systemctl disable --now --quiet nginx
-mkdir -p /home/shop && chmod 711 /home/shop && cp -a /var/www/shop /home/shop/www
+mkdir -p /home/shop && chmod 711 /home/shop && cp -a /var/www/shop /home/shop/www && chgrp -R www-data /home/shop/www
 mv ${TREE} /root/tree && rm -rf /etc/licensing-gateway.env`);
   await machine.well(
     `(echo 'SET FOREIGN_KEY_CHECKS=0;'; mariadb -N -e "SHOW TABLES LIKE 'jos\\_licensing\\_%'" shop | sed 's/.*/DROP TABLE &;/') | mariadb shop`,
@@ -255,6 +261,8 @@ mv ${TREE} /root/tree && rm -rf /etc/licensing-gateway.env`);
   expect((await get(`${API}/keys.json`)).body).toMatch(/^\{"keys":\[\{/);
   expect(await get('https://shop.example/page')).toEqual({ status: 200, body: 'the site\n' });
   expect((await machine.sh(`licensing ${line} --instances 1`)).stdout).toContain('Nothing was changed');
+  // Its file belongs to the web server's group, which the unit has, and a command has not.
+  await machine.well('sudo -u licensing licensing product list');
   await machine.well('licensing setup --undo');
   expect(machine.read('/etc/apache2/sites-available/shop.conf')).toBe(before);
   expect((await get(`${API}/keys.json`)).status).toBe(404);

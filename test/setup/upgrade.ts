@@ -26,6 +26,8 @@ beforeAll(async () => {
       .stdout,
   )![0];
   machine.write('/root/load.js', LOAD);
+  // Root's own settings lead to another user.
+  machine.write('/root/.my.cnf', '[mariadb-dump]\nuser=nobody\npassword=wrong\n');
 }, 600_000);
 afterAll(() => machine.stop(), 60_000);
 
@@ -65,6 +67,24 @@ test('another version without other tables: no request is refused, and none on t
   expect(await version()).toBe('0.1.0');
 }, 180_000);
 
+test('another fault of the version before is no reason to lose what was written since', async () => {
+  await machine.well('licensing upgrade /root/licensing-gateway-0.1.1.tar.gz');
+  await machine.well('sudo -u licensing licensing license issue --plan 1 --customer since@shop.example');
+  const tree = '/opt/licensing-gateway-0.1.0';
+  await machine.well(`mv ${tree}/bin/licensing ${tree}/bin/away`);
+  const { code, text } = await machine.sh('licensing upgrade --back');
+  expect({ code, text }).toEqual({
+    code: 1,
+    text: expect.stringMatching(/tables are still its own\. Nothing was changed/),
+  });
+  // Instances that stand still, as after a way back that ended midway, are started.
+  await machine.well(`mv ${tree}/bin/away ${tree}/bin/licensing && systemctl stop licensing@1 licensing@2`);
+  await machine.well('licensing upgrade --back');
+  await machine.well('systemctl is-active licensing@1 licensing@2');
+  expect(await version()).toBe('0.1.0');
+  expect(await machine.well('sudo -u licensing licensing license list')).toContain('since@shop.example');
+}, 180_000);
+
 test('a version with another migration: no request is refused, and nginx’s file follows', async () => {
   const { seen, text } = await underLoad('licensing upgrade /root/licensing-gateway-0.2.0.tar.gz');
   expect(Object.keys(seen)).toEqual(['200']);
@@ -76,6 +96,10 @@ test('a version with another migration: no request is refused, and nginx’s fil
 test('back to the tables of the backup: says what is lost, leaves no table of the newer version, keeps the settings', async () => {
   await machine.well('sudo -u licensing licensing license issue --plan 1 --customer lost@shop.example');
   await machine.well('echo LICENSING_RATE_LIMIT=90 >> /opt/licensing-gateway/.env');
+  // Of upgrades that failed: the backup that is needed stays all the same.
+  await machine.well(
+    'cd /var/lib/licensing-gateway/backups && for number in 1 2 3 4 5; do touch $(date -u -d "1 second ago" +%Y%m%dT%H%M%SZ)-before-0.3.$number.sql; done',
+  );
   const { code, text } = await machine.sh('licensing upgrade --back');
   expect({ code, text }).toEqual({
     code: 0,

@@ -382,6 +382,10 @@ http {
       `# mine\n${kind.files(at)['sites-enabled/a']!.replace('return 301', 'return 308')}`,
     );
     expect(await disconnectSite(done)).toEqual([expect.stringContaining('was changed since')]);
+    // nginx is no longer on the machine.
+    const again = await connectSite(plan(), check, join(at.folder, 'copies'));
+    expect(await disconnectSite({ ...again, test: ['/nowhere/nginx', '-t'] })).toEqual([]);
+    expect(readFileSync(file, 'utf8')).not.toContain('licensing.conf');
   });
 });
 

@@ -70,11 +70,16 @@ export function versionOf(tree: string): string | undefined {
 
 /** The .deb that a tree belongs to: its package's name; undefined: none, or there is no dpkg. */
 export async function packageOwning(tree: string): Promise<string | undefined> {
-  const { code, stdout } = await run(['dpkg-query', '--search', join(tree, 'package.json')]).catch(() => ({
-    code: 1,
-    stdout: '',
-  }));
-  return code === 0 ? /^([^:,\s]+)/.exec(stdout)?.[1] : undefined;
+  // dpkg knows its own path, also where a link leads from there to another disk.
+  const paths = tree === treeAtHome() && tree !== HOME ? [tree, HOME] : [tree];
+  for (const path of paths) {
+    const { code, stdout } = await run(['dpkg-query', '--search', join(path, 'package.json')]).catch(() => ({
+      code: 1,
+      stdout: '',
+    }));
+    if (code === 0) return /^([^:,\s]+)/.exec(stdout)?.[1];
+  }
+  return undefined;
 }
 
 /** The unit that a package brought; undefined: setup writes its own. */

@@ -6,8 +6,9 @@ import { buildConfig, readEnvFile, type Config, type Settings } from '../../conf
 import { groupName } from '../../doctor/nginx-user';
 import { makeDoor } from '../../joomla/door';
 import { OperatorError } from '../../licensing/operator-error';
+import { lookAt } from '../../packages/replace-file';
 import { HOMES, isWithin } from '../../process/units';
-import { giveTo, hasRights, idOf, ownerIds, readText, writeText, type Rights } from '../../setup/files';
+import { giveRights, hasRights, idOf, ownerIds, readText, writeText, type Rights } from '../../setup/files';
 import { note, STATE, writtenBefore, type Made } from '../../setup/journal';
 import { asUser, lastLines, run, runWell, succeeds } from '../../setup/machine';
 import { whatToJoin } from '../../setup/readers';
@@ -22,6 +23,7 @@ import {
 import { connectSite, describeEdits, requireSound } from '../../setup/web-server';
 import { apacheFile } from '../apache-file';
 import type { Output } from '../command';
+import { databaseFiles } from '../database';
 import { askReadiness } from '../health';
 import { nginxFiles } from '../nginx';
 import {
@@ -71,7 +73,7 @@ export interface Setup {
   envFile: string;
   webServer: WebServer;
   output: Output;
-  /** what was changed that running instances know nothing of */
+  /** what is changed that running instances know nothing of */
   stale: { instances: boolean };
   /** what is left to a person */
   byHand: string[];
@@ -99,6 +101,11 @@ async function program(): Promise<Change[]> {
   const there = treeAtHome();
   const changes: Change[] = [];
   if (there !== ownTree) {
+    // A package that was removed leaves the settings.
+    if (there !== undefined && versionOf(there) === undefined)
+      throw new OperatorError(
+        `${HOME} is there already, without the program. Keep its settings (.env), and move the folder away: mv ${HOME}/.env ${SETTINGS}; rmdir ${HOME}`,
+      );
     if (there !== undefined)
       throw new OperatorError(
         `${HOME} is there already, and leads to version ${versionOf(there) ?? 'unknown'} in ${there}. This is version ${versionOf(ownTree) ?? ''} in ${ownTree}. ` +
@@ -113,8 +120,8 @@ async function program(): Promise<Change[]> {
           return { kind: 'tree', path: tree };
         },
       });
-    changes.push(...settingsOutside(tree), link(HOME, tree));
-  }
+    changes.push(...settingsOutside(tree, packagedUnit() === undefined), link(HOME, tree));
+  } else changes.push(...settingsOutside(HOME, false));
   requireNode();
   const command = join(HOME, relative(ownTree, commandIn(ownTree)));
   const isPackaged = await packageOwning(ownTree);
@@ -126,10 +133,13 @@ async function program(): Promise<Change[]> {
   return changes;
 }
 
-/** The settings outlast the tree of a version, which the next one replaces. */
-function settingsOutside(tree: string): Change[] {
+/**
+ * The settings outlast the tree of a version, which the next one replaces.
+ * @param isTree false: only those that are there already, such as of an archive before the package
+ */
+function settingsOutside(tree: string, isTree: boolean): Change[] {
   const path = join(tree, '.env');
-  if (packagedUnit() !== undefined || existsSync(path)) return [];
+  if (existsSync(path) || !(isTree || existsSync(SETTINGS))) return [];
   return [
     {
       words: `the link ${path}, to ${SETTINGS}, which every version uses`,
@@ -255,6 +265,7 @@ async function settings(setup: Setup): Promise<Change[]> {
     database: string;
   };
   if (added.length === 0 && pending.length === 0) return [];
+  setup.stale.instances = true;
   const tables = pending.length === 0 ? 'up to date' : `to be made or changed in ${database}`;
   return [
     {
@@ -262,7 +273,6 @@ async function settings(setup: Setup): Promise<Change[]> {
       make: async () => {
         await mkdir(dirname(setup.envFile), { recursive: true, mode: 0o755 });
         await initWell(line, wanted(setup));
-        setup.stale.instances = true;
         return undefined;
       },
     },
@@ -276,7 +286,9 @@ async function initWell(line: string[], env: NodeJS.ProcessEnv): Promise<string>
   throw new OperatorError(error?.message ?? stderr.trim());
 }
 
-async function rights({ envFile, webServer }: Setup): Promise<Change[]> {
+async function rights(setup: Setup): Promise<Change[]> {
+  const { envFile, webServer } = setup;
+  if (existsSync(envFile)) await lookAt(envFile);
   const wantedRights: [string, string, string, number][] = [
     [envFile, USER, USER, 0o600],
     [DATA, USER, webServer.group, 0o750],
@@ -284,6 +296,7 @@ async function rights({ envFile, webServer }: Setup): Promise<Change[]> {
     [join(DATA, 'xml'), USER, webServer.group, 0o750],
   ];
   const isNew = idOf(USER, '/etc/passwd') === undefined;
+  for (const path of sqliteFiles(setup)) if (isRoots(path)) wantedRights.push([path, USER, USER, 0o600]);
   const changes = wantedRights.flatMap(([path, user, group, mode]): Change[] => {
     // A link is the administrator's: another disk, whose rights are theirs.
     if (path !== envFile && isLink(path)) return [];
@@ -293,25 +306,37 @@ async function rights({ envFile, webServer }: Setup): Promise<Change[]> {
         words: `${path} belongs to ${user}:${group} with mode ${mode.toString(8)}`,
         make: async () => {
           if (path !== envFile) await mkdir(path, { recursive: true });
-          await giveTo(path, ownerIds(user, group));
-          await runWell(['chmod', mode.toString(8), path]);
+          await giveRights(path, { mode, owner: ownerIds(user, group) });
           return undefined;
         },
       },
     ];
   });
-  return Promise.resolve(changes);
+  return changes;
+}
+
+/** `init` makes them as root. */
+function sqliteFiles(setup: Setup): string[] {
+  const paths = databaseFiles(configOf(setup).database).map(({ path }) => path);
+  return [...paths, ...paths.slice(0, 1).map((path) => `${path}.migrate-lock`)];
+}
+
+function isRoots(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.uid === 0;
 }
 
 async function siteReader(setup: Setup): Promise<Change[]> {
   const file = join(realpathSync(setup.joomlaRoot), 'configuration.php');
   const { group } = setup.webServer;
   const isThere = idOf(USER, '/etc/passwd') !== undefined;
-  // Access lists allow more than modes say.
-  if (isThere && (await succeeds(asUser(USER, group, ['test', '-r', file])))) return [];
+  const mayRead = (as: string) => succeeds(asUser(USER, as, ['test', '-r', file]));
+  // As "sudo -u licensing" runs the command, without the group of the unit.
+  if (isThere && (await mayRead(USER))) return [];
   const uid = isThere ? idOf(USER, '/etc/passwd') : undefined;
   const own = isThere ? (await runWell(['id', '--groups', USER])).trim().split(' ').map(Number) : [];
-  const { groups, closed } = whatToJoin(file, uid, [...own, idOf(group, '/etc/group') ?? -1]);
+  const { groups, closed } = whatToJoin(file, uid, own);
+  // Access lists allow more than modes say.
+  if (closed !== undefined && isThere && (await mayRead(group))) return [];
   if (closed !== undefined)
     throw new OperatorError(
       `The service's user cannot read ${file}: ${closed.path} lets only its owner in. ` +
@@ -320,11 +345,11 @@ async function siteReader(setup: Setup): Promise<Change[]> {
           : `Let the site's group read it, as PHP's group does: chgrp ${group} ${closed.path} && chmod 640 ${closed.path}`),
     );
   const names = await Promise.all(groups.map(groupName));
+  if (names.length > 0) setup.stale.instances = true;
   return names.map((name) => ({
     words: `${USER} joins the group ${name}, which may read ${file}`,
     make: async () => {
       await runWell(['usermod', '--append', '--groups', name, USER]);
-      setup.stale.instances = true;
       return { kind: 'member', user: USER, group: name };
     },
   }));
@@ -353,13 +378,13 @@ function unitFile(setup: Setup, path: string, text: string): Change {
     .split('\n')
     .filter((line) => /^[A-Z]\w*=./.test(line))
     .join(', ');
+  setup.stale.instances = true;
   return {
     words: path === DROP_IN ? `${path}: ${said}` : path,
     make: async () => {
       await mkdir(dirname(path), { recursive: true, mode: 0o755 });
       await writeText(path, text, PUBLIC);
       await runWell(['systemctl', 'daemon-reload']);
-      setup.stale.instances = true;
       return { kind: 'unit-file', path, text };
     },
   };
@@ -394,11 +419,16 @@ async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Pr
 
 const ENOUGH_MEMORY = 0.95 * 1024 ** 3;
 
-export async function wantedInstances({
-  instances: given,
-}: Pick<Setup, 'instances'>): Promise<{ count: number; there: Instance[] }> {
+async function wantedInstances(setup: Setup): Promise<{ count: number; there: Instance[] }> {
+  const { instances: given } = setup;
   const there = await readInstances();
-  const byDefault = totalmem() >= ENOUGH_MEMORY ? 2 : 1;
+  const isAlone = configOf(setup).database.kind === 'sqlite';
+  if (isAlone && (given ?? 1) > 1)
+    throw new OperatorError(
+      'The tables are in an SQLite file, which one instance serves: --instances 1. For more, let LICENSING_DATABASE_URL lead to MySQL or MariaDB.',
+      { code: 'INVALID_REQUEST', field: 'instances' },
+    );
+  const byDefault = totalmem() >= ENOUGH_MEMORY && !isAlone ? 2 : 1;
   return { count: given ?? (there.length || byDefault), there };
 }
 
@@ -406,7 +436,9 @@ export async function wantedInstances({
 export async function isReady(name: string): Promise<boolean> {
   const address = await unitVariable(name, 'LICENSING_ADMIN_LISTEN');
   const [, host = '127.0.0.1', port] = /^(.*):(\d+)$/.exec(address ?? '') ?? [];
-  const listen = address?.startsWith('unix:') ? { path: address.slice(5) } : { host, port: Number(port) };
+  const listen = address?.startsWith('unix:')
+    ? { path: address.slice(5) }
+    : { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
   return askReadiness(listen, 2_000).then(
     ({ ready }) => ready,
     () => false,
@@ -442,12 +474,14 @@ async function instances(setup: Setup): Promise<Change[]> {
           {
             words: `${names.join(', ')}: start now and with the machine`,
             make: async (): Promise<Made> => {
-              await note({ kind: 'instances', names: wantedNames });
+              // Not those that were there before setup.
+              const made: Made = { kind: 'instances', names };
+              await note(made);
               for (const name of names) {
                 await runWell(['systemctl', 'enable', '--now', '--quiet', name]);
                 await waitUntilReady(name, isReady);
               }
-              return { kind: 'instances', names: wantedNames };
+              return made;
             },
           },
         ]),
@@ -513,9 +547,10 @@ async function webFiles(setup: Setup): Promise<Change[]> {
       },
     ];
   });
+  // Those that setup wrote: what was changed by hand stays as it is.
   const before = files.flatMap(({ path }) => {
     const text = readText(path);
-    return text === undefined ? [] : [{ path, text }];
+    return text === undefined || text !== writtenBefore(path) ? [] : [{ path, text }];
   });
   const replaced = before.length > 0 && changes.length > 0;
   return [
@@ -572,8 +607,8 @@ function accessLog({ kind, user }: WebServer): Change[] {
       words: `${NGINX_LOG}, which nginx and the group adm may read`,
       make: async () => {
         const group = idOf('adm', '/etc/group') === undefined ? 'root' : 'adm';
-        await writeFile(NGINX_LOG, '', { mode: 0o640, flag: 'a' });
-        await giveTo(NGINX_LOG, ownerIds(user, group));
+        await writeFile(NGINX_LOG, '', { mode: 0o640, flag: 'ax' });
+        await giveRights(NGINX_LOG, { mode: 0o640, owner: ownerIds(user, group) });
         return undefined;
       },
     },

@@ -3,7 +3,7 @@ import { rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readText } from '../../setup/files';
 import { type Made } from '../../setup/journal';
-import { run, runWell } from '../../setup/machine';
+import { run, runWell, succeeds } from '../../setup/machine';
 import { disconnectSite } from '../../setup/web-server';
 import { isLink, replaceLink } from './steps';
 
@@ -67,12 +67,17 @@ export async function undo(made: Made): Promise<string[]> {
       await run(['systemctl', 'disable', '--now', '--quiet', ...made.names]);
       return [];
     case 'modules':
-      await run(['a2dismod', '--quiet', '--force', ...made.names]);
-      return [];
+      if (!(await succeeds(['a2dismod', '--quiet', '--force', ...made.names]))) return [];
+      if (await succeeds(['apache2ctl', '-t'])) return [];
+      await succeeds(['a2enmod', '--quiet', ...made.names]);
+      return [`Apache's modules ${made.names.join(', ')} stay: something else uses them by now.`];
     case 'site': {
       const remarks = await disconnectSite(made.site);
-      await runWell(made.reload);
-      return remarks;
+      if (await succeeds(made.reload)) return remarks;
+      return [
+        ...remarks,
+        `"${made.reload.join(' ')}" failed: until it succeeds, the web server goes on with the lines.`,
+      ];
     }
   }
 }

@@ -45,6 +45,11 @@ export async function findWebServer(url: URL): Promise<WebServer> {
   throw new OperatorError(refusals.join('\n'), { code: 'NOT_FOUND', field: 'url' });
 }
 
+/** One that was stopped since reads its files when it starts: `--undo` goes on. */
+function reloadOf(unit: string): string[] {
+  return ['systemctl', 'try-reload-or-restart', unit];
+}
+
 async function findNginx(url: URL): Promise<WebServer | undefined> {
   if (!(await succeeds(['systemctl', 'is-active', '--quiet', 'nginx']))) return undefined;
   const { stderr } = await run(['nginx', '-V']);
@@ -60,7 +65,7 @@ async function findNginx(url: URL): Promise<WebServer | undefined> {
     group: user.group,
     user: user.name,
     test: ['nginx', '-t'],
-    reload: ['systemctl', 'reload', 'nginx'],
+    reload: reloadOf('nginx'),
     file: '',
     modules: { missing: [], enable: undefined },
     plan: () => Promise.resolve(connectNginx(main, NGINX_FILES, siteOf(url))),
@@ -92,7 +97,7 @@ async function findApache(url: URL): Promise<WebServer | undefined> {
       user: /^User: name="([^"]+)"/m.exec(settings)?.[1] ?? 'www-data',
       group: /^Group: name="([^"]+)"/m.exec(settings)?.[1] ?? 'www-data',
       test: [control, '-t'],
-      reload: ['systemctl', 'reload', unit],
+      reload: reloadOf(unit),
       file,
       modules: {
         missing: MODULES.filter((name) => !loaded.includes(` ${name}_module`)),

@@ -135,7 +135,12 @@ export async function nameCustomers(trx: Transaction, named: ReadonlyMap<string,
 export async function unnameCustomers(trx: Transaction, ids: number[]): Promise<void> {
   if (ids.length === 0) return;
   const named = () => trx(table(trx, 'customers')).whereIn('id', ids).whereNull('told_at');
-  await named().whereNull('language').whereNull('chosen_name').whereNull('chosen_language').delete();
+  await named()
+    .whereNull('language')
+    .whereNull('chosen_name')
+    .whereNull('chosen_language')
+    .whereNull('note')
+    .delete();
   await named().update({ name: null });
 }
 

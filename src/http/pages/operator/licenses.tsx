@@ -97,9 +97,9 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
           empty: isFiltered ? <NoMatch path="/licenses">{texts.noMatch}</NoMatch> : <NoneYet />,
         })}
         paging={{ path: '/licenses', query: given, next, limit: LIMIT }}
-        footer={
+        bar={
           mayWrite && items.length > 0 ? (
-            <BulkBar licenses={items} canMail={settings.mailing !== undefined} />
+            <BulkBar licenses={items} query={given} canMail={settings.mailing !== undefined} />
           ) : undefined
         }
       />

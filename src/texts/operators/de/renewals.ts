@@ -23,7 +23,7 @@ export const renewals: Translated<typeof en> = {
     late: 'Binnen 30 Tagen',
     lost: 'Ver\u00adloren',
     notFinal: (month) => `${month}, vorläufig`,
-    says: 'Lizenzen nach dem Monat ihres Ablaufs: verlängert, bevor sie nicht mehr galten, binnen 30 Tagen danach, oder verloren. Ein Monat ist endgültig, wenn sein letzter Tag 30 Tage her ist; bis dahin heißt verloren: noch nicht verlängert. Der heutige Tag zählt ab morgen.',
+    says: 'Lizenzen nach dem Monat ihres Ablaufs: verlängert, bevor sie nicht mehr galten, binnen 30 Tagen danach, oder verloren. Ein Monat ist endgültig, wenn sein letzter Tag 30 Tage her ist; bis dahin heißt verloren: noch nicht verlängert. Was heute abläuft, zählt ab morgen.',
     caption: 'Verlängerungen nach Monat, der älteste zuerst.',
     empty: 'Hier stehen künftig die ablaufenden Lizenzen nach Monat, mit den verlängerten.',
   },
@@ -87,7 +87,7 @@ export const renewals: Translated<typeof en> = {
     write: (count, written) => (count === 1 ? 'Anschreiben: 1 Adresse' : `Anschreiben: ${written} Adressen`),
     addresses: 'Adressen',
     writeHint:
-      'Jede einmal, von den gezeigten, ohne Kunden mit einer anderen gültigen Lizenz. Sie gehören in das Feld „Bcc“.',
+      'Jede einmal, von den gezeigten, ohne Kunden mit einer anderen gültigen Lizenz. Fügen Sie sie in das Feld „Bcc“ ein.',
     logNote: (days) => `Downloads und Ablehnungen sind für ${days} Tage bekannt.`,
     csvName: 'nicht-verlaengert.csv',
   },

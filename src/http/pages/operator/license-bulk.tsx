@@ -189,7 +189,8 @@ async function doOne(
   { id }: License,
 ): Promise<boolean> {
   // Each has its own one-time id, so that a second click repeats none.
-  const once = new URLSearchParams({ once: `${sent.get('once') ?? ''}-${id}` });
+  const given = sent.get('once') ?? '';
+  const once = new URLSearchParams({ once: given === '' ? '' : `${given}-${id}` });
   try {
     if (action === 'suspend')
       await act(call, once, licenseOperations.suspendLicense, { path: { id }, body: filled(sent, 'reason') });

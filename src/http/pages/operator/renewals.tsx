@@ -55,11 +55,15 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Answ
         {hasAny ? (
           <Figures {...{ found, filters, products, plans }} />
         ) : (
-          <Panel id="none" inside>
-            <p class="mb-0">
-              {texts.none} <PlansLink />
-            </p>
-          </Panel>
+          <div class="stack">
+            <Panel id="none" inside>
+              <p class="mb-0">
+                {texts.none} <PlansLink />
+              </p>
+            </Panel>
+            {/* Licences for life have states too. */}
+            <StatesPanel states={found.states} />
+          </div>
         )}
       </TitledPage>
     ),

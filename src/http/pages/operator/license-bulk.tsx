@@ -130,6 +130,7 @@ function ask(call: OperatorCall, form: FormState, { action, licenses, list }: As
               further={[
                 {
                   title: texts.what,
+                  phone: 'bare',
                   cell: ({ id }) =>
                     left.get(id) !== undefined
                       ? texts.stays

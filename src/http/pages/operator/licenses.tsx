@@ -302,7 +302,7 @@ function licenseTable(
         sort: 'expires_at',
         cell: (license) => {
           const paid = paidEnd(license);
-          return paid === null ? t.common.never : format.day(paid);
+          return paid === null ? t.common.noEnd : format.day(paid);
         },
       },
       { title: columns.hint, kind: 'mono', cell: ({ keyHint }) => keyHint ?? t.common.none },

@@ -22,7 +22,7 @@ export const renewals: Translated<typeof en> = {
     inTime: 'Recht\u00adzeitig',
     late: 'Binnen 30 Tagen',
     lost: 'Ver\u00adloren',
-    notFinal: (month) => `${month}, vorläufig`,
+    notFinal: 'vorläufig',
     says: 'Lizenzen nach dem Monat ihres Ablaufs: verlängert, bevor sie nicht mehr galten, binnen 30 Tagen danach, oder verloren. Ein Monat ist endgültig, wenn sein letzter Tag 30 Tage her ist; bis dahin heißt verloren: noch nicht verlängert. Was heute abläuft, zählt ab morgen.',
     caption: 'Verlängerungen nach Monat, der älteste zuerst.',
     empty: 'Hier stehen künftig die ablaufenden Lizenzen nach Monat, mit den verlängerten.',

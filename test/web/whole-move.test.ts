@@ -13,6 +13,7 @@ import { eventually, sharedFolder, temporaryFolder } from '../support/processes'
 import {
   createMariaDbDatabase,
   givePlan,
+  countTimes,
   rows,
   startTestService,
   type TestService,
@@ -173,6 +174,10 @@ describe('a move from Akeeba Release System by the command', () => {
       const { status, body } = await get(server, `${item}&dlid=${encodeURIComponent(typed)}`);
       expect([typed, status, body.equals(versions[1]!.bytes)]).toEqual([typed, 200, true]);
     }
+    // Answers are noted after they were given.
+    await eventually(async () =>
+      expect(await countTimes(db, 'access_log', { product_id: 43, outcome: 'ok' })).toBe(3),
+    );
     await db(`${PREFIX}akeebasubs_subscriptions`).insert(payment(5_000, 1_201));
     expect(await move()).toMatchObject({ new: 1, changed: 0 });
     const undone = await site.json<{ removed: { licenses: number } }>(['import', '--undo', String(id)]);

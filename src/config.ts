@@ -142,7 +142,7 @@ export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Set
   return read === undefined ? buildConfig(merged, base) : buildConfig(merged, base, file, read.warnings);
 }
 
-/** More than any secret has; a device that never ends is not read to its end. */
+/** More than any secret has. */
 const LARGEST_SECRET_FILE = 65_536;
 
 /**
@@ -167,7 +167,10 @@ function readSecretFile(name: Variable, path: string): string {
   const refuse = (fault: string) => new ConfigError(`${name} names ${path}, ${fault}.`);
   let text: string;
   try {
-    if (statSync(path).size > LARGEST_SECRET_FILE) throw refuse('which is too large for a secret');
+    const stats = statSync(path);
+    // It may have no end, and says no size.
+    if (stats.isCharacterDevice() || stats.isBlockDevice()) throw refuse('which is a device');
+    if (stats.size > LARGEST_SECRET_FILE) throw refuse('which is too large for a secret');
     text = readFileSync(path, 'utf8').trim();
   } catch (error) {
     if (error instanceof ConfigError) throw error;

@@ -21,13 +21,14 @@ import {
   readConfig,
   readEnvFile,
   withoutEmpty,
+  withSecretFiles,
   type Config,
   type Settings,
 } from './config';
 import { ConfigError } from './errors';
 import { XML_PATH } from './joomla/update-xml/place';
 import { addFirstSigningKey } from './licensing/signing-keys';
-import { isSetting, settingLine } from './settings';
+import { isSetting, SECRET_FILES, settingLine } from './settings';
 import { openDatabase, type Db } from './store/database';
 import { toDatabaseUnusable } from './store/error-messages';
 import { codeOf } from './store/errors';
@@ -44,18 +45,22 @@ const PACKAGES_FOLDER = 'licensing-packages';
 const CLAIM_PATIENCE_MS = 5_000;
 const ASK_AGAIN_MS = 50;
 const SECRET = 'LICENSING_KEY_SECRET';
+const SECRET_FILE = `${SECRET}_FILE` as const;
 
 /** @throws Error in words for the seller */
 export async function prepareHosted(now: Date): Promise<Config> {
   const file = envFilePath();
   refuseFolderInSite(file, given(file));
-  if (given(file)[SECRET] === undefined) await makeSettings(file);
+  // Also where the panel has the secret: the defaults of the file name folders that the next version finds again.
+  if (readEnvFile(file) === undefined || given(file)[SECRET] === undefined) await makeSettings(file);
   const config = readConfig({ ...environment(), LICENSING_LISTEN: PASSENGER });
   await makeFolders(config);
   await withDatabase(config, async (db) => {
     const { pending, completed } = await readSchemaState(db);
     // More than one step is said by the service's start.
     if (pending.length === 0 || (completed.length > 0 && pending.length > 1)) return;
+    // A site that was restored may have another prefix since: its service would begin anew, with an empty shop.
+    if (completed.length === 0 && !config.tablePrefixChosen) await refuseOtherPrefix(db);
     await migrate(db, config.database).catch((error: unknown) => {
       throw withRights(error, config);
     });
@@ -80,9 +85,13 @@ function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** What the settings file and the panel's variables say now. */
+/** What the settings file and the panel's variables say now, and the files with secrets that they name. */
 function given(file: string): Settings {
-  return { ...readEnvFile(file)?.settings, ...withoutEmpty(environment()) };
+  const base = dirname(file);
+  return {
+    ...withSecretFiles(readEnvFile(file)?.settings ?? {}, base),
+    ...withSecretFiles(withoutEmpty(environment()), base),
+  };
 }
 
 /** Writes what the file lacks, the panel's variables among it: commands of a panel's cron do not get those. */
@@ -98,7 +107,9 @@ async function makeSettings(file: string): Promise<void> {
     const state = await readSchemaState(db);
     refuseOtherSchema(state);
     if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
-    if (state.completed.length > 0 && (await holdsSealed(db)))
+    const isNew = settings[SECRET] === undefined;
+    // Another process may have begun since, and made both.
+    if (isNew && state.completed.length > 0 && (await holdsSealed(db)) && !isMade(file))
       throw new ConfigError(
         `The tables in the database belong to an installation that is there already, and ${file} ${
           readEnvFile(file) === undefined ? 'is missing' : `has no line ${SECRET}`
@@ -151,33 +162,58 @@ function isWithin(path: string, folder: string): boolean {
 async function addSettings(file: string, settings: Settings): Promise<void> {
   const claim = `${file}.new`;
   const own = `${claim}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  const until = performance.now() + CLAIM_PATIENCE_MS;
+  let until = performance.now() + CLAIM_PATIENCE_MS;
   try {
-    for (;;) {
-      writeFileSync(own, '', { mode: 0o600 });
-      if (isClaimed(own, claim)) break;
-      if (performance.now() > until) rmSync(claim, { force: true });
+    writeFileSync(own, '', { mode: 0o600 });
+    while (!isMade(file)) {
+      if (isClaimed(own, claim)) {
+        writeFileSync(own, textWith(file, settings));
+        // Who was held up for longer than others wait is not the first any more.
+        if (isMade(file) || !isSameFile(own, claim)) continue;
+        renameSync(own, file);
+        rmSync(claim, { force: true });
+        return;
+      }
+      if (performance.now() > until) {
+        rmSync(claim, { force: true });
+        until = performance.now() + CLAIM_PATIENCE_MS;
+      }
       await sleep(ASK_AGAIN_MS);
-      if (readEnvFile(file)?.settings[SECRET] !== undefined) return;
     }
-    const kept = readEnvFile(file)?.settings ?? {};
-    if (kept[SECRET] !== undefined) {
-      rmSync(claim, { force: true });
-      return;
-    }
-    const before = textOf(file);
-    const lines = Object.entries(settings)
-      .filter(([name]) => isSetting(name) && kept[name as keyof Settings] === undefined)
-      .map(([name, value]) => settingLine(name, value));
-    const separator = before === '' || before.endsWith('\n') ? '' : '\n';
-    writeFileSync(own, before + separator + lines.join(''), { mode: 0o600 });
-    renameSync(own, file);
-    rmSync(claim, { force: true });
   } catch (error) {
     throw asWritten(error, file);
   } finally {
+    if (isSameFile(own, claim)) rmSync(claim, { force: true });
     rmSync(own, { force: true });
   }
+}
+
+/** Whether the file has a secret, or names the file with it. */
+function isMade(file: string): boolean {
+  const kept = readEnvFile(file)?.settings ?? {};
+  return kept[SECRET] !== undefined || kept[SECRET_FILE] !== undefined;
+}
+
+/** The file's text with the settings that it lacks. A secret stays in the file that is named for it. */
+function textWith(file: string, settings: Settings): string {
+  const kept = readEnvFile(file)?.settings ?? {};
+  const isElsewhere = (name: string) =>
+    SECRET_FILES.some(
+      (pair) =>
+        (name === pair.secret && (kept[pair.file] ?? settings[pair.file]) !== undefined) ||
+        (name === pair.file && kept[pair.secret] !== undefined),
+    );
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const separator = before === '' || before.endsWith('\n') ? '' : '\n';
+  const lines = Object.entries(settings)
+    .filter(([name]) => isSetting(name) && kept[name as keyof Settings] === undefined && !isElsewhere(name))
+    .map(([name, value]) => settingLine(name, value));
+  return before + separator + lines.join('');
+}
+
+function isSameFile(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }));
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev;
 }
 
 /** Only one process can give a file this name. */
@@ -189,10 +225,6 @@ function isClaimed(own: string, claim: string): boolean {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   }
-}
-
-function textOf(file: string): string {
-  return statSync(file, { throwIfNoEntry: false }) === undefined ? '' : readFileSync(file, 'utf8');
 }
 
 async function makeFolders({ packagesDir, xmlDir }: Config): Promise<void> {

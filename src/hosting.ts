@@ -32,7 +32,8 @@ interface Start {
 
 async function main(): Promise<void> {
   const log = createLog('info');
-  const { PASSENGER_BASE_URI: base = '', PORT: ownPort } = environment();
+  const { PASSENGER_BASE_URI, PORT: ownPort } = environment();
+  const base = (PASSENGER_BASE_URI ?? '').replace(/\/+$/, '');
   let latest: Start | undefined;
   let isStopping = false;
 

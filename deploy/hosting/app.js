@@ -48,17 +48,17 @@ function start() {
     return;
   }
   try {
-    require.resolve('./dist/src/hosting.js');
-  } catch (ignored) {
+    require('./dist/src/hosting.js');
+  } catch (error) {
+    if (error.code !== 'MODULE_NOT_FOUND') throw error;
+    process.stderr.write(error.message + '\n');
     refuse(
       'Files of the licence service are missing beside ' +
         path.basename(__filename) +
         '. Upload the zip again and ' +
         'unpack all of it into this folder.',
     );
-    return;
   }
-  require('./dist/src/hosting.js');
 }
 
 start();

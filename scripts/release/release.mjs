@@ -42,6 +42,9 @@ try {
   const common = join(work, 'common');
   mkdirSync(common);
   const packages = await buildCommon(common);
+  // Beside the program: the pages' Help leads there.
+  const site = [join(root, 'scripts/build-docs-site.mjs'), join(common, 'docs-site')];
+  execFileSync(process.execPath, site, { stdio: 'inherit' });
   for (const [machine, debian] of [
     ['x64', 'amd64'],
     ['arm64', 'arm64'],

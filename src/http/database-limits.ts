@@ -94,13 +94,15 @@ export function createDatabaseLimiter(
     () => ({ limit: settings.limits.download, window: settings.window }),
     (asked, names, change) => changeStored(db, asked, names, change),
   );
-  const nameOf = ({ client }: Asked) => `download:${client}`;
   async function take(asked: Asked): Promise<Taken> {
-    const known = over.find(nameOf(asked), settings.limits.download);
-    if (known !== undefined) return { full: 'unknown', endsIn: known.endsIn, first: false };
+    for (const full of REMEMBERED) {
+      const known = over.find(nameOf(asked, full), settings.limits.download);
+      if (known !== undefined) return { full, endsIn: known.endsIn, first: false };
+    }
     const taken = await inDatabase.take(asked);
-    if (taken.full === 'unknown')
-      over.add(nameOf(asked), { count: settings.limits.download + 1, endsIn: taken.endsIn });
+    const full = REMEMBERED.find((one) => one === taken.full);
+    if (full !== undefined)
+      over.add(nameOf(asked, full), { count: settings.limits.download + 1, endsIn: taken.endsIn });
     return taken;
   }
   return Object.assign(limiter, {
@@ -123,6 +125,13 @@ export function createDatabaseLimiter(
 
 /** Unknown keys of an address are counted with its requests of the bucket `download`, and lock its counts. */
 const UNKNOWN: Bucket = 'download';
+
+/** Full counts of downloads that only the end of their window opens again. */
+const REMEMBERED = ['unknown', 'refused'] as const;
+
+function nameOf({ client, key = '' }: Asked, full: (typeof REMEMBERED)[number]): string {
+  return full === 'unknown' ? `${UNKNOWN}:${client}` : `refused:${key}:${client}`;
+}
 
 const storedKey = (name: string, who: string) => `${name}:${digest(who)}`;
 

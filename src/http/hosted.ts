@@ -21,10 +21,12 @@ export function behindPassenger(listener: RequestListener, { base, folder }: Pla
   return (request, response) => {
     takeBaseOff(request, base);
     // What a client sends reaches us: no web server in front takes it away.
+    delete request.headers['x-request-id'];
     delete request.headers['x-forwarded-prefix'];
     if (folder !== '') request.headers['x-forwarded-prefix'] = folder;
-    if (isOwnAddress(request)) sendPage(response, 200, 'The licence service runs', runs(base));
-    else listener(request, response);
+    const own = ownAddress(request, base);
+    if (own === undefined) listener(request, response);
+    else sendPage(response, 200, 'The licence service runs', runs(own, folder));
   };
 }
 
@@ -37,28 +39,44 @@ function takeBaseOff(request: IncomingMessage, base: string): void {
     request.url = url.slice(base.length).replace(/^(?!\/)/, '/');
 }
 
-/** The panel's own link to the application. */
-function isOwnAddress({ url, method, headers }: IncomingMessage): boolean {
-  return url === '/' && method === 'GET' && /\btext\/html\b/i.test(headers.accept ?? '');
+/**
+ * Whether it is the panel's own link to the application, of a request without the base; where that is not said, the path is
+ * the base.
+ * @returns the base; undefined: another request
+ */
+function ownAddress({ url = '', method, headers }: IncomingMessage, base: string): string | undefined {
+  if (method !== 'GET' || !/\btext\/html\b/i.test(headers.accept ?? '')) return undefined;
+  if (base !== '') return url === '/' ? base : undefined;
+  return /^((?:\/[\w.-]+){0,2})\/?$/.exec(url)?.[1];
 }
 
-/** The lines that lead the exact prefix to the application, for the site's .htaccess. @param base such as `/licensing-app` */
-export function htaccessLines(base: string): string {
-  const name = base.replace(/^\//, '');
+/**
+ * The lines that lead the exact prefix to the application, for the site's .htaccess.
+ * @param base such as `/licensing-app`
+ * @param folder of the site, whose .htaccess knows paths without it
+ */
+export function htaccessLines(base: string, folder = ''): string {
+  const isInside = base.startsWith(`${folder}/`);
+  const name = isInside ? base.slice(folder.length + 1) : base;
   const pattern = (path: string) => path.replaceAll('.', '\\.');
   const api = API_PATH.replace(/^\//, '');
   return [
-    `RewriteRule ^${pattern(name)}(/|$) - [L]`,
+    ...(isInside ? [`RewriteRule ^${pattern(name)}(/|$) - [L]`] : []),
     `RewriteRule ^${pattern(api)}(/.*)?$ ${name}/${api}$1 [L]`,
   ]
     .map((line) => `${line}\n`)
     .join('');
 }
 
-function runs(base: string): string {
-  return `<p>The site leads to it once these two lines stand in its <code>.htaccess</code>, below <code>RewriteEngine On</code> and above
+function runs(base: string, folder: string): string {
+  // An address of its own needs no lines.
+  const lines = base === '' ? '' : htaccessLines(base, folder);
+  return `${
+    lines &&
+    `<p>The site leads to it once these lines stand in its <code>.htaccess</code>, below <code>RewriteEngine On</code> and above
 Joomla's own rules:</p>
-<pre>${escape(htaccessLines(base))}</pre>
+<pre>${escape(lines)}</pre>`
+  }
 <p>Then install <code>com_licensing.zip</code> in Joomla, and choose <i>Components &rarr; Licensing</i> there.</p>`;
 }
 
@@ -66,14 +84,18 @@ Joomla's own rules:</p>
 export function unavailable(base: string, why: string): RequestListener {
   return (request, response) => {
     takeBaseOff(request, base);
-    sendUnavailable(request, response, why);
+    sendUnavailable(request, response, { base, why });
   };
 }
 
-function sendUnavailable(request: IncomingMessage, response: ServerResponse, why: string): void {
+function sendUnavailable(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { base, why }: { base: string; why: string },
+): void {
   response.setHeader('Retry-After', String(RETRY_AFTER));
   const [path = ''] = (request.url ?? '').split('?');
-  if (path.startsWith(`${API_PATH}/pages`) || isOwnAddress(request))
+  if (path.startsWith(`${API_PATH}/pages`) || ownAddress(request, base) !== undefined)
     sendPage(
       response,
       503,

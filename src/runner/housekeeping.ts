@@ -95,8 +95,9 @@ export function startHousekeeping(
       async run(turn) {
         await pruneAll(turn, (rows) => pruneLinkRequests(db, ago(LINK_REQUESTS_KEPT_MS), rows));
         await pruneAll(turn, (rows) => pruneCodes(db, now(), rows));
-        await pruneAll(turn, (rows) => pruneLimitCounts(db, now(), rows));
         await pruneAll(turn, (rows) => pruneSessions(db, ago(SESSIONS_KEPT_MS), rows));
+        // Last: in a flood it takes as long as that.
+        await pruneAll(turn, (rows) => pruneLimitCounts(db, now(), rows));
       },
       failure: 'old sessions and codes could not be deleted; it is tried again in a minute',
     },

@@ -135,12 +135,8 @@ export async function nameCustomers(trx: Transaction, named: ReadonlyMap<string,
 export async function unnameCustomers(trx: Transaction, ids: number[]): Promise<void> {
   if (ids.length === 0) return;
   const named = () => trx(table(trx, 'customers')).whereIn('id', ids).whereNull('told_at');
-  await named()
-    .whereNull('language')
-    .whereNull('chosen_name')
-    .whereNull('chosen_language')
-    .whereNull('note')
-    .delete();
+  const others = ['language', 'chosen_name', 'chosen_language', 'note'] as const;
+  await others.reduce((query, column) => query.whereNull(column), named()).delete();
   await named().update({ name: null });
 }
 

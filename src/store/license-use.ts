@@ -1,10 +1,11 @@
 import { table, type Db } from './database';
-import { licenseIndex, tableBy } from './statements';
+import { forceIndex, licenseIndex, orderedJoin, placeholders, rawRows, tableBy } from './statements';
 
-export type LicenseUse = 'activated' | 'downloaded' | 'ordered' | 'changed';
+export type LicenseUse = 'activated' | 'downloaded' | 'ordered' | 'changed' | 'older-key';
 
 /**
- * Licences that somebody has used or changed since they were imported, and how. Checks of a key count as nothing.
+ * Licences that somebody has used or changed since they were imported, and how. Checks of a key count as nothing. With an
+ * older key, one goes that a former import brought, and that customers may use.
  * @param ids of locked licences
  */
 export async function findUsedLicenses(db: Db, ids: number[]): Promise<Map<number, LicenseUse>> {
@@ -40,6 +41,16 @@ export async function findUsedLicenses(db: Db, ids: number[]): Promise<Map<numbe
       .whereNot('action', 'import')
       .distinct('license_id'),
     'changed',
+  );
+  note(
+    await rawRows<{ license_id: number }>(
+      db,
+      `SELECT DISTINCT k.license_id FROM ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys', ...licenseIndex('license_keys'))}
+         ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = k.license_id
+        WHERE k.license_id IN (${placeholders(ids.length)}) AND k.created_at < l.created_at`,
+      ids,
+    ),
+    'older-key',
   );
   return used;
 }

@@ -150,6 +150,10 @@ describe('downloads', () => {
     }
     expect(await one.downloads.take(asked(2))).toMatchObject({ full: 'refused', first: true });
     expect(await other.downloads.take(asked(2))).toMatchObject({ full: 'refused', first: false });
+    const before = await stored();
+    for (const { downloads } of [one, other])
+      expect(await downloads.take(asked(2))).toMatchObject({ full: 'refused', first: false });
+    expect(await stored()).toEqual(before);
     expect((await one.downloads.take(asked(3))).full).toBeUndefined();
   });
 });

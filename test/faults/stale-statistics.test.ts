@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
 import type { Db } from '../../src/store/database';
+import { sequence } from '../support/mysql/program';
 import { operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { startMariaDb, type MariaDb } from '../support/servers';
@@ -70,7 +71,7 @@ afterAll(async () => {
 
 async function grow(): Promise<void> {
   const hex = "LPAD(HEX(seq), 8, '0')";
-  const each = `FROM seq_2_to_${LICENSES}`;
+  const each = `FROM ${sequence(2, LICENSES)}`;
   for (const insert of [
     `licenses (id, main_key_id, plan_id, status, activation_limit, activations_used, customer, reference, expires_at, created_at)
        SELECT seq, seq, ${plans[0]}, 'active', 3, 1,

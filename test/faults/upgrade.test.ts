@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../src/config';
 import { keyDigest } from '../../src/licensing/core/keys';
 import type { Db } from '../../src/store/database';
+import { sequence } from '../support/mysql/program';
 import { findLosses, giveGoods, isHealthy, startLoad, tally, type Goods } from '../support/load';
 import { NEXT_MIGRATION, NEXT_VERSION } from '../support/next-version';
 import { operator } from '../support/operator';
@@ -34,7 +35,7 @@ beforeAll(async () => {
   db = await openMigrated(settings);
   goods = await giveGoods(db, packagesDir);
   const from = 1_000;
-  const seq = `seq_${from + 1}_to_${from + LICENCES}`;
+  const seq = sequence(from + 1, from + LICENCES);
   await db.raw(
     `INSERT INTO licensing_licenses (id, plan_id, status, activation_limit, main_key_id, created_at)
      SELECT seq, 1, 'active', 0, seq, '2026-01-01' FROM ${seq}`,

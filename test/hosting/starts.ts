@@ -12,6 +12,7 @@ import {
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { htaccessLines } from '../../src/http/hosted';
 import { table } from '../../src/store/database';
 import { toSqlTime } from '../../src/store/time';
 import {
@@ -34,6 +35,9 @@ import { ask, validate, type Answer } from '../support/web-server';
 const ROOT = join(__dirname, '../..');
 const PAGES = `${PREFIX}/pages/sign-in`;
 const SECRET = 'correct-horse-battery';
+
+// An unpacked zip has one file of it all.
+const ofBuild = process.env.TEST_HOSTING_FOLDER === undefined ? describe : describe.skip;
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -158,6 +162,14 @@ describe('a start that cannot succeed is said in words to who opens the pages, a
     rmSync(join(place.app, 'dist/src/hosting.js'));
     expect(await read(place)).toEqual([503, expect.stringContaining('unpack all of it')]);
   });
+
+  ofBuild('with a part of the program', () => {
+    test('is the same', async () => {
+      const place = await host(both);
+      rmSync(join(place.app, 'dist/src/service.js'));
+      expect(await read(place)).toEqual([503, expect.stringContaining('unpack all of it')]);
+    });
+  });
 });
 
 /** Node's own builds, as npm has them. */
@@ -191,9 +203,6 @@ test.each(['10.24.1', '12.22.12', '14.21.3', '18.20.8'])(
     expect(existsSync(join(place.app, '.env'))).toBe(false);
   },
 );
-
-// An unpacked zip has one file of it all.
-const ofBuild = process.env.TEST_HOSTING_FOLDER === undefined ? describe : describe.skip;
 
 ofBuild('the first start, of several processes at once', () => {
   const START = `require(process.argv[1] + '/dist/src/first-start.js').prepareHosted(new Date()).then(
@@ -257,6 +266,52 @@ ofBuild('the first start, of several processes at once', () => {
       LICENSING_PUBLIC_URL: 'https://shop.example',
     }).ended;
     expect(JSON.parse(stdout)).toHaveProperty('secret');
+  });
+
+  /** A start with what the panel has, whose home is the folder that the program lies in. */
+  async function startOnce(site: TestSite, app: string, variables: Record<string, string> = {}) {
+    const { stdout } = await startProgram(process.execPath, ['-e', START, app], {
+      ...{ PATH: process.env.PATH, HOME: join(app, '..'), LICENSING_JOOMLA_ROOT: site.root },
+      ...{ LICENSING_PUBLIC_URL: 'https://shop.example', ...variables },
+    }).ended;
+    return JSON.parse(stdout) as Record<string, string>;
+  }
+  async function unpackBesideSite() {
+    const site = await openSite();
+    closing.push(() => site.stop());
+    return { site, app: unpackHosting(join(sharedFolder(), 'licensing')) };
+  }
+
+  test.each(['variable', 'file'])('a secret that the panel has in a %s is the only one', async (kind) => {
+    const { site, app } = await unpackBesideSite();
+    const secret = Buffer.alloc(32, 7).toString('base64');
+    const file = join(app, '../secret');
+    writeFileSync(file, secret, { mode: 0o600 });
+    const given: Record<string, string> =
+      kind === 'file' ? { LICENSING_KEY_SECRET_FILE: file } : { LICENSING_KEY_SECRET: secret };
+    const said = {
+      secret: Buffer.alloc(32, 7).toString('hex'),
+      packagesDir: join(app, '../licensing-packages'),
+      xmlDir: join(site.root, 'licensing-updates'),
+    };
+    expect(await startOnce(site, app, given)).toEqual(said);
+    const [[name, value]] = Object.entries(given) as [[string, string]];
+    expect(readFileSync(join(app, '.env'), 'utf8').match(/^LICENSING_KEY_SECRET.*/gm)).toEqual([
+      `${name}=${value}`,
+    ]);
+    // As the panel's cron starts it, and again with the variable.
+    expect(await startOnce(site, app)).toEqual(said);
+    expect(await startOnce(site, app, given)).toEqual(said);
+  });
+
+  test('a site whose tables have another prefix since gets no empty shop', async () => {
+    const { site, app } = await unpackBesideSite();
+    expect(await startOnce(site, app)).toHaveProperty('secret');
+    const tables = async () => (await site.connection.query('SHOW TABLES'))[0];
+    const before = await tables();
+    site.configure({ dbprefix: 'other_' });
+    expect(await startOnce(site, app)).toEqual({ error: expect.stringContaining('under another prefix') });
+    expect(await tables()).toEqual(before);
   });
 
   test('nothing is made in a folder of the site, also by a link', async () => {
@@ -419,4 +474,8 @@ require(${JSON.stringify(join(app, 'app.js'))});`,
     (await ask('http://localhost', `/licensing-app${PREFIX}/updates/42?x=${PREFIX}/`, below)).status,
   ).toBe(200);
   expect((await ask('http://localhost', `/elsewhere?x=${PREFIX}/updates/42`, below)).status).toBe(404);
+  const link = await ask('http://localhost', '/licensing-app/', {
+    ...{ socketPath: socket, headers: { Accept: 'text/html' } },
+  });
+  expect(link.body.toString()).toContain(htaccessLines('/licensing-app').split('\n')[1]);
 });

@@ -317,6 +317,7 @@ describe('a secret in a file', () => {
       'names /nowhere/secret, which cannot be read (ENOENT).',
     ],
     ['is a folder', () => ({ LICENSING_KEY_SECRET_FILE: folder }), 'which cannot be read (EISDIR).'],
+    ['has no end', () => ({ LICENSING_KEY_SECRET_FILE: '/dev/zero' }), 'which is a device.'],
     ['is empty', () => ({ LICENSING_KEY_SECRET_FILE: file(' \n') }), 'which is empty.'],
     [
       'is too large',

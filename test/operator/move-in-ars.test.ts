@@ -337,6 +337,17 @@ describe('moving in from Akeeba Release System', () => {
     ]);
     // The keys went over from the licences that came with Akeeba Subscriptions.
     expect(await validate(key(0))).toMatchObject({ valid: true, plan: 'Backup yearly' });
+    // They are not lost with it: sites ask by them.
+    const undone = await seller.json<{ removed: object; left: object[] }>([
+      'import',
+      '--undo',
+      String(moved.id),
+    ]);
+    expect(undone).toMatchObject({
+      removed: { licenses: 1 },
+      left: expect.arrayContaining([expect.objectContaining({ kind: 'license', code: 'older-key' })]),
+    });
+    expect(await validate(key(0))).toMatchObject({ valid: true, plan: 'Backup yearly' });
     await db.raw(`DROP TABLE ${SITE}payplans_subscription`);
   });
 

@@ -120,7 +120,8 @@ describe('the tables, saved and read back', () => {
     async (kind) => {
       const folder = temporaryFolder();
       const database = (await createMariaDbDatabase()).split('/').at(-1)!;
-      await root.query(`CREATE OR REPLACE USER backup@'%' IDENTIFIED BY ${root.escape(PASSWORD)}`);
+      await root.query(`DROP USER IF EXISTS backup@'%'`);
+      await root.query(`CREATE USER backup@'%' IDENTIFIED BY ${root.escape(PASSWORD)}`);
       await root.query(`GRANT ALL ON ${database}.* TO backup@'%'`);
       const server = `mysql://backup:${encodeURIComponent(PASSWORD)}@127.0.0.1:${process.env.TEST_MARIADB_PORT}/${database}`;
       const settings = {

@@ -89,5 +89,6 @@ export const moved: Translated<typeof en> = {
     downloaded: 'mit ihr wurde etwas heruntergeladen',
     ordered: 'zu ihr gehört eine Bestellung',
     changed: 'sie wurde geändert',
+    'older-key': 'sie hat einen Schlüssel, den vorher eine andere Lizenz hatte',
   },
 };

@@ -82,5 +82,6 @@ export const moved = {
     downloaded: 'something was downloaded by it',
     ordered: 'an order belongs to it',
     changed: 'it was changed',
+    'older-key': 'it has a key that another licence had before',
   },
 };

@@ -92,7 +92,8 @@ export async function listLapsed(
 
 function monthOf(month: string): { from: Date; until: Date } {
   const from = new Date(`${month}-01T00:00:00Z`);
-  if (!/^[1-9]\d{3}-\d\d$/.test(month) || Number.isNaN(from.getTime()))
+  // Databases hold no later time than the year 9999.
+  if (!/^[1-9]\d{3}-\d\d$/.test(month) || Number.isNaN(from.getTime()) || month === '9999-12')
     throw new OperatorError('It must be a month such as 2026-11.', {
       code: 'INVALID_REQUEST',
       field: 'month',

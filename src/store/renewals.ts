@@ -74,7 +74,7 @@ const LICENSES_AT_ONCE = 50;
 
 /**
  * The events of licences, with certain actions, that were taken for the sums.
- * @param isLocked waits for whoever takes one of them now
+ * @param isLocked waits for whoever takes one of them now, and keeps the others from being taken
  */
 export async function listSummedEvents(
   trx: Transaction,
@@ -87,10 +87,12 @@ export async function listSummedEvents(
     const query = trx(tableBy(trx, 'events', ...licenseIndex('events')))
       .whereIn('license_id', licenseIds.slice(i, i + LICENSES_AT_ONCE))
       .whereIn('action', [...actions])
-      .whereNotNull('unsummed')
-      .select('id', 'license_id', 'at', 'action', 'before_json', 'after_json');
+      .select('id', 'license_id', 'at', 'action', 'before_json', 'after_json', 'unsummed');
+    // At READ COMMITTED a lock on a row that a condition leaves out is given back.
     if (isLocked) query.forUpdate();
-    for (const row of await query)
+    else query.whereNotNull('unsummed');
+    for (const row of await query) {
+      if (row.unsummed === null) continue;
       found.push({
         id: row.id,
         licenseId: row.license_id,
@@ -99,6 +101,7 @@ export async function listSummedEvents(
         before: parseEventJson(row.before_json),
         after: parseEventJson(row.after_json),
       });
+    }
   }
   return found;
 }

@@ -14,7 +14,7 @@ import { deleteLicenses, findLicense, type License } from '../../src/store/licen
 import { holdLease, releaseLease, type Lease } from '../../src/store/leases';
 import { listNotRenewed, type PlacedNotRenewed } from '../../src/store/renewals';
 import { recordRefusals } from '../../src/store/refusals';
-import { inTransaction } from '../../src/store/transaction';
+import { inReadCommitted } from '../../src/store/transaction';
 import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';
 import { temporaryFolder } from '../support/processes';
@@ -93,7 +93,7 @@ function endsIn(standings: Standing[]): Ended[] {
 const monthOf = (at: Date) => at.toISOString().slice(0, 7);
 const dayOf = (at: Date) => at.toISOString().slice(0, 10);
 
-describe.each(DATABASES)('renewals on %s', (_name, createSettings) => {
+describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
   let settings: Settings;
   let db: Db;
   let second: Db;
@@ -243,8 +243,10 @@ describe.each(DATABASES)('renewals on %s', (_name, createSettings) => {
     deleted.push(await give('2026-12-04'));
     expect((await readRenewals(db, {}, END)).months[10]).toMatchObject({ ended: 3, lost: 3 });
     for (const ids of [deleted, [summed]])
-      await inTransaction(db, async (trx) => {
+      await inReadCommitted(db, async (trx) => {
         await forgetTimelines(trx, ids);
+        // Another instance takes none of what is deleted here. SQLite lets nobody else write now.
+        if (name === 'MariaDB') await sum(second, LEASES[1]);
         await deleteLicenses(trx, ids);
       });
     await sum();

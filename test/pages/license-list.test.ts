@@ -179,9 +179,9 @@ describe('the page of licences', () => {
     expect(await suspensions(two!.id)).toEqual([]);
     expect(textOf((await seller.get(`/licenses/${one!.id}`)).html)).toContain('charge-back');
 
-    // A second click does nothing twice.
+    // A second click does nothing twice, and says the same.
     const again = await seller.post('/licenses/bulk/suspend', sent);
-    expect(again.status).toBe(303);
+    expect([again.status, again.location]).toEqual([303, done.location]);
     expect(await suspensions(one!.id)).toHaveLength(1);
   });
 
@@ -195,6 +195,28 @@ describe('the page of licences', () => {
     expect(whole.html.trim().split('\n')).toHaveLength(1 + page.split(' ').length);
     const none = await seller.post('/licenses/bulk', { action: 'suspend' });
     expect([none.status, none.location]).toEqual([303, '/licenses']);
+  });
+
+  test('leads back to the page of the list that it came from, and works on what a search as you type shows', async () => {
+    const { html } = await seller.get('/licenses?q=a%40&sort=-customer');
+    expect(
+      /<div id="results">.*<form id="bulk".*<\/form>/s.exec(html.split('id="keys"')[0] as string),
+    ).not.toBeNull();
+    const { list } = formOf(html, '/licenses/bulk');
+    expect(list).toBe('q=a%40&sort=-customer');
+    const back = '/licenses?q=a%40&sort=-customer';
+    const none = await seller.post('/licenses/bulk', { action: 'suspend', list: list as string });
+    expect(none.location).toBe(back);
+    const [first] = boxes(html);
+    const asked = await seller.post('/licenses/bulk', {
+      ...{ action: 'mail', list: list as string },
+      [`license-${String(first)}`]: '1',
+    });
+    expect(asked.html).toContain(`${back.replaceAll('&', '&amp;')}"`);
+    const done = await seller.get(
+      `/licenses/bulk?${String(new URLSearchParams({ did: 'mail', count: '1', list: list as string }))}`,
+    );
+    expect(done.html).toContain(`${back.replaceAll('&', '&amp;')}"`);
   });
 
   test('asks who may only look for nothing', async () => {

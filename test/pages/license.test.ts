@@ -104,7 +104,7 @@ describe('the page of a licence', () => {
     const { get, post } = await browser();
     const { id, key } = await give();
     expect((await get(`/licenses/${id}`)).text).toContain(
-      'No site has asked for anything with this licence yet. The downloads and refusals of twelve months will stand here.',
+      'No site has asked for anything with this licence yet. The downloads and refusals of twelve months will appear here.',
     );
     await download(key);
     await post(`/licenses/${id}/suspend`, { reason: 'charge-back <b>' });

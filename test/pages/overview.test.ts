@@ -196,11 +196,11 @@ describe('the overview', () => {
     const { html } = await seller.get('/?product_id=43');
     expect(html).not.toContain('<svg class="chart"');
     for (const text of [
-      'Your sales and renewals of twelve months will stand here',
-      'The ends of your licences will stand here',
-      'The versions that run on your customers’ sites will stand here',
-      'The downloads of each version will stand here',
-      'The sites added a day will stand here',
+      'Your sales and renewals of twelve months will appear here',
+      'The ends of your licences will appear here',
+      'The versions that run on your customers’ sites will appear here',
+      'The downloads of each version will appear here',
+      'The sites added a day will appear here',
     ])
       expect(textOf(html)).toContain(text);
   });

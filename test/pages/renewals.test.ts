@@ -218,7 +218,7 @@ describe('a shop of two products', () => {
     expect(rows[0]).toEqual({
       ...{ Customer: 'tried@example.com', 'Product · plan': 'Example Shop · Developer' },
       ...{ 'Customer since': '1 Jun 2025', Ended: '20 Oct 2026', 'Last download': '1 Oct 2026' },
-      ...{ 'Refused since': '3', 'Last tried': '20 Nov 06:00' },
+      ...{ 'Refused since the end': '3', 'Last tried': '20 Nov 06:00' },
     });
     expect(rows.slice(1, 3).map(({ Customer }) => Customer)).toEqual([
       'quiet@example.com',

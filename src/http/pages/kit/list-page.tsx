@@ -14,6 +14,7 @@ export function ListPage<Row>({
   filter,
   tags,
   paging,
+  bar,
   footer,
   below,
   nav,
@@ -34,6 +35,8 @@ export function ListPage<Row>({
     /** what the table is filtered by, besides the fields of the form */
     tags?: Child;
     paging?: PagingProps;
+    /** what can be done with the rows: it is replaced with them */
+    bar?: Child;
     /** at the end of the list's panel */
     footer?: Child;
     below?: Child;
@@ -43,6 +46,7 @@ export function ListPage<Row>({
       {tags}
       <Table {...table} />
       {paging === undefined ? null : <Paging {...paging} />}
+      {bar === undefined ? null : <footer>{bar}</footer>}
     </>
   );
   return (

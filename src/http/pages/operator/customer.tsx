@@ -375,6 +375,7 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
   const texts = t.customers.one;
   if (rows.length === 0) return null;
   const recorded = rows as StoredRow[];
+  const mailTypes: Partial<Record<string, string>> = t.license.facts.mailTypes;
   return (
     <Panel id={name} title={texts.sections[name]}>
       <Table
@@ -386,7 +387,8 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
             title: texts.storedColumns.what,
             kind: 'name',
             cell: (row) => {
-              const of = row.order ?? row.type ?? row.email ?? row.description ?? row.version ?? row.network;
+              const type = row.type && (mailTypes[row.type] ?? row.type);
+              const of = row.order ?? type ?? row.email ?? row.description ?? row.version ?? row.network;
               const label = [row.shop ?? row.site, of].filter(Boolean);
               const shown = label.length === 0 ? texts.sections[name] : label.join(' ');
               return name === 'orders' ? <a href={to(`/orders/${row.id}`)}>{shown}</a> : shown;
@@ -403,7 +405,7 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
             title: texts.storedColumns.all,
             kind: 'text',
             cell: (row) => (
-              <details class="fold">
+              <details class="raw">
                 <summary>{texts.storedColumns.open}</summary>
                 <pre>
                   <code>{JSON.stringify(row, null, 2)}</code>

@@ -13,7 +13,7 @@ import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { canSendKey, licenseName, pathOf, Reason } from './license-call';
-import { LICENSE_FIELD } from './license-select';
+import { LICENSE_FIELD, LIST_FIELD } from './license-select';
 import { LicenseTable } from './licenses';
 
 /**
@@ -42,7 +42,8 @@ async function choose(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   const { at, view } = call;
   const ids = sent.get('all') === '1' ? (sent.get('page') ?? '').split(' ') : [...selectedIn(sent).keys()];
   const licenses = await selected(call, ids);
-  if (licenses.length === 0) return { to: '/licenses', said: { code: 'licensesNone', values: [] } };
+  const list = listIn(sent);
+  if (licenses.length === 0) return { to: list, said: { code: 'licensesNone', values: [] } };
   const action = sent.get('action');
   if (action === 'export') {
     const rows = csvRows(
@@ -54,7 +55,13 @@ async function choose(call: OperatorCall, sent: URLSearchParams): Promise<Answer
     );
     return { csv: view.t.licenses.bulk.csvName, rows };
   }
-  return ask(call, formState(), action === 'mail' ? 'mail' : 'suspend', licenses);
+  return ask(call, formState(), { action: action === 'mail' ? 'mail' : 'suspend', licenses, list });
+}
+
+/** The page of the list that it came from, by its path. */
+function listIn(sent: URLSearchParams): string {
+  const query = String(new URLSearchParams(sent.get(LIST_FIELD) ?? ''));
+  return query === '' ? '/licenses' : `/licenses?${query}`;
 }
 
 /** What a form selects: the revisions that were seen, by licence id. */
@@ -82,8 +89,15 @@ function stays(
   return allowedTransitions(status).includes('suspend') ? undefined : 'suspended';
 }
 
+interface Asked {
+  action: Action;
+  licenses: License[];
+  /** the way back */
+  list: string;
+}
+
 /** Says what will happen. */
-function ask(call: OperatorCall, form: FormState, action: Action, licenses: License[]): Answer {
+function ask(call: OperatorCall, form: FormState, { action, licenses, list }: Asked): Answer {
   const { t, format } = call.view;
   const texts = t.licenses.bulk;
   const left = new Map(licenses.map((one) => [one.id, stays(call, one, action)]));
@@ -98,7 +112,7 @@ function ask(call: OperatorCall, form: FormState, action: Action, licenses: Lice
       <FormPage
         title={(action === 'suspend' ? texts.suspendTitle : texts.mailTitle)(count, format.number(count))}
         nav="licenses"
-        crumbs={[[t.licenses.title, '/licenses']]}
+        crumbs={[[t.licenses.title, list]]}
         path={`/licenses/bulk/${action}`}
         form={form}
         points={[
@@ -107,7 +121,7 @@ function ask(call: OperatorCall, form: FormState, action: Action, licenses: Lice
           ...(action === 'suspend' && count > 0 ? [texts.noMail] : []),
         ]}
         submit={count === 0 ? undefined : action === 'suspend' ? texts.suspendSubmit : texts.mailSubmit}
-        back={[texts.back, '/licenses']}
+        back={[texts.back, list]}
         below={
           <Panel id="selected" kind="mt-3">
             <LicenseTable
@@ -116,6 +130,7 @@ function ask(call: OperatorCall, form: FormState, action: Action, licenses: Lice
               further={[
                 {
                   title: texts.what,
+                  phone: 'bare',
                   cell: ({ id }) =>
                     left.get(id) !== undefined
                       ? texts.stays
@@ -129,6 +144,7 @@ function ask(call: OperatorCall, form: FormState, action: Action, licenses: Lice
           </Panel>
         }
       >
+        <input type="hidden" name={LIST_FIELD} value={list.slice('/licenses?'.length)} />
         {licenses
           .filter(({ id }) => left.get(id) === undefined)
           .map(({ id, revision }) => (
@@ -152,14 +168,17 @@ async function perform(call: OperatorCall, sent: URLSearchParams, action: Action
       let done = 0;
       for (const license of licenses) {
         const isAsItWas = asked.get(String(license.id)) === String(license.revision);
-        if (isAsItWas && (await doOne(call, sent, action, license))) done++;
+        // By a first click, whose answer counts then; or by somebody else, and the operation refuses it.
+        const isSuspended = action === 'suspend' && license.status === 'suspended';
+        if ((isAsItWas || isSuspended) && (await doOne(call, sent, action, license))) done++;
         else changed.push(license.id);
       }
-      const result = new URLSearchParams({ did: action, count: String(done) });
+      const list = sent.get(LIST_FIELD) ?? '';
+      const result = new URLSearchParams({ did: action, count: String(done), [LIST_FIELD]: list });
       if (changed.length > 0) result.set('left', changed.join(' '));
       return { to: `/licenses/bulk?${String(result)}` };
     },
-    (form) => ask(call, form, action, licenses),
+    (form) => ask(call, form, { action, licenses, list: listIn(sent) }),
   );
 }
 
@@ -171,7 +190,8 @@ async function doOne(
   { id }: License,
 ): Promise<boolean> {
   // Each has its own one-time id, so that a second click repeats none.
-  const once = new URLSearchParams({ once: `${sent.get('once') ?? ''}-${id}` });
+  const given = sent.get('once') ?? '';
+  const once = new URLSearchParams({ once: given === '' ? '' : `${given}-${id}` });
   try {
     if (action === 'suspend')
       await act(call, once, licenseOperations.suspendLicense, { path: { id }, body: filled(sent, 'reason') });
@@ -199,8 +219,8 @@ async function showDone(call: OperatorCall): Promise<Answer> {
       <ListPage
         title={title}
         nav="licenses"
-        crumbs={[[t.licenses.title, '/licenses']]}
-        actions={<ButtonLink path="/licenses">{texts.back}</ButtonLink>}
+        crumbs={[[t.licenses.title, listIn(query)]]}
+        actions={<ButtonLink path={listIn(query)}>{texts.back}</ButtonLink>}
         above={left.length === 0 ? undefined : <p class="msg msg-warn">{texts.leftAbout}</p>}
         list={left.length === 0 ? undefined : texts.left}
         caption={texts.leftCaption(format.number(left.length))}

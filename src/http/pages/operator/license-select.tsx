@@ -1,5 +1,5 @@
 import type { License } from '../../../licensing/licenses';
-import { useView } from '../view';
+import { useView, type Query } from '../view';
 import { licenseName } from './license-call';
 
 /** Selecting licences of the list, for what license-bulk.tsx does with them. */
@@ -7,6 +7,8 @@ import { licenseName } from './license-call';
 const FORM = 'bulk';
 /** Before a licence's id in the name of a field, whose value is the revision that was seen: a name counts once in a form. */
 export const LICENSE_FIELD = 'license-';
+/** The query of the list's page, to go back to. */
+export const LIST_FIELD = 'list';
 
 /** A box that selects a licence of the list. */
 export function SelectLicense({ license }: { license: License }) {
@@ -23,10 +25,19 @@ export function SelectLicense({ license }: { license: License }) {
   );
 }
 
-/** What can be done with the selected ones. */
-export function BulkBar({ licenses, canMail }: { licenses: License[]; canMail: boolean }) {
+/** What can be done with the selected ones. @param query of the list's page */
+export function BulkBar({
+  licenses,
+  query,
+  canMail,
+}: {
+  licenses: License[];
+  query: Query;
+  canMail: boolean;
+}) {
   const { t, to, format } = useView();
   const texts = t.licenses.bulk;
+  const list = new URLSearchParams(to('', query).split('?')[1]);
   const button = (name: string, title: string) => (
     <button class="btn btn-quiet btn-sm" type="submit" name="action" value={name}>
       {title}
@@ -35,6 +46,7 @@ export function BulkBar({ licenses, canMail }: { licenses: License[]; canMail: b
   return (
     <form id={FORM} class="acts" method="post" action={to('/licenses/bulk')} aria-label={texts.label}>
       <input type="hidden" name="page" value={licenses.map(({ id }) => id).join(' ')} />
+      <input type="hidden" name={LIST_FIELD} value={String(list)} />
       <span class="muted">{texts.selected}</span>
       {button('suspend', texts.suspend)}
       {canMail ? button('mail', texts.mail) : null}

@@ -342,7 +342,7 @@ function endFact(license: License): readonly [string, ReturnType<typeof Beside>]
         <Beside>{facts.nextPayment[next]}</Beside>
       </>,
     ];
-  if (expiresAt === null) return [facts.ends, <>{t.common.never}</>];
+  if (expiresAt === null) return [facts.ends, <>{t.common.noEnd}</>];
   const days = Math.floor(Math.abs(expiresAt.getTime() - now.getTime()) / 86_400_000);
   const [term, distance] =
     expiresAt <= now

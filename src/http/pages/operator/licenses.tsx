@@ -97,9 +97,9 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
           empty: isFiltered ? <NoMatch path="/licenses">{texts.noMatch}</NoMatch> : <NoneYet />,
         })}
         paging={{ path: '/licenses', query: given, next, limit: LIMIT }}
-        footer={
+        bar={
           mayWrite && items.length > 0 ? (
-            <BulkBar licenses={items} canMail={settings.mailing !== undefined} />
+            <BulkBar licenses={items} query={given} canMail={settings.mailing !== undefined} />
           ) : undefined
         }
       />
@@ -302,7 +302,7 @@ function licenseTable(
         sort: 'expires_at',
         cell: (license) => {
           const paid = paidEnd(license);
-          return paid === null ? t.common.never : format.day(paid);
+          return paid === null ? t.common.noEnd : format.day(paid);
         },
       },
       { title: columns.hint, kind: 'mono', cell: ({ keyHint }) => keyHint ?? t.common.none },

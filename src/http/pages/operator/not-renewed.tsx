@@ -93,6 +93,7 @@ async function showList(call: OperatorCall): Promise<Answer> {
           {
             title: columns.plan,
             kind: 'long',
+            phone: 'bare',
             cell: ({ license: { product, plan } }) => planOf(product.name, plan.name),
           },
           {

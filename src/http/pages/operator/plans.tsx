@@ -53,7 +53,7 @@ function bodyOf(
   const own = (sent.get('duration_own') ?? '').trim();
   // The plan's own time stands in the field when another one is chosen.
   if (duration !== 'own' && own !== '' && own !== plan?.duration)
-    throw invalid('duration', t.products.plans.refused.ownIgnored);
+    throw invalid('duration_own', t.products.plans.refused.ownIgnored);
   return {
     ...filled(sent, 'name', 'activation_type', 'activation_limit', 'after_expiry', 'self_service_moves'),
     duration: duration === 'life' ? null : duration === 'own' ? own : duration,

@@ -55,11 +55,15 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Answ
         {hasAny ? (
           <Figures {...{ found, filters, products, plans }} />
         ) : (
-          <Panel id="none" inside>
-            <p class="mb-0">
-              {texts.none} <PlansLink />
-            </p>
-          </Panel>
+          <div class="stack">
+            <Panel id="none" inside>
+              <p class="mb-0">
+                {texts.none} <PlansLink />
+              </p>
+            </Panel>
+            {/* Licences for life have states too. */}
+            <StatesPanel states={found.states} />
+          </div>
         )}
       </TitledPage>
     ),
@@ -141,12 +145,14 @@ function Figures({ found, filters, products, plans }: Shown & { products: Produc
     <>
       <MonthsPanel {...{ found, filters }} />
       <div class="cols cols-2">
-        <PlansPanel {...{ found, filters, products, plans }} />
-        <DuePanel {...{ found, filters }} />
-      </div>
-      <div class="cols cols-2">
-        <StatesPanel states={found.states} />
-        <CalendarPanel ends={found.ends} />
+        <div class="stack">
+          <DuePanel {...{ found, filters }} />
+          <StatesPanel states={found.states} />
+        </div>
+        <div class="stack">
+          <PlansPanel {...{ found, filters, products, plans }} />
+          <CalendarPanel ends={found.ends} />
+        </div>
       </div>
     </>
   );
@@ -182,7 +188,12 @@ function MonthsPanel({ found: { months }, filters }: Shown) {
         rows={months.map(({ month, isFinal, ...counted }) => {
           const name = monthName(format, month);
           return {
-            label: isFinal ? name : texts.notFinal(name),
+            label: (
+              <>
+                <span class="nowrap">{isFinal ? name : `${name},`}</span>
+                {isFinal ? null : ` ${texts.notFinal}`}
+              </>
+            ),
             values: countsOf(counted, <Lost count={counted.lost} query={{ ...filters, month }} />),
           };
         })}

@@ -75,7 +75,7 @@ async function showTokens({ db, at, query, caller, view }: OperatorCall): Promis
             title: columns.ends,
             cell: ({ expiresAt }) =>
               expiresAt === null ? (
-                t.common.never
+                t.common.noEnd
               ) : (
                 <>
                   {format.day(expiresAt)}

@@ -153,7 +153,7 @@ async function showAssign(call: OperatorCall, form: FormState, one: UnmatchedVie
                   title: texts.ends,
                   cell: (license) => {
                     const paid = paidEnd(license);
-                    return paid === null ? t.common.never : format.day(paid);
+                    return paid === null ? t.common.noEnd : format.day(paid);
                   },
                 },
                 {
@@ -179,7 +179,7 @@ function askAssign(
   const { unmatched: texts } = t.orders;
   const { id, customer, product, plan } = license;
   const paid = paidEnd(license);
-  const ends = paid === null ? t.common.never : format.day(paid);
+  const ends = paid === null ? t.common.noEnd : format.day(paid);
   return {
     page: (
       <FormPage

@@ -122,7 +122,7 @@ export const my = {
     license: 'Licence',
     staging: 'staging, takes no slot',
     held: (day: string) => `works without network until ${day}`,
-    none: 'No site is activated. Enter the key there, and it will stand here.',
+    none: 'No site is activated. Enter the key there, and it will appear here.',
     noneNow: 'No site is activated.',
     noMatch: 'No site matches.',
     showAll: (count: string) => `Show all ${count}`,

@@ -32,6 +32,7 @@ export const common: Translated<typeof en> = {
   mayRead: 'Sie dürfen ansehen, nicht ändern.',
   all: 'Alle',
   never: 'nie',
+  noEnd: 'unbefristet',
   unlimited: 'unbegrenzt',
   filter: 'Filtern',
   save: 'Speichern',

@@ -47,7 +47,6 @@ export const licenses: Translated<typeof en> = {
     suspend: 'Aussetzen…',
     mail: 'Schlüssel senden…',
     export: 'Exportieren',
-    none: 'Wählen Sie zuerst Lizenzen aus.',
     back: 'Zurück zu den Lizenzen',
     csvName: 'ausgewaehlte-lizenzen.csv',
     caption: (count) => `Ihre Auswahl. ${count} gezeigt.`,

@@ -53,7 +53,7 @@ export const overview: Translated<typeof en> = {
     renewed: 'Verlängert',
     says: (sold, renewed) => `In zwölf Monaten wurden ${sold} Lizenzen verkauft und ${renewed} verlängert.`,
     rate: (renewed, ended, share) =>
-      `Von ${ended}, die bis vor einem Monat abliefen, wurden ${renewed} verlängert${share === undefined ? '' : `: ${share} %`}.`,
+      `Von ${ended} Lizenzen, die bis vor einem Monat abgelaufen sind, wurden ${renewed} verlängert${share === undefined ? '' : `: ${share} %`}.`,
     month: 'Monat',
     caption: 'Verkaufte und verlängerte Lizenzen nach Monat',
     empty: 'Hier stehen künftig die Verkäufe und Verlängerungen von zwölf Monaten, Monat für Monat.',

@@ -33,6 +33,8 @@ export const common = {
   mayRead: 'You may look, not change.',
   all: 'All',
   never: 'never',
+  /** of what ends on no day */
+  noEnd: 'never',
   unlimited: 'unlimited',
   filter: 'Filter',
   save: 'Save',

@@ -47,7 +47,7 @@ export const license = {
       `In twelve months: downloads ${downloads}, refused requests ${refused}.`,
     month: 'Month',
     caption: 'Downloads and refused requests by month',
-    empty: 'The downloads and refusals of twelve months will stand here.',
+    empty: 'The downloads and refusals of twelve months will appear here.',
   },
   facts: {
     stopped: { suspend: 'Suspended', revoke: 'Revoked', cancel: 'Cancelled' },

@@ -44,7 +44,6 @@ export const licenses = {
     suspend: 'Suspend…',
     mail: 'Send the keys…',
     export: 'Export',
-    none: 'Select licences first.',
     back: 'Back to the licences',
     csvName: 'selected-licences.csv',
     caption: (count: string) => `What you selected. ${count} shown.`,

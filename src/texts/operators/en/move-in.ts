@@ -131,7 +131,7 @@ export const moveIn = {
     order: 'Here first, then the last days of the former system',
     here: (days: string) => `Here, the last ${days} days`,
     moreThan: (count: string) => `more than ${count}`,
-    none: 'No site has asked here yet. The log of a former system that the service may read stands here as well.',
+    none: 'No site has asked here yet. The log of a former system that the service may read appears here as well.',
     noBefore: 'There is no log of a former system beside it that the service may read.',
     notSaid: 'its log does not say',
     unknown: 'Unknown keys that were asked for',

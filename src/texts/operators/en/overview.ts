@@ -52,10 +52,10 @@ export const overview = {
     says: (sold: string, renewed: string) =>
       `In twelve months, ${sold} licences were sold and ${renewed} were renewed.`,
     rate: (renewed: string, ended: string, share: string | undefined) =>
-      `Of ${ended} that ended, until a month ago, ${renewed} were renewed${share === undefined ? '' : `: ${share} %`}.`,
+      `Of ${ended} licences that ended up to a month ago, ${renewed} were renewed${share === undefined ? '' : `: ${share} %`}.`,
     month: 'Month',
     caption: 'Licences sold and renewed by month',
-    empty: 'Your sales and renewals of twelve months will stand here, month by month.',
+    empty: 'Your sales and renewals of twelve months will appear here, month by month.',
   },
   installed: {
     title: 'Which version runs?',
@@ -67,14 +67,14 @@ export const overview = {
     unpublished: (all: string) => `${all} sites`,
     caption: 'Sites with the newest version, by product',
     captionOne: (product: string) => `Sites with ${product}, by version`,
-    note: 'Counted are sites that told their version in the last 180 days.',
+    note: 'Counts the sites that told their version in the last 180 days.',
     empty:
-      'The versions that run on your customers’ sites will stand here. Your plugin for Joomla tells them: get it on the product’s page and give it to your customers.',
+      'The versions that run on your customers’ sites will appear here. Your plugin for Joomla tells them: get it on the product’s page and give it to your customers.',
   },
   ending: {
     title: 'When do licences end?',
     all: 'Next 90 days',
-    empty: 'The ends of your licences will stand here, month by month.',
+    empty: 'The ends of your licences will appear here, month by month.',
     says: (from: string, to: string, now: string) =>
       `Active licences by the month they end in, ${from} to ${to}. Still this month: ${now}.`,
     caption: 'Licences ending by month',
@@ -90,14 +90,14 @@ export const overview = {
     downloads: 'Downloads',
     others: 'Other versions',
     none: (days: string) =>
-      `Nothing was downloaded in ${days} days. The downloads of each version will stand here.`,
+      `Nothing was downloaded in ${days} days. The downloads of each version will appear here.`,
   },
   used: {
     title: 'Is it being used?',
     says: (days: string, count: string) => `Sites added a day, ${days} days: ${count}.`,
     released: (what: string, day: string) => `${what} was released on ${day}.`,
     caption: 'Sites added by day',
-    empty: (days: string) => `No site was added in ${days} days. The sites added a day will stand here.`,
+    empty: (days: string) => `No site was added in ${days} days. The sites added a day will appear here.`,
     day: 'Day',
     activations: 'Sites',
   },

@@ -9,7 +9,8 @@ export const renewals = {
   /** `share`: in per cent; undefined: of too few to say so */
   rate: (ended: string, renewed: string, from: string, to: string, share?: string) =>
     `${renewed} of the ${ended} licences that ended from ${from} to ${to} were renewed${share === undefined ? '.' : `: ${share} %.`}`,
-  noneFinal: 'No month with an end is final yet: who ended in the last 30 days may still renew.',
+  noneFinal:
+    'No month with an end is final yet: a licence that ended in the last 30 days may still be renewed.',
   none: 'No licence has ended in the last twelve months, and none ends in the next twelve. A licence ends when its plan says how long it runs, or when you give it an end.',
   noneLink: 'See what the plans say',
   months: {
@@ -20,10 +21,10 @@ export const renewals = {
     inTime: 'In time',
     late: 'Within 30 days',
     lost: 'Lost',
-    notFinal: (month: string) => `${month}, not final`,
-    says: 'Licences by the month of their end: renewed before they stopped working, within 30 days after, or lost. A month is final when its last day is 30 days ago; until then lost means: not renewed yet. Today counts tomorrow.',
+    notFinal: 'not final',
+    says: 'Licences by the month of their end: renewed before they stopped working, within 30 days after, or lost. A month is final when its last day is 30 days ago; until then lost means: not renewed yet. The ends of today count from tomorrow on.',
     caption: 'Renewals by month, the oldest first.',
-    empty: 'The licences that end will stand here by month, with those that were renewed.',
+    empty: 'The licences that end will appear here by month, with those that were renewed.',
   },
   plans: {
     title: 'By plan',
@@ -48,7 +49,7 @@ export const renewals = {
     month: 'Month',
     now: (month: string) => `${month}, now`,
     caption: 'Licences by state and month, the oldest first',
-    empty: 'Your licences will stand here by state, month by month.',
+    empty: 'Your licences will appear here by state, month by month.',
   },
   calendar: {
     title: 'On which days do licences end?',
@@ -63,7 +64,7 @@ export const renewals = {
   notRenewed: {
     title: 'Not renewed',
     filters: 'Filter licences that were not renewed',
-    about: 'Licences that ended and were not renewed. Who still tries to update stands first.',
+    about: 'Licences that ended and were not renewed. Those who still try to update come first.',
     month: 'Ended in',
     anyMonth: 'Any month',
     caption: (count: string) =>
@@ -74,7 +75,7 @@ export const renewals = {
       since: 'Customer since',
       ended: 'Ended',
       download: 'Last download',
-      refused: 'Refused since',
+      refused: 'Refused since the end',
       latest: 'Last tried',
     },
     another: 'has another licence that works',
@@ -85,7 +86,7 @@ export const renewals = {
       count === 1 ? 'Write to them: 1 address' : `Write to them: ${written} addresses`,
     addresses: 'Addresses',
     writeHint:
-      'Each once, of those shown, without customers who have another licence that works. They belong into the field “Bcc”.',
+      'Each once, of those shown, without customers who have another licence that works. Paste them into the field “Bcc”.',
     logNote: (days: string) => `Downloads and refusals are known for ${days} days.`,
     csvName: 'not-renewed.csv',
   },

@@ -343,9 +343,9 @@ describe.each(['bookworm', 'trixie'])('a bare Debian (%s)', (suite) => {
   }, 60_000);
 
   test('is not unpacked through the link that the set-up of an archive made', () => {
-    inside('apt-get remove -y licensing-gateway && mv /opt/licensing-gateway /opt/licensing-gateway-0.0.1');
     inside(
-      'touch /opt/licensing-gateway-0.0.1/package.json && ln -s licensing-gateway-0.0.1 /opt/licensing-gateway',
+      'apt-get remove -y licensing-gateway && mkdir /opt/licensing-gateway-0.0.1 && ' +
+        'touch /opt/licensing-gateway-0.0.1/package.json && ln -s licensing-gateway-0.0.1 /opt/licensing-gateway',
     );
     expect(inside(`apt-get install -y /tmp/${deb} 2>&1 || true`)).toMatch(
       /leads to licensing-gateway-0\.0\.1, which was installed from an archive\. Upgrade it with: licensing upgrade/,

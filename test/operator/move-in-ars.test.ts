@@ -324,6 +324,8 @@ describe('moving in from Akeeba Release System', () => {
         subscription_date: '2024-01-01 00:00:00',
       })),
     });
+    // In truth nobody runs two moves in one second, in which they could not be told apart.
+    await db(table(db, 'license_keys')).update({ created_at: '2026-01-01 00:00:00' });
     const moved = await move('--make-plans');
     expect(moved.plans.filter(({ licenses }) => licenses > 0)).toMatchObject([
       { key: '5', name: 'Backup yearly', licenses: 4 },

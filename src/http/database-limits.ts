@@ -40,6 +40,7 @@ export function createDatabaseLimiter(
   settings: Readonly<RateLimits>,
   { db: whole, database }: { db: Db; database: MysqlSettings },
   onChange: (away: boolean, error?: unknown) => void,
+  patienceMs = PATIENCE_MS,
 ): Limiter & { stop(): void } {
   const memory = createMemoryLimiter(settings);
   // A flood leaves the other connections to the requests that are let in.
@@ -57,7 +58,7 @@ export function createDatabaseLimiter(
   const orInMemory = async <T>(ask: () => Promise<T>, inMemory: () => Promise<T>): Promise<T> => {
     if (standing.isAway()) return inMemory();
     try {
-      return await answeredInTime(ask(), PATIENCE_MS);
+      return await answeredInTime(ask(), patienceMs);
     } catch (error) {
       standing.setAway(error);
       return inMemory();

@@ -344,7 +344,7 @@ describe.each(['bookworm', 'trixie'])('a bare Debian (%s)', (suite) => {
 
   test('is not unpacked through the link that the set-up of an archive made', () => {
     inside(
-      'apt-get remove -y licensing-gateway && mkdir /opt/licensing-gateway-0.0.1 && ' +
+      'apt-get remove -y licensing-gateway && mkdir -p /opt/licensing-gateway-0.0.1 && ' +
         'touch /opt/licensing-gateway-0.0.1/package.json && ln -s licensing-gateway-0.0.1 /opt/licensing-gateway',
     );
     expect(inside(`apt-get install -y /tmp/${deb} 2>&1 || true`)).toMatch(

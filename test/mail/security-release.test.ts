@@ -133,14 +133,16 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(await service.read.ok(`GET /releases/${id}`)).toMatchObject({ security: true });
   });
 
+  const mailsTo = (address: string) => server.received.filter(({ text }) => text.includes(`To: ${address}`));
+
   test('the mail is in the language of its customer, and says what is fixed and where it is', async () => {
     const { id, version } = await release();
     await sell(plans.plain, 'grete@example.com');
     await inTransaction(service.db, (trx) => tellProfile(trx, 'grete@example.com', { language: 'de' }, NOW));
-    const before = server.received.length;
     await service.write.ok(`POST /releases/${id}/notify`, {});
-    await eventually(() => expect(server.received).toHaveLength(before + 1));
-    const { text } = server.received[before] as { text: string };
+    // What tests before have queued may still arrive.
+    await eventually(() => expect(mailsTo('grete@example.com')).toHaveLength(1));
+    const [{ text } = { text: '' }] = mailsTo('grete@example.com');
     expect(text).toContain(`Version ${version} von Example Shop schließt eine Sicherheitslücke.`);
     expect(text).toContain('Sie behebt:\n- A form took <script>.\n- Links were followed.\n');
     expect(text).toContain('https://shop.example/api/index.php/v1/licensing/pages/my');
@@ -207,8 +209,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   test('what is late after an outage goes at the same pace', async () => {
     const { id } = await release();
     for (let i = 0; i < 33; i++) await sell(plans.plain, `late-${round}-${i}@example.com`);
-    const before = server.received.length;
-    const sent = () => server.received.length - before;
+    const sent = () => mailsTo(`late-${round}-`).length;
     await service.write.ok(`POST /releases/${id}/notify`, {});
     await eventually(() => expect(sent()).toBe(5));
 

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'nod
 import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
-import { buildConfig, readEnvFile, type Config, type Settings } from '../../config';
+import { buildConfig, readEnvFile, withSecretFiles, type Config, type Settings } from '../../config';
 import { groupName } from '../../doctor/nginx-user';
 import { makeDoor } from '../../joomla/door';
 import { OperatorError } from '../../licensing/operator-error';
@@ -502,7 +502,7 @@ async function instances(setup: Setup): Promise<Change[]> {
 /** As the settings are, or will be when `init` has written them. @throws ConfigError */
 function configOf(setup: Setup): Config {
   const { PATH: _, LICENSING_ENV_FILE: file = '', ...planned } = wanted(setup);
-  const kept = readEnvFile(file)?.settings ?? {};
+  const kept = withSecretFiles(readEnvFile(file)?.settings ?? {}, dirname(file));
   const xml = { LICENSING_XML_DIR: join(DATA, 'xml'), LICENSING_JOOMLA_ROOT: setup.joomlaRoot };
   return buildConfig({ ...xml, ...(planned as Settings), ...kept }, dirname(file), file);
 }

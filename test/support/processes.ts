@@ -5,7 +5,7 @@ import {
   type SpawnOptions,
 } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -69,12 +69,24 @@ export async function endProcess(
   clearTimeout(late);
 }
 
+/** Ports below those that Linux, macOS and Windows give to a connection or to `listen(0)`: 32,768 upwards. */
+const PORTS = { from: 10_240, to: 32_768, workers: 16 };
+
+/**
+ * A port at which nothing listens. It stays free until the caller takes it: the system gives ports of this range to nobody,
+ * and each of Jest's workers picks from its own part.
+ */
 export async function freePort(): Promise<number> {
+  const part = Math.floor((PORTS.to - PORTS.from) / PORTS.workers);
+  const worker = Number(process.env.JEST_WORKER_ID ?? 0) % PORTS.workers;
+  const port = PORTS.from + worker * part + Math.floor(Math.random() * part);
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  const free = await new Promise<boolean>((resolve) =>
+    server
+      .once('error', () => resolve(false))
+      .listen(port, '127.0.0.1', () => server.close(() => resolve(true))),
+  );
+  return free ? port : freePort();
 }
 
 /** Rejects when nothing listens there. */

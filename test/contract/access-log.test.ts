@@ -545,8 +545,18 @@ test('what is waiting is written before the process ends', async () => {
 });
 
 describe.each(BACKENDS)('pruning, on %s', (_name, settings) => {
+  /** Without a service, whose own housekeeping might hold the lease and prune too. */
+  async function openBare(given: Settings): Promise<Db> {
+    const db = await openMigrated({
+      LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'test.sqlite')}`,
+      ...given,
+    });
+    cleanups.push(() => db.destroy());
+    return db;
+  }
+
   test('removes what is older than the days kept, in small deletes, and nothing else', async () => {
-    const { db } = await open(await settings());
+    const db = await openBare(await settings());
     const now = new Date('2026-06-30T12:00:00Z');
     const day = 24 * 60 * 60 * 1000;
     const old = Array.from(
@@ -581,7 +591,7 @@ describe.each(BACKENDS)('pruning, on %s', (_name, settings) => {
   });
 
   test('takes fewer at once where so many take too long', async () => {
-    const { db } = await open(await settings());
+    const db = await openBare(await settings());
     const old = new Date('2026-01-01T00:00:00Z');
     await insertAccesses(
       db,
@@ -598,8 +608,11 @@ describe.each(BACKENDS)('pruning, on %s', (_name, settings) => {
         },
       })),
     );
+    const deleted: number[] = [];
     db.on('query', ({ sql, bindings }: { sql: string; bindings: unknown[] }) => {
-      if (sql.startsWith('delete') && bindings.length > 100) throw new Error('The disk is slow.');
+      if (!/^delete from \S*access_log/i.test(sql)) return;
+      deleted.push(bindings.length);
+      if (bindings.length > 10) throw new Error('The disk is slow.');
     });
     const stop = startHousekeeping(
       db,
@@ -609,6 +622,7 @@ describe.each(BACKENDS)('pruning, on %s', (_name, settings) => {
     );
     await eventually(async () => expect(await count(db)).toBe(0));
     await stop();
+    expect(deleted).toEqual([100, ...Array<number>(15).fill(10)]);
   });
 });
 

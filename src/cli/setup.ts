@@ -27,7 +27,8 @@ import {
   UNIT,
   USER,
 } from './machine/place';
-import { DOOR, stepsOf, type Setup } from './machine/steps';
+import type { Setup } from './machine/step';
+import { DOOR, stepsOf } from './machine/steps';
 import { describeUndo, undo } from './machine/undo';
 import { findWebServer } from './machine/web-servers';
 

@@ -39,7 +39,7 @@ import {
   requireRunnable,
   type NewTree,
 } from './machine/releases';
-import { isReady } from './machine/steps';
+import { isReady } from './machine/unit-step';
 
 interface UpgradeOptions {
   backup: boolean;

@@ -2,6 +2,7 @@ import { existsSync, readlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
+import { note } from '../../setup/journal';
 import {
   COMMAND,
   commandIn,
@@ -38,8 +39,10 @@ export async function program(): Promise<Change[]> {
       changes.push({
         words: `copy ${ownTree}, where the service's user may not look, to ${tree}`,
         make: async () => {
+          // Before, since it takes a while.
+          await note({ kind: 'tree', path: tree });
           await copyTree(ownTree, tree);
-          return { kind: 'tree', path: tree };
+          return undefined;
         },
       });
     changes.push(...settingsOutside(tree, packagedUnit() === undefined), link(HOME, tree));

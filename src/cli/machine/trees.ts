@@ -1,6 +1,7 @@
 import { lstatSync, statSync } from 'node:fs';
 import { cp, rename, rm, symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { OperatorError } from '../../licensing/operator-error';
 import { HOMES, isWithin } from '../../process/units';
 import { runWell } from '../../setup/machine';
 import { whatToJoin } from '../../setup/readers';
@@ -39,15 +40,20 @@ export function freeTree(version: string): string {
   }
 }
 
-/** Without a checkout's history and settings. */
+/** Without a checkout's history and settings. Nothing is left of a copy that fails. */
 export async function copyTree(from: string, to: string): Promise<void> {
   const left = ['.git', '.env', 'var', 'release'].map((name) => join(from, name));
-  await cp(from, to, {
-    recursive: true,
-    preserveTimestamps: true,
-    verbatimSymlinks: true,
-    filter: (source) => !left.includes(source),
-  });
-  await runWell(['chown', '-R', 'root:root', to]);
-  await runWell(['chmod', '-R', 'go=rX', to]);
+  try {
+    await cp(from, to, {
+      recursive: true,
+      preserveTimestamps: true,
+      verbatimSymlinks: true,
+      filter: (source) => !left.includes(source),
+    });
+    await runWell(['chown', '-R', 'root:root', to]);
+    await runWell(['chmod', '-R', 'go=rX', to]);
+  } catch (error) {
+    await rm(to, { recursive: true, force: true });
+    throw new OperatorError(`${from} was not copied to ${to}: ${(error as Error).message}`);
+  }
 }

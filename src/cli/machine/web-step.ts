@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import { giveRights, idOf, ownerIds, readText, writeText } from '../../setup/files';
-import { note, STATE, writtenBefore, type Made } from '../../setup/journal';
+import { forget, note, STATE, writtenBefore, type Made } from '../../setup/journal';
 import { lastLines, run, runWell } from '../../setup/machine';
 import { connectSite, describeEdits, requireSound } from '../../setup/web-server';
 import { apacheFile } from '../apache-file';
@@ -135,12 +135,18 @@ export async function siteFile(setup: Setup): Promise<Change[]> {
     {
       words: `${words.join('\n')}\n(a copy is kept in ${STATE}/copies; ${webServer.name} tries it, and reads it)`,
       make: async () => {
-        const site = await connectSite(edits, webServer.test, join(STATE, 'copies'));
-        const made: Made = { kind: 'site', site, reload: webServer.reload };
-        // Before what may fail, so that it can be taken back.
-        await note(made);
+        let made: Made | undefined;
+        try {
+          await connectSite(edits, webServer.test, join(STATE, 'copies'), (site) =>
+            note((made = { kind: 'site', site, reload: webServer.reload })),
+          );
+        } catch (error) {
+          // The files are as they were.
+          if (made !== undefined) await forget(made);
+          throw error;
+        }
         await runWell(webServer.reload);
-        return made;
+        return undefined;
       },
     },
   ];

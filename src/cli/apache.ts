@@ -9,7 +9,7 @@ import { apacheFile } from './apache-file';
 import { folderName, upTo } from './arguments';
 import { createOutput, type Output } from './command';
 import { formerlyOption, planOf, type FormerlyOptions } from './formerly';
-import { differs, writeFiles } from './nginx';
+import { differs, remarksOnInstances, writeFiles } from './nginx';
 import { ownFiles } from './output-file';
 
 /** The folder from which deploy/apache/site.example.conf includes licensing.conf. */
@@ -67,6 +67,7 @@ export function addApacheCommand(program: Command): void {
       const config = readConfig();
       const folder = out === undefined ? DEFAULT_FOLDER : resolve(out);
       const files = await filesFor(config, { formerly, instances, folder }, output);
+      for (const remark of remarksOnInstances('Apache', instances)) output.note(remark);
       const byName = Object.fromEntries(files.map(({ name, text }) => [name, text]));
       if (out === undefined) {
         output.print(byName, files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n'));

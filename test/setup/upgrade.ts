@@ -168,7 +168,7 @@ mv /root/slow/bin/licensing /root/slow/bin/quick`);
     '/root/slow/bin/licensing',
     `#!/bin/sh
 "$(dirname "$(readlink -f "$0")")/quick" "$@" || exit
-[ "$*" != migrate ] || { echo $$ > /run/slow.pid; sleep 3600; }
+[ "$*" != migrate ] || { echo $$ > /run/slow.pid; exec sleep 3600; }
 `,
   );
   await machine.well('chmod 755 /root/slow/bin/licensing && install -m 666 /dev/null /run/slow.pid');

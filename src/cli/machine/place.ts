@@ -93,6 +93,8 @@ export async function packageOwning(tree: string): Promise<string | undefined> {
  */
 export async function beAlone(who: string, output: Output): Promise<void> {
   await holdLock(who, new Date());
+  // Whatever root's own is: the web server, systemd and the service's user read what is made.
+  process.umask(0o022);
   const { stdout } = await run([
     'dpkg-query',
     '--show',

@@ -150,7 +150,7 @@ export async function siteReader(setup: Setup): Promise<Change[]> {
     throw new OperatorError(
       `The service's user cannot read ${file}: ${closed.path} lets only its owner in. ` +
         (closed.isFolder
-          ? `Let the site's group in: chmod g+x ${closed.path}`
+          ? `Let the site's group in: chgrp ${group} ${closed.path} && chmod g+x ${closed.path}`
           : `Let the site's group read it, as PHP's group does: chgrp ${group} ${closed.path} && chmod 640 ${closed.path}`),
     );
   const names = await Promise.all(groups.map(groupName));

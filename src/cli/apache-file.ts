@@ -2,11 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot, type Config } from '../config';
 import { OperatorError } from '../licensing/operator-error';
+import { hostAndPort } from '../http/server';
 import { instanceSocket } from '../process/instances';
 import { FOLDER_NAME } from './nginx';
 
-/** deploy/apache/licensing.conf with the values that are marked CHANGE. @param instances licensing@1 to licensing@COUNT */
-export async function apacheFile(config: Config, instances: number): Promise<string> {
+/**
+ * deploy/apache/licensing.conf with the values that are marked CHANGE.
+ * @param instances licensing@1 to licensing@COUNT; undefined: what LICENSING_LISTEN says
+ * @throws OperatorError
+ */
+export async function apacheFile(config: Config, instances: number | undefined): Promise<string> {
   const { publicUrl, xmlDir, pagesHost } = config;
   const shipped = await readFile(join(packageRoot, 'deploy/apache/licensing.conf'), 'utf8');
   const folder = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
@@ -18,17 +23,29 @@ export async function apacheFile(config: Config, instances: number): Promise<str
     throw new OperatorError(
       `Apache cannot read the path ${xmlDir}. Choose a folder without blanks and "\\$%{}.`,
     );
+  const members = membersFor(config, instances);
   return shipped
     .replace(/^Define LICENSING_PATH /m, `$&${folder}`)
     .replace(/^Define LICENSING_UPDATES /m, `$&${folder}`)
     .replace(/^(Define LICENSING_XML ).*$/m, (_line, name: string) => name + xmlDir)
     .replace(/^(Define LICENSING_PAGES_HOST ).*$/m, (_line, name: string) => name + (pagesHost ?? '-'))
     .replace(/^ *BalancerMember "unix:.*\n(?: *#BalancerMember .*\n)*/gm, (lines) =>
-      Array.from({ length: instances }, (_, i) => memberOf(lines.split('\n', 1)[0] ?? '', i + 1)).join(''),
+      members
+        .map((member) => `${(lines.split('\n', 1)[0] ?? '').replace(/"unix:[^"]*"/, member)}\n`)
+        .join(''),
     );
 }
 
-function memberOf(shipped: string, instance: number): string {
-  const socket = instanceSocket(String(instance));
-  return `${shipped.replace(/"unix:[^"]*"/, `"unix:${socket}|http://licensing-${instance}"`)}\n`;
+function membersFor({ listen }: Config, instances: number | undefined): string[] {
+  if (instances !== undefined)
+    return Array.from({ length: instances }, (_, i) => socketMember(instanceSocket(String(i + 1)), i + 1));
+  if ('passenger' in listen)
+    throw new OperatorError(
+      'Passenger leads requests to this service. "licensing apache --passenger" prints what the site needs.',
+    );
+  return ['path' in listen ? socketMember(listen.path, 1) : `"http://${hostAndPort(listen)}"`];
+}
+
+function socketMember(socket: string, number: number): string {
+  return `"unix:${socket}|http://licensing-${number}"`;
 }

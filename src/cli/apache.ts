@@ -1,37 +1,48 @@
 import { basename, join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
-import { readConfig } from '../config';
+import { readConfig, type Config } from '../config';
 import { ConfigError } from '../errors';
 import { htaccessLines } from '../http/hosted';
 import { apacheFiles, APACHE_FILE } from '../joomla/formerly/apache';
 import { OperatorError } from '../licensing/operator-error';
-import { folderName } from './arguments';
-import { createOutput } from './command';
+import { apacheFile } from './apache-file';
+import { folderName, upTo } from './arguments';
+import { createOutput, type Output } from './command';
 import { formerlyOption, planOf, type FormerlyOptions } from './formerly';
-import { differs, writeFiles } from './nginx';
+import { differs, remarksOnInstances, writeFiles } from './nginx';
 import { ownFiles } from './output-file';
 
 /** The folder from which deploy/apache/site.example.conf includes licensing.conf. */
 const DEFAULT_FOLDER = '/etc/apache2';
 
+/** The name of the file that the site's <VirtualHost> includes, as docs/apache.md has it. */
+const FILE = 'licensing.conf';
+const MOST_INSTANCES = 99;
+
 interface ApacheOptions extends FormerlyOptions {
   out?: string;
+  instances?: number;
   passenger?: string;
 }
 
 export function addApacheCommand(program: Command): void {
   program
     .command('apache')
-    .summary('print what Apache answers addresses of the former system with')
+    .summary("print Apache's configuration for this service")
     .description(
-      "Prints Apache's configuration for the addresses of the system that was used before, to be included after " +
-        "licensing.conf (docs/apache.md). Nothing of the machine's Apache is touched. With --passenger it prints instead the two lines " +
-        'for the .htaccess of a site on shared hosting (docs/shared-hosting.md).',
+      "Prints the file that puts the service behind Apache, filled in for this configuration, which the site's <VirtualHost> includes (docs/apache.md); " +
+        "with addresses of the system that was used before also the files that answer them. Nothing of the machine's Apache is touched. " +
+        'With --passenger it prints instead the two lines for the .htaccess of a site on shared hosting (docs/shared-hosting.md).',
+    )
+    .option(
+      '--instances <count>',
+      'lead to the instances licensing@1 to licensing@COUNT of systemd, each on its own socket; without it, to LICENSING_LISTEN',
+      upTo(MOST_INSTANCES),
     )
     .addOption(formerlyOption())
     .option(
       '--out <dir>',
-      'write it into this folder instead; a file there that differs stays, beside NAME.new',
+      'write into this folder instead; a file there that differs stays, beside NAME.new',
       folderName,
     )
     .option(
@@ -41,9 +52,9 @@ export function addApacheCommand(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nExamples:\n  licensing apache --formerly ars=7:42 --out /etc/apache2\n  licensing apache --passenger /licensing-app',
+      '\nExamples:\n  licensing apache --instances 2 --out /etc/apache2\n  licensing apache --formerly ars=7:42 --out /etc/apache2\n  licensing apache --passenger /licensing-app',
     )
-    .action(async ({ formerly, out, passenger }: ApacheOptions, command: Command) => {
+    .action(async ({ formerly, out, instances, passenger }: ApacheOptions, command: Command) => {
       const output = createOutput(command);
       if (passenger !== undefined) {
         const lines = htaccessLines(passenger);
@@ -54,36 +65,48 @@ export function addApacheCommand(program: Command): void {
         return;
       }
       const config = readConfig();
-      const plan = await planOf(config, formerly, output);
-      if (plan === undefined)
-        throw new OperatorError(
-          'Name the addresses of the former system with --formerly, or in LICENSING_FORMERLY. What Apache needs besides is deploy/apache/licensing.conf.',
-          { code: 'INVALID_REQUEST', field: 'formerly' },
-        );
-      const { siteUrl } = plan;
-      if (siteUrl === undefined)
-        throw new ConfigError('Set LICENSING_PUBLIC_URL to the address of the site.');
       const folder = out === undefined ? DEFAULT_FOLDER : resolve(out);
-      const made = apacheFiles(plan.answers, { siteUrl, folder, quotable });
-      const files = [...made].map(([name, text]) => ({ name, text }));
+      const files = await filesFor(config, { formerly, instances, folder }, output);
+      for (const remark of remarksOnInstances('Apache', instances)) output.note(remark);
+      const byName = Object.fromEntries(files.map(({ name, text }) => [name, text]));
       if (out === undefined) {
-        output.print(
-          Object.fromEntries(made),
-          files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n'),
-        );
+        output.print(byName, files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n'));
         return;
       }
       const { written, kept } = await writeFiles(folder, files, ownFiles(config));
       for (const path of kept) output.note(differs(path));
-      const names = written.map((path) => basename(path)).join(', ');
-      output.print(
-        Object.fromEntries(made),
-        `${names === '' ? `Nothing is to be written to ${folder}: the files are there` : `Written to ${folder}: ${names}`}.
-One line connects it to the site, inside its <VirtualHost> for https, right after the one of licensing.conf:
-  Include ${join(folder, APACHE_FILE)}
-Then: apachectl configtest && systemctl reload apache2`,
-      );
+      output.print(byName, whatToInclude(folder, files, written));
     });
+}
+
+interface Filling {
+  formerly: FormerlyOptions['formerly'] | undefined;
+  instances: number | undefined;
+  /** from which the site includes them */
+  folder: string;
+}
+
+async function filesFor(
+  config: Config,
+  { formerly, instances, folder }: Filling,
+  output: Output,
+): Promise<{ name: string; text: string }[]> {
+  const own = { name: FILE, text: await apacheFile(config, instances) };
+  const plan = await planOf(config, formerly, output);
+  if (plan === undefined) return [own];
+  const { siteUrl } = plan;
+  if (siteUrl === undefined) throw new ConfigError('Set LICENSING_PUBLIC_URL to the address of the site.');
+  const made = apacheFiles(plan.answers, { siteUrl, folder, quotable });
+  return [own, ...[...made].map(([name, text]) => ({ name, text }))];
+}
+
+function whatToInclude(folder: string, files: { name: string }[], written: string[]): string {
+  const names = written.map((path) => basename(path)).join(', ');
+  const included = [FILE, APACHE_FILE].filter((name) => files.some((one) => one.name === name));
+  return `${names === '' ? `Nothing is to be written to ${folder}: the files are there` : `Written to ${folder}: ${names}`}.
+The site includes ${included.length === 1 ? 'it by a line' : 'them by two lines'} inside its <VirtualHost> for https, before its own Rewrite and ProxyPass lines:
+${included.map((name) => `  Include ${join(folder, name)}`).join('\n')}
+Then: apachectl configtest && systemctl reload apache2`;
 }
 
 /** The address of a panel's form. */

@@ -201,13 +201,8 @@ ${FILES[2]} shows both in a whole site.${
 }
 
 function remarks({ accelLocation, listen, trustedProxies }: Config, instances: number | undefined): string[] {
-  const running = findInstances().length;
   return [
-    ...(running > 0 && instances !== running
-      ? [
-          `systemd runs ${quantity(running, 'instance')} of the service here: with --instances ${running} nginx leads to all of them.`,
-        ]
-      : []),
+    ...remarksOnInstances('nginx', instances),
     ...(accelLocation === undefined
       ? [
           'Set LICENSING_ACCEL_LOCATION=/_licensing_packages/ in .env and restart the service: nginx then sends the packages itself.',
@@ -221,6 +216,16 @@ function remarks({ accelLocation, listen, trustedProxies }: Config, instances: n
         ]
       : []),
   ];
+}
+
+/** @param name the web server's, for people */
+export function remarksOnInstances(name: string, instances: number | undefined): string[] {
+  const running = findInstances().length;
+  return running > 0 && instances !== running
+    ? [
+        `systemd runs ${quantity(running, 'instance')} of the service here: with --instances ${running} ${name} leads to all of them.`,
+      ]
+    : [];
 }
 
 export interface Written {

@@ -15,6 +15,7 @@ import { requireSystemd, unitProperty } from '../setup/units';
 import { authorities, folderName, fileName, upTo, usageError } from './arguments';
 import { createOutput, type Output } from './command';
 import {
+  beAlone,
   DATA,
   HOME,
   lineIn,
@@ -24,10 +25,12 @@ import {
   requireRoot,
   SETTINGS,
   settingsOfUnit,
+  stopHere,
   UNIT,
   USER,
 } from './machine/place';
-import { DOOR, stepsOf, type Setup } from './machine/steps';
+import type { Setup } from './machine/step';
+import { DOOR, stepsOf } from './machine/steps';
 import { describeUndo, undo } from './machine/undo';
 import { findWebServer } from './machine/web-servers';
 
@@ -71,10 +74,11 @@ export function addSetupCommand(program: Command): void {
       const output = createOutput(command);
       requireRoot('setup ...');
       await requireSystemd();
-      if (options.undo) return takeBack(options.dryRun ?? false, output);
-      const { joomlaRoot, url } = options;
-      if (joomlaRoot === undefined || url === undefined)
+      const { undo: isUndone = false, dryRun = false, joomlaRoot, url } = options;
+      if (!isUndone && (joomlaRoot === undefined || url === undefined))
         usageError(command, 'Name the site: --joomla-root DIR and --url https://YOUR.SITE are both needed.');
+      await beAlone(isUndone ? 'licensing setup --undo' : 'licensing setup', output);
+      if (joomlaRoot === undefined || url === undefined || isUndone) return takeBack(dryRun, output);
       await setUp({ ...options, joomlaRoot: resolve(joomlaRoot), url }, output);
     });
 }
@@ -117,6 +121,7 @@ async function setUp(
       ),
     );
     for (const change of changes) {
+      stopHere('Run it again, and it goes on from here, or take back what was made: licensing setup --undo');
       const entry = await change.make();
       if (entry !== undefined) await note(entry);
       made++;
@@ -267,6 +272,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
   const remarks: string[] = [];
   if (!dryRun)
     for (const [i, one] of made.entries()) {
+      stopHere('The rest is taken back when it is run again.');
       output.note(words[i] ?? '');
       remarks.push(...(await undo(one)));
       await forget(one);

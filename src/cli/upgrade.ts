@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -9,6 +9,7 @@ import { quantity } from '../quantity';
 import { backUpTables, readBackTables, requireReadable } from '../setup/backup';
 import { readText, writeText } from '../setup/files';
 import { note, readJournal, STATE, writtenBefore } from '../setup/journal';
+import { heldLock } from '../setup/lock';
 import { asUser, lastLines, run, runWell } from '../setup/machine';
 import { readInstances, requireSystemd, restartInTurns, unitProperty, waitUntilReady } from '../setup/units';
 import { countSince, readExtent, type Extent } from '../store/whole-tables';
@@ -16,6 +17,7 @@ import { fileName, usageError } from './arguments';
 import { createOutput, type Output } from './command';
 import { withDatabase } from './database';
 import {
+  beAlone,
   HOME,
   lineIn,
   NGINX_FILES,
@@ -23,6 +25,7 @@ import {
   packageOwning,
   requireRoot,
   settingsOfUnit,
+  stopHere,
   treeAtHome,
   UNIT,
   UNIT_FILE,
@@ -39,7 +42,7 @@ import {
   requireRunnable,
   type NewTree,
 } from './machine/releases';
-import { isReady } from './machine/steps';
+import { isReady } from './machine/unit-step';
 
 interface UpgradeOptions {
   backup: boolean;
@@ -75,6 +78,7 @@ export function addUpgradeCommand(program: Command): void {
       const output = createOutput(command);
       requireRoot('upgrade ...');
       await requireSystemd();
+      await beAlone(back ? 'licensing upgrade --back' : 'licensing upgrade', output);
       const live = await readLive();
       if (file === undefined) await goBack(live, output);
       else await upgrade(live, file, backup, output);
@@ -152,6 +156,13 @@ function readUpgrade(): Upgrade | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as Upgrade);
 }
 
+/** @param made undefined: there is no way back */
+async function writeUpgrade(made: Upgrade | undefined): Promise<void> {
+  await mkdir(STATE, { recursive: true, mode: 0o700 });
+  if (made === undefined) await rm(NOTE, { force: true });
+  else await writeText(NOTE, `${JSON.stringify(made, null, 1)}\n`, { mode: 0o600 });
+}
+
 async function upgrade(live: Live, given: string, withBackup: boolean, output: Output): Promise<void> {
   const path = resolve(given);
   const isPackage = path.endsWith('.deb');
@@ -165,23 +176,73 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
     );
   if (isPackage) return upgradePackage(live, path, withBackup, output);
   refuseDataIn(live);
+  const last = readUpgrade();
   const next = await placeTree(path, live.tree);
+  let made: Upgrade | undefined;
   try {
     await requireRunnable(next);
     await carrySettings(live.tree, next.path);
     const { completed } = await requireMigratable(live, next.path);
     output.note(`The new version ${next.version} is in ${next.path}.`);
-    const backup = withBackup ? await backUp(live, `before-${next.version}`, output) : undefined;
+    stopHere('Nothing was changed.');
+    const cutOff =
+      last !== undefined && isCutOff(live, last) && haveOther(completed, last) ? last : undefined;
+    if (cutOff !== undefined)
+      output.note(
+        `An upgrade to ${cutOff.to.version} was cut off when it had changed tables. The way back is to the tables from before that one.`,
+      );
+    const { backup, completed: then } = cutOff ?? {
+      completed,
+      backup: withBackup ? await backUp(live, `before-${next.version}`, output) : undefined,
+    };
+    stopHere('Nothing was changed.');
+    made = {
+      at: new Date().toISOString(),
+      from: { version: live.version, tree: futurePath(live.tree) },
+      to: { version: next.version, tree: next.path, isCopy: next.isCopy },
+      ...(backup && { backup }),
+      completed: then,
+    };
+    // Before the tables change: whatever ends this process from here on, there is a way back.
+    await writeUpgrade(made);
     await migrateWith(live, next.path, output);
-    await swap(live, next, { completed, ...(backup && { backup }) }, output);
   } catch (error) {
-    if (next.isCopy && treeAtHome() !== next.path) await rm(next.path, { recursive: true, force: true });
+    if (made !== undefined && (await isChangedSince(live, made)))
+      throw new OperatorError(
+        `${(error as Error).message}\nTables were changed. Run it again when the cause is mended, or "licensing upgrade --back".`,
+      );
+    if (made !== undefined) await writeUpgrade(last);
+    if (next.isCopy) await rm(next.path, { recursive: true, force: true });
     throw error;
   }
+  await swap(live, next, output);
+  await removeOld(live, next, last);
   await finish(live, next.path, output);
   output.print(
     { from: live.version, to: next.version, tree: next.path },
     `Version ${next.version} runs. "licensing upgrade --back" returns to ${live.version}.`,
+  );
+}
+
+/** Whether the upgrade ended before the new version was the live one. */
+function isCutOff({ tree, version, owner }: Live, made: Upgrade): boolean {
+  return (
+    owner === undefined &&
+    made.to.tree !== tree &&
+    made.from.version === version &&
+    (made.from.tree === tree || tree === HOME)
+  );
+}
+
+function haveOther(now: string[], { completed }: Upgrade): boolean {
+  return now.join() !== completed.join();
+}
+
+/** Also when nobody can tell. */
+function isChangedSince(live: Live, made: Upgrade): Promise<boolean> {
+  return statusWith(live, made.to.tree).then(
+    ({ completed }) => haveOther(completed, made),
+    () => true,
   );
 }
 
@@ -267,36 +328,29 @@ async function migrateWith(live: Live, tree: string, output: Output): Promise<vo
 }
 
 /** From here on the new version is the live one. */
-async function swap(
-  live: Live,
-  next: NewTree,
-  before: Pick<Upgrade, 'completed' | 'backup'>,
-  output: Output,
-): Promise<void> {
-  const last = readUpgrade();
-  const from = { version: live.version, tree: futurePath(live.tree) };
-  await mkdir(STATE, { recursive: true, mode: 0o700 });
-  const made: Upgrade = {
-    at: new Date().toISOString(),
-    from,
-    to: { version: next.version, tree: next.path, isCopy: next.isCopy },
-    ...before,
-  };
-  await writeText(NOTE, `${JSON.stringify(made, null, 1)}\n`, { mode: 0o600 });
+async function swap(live: Live, next: NewTree, output: Output): Promise<void> {
+  const from = futurePath(live.tree);
   await lead(next.path);
-  await followUnit(from.tree, next.path, output);
+  await followUnit(from, next.path, output);
   await restart(live, output);
-  // Two versions are kept: the one that runs, and the one to go back to. A copy of the repository may hold somebody's work.
-  const old = last?.from.tree;
+}
+
+/** Two versions are kept: the one that runs, and the one to go back to. A copy of the repository may hold somebody's work. */
+async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): Promise<void> {
+  const kept = [realpathSync(HOME), next.path, readUpgrade()?.from.tree];
+  const old =
+    last?.to.tree === live.tree
+      ? last.from
+      : last !== undefined && isCutOff(live, last)
+        ? last.to
+        : undefined;
   if (
     old !== undefined &&
-    old !== from.tree &&
-    old !== next.path &&
-    last?.to.tree === live.tree &&
-    isWithin(old, [dirname(HOME)]) &&
-    !existsSync(join(old, '.git'))
+    !kept.includes(old.tree) &&
+    isWithin(old.tree, [dirname(HOME)]) &&
+    !existsSync(join(old.tree, '.git'))
   )
-    await rm(old, { recursive: true, force: true });
+    await rm(old.tree, { recursive: true, force: true });
 }
 
 /** What setup would take back is the link as it is now. */
@@ -337,10 +391,12 @@ async function followUnit(from: string, to: string, output: Output): Promise<voi
 /** The web server's files, and the doctor. With a set-up by command, that of the version does all of it. */
 async function finish(live: Live, tree: string, output: Output): Promise<void> {
   const { joomlaRoot, publicUrl } = live.config;
+  for (const one of BY_HAND) await followWebServer(live, tree, one, output);
   const isSetUp = readJournal().made.some(({ kind }) => kind === 'site');
   if (isSetUp && joomlaRoot !== undefined && publicUrl !== undefined) {
     const { code, stdout, stderr } = await run(
       lineIn(tree, ['setup', '--joomla-root', joomlaRoot, '--url', publicUrl, '--json']),
+      { pass: heldLock() },
     );
     output.note(stderr.trimEnd());
     const { error } = JSON.parse(stdout.split('\n').findLast((line) => line.startsWith('{')) ?? '{}') as {
@@ -351,7 +407,6 @@ async function finish(live: Live, tree: string, output: Output): Promise<void> {
       throw new OperatorError(`The version runs, and something is left to do. ${error?.message ?? ''}`);
     return;
   }
-  await followNginx(live, tree, output);
   const { code, stdout, stderr } = await runAsService(live, tree, [
     'doctor',
     ...(publicUrl === undefined ? [] : ['--url', publicUrl]),
@@ -360,15 +415,33 @@ async function finish(live: Live, tree: string, output: Output): Promise<void> {
   if (code !== 0) throw new OperatorError('The version runs, and the doctor found problems: see above.');
 }
 
-/** Files that are as the version before wrote them become those of the new one. */
-async function followNginx(live: Live, tree: string, output: Output): Promise<void> {
+/** A web server whose files people write by the command of this name (docs/nginx.md, docs/apache.md). */
+interface ByHand {
+  command: 'nginx' | 'apache';
+  folder: string;
+  test: string[];
+  unit: string;
+}
+
+const BY_HAND: ByHand[] = [
+  { command: 'nginx', folder: NGINX_FILES, test: ['nginx', '-t'], unit: 'nginx' },
+  { command: 'apache', folder: '/etc/apache2', test: ['apache2ctl', '-t'], unit: 'apache2' },
+  { command: 'apache', folder: '/etc/httpd', test: ['httpd', '-t'], unit: 'httpd' },
+];
+
+/** Files that are as the version before wrote them become those of the new one. Those of a set-up are its own to follow. */
+async function followWebServer(
+  live: Live,
+  tree: string,
+  { command, folder, test, unit }: ByHand,
+  output: Output,
+): Promise<void> {
   const { publicUrl } = live.config;
-  if (publicUrl === undefined || !existsSync(NGINX_FILES)) return;
+  if (publicUrl === undefined || !existsSync(join(folder, 'licensing.conf'))) return;
   const args = [
-    'nginx',
+    command,
     '--json',
-    '--server-name',
-    new URL(publicUrl).hostname,
+    ...(command === 'nginx' ? ['--server-name', new URL(publicUrl).hostname] : []),
     '--instances',
     String(live.instances.length || 1),
   ];
@@ -376,24 +449,24 @@ async function followNginx(live: Live, tree: string, output: Output): Promise<vo
   const after = await filesBy(live, tree, args);
   const [changed, replaced]: [string[], { path: string; text: string }[]] = [[], []];
   for (const [name, text] of Object.entries(after)) {
-    const path = join(NGINX_FILES, name);
+    const path = join(folder, name);
     const there = readText(path);
-    if (there === undefined || there === text) continue;
+    if (there === undefined || there === text || writtenBefore(path) !== undefined) continue;
     const isOurs = there === before[name];
     if (isOurs) replaced.push({ path, text: there });
     await writeText(isOurs ? path : `${path}.new`, text, { mode: 0o644 });
     changed.push(isOurs ? path : `${path}.new (${path} was changed by hand, and stays)`);
   }
   if (changed.length === 0) return;
-  output.note(`nginx: ${changed.join(', ')}`);
-  const { code, stderr } = await run(['nginx', '-t']);
+  output.note(`${unit}: ${changed.join(', ')}`);
+  const { code, stderr } = await run(test);
   if (code !== 0) {
     for (const { path, text } of replaced) await writeText(path, text);
     throw new OperatorError(
-      `The version runs, and "nginx -t" refused its files, so those from before were put back:\n${lastLines(stderr)}`,
+      `The version runs, and "${test.join(' ')}" refused its files, so those from before were put back:\n${lastLines(stderr)}`,
     );
   }
-  await runWell(['systemctl', 'reload', 'nginx']);
+  await runWell(['systemctl', 'try-reload-or-restart', unit]);
 }
 
 function futureOrHome(): string {
@@ -412,16 +485,17 @@ async function upgradePackage(live: Live, file: string, withBackup: boolean, out
       `${file} is the package ${name}, and ${live.owner ?? ''} is installed. Nothing was changed.`,
     );
   const { completed } = await statusWith(live, HOME);
+  stopHere('Nothing was changed.');
   const old = await repack(name, join(STATE, 'packages'));
   const backup = withBackup ? await backUp(live, `before-${version}`, output) : undefined;
-  const made: Upgrade = {
+  stopHere('Nothing was changed.');
+  await writeUpgrade({
     at: new Date().toISOString(),
     from: { version: live.version, tree: HOME, package: old },
     to: { version, tree: HOME },
     ...(backup && { backup }),
     completed,
-  };
-  await writeText(NOTE, `${JSON.stringify(made, null, 1)}\n`, { mode: 0o600 });
+  });
   const before = await startsOf(live.instances);
   // Its own scripts migrate and restart in turns, as with apt-get.
   await installPackage(file, output);
@@ -445,7 +519,12 @@ async function installPackage(file: string, output: Output): Promise<void> {
     DEBIAN_FRONTEND: 'noninteractive',
   };
   output.note(
-    (await runWell(['dpkg', '--install', '--force-confold', '--force-downgrade', file], { env })).trimEnd(),
+    (
+      await runWell(['dpkg', '--install', '--force-confold', '--force-downgrade', file], {
+        env,
+        pass: heldLock(),
+      })
+    ).trimEnd(),
   );
 }
 
@@ -456,6 +535,7 @@ async function goBack(live: Live, output: Output): Promise<void> {
       `There is no version to go back to: ${NOTE} has no note of an upgrade. docs/upgrade.md goes back by hand.`,
     );
   const { from, to, backup } = made;
+  if (isCutOff(live, made)) return goBackBefore(live, made, output);
   if (from.package === undefined && live.tree !== to.tree)
     throw new OperatorError(
       `The upgrade from ${from.version} led to ${to.tree}, and ${HOME} leads to ${live.tree}. Nothing was changed.`,
@@ -472,12 +552,27 @@ async function goBack(live: Live, output: Output): Promise<void> {
     await lead(from.tree);
     await followUnit(to.tree, from.tree, output);
     await startAgain(live, isOther, output);
-    await rm(NOTE);
+    await writeUpgrade(undefined);
     await finish({ ...live, tree: to.tree }, from.tree, output);
     // This command runs from there, and has loaded all that it still needs.
     if (to.isCopy) await rm(to.tree, { recursive: true, force: true });
   } else await goBackPackage(live, made, from.package, output);
   output.print({ from: to.version, to: from.version }, `Version ${from.version} runs again.`);
+}
+
+/** From an upgrade that was cut off: the version is still the one before, the tables perhaps not. */
+async function goBackBefore(live: Live, made: Upgrade, output: Output): Promise<void> {
+  const { to, backup } = made;
+  if (await isChangedSince(live, made)) {
+    await readBack(live, backup, live.version, output);
+    await startAgain(live, true, output);
+  }
+  await writeUpgrade(undefined);
+  if (to.isCopy) await rm(to.tree, { recursive: true, force: true });
+  output.print(
+    { from: to.version, to: live.version },
+    `Version ${live.version} runs with the tables that it had.`,
+  );
 }
 
 async function goBackPackage(live: Live, made: Upgrade, old: string, output: Output): Promise<void> {
@@ -489,14 +584,13 @@ async function goBackPackage(live: Live, made: Upgrade, old: string, output: Out
   const after = await startsOf(live.instances);
   const left = live.instances.filter((_, i) => after[i] === before[i]);
   await startAgain({ ...live, instances: left }, isOther, output);
-  await rm(NOTE);
+  await writeUpgrade(undefined);
   await finish(live, HOME, output);
 }
 
 /** Only then the backup has to come back: no other fault of the earlier version is a reason to lose what was written since. */
-async function haveOtherTables(live: Live, { completed }: Upgrade): Promise<boolean> {
-  const now = await statusWith(live, live.tree);
-  return now.completed.join() !== completed.join();
+async function haveOtherTables(live: Live, made: Upgrade): Promise<boolean> {
+  return haveOther((await statusWith(live, live.tree)).completed, made);
 }
 
 /** @throws OperatorError when the earlier version cannot work on the tables as they are */

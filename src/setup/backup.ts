@@ -9,6 +9,7 @@ import { openDatabase, type Db } from '../store/database';
 import type { MysqlSettings } from '../store/mysql';
 import { sideFiles } from '../store/sqlite';
 import { copySqlite, dropOwnTables, ownTables } from '../store/whole-tables';
+import { heldLock } from './lock';
 import { lastLines, run, succeeds } from './machine';
 
 /** A copy of the tables, and the way back to it, by the database's own programs with the service's own user. */
@@ -101,7 +102,8 @@ export async function readBackTables(config: Config, file: string): Promise<void
   await withOptionsFile(database, async (options) => {
     const { code, stderr } = await run(
       [...options(program), '--default-character-set=utf8mb4', database.database],
-      { from: file },
+      // It goes on when this process is killed, and nobody else is to drop the tables meanwhile.
+      { from: file, pass: heldLock() },
     );
     if (code !== 0)
       throw new OperatorError(

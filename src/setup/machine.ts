@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
+import { environment } from '../config';
 import { OperatorError } from '../licensing/operator-error';
 
 /** Programs of the machine. */
@@ -19,16 +20,40 @@ export interface RunOptions {
   /** files for its standard input and output */
   from?: string;
   into?: string;
+  /** a file's descriptor, which the program has as 3 */
+  pass?: number | undefined;
 }
 
-/** @param line the program and its arguments @throws OperatorError when the program is not on this machine */
-export async function run(line: string[], { env, input, from, into }: RunOptions = {}): Promise<Ran> {
+/** A root that came by "su" has no folder of the system's programs in its PATH. What is read must not be in another language. */
+function ofPrograms(): NodeJS.ProcessEnv {
+  const own = environment();
+  const folders = [own.PATH, '/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+  return { ...own, PATH: folders.filter(Boolean).join(':'), LC_ALL: 'C.UTF-8' };
+}
+
+/**
+ * Ctrl-C and a closed terminal do not reach it: whether to stop is this process's to say.
+ * @param line the program and its arguments
+ * @throws OperatorError when the program is not on this machine
+ */
+export async function run(
+  line: string[],
+  { env = ofPrograms(), input, from, into, pass }: RunOptions = {},
+): Promise<Ran> {
   const [program = '', ...args] = line;
   const source = from === undefined ? undefined : openSync(from, 'r');
   const sink = into === undefined ? undefined : openSync(into, 'w');
   const child = spawn(program, args, {
-    ...(env === undefined ? {} : { env }),
-    stdio: [source ?? (input === undefined ? 'ignore' : 'pipe'), sink ?? 'pipe', 'pipe'],
+    env,
+    // Also where this one's was deleted.
+    cwd: '/',
+    detached: true,
+    stdio: [
+      source ?? (input === undefined ? 'ignore' : 'pipe'),
+      sink ?? 'pipe',
+      'pipe',
+      ...(pass === undefined ? [] : [pass]),
+    ],
   });
   // The child has its own.
   for (const fd of [source, sink]) if (fd !== undefined) closeSync(fd);

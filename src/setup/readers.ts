@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Which groups a user needs to read a file, by the rights of the file and of the folders above it. */
@@ -13,8 +13,11 @@ export interface Needs {
 /** @param uid and gids of who reads; a user who is not there yet has none */
 export function whatToJoin(file: string, uid: number | undefined, gids: number[]): Needs {
   const groups: number[] = [];
-  for (const path of [...foldersAbove(file), file]) {
-    const isFolder = path !== file;
+  // Where links lead, and the folders that the links themselves are in.
+  const real = realpathSync(file);
+  const folders = new Set([...foldersAbove(file), ...foldersAbove(real)]);
+  for (const path of [...folders, real]) {
+    const isFolder = path !== real;
     const right = isFolder ? 1 : 4;
     const { mode, uid: owner, gid } = statSync(path);
     const has = (shift: number) => ((mode >> shift) & right) !== 0;

@@ -29,9 +29,15 @@ export async function requireSound(test: string[]): Promise<void> {
 
 /**
  * @param copies a folder that the web server does not include, for copies of the files as they were
+ * @param onPlan is told what will be made before it is made, for whoever has to take it back when this ends midway
  * @throws OperatorError; the files are as they were then
  */
-export async function connectSite(edits: SiteEdits, test: string[], copies: string): Promise<ConnectedSite> {
+export async function connectSite(
+  edits: SiteEdits,
+  test: string[],
+  copies: string,
+  onPlan: (site: ConnectedSite) => Promise<void> = () => Promise.resolve(),
+): Promise<ConnectedSite> {
   await requireSound(test);
   await mkdir(copies, { recursive: true, mode: 0o700 });
   const paths = [...new Set(edits.insertions.map(({ path }) => path))];
@@ -43,6 +49,8 @@ export async function connectSite(edits: SiteEdits, test: string[], copies: stri
     const own = edits.insertions.filter((one) => one.path === path);
     inserted.push({ path, texts: own.map((one) => one.text), copy });
   }
+  const site = { test, inserted, files: edits.files };
+  await onPlan(site);
   const putBack = async () => {
     for (const { path, text } of before) await writeText(path, text);
     for (const { path } of edits.files) await rm(path, { force: true });
@@ -64,7 +72,7 @@ export async function connectSite(edits: SiteEdits, test: string[], copies: stri
       `"${test.join(' ')}" refused the site's file with its new lines, so the file was put back as it was:\n${lastLines(stderr)}`,
     );
   }
-  return { test, inserted, files: edits.files };
+  return site;
 }
 
 /**
@@ -78,7 +86,7 @@ export async function disconnectSite({ test, inserted, files }: ConnectedSite): 
     const text = readText(path);
     const left = text === undefined ? undefined : withoutInsertions(text, texts);
     if (text === undefined || left === undefined) {
-      if (text !== undefined)
+      if (text?.includes('licensing'))
         remarks.push(`${path} was changed since: remove its lines about licensing by hand.`);
       continue;
     }

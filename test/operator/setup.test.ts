@@ -1,3 +1,5 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
@@ -7,6 +9,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -23,7 +26,7 @@ import { filesOf } from '../../src/setup/glob';
 import { openDatabase } from '../../src/store/database';
 import { countSince, ownTables, readExtent } from '../../src/store/whole-tables';
 import { operator } from '../support/operator';
-import { temporaryFolder } from '../support/processes';
+import { endProcess, eventually, startProcess, temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase, giveLicense, givePlan } from '../support/service';
 import { openMigrated } from '../support/service-process';
 
@@ -44,6 +47,54 @@ describe('the commands', () => {
     // A machine without systemctl.
     const ended = await operator({}).run(line.split(' '), { env: { PATH: temporaryFolder() } });
     expect(ended).toMatchObject({ code, stderr: expect.stringContaining(words) });
+  });
+});
+
+describe('one change of the machine at a time', () => {
+  const LOCK = join(__dirname, '../../dist/src/setup/lock.js');
+  const MACHINE = join(__dirname, '../../dist/src/setup/machine.js');
+  /** Takes the lock, says so, and goes on with this. */
+  const holder = (lock: string, then: string) =>
+    startProcess(process.execPath, [
+      '-e',
+      `const { holdLock, heldLock } = require('${LOCK}');
+holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(() => { console.log('held'); ${then} }, (error) => console.log(error.message));`,
+    ]);
+  const said = async (child: ChildProcess) => String((await once(child.stdout!, 'data'))[0]).trim();
+  const refused = (pid: number | undefined, more = '') =>
+    `Nothing was changed, because another run changes this machine: licensing upgrade (process ${pid}) since 2026-11-27 21:00:00 UTC. ${more}Run this again when it has ended.`;
+
+  test('the second is told who runs since when, and a killed one leaves nothing that blocks', async () => {
+    const lock = join(temporaryFolder(), 'lock');
+    const first = holder(lock, 'setInterval(() => {}, 1e6)');
+    expect(await said(first)).toBe('held');
+    expect(await said(holder(lock, ''))).toBe(refused(first.pid));
+    expect(statSync(lock).mode & 0o777).toBe(0o600);
+    await endProcess(first, 'SIGKILL');
+    expect(await said(holder(lock, ''))).toBe('held');
+  });
+
+  test('a program that outlives it keeps the lock, and one that it starts may take it', async () => {
+    const lock = join(temporaryFolder(), 'lock');
+    const nested = `const { holdLock } = require('${LOCK}'); holdLock('licensing setup', new Date(), '${lock}').then(() => console.log('held, too'))`;
+    const run = `const { run } = require('${MACHINE}'); const pass = heldLock();`;
+    const first = holder(
+      lock,
+      `${run} run([process.execPath, '-e', ${JSON.stringify(nested)}], { pass }).then(({ stdout }) => {
+        console.log(stdout); run(['sh', '-c', 'echo $$ > ${lock}.pid; exec sleep 60'], { pass }); });`,
+    );
+    expect(await said(first)).toBe('held');
+    expect(await said(first)).toBe('held, too');
+    const left = await eventually(() => {
+      expect(readFileSync(`${lock}.pid`, 'utf8')).toMatch(/\n$/);
+      return Number(readFileSync(`${lock}.pid`, 'utf8'));
+    });
+    await endProcess(first, 'SIGKILL');
+    expect(await said(holder(lock, ''))).toBe(
+      refused(first.pid, 'It was ended, and a program that it started still works. '),
+    );
+    process.kill(left, 'SIGKILL');
+    await eventually(async () => expect(await said(holder(lock, ''))).toBe('held'));
   });
 });
 
@@ -80,6 +131,15 @@ describe('the commands', () => {
     expect(whatToJoin(folder.path, 3000, []).closed).toEqual({ path: folder.inner, isFolder: true });
     const file = make([0o755, 0, 0], [0o640, 0, 0]);
     expect(whatToJoin(file.path, undefined, []).closed).toEqual({ path: file.path, isFolder: false });
+  });
+
+  it('looks at the folders of a link, and of where it leads', () => {
+    const [site, elsewhere] = [make([0o755, 0, 0], [0o644, 0, 0]), make([0o750, 0, 3001], [0o640, 0, 3002])];
+    rmSync(site.path);
+    symlinkSync(elsewhere.path, site.path);
+    expect(whatToJoin(site.path, 3000, [])).toEqual({ groups: [3001, 3002], closed: undefined });
+    chmodSync(elsewhere.inner, 0o700);
+    expect(whatToJoin(site.path, 3000, []).closed).toEqual({ path: elsewhere.inner, isFolder: true });
   });
 });
 

@@ -161,6 +161,18 @@ test('changes nothing when it is run again, and says so', async () => {
   expect(await startsOf()).toBe(starts);
 });
 
+test('of two at once one does its work, and the other says who is at it since when', async () => {
+  const ended = await Promise.all([machine.sh(`licensing ${LINE}`), machine.sh(`licensing ${LINE}`)]);
+  const [first, second] = ended.sort((one, other) => one.code - other.code);
+  expect({ ...first, code: 0 }).toEqual(first);
+  expect({ code: second.code, text: second.text }).toEqual({
+    code: 1,
+    text: expect.stringMatching(
+      /Nothing was changed, because another run .*: licensing setup \(process \d+\) since \d{4}-\d\d-\d\d .* UTC/,
+    ),
+  });
+});
+
 test('what is set or changed by hand stays', async () => {
   await machine.well(
     "echo LICENSING_RATE_LIMIT=120 >> /etc/licensing-gateway.env && sed -i 's|^LICENSING_PUBLIC_URL=.*|LICENSING_PUBLIC_URL=https://shop.example/|' /etc/licensing-gateway.env",

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { bootMachine, giveSite, makeArchive, makeTree, type Machine } from '../support/machine';
-import { temporaryFolder } from '../support/processes';
+import { bootMachine, giveSite, makeArchive, makeTree, type Ended, type Machine } from '../support/machine';
+import { eventually, temporaryFolder } from '../support/processes';
 
 /** `licensing upgrade` on a Debian with systemd: under load, with other tables, and back. */
 
@@ -117,6 +117,82 @@ test('back to the tables of the backup: says what is lost, leaves no table of th
   await machine.well('licensing upgrade /root/licensing-gateway-0.2.0.tar.gz');
   await machine.well('licensing upgrade --back');
 }, 180_000);
+
+/** Starts a line, and gives what it answers and its process, by what the lock says of it. */
+async function begin(line: string): Promise<{ pid: string; ended: Promise<Ended> }> {
+  await machine.well('rm -f /run/licensing-gateway.lock');
+  const ended = machine.sh(line);
+  const pid = await eventually(async () => {
+    const [, found] = /process (\d+)/.exec(await machine.well('cat /run/licensing-gateway.lock')) ?? [];
+    if (found === undefined) throw new Error('It has not begun yet.');
+    return found;
+  });
+  return { pid, ended };
+}
+
+test('a closed terminal does not end it, and Ctrl-C ends it where nothing is changed', async () => {
+  const left = await begin('licensing upgrade /root/licensing-gateway-0.1.1.tar.gz');
+  const beside = await machine.sh('licensing upgrade --back');
+  expect({ code: beside.code, text: beside.text }).toEqual({
+    code: 1,
+    text: expect.stringContaining(`licensing upgrade (process ${left.pid}) since `),
+  });
+  await machine.well(`kill -HUP ${left.pid}`);
+  expect((await left.ended).code).toBe(0);
+  expect(await version()).toBe('0.1.1');
+  await machine.well('licensing upgrade --back');
+
+  const before = await machine.well('ls -A /opt');
+  const stopped = await begin('licensing upgrade /root/licensing-gateway-0.2.0.tar.gz');
+  await machine.well(`kill -INT ${stopped.pid}`);
+  const { code, text } = await stopped.ended;
+  expect({ code, text }).toEqual({ code: 1, text: expect.stringMatching(/Stopped\. Nothing was changed/) });
+  expect(await machine.well('ls -A /opt')).toBe(before);
+  expect(await tables()).not.toContain('notes');
+}, 180_000);
+
+/** An upgrade that is killed when it has changed the tables, and nothing else. */
+async function cutOff(): Promise<void> {
+  const { pid, ended } = await begin('licensing upgrade /root/slow');
+  await eventually(async () => expect(await tables()).toContain('notes'), 60_000);
+  await machine.well(`kill -KILL ${pid} $(cat /run/slow.pid)`);
+  expect((await ended).code).not.toBe(0);
+  expect(await version()).toBe('0.1.0');
+  await machine.well('sudo -u licensing licensing license issue --plan 1 --customer meanwhile@shop.example');
+}
+
+test('one that was killed while it changed the tables: back, or once more and then back', async () => {
+  await machine.well(`mkdir /root/slow && tar -C /root/slow --strip-components=1 -xzf /root/licensing-gateway-0.2.0.tar.gz
+mv /root/slow/bin/licensing /root/slow/bin/quick`);
+  machine.write(
+    '/root/slow/bin/licensing',
+    `#!/bin/sh
+"$(dirname "$(readlink -f "$0")")/quick" "$@" || exit
+[ "$*" != migrate ] || { echo $$ > /run/slow.pid; exec sleep 3600; }
+`,
+  );
+  await machine.well('chmod 755 /root/slow/bin/licensing && install -m 666 /dev/null /run/slow.pid');
+  const before = await machine.well('ls -A /opt');
+  await cutOff();
+  const back = await machine.sh('licensing upgrade --back');
+  expect({ code: back.code, text: back.text }).toEqual({
+    code: 0,
+    text: expect.stringMatching(
+      /Written since, and lost: 1 licence,[^]*Version 0\.1\.0 runs with the tables that it had/,
+    ),
+  });
+  expect(await tables()).not.toContain('notes');
+  expect(await machine.well('ls -A /opt')).toBe(before);
+
+  await cutOff();
+  const again = await machine.well('licensing upgrade /root/licensing-gateway-0.2.0.tar.gz');
+  expect(again).toContain('An upgrade to 0.2.0 was cut off');
+  expect(await version()).toBe('0.2.0');
+  expect(await machine.well('licensing upgrade --back')).toMatch(/Written since, and lost: 1 licence,/);
+  expect(await tables()).not.toContain('notes');
+  expect(await machine.well('ls -A /opt')).toBe(before);
+  await machine.well('systemctl is-active licensing@1 licensing@2');
+}, 300_000);
 
 test('the same version number is taken again, and two versions are kept', async () => {
   await machine.well('licensing upgrade /root/licensing-gateway-0.1.1.tar.gz');

@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import { packageRoot } from '../../config';
 import { OperatorError } from '../../licensing/operator-error';
 import { readText } from '../../setup/files';
+import { isAskedToStop, putOffInterrupts } from '../../process/interrupts';
+import { holdLock } from '../../setup/lock';
 import { run } from '../../setup/machine';
 import { unitVariable } from '../../setup/units';
+import type { Output } from '../command';
 
 /** Where an installation lies, as docs/production.md has it by hand. */
 
@@ -23,6 +26,7 @@ export const DROP_IN = `${UNIT_FILE}.d/setup.conf`;
 export const NGINX_FILES = '/etc/nginx/licensing';
 export const NGINX_LOG = '/var/log/nginx/licensing.log';
 export const COMMAND = '/usr/local/bin/licensing';
+const PACKAGE = 'licensing-gateway';
 const PACKAGED_UNITS = ['/usr/lib/systemd/system', '/lib/systemd/system'].map((folder) => join(folder, UNIT));
 
 /** The script that runs the service. A release has its own Node beside it, a checkout takes that of the machine. */
@@ -80,6 +84,35 @@ export async function packageOwning(tree: string): Promise<string | undefined> {
     if (code === 0) return /^([^:,\s]+)/.exec(stdout)?.[1];
   }
   return undefined;
+}
+
+/**
+ * For what changes the machine: alone, and not in the midst of a package's installation.
+ * @param who the command, as others are told
+ * @throws OperatorError; nothing is changed then
+ */
+export async function beAlone(who: string, output: Output): Promise<void> {
+  await holdLock(who, new Date());
+  // Whatever root's own is: the web server, systemd and the service's user read what is made.
+  process.umask(0o022);
+  const { stdout } = await run([
+    'dpkg-query',
+    '--show',
+    '--showformat',
+    '${db:Status-Abbrev}',
+    PACKAGE,
+  ]).catch(() => ({ stdout: '' }));
+  // Wanted, as it is, and an error: "ii " of one that is there, "rc " of one that was removed.
+  if (!/^(?:.[nciWt] ?)?$/.test(stdout))
+    throw new OperatorError(
+      `The package ${PACKAGE} is not installed to its end (dpkg says "${stdout.trim()}"). Nothing was changed. Let dpkg finish it first: dpkg --configure -a`,
+    );
+  putOffInterrupts(() => output.note('A stop was asked for: it ends where nothing is left half done.'));
+}
+
+/** @param left what was done, and how to go on @throws OperatorError when a stop was asked for */
+export function stopHere(left: string): void {
+  if (isAskedToStop()) throw new OperatorError(`Stopped. ${left}`);
 }
 
 /** The unit that a package brought; undefined: setup writes its own. */

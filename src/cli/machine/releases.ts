@@ -13,7 +13,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import { writeText } from '../../setup/files';
 import { lastLines, run, runWell } from '../../setup/machine';
 import { commandIn, HOME, lineIn, SETTINGS, TREES, versionOf } from './place';
-import { copyTree, freeTree, isLink, replaceLink } from './steps';
+import { copyTree, freeTree, isLink, replaceLink } from './trees';
 
 /** A version's tree or package, from what was given to `upgrade`. */
 

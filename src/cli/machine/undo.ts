@@ -5,7 +5,7 @@ import { readText } from '../../setup/files';
 import { type Made } from '../../setup/journal';
 import { run, runWell, succeeds } from '../../setup/machine';
 import { disconnectSite } from '../../setup/web-server';
-import { isLink, replaceLink } from './steps';
+import { isLink, replaceLink } from './trees';
 
 /** What setup takes back, and how. */
 

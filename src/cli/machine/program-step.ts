@@ -1,0 +1,97 @@
+import { existsSync, readlinkSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { OperatorError } from '../../licensing/operator-error';
+import { note } from '../../setup/journal';
+import {
+  COMMAND,
+  commandIn,
+  hasOwnNode,
+  HOME,
+  ownTree,
+  packagedUnit,
+  packageOwning,
+  SETTINGS,
+  treeAtHome,
+  versionOf,
+} from './place';
+import type { Change } from './step';
+import { copyTree, freeTree, isForAll, isLink, replaceLink } from './trees';
+
+/** The program's folder, the link to it, and the command. */
+
+export async function program(): Promise<Change[]> {
+  const there = treeAtHome();
+  const changes: Change[] = [];
+  if (there !== ownTree) {
+    // A package that was removed leaves the settings.
+    if (there !== undefined && versionOf(there) === undefined)
+      throw new OperatorError(
+        `${HOME} is there already, without the program. Keep its settings (.env), and move the folder away: mv ${HOME}/.env ${SETTINGS}; rmdir ${HOME}`,
+      );
+    if (there !== undefined)
+      throw new OperatorError(
+        `${HOME} is there already, and leads to version ${versionOf(there) ?? 'unknown'} in ${there}. This is version ${versionOf(ownTree) ?? ''} in ${ownTree}. ` +
+          `To change the version: ${commandIn(ownTree)} upgrade ${ownTree}`,
+      );
+    const tree = isForAll(ownTree) ? ownTree : freeTree(versionOf(ownTree) ?? 'new');
+    if (tree !== ownTree)
+      changes.push({
+        words: `copy ${ownTree}, where the service's user may not look, to ${tree}`,
+        make: async () => {
+          // Before, since it takes a while.
+          await note({ kind: 'tree', path: tree });
+          await copyTree(ownTree, tree);
+          return undefined;
+        },
+      });
+    changes.push(...settingsOutside(tree, packagedUnit() === undefined), link(HOME, tree));
+  } else changes.push(...settingsOutside(HOME, false));
+  requireNode();
+  const command = join(HOME, relative(ownTree, commandIn(ownTree)));
+  const isPackaged = await packageOwning(ownTree);
+  if (isPackaged === undefined && !(isLink(COMMAND) && readlinkSync(COMMAND) === command)) {
+    if (existsSync(COMMAND) && !isLink(COMMAND))
+      throw new OperatorError(`${COMMAND} is there already, and is something else. Move it away.`);
+    changes.push(link(COMMAND, command));
+  }
+  return changes;
+}
+
+/**
+ * The settings outlast the tree of a version, which the next one replaces.
+ * @param isTree false: only those that are there already, such as of an archive before the package
+ */
+function settingsOutside(tree: string, isTree: boolean): Change[] {
+  const path = join(tree, '.env');
+  if (existsSync(path) || !(isTree || existsSync(SETTINGS))) return [];
+  return [
+    {
+      words: `the link ${path}, to ${SETTINGS}, which every version uses`,
+      make: async () => {
+        await writeFile(SETTINGS, '', { mode: 0o600, flag: 'a' });
+        await replaceLink(path, SETTINGS);
+        return undefined;
+      },
+    },
+  ];
+}
+
+/** A checkout is run by the machine's Node, which the service's user has to reach. */
+function requireNode(): void {
+  if (hasOwnNode(ownTree) || isForAll(process.execPath)) return;
+  throw new OperatorError(
+    `Node is in ${process.execPath}, where the service's user may not look. Install one for all users, such as /usr/bin/node (https://nodejs.org/en/download).`,
+  );
+}
+
+function link(path: string, to: string): Change {
+  const before = isLink(path) ? readlinkSync(path) : null;
+  return {
+    words: `the link ${path}, to ${to}`,
+    make: async () => {
+      await replaceLink(path, to);
+      return { kind: 'link', path, to, before };
+    },
+  };
+}

@@ -1,0 +1,165 @@
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { buildConfig, readEnvFile, withSecretFiles, type Config, type Settings } from '../../config';
+import { groupName } from '../../doctor/nginx-user';
+import { OperatorError } from '../../licensing/operator-error';
+import { lookAt } from '../../packages/replace-file';
+import { isWithin } from '../../process/units';
+import { giveRights, hasRights, idOf, ownerIds } from '../../setup/files';
+import { asUser, run, runWell, succeeds } from '../../setup/machine';
+import { whatToJoin } from '../../setup/readers';
+import { databaseFiles } from '../database';
+import { DATA, HOME, lineIn, ownTree, SETTINGS, USER } from './place';
+import type { Change, Setup } from './step';
+import { isLink } from './trees';
+
+/** The service's user, its settings and tables, and what this user has to read and write. */
+
+export function account(): Promise<Change[]> {
+  if (idOf(USER, '/etc/passwd') !== undefined) return Promise.resolve([]);
+  return Promise.resolve([
+    {
+      words: `the system's user ${USER}, who cannot log in, and a group of this name`,
+      make: async () => {
+        await runWell([
+          'useradd',
+          '--system',
+          '--user-group',
+          '--home-dir',
+          DATA,
+          '--no-create-home',
+          '--shell',
+          '/usr/sbin/nologin',
+          USER,
+        ]);
+        return undefined;
+      },
+    },
+  ]);
+}
+
+/** The settings file as it can be looked at before the program's link is there. */
+export function settingsNow({ envFile }: Setup): string {
+  if (existsSync(envFile) || !isWithin(envFile, [HOME])) return envFile;
+  return [join(ownTree, '.env'), SETTINGS].find((path) => existsSync(path)) ?? envFile;
+}
+
+/** What `init` is to add to the settings file; what is set there stays. */
+function wanted(setup: Setup): NodeJS.ProcessEnv {
+  const { webServer, url } = setup;
+  return {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    LICENSING_ENV_FILE: settingsNow(setup),
+    LICENSING_PACKAGES_DIR: join(DATA, 'packages'),
+    LICENSING_PUBLIC_URL: url.href.replace(/\/$/, ''),
+    ...(webServer.kind === 'nginx' && { LICENSING_ACCEL_LOCATION: '/_licensing_packages/' }),
+  };
+}
+
+/** As the settings are, or will be when `init` has written them. @throws ConfigError */
+export function configOf(setup: Setup): Config {
+  const { PATH: _, LICENSING_ENV_FILE: file = '', ...planned } = wanted(setup);
+  const kept = withSecretFiles(readEnvFile(file)?.settings ?? {}, dirname(file));
+  const xml = { LICENSING_XML_DIR: join(DATA, 'xml'), LICENSING_JOOMLA_ROOT: setup.joomlaRoot };
+  return buildConfig({ ...xml, ...(planned as Settings), ...kept }, dirname(file), file);
+}
+
+export async function settings(setup: Setup): Promise<Change[]> {
+  const line = lineIn(ownTree, ['init', '--joomla-root', setup.joomlaRoot, '--json']);
+  const env = wanted(setup);
+  const { added, pending, database } = JSON.parse(await initWell([...line, '--dry-run'], env)) as {
+    added: string[];
+    pending: string[];
+    database: string;
+  };
+  if (added.length === 0 && pending.length === 0) return [];
+  setup.stale.instances = true;
+  const tables = pending.length === 0 ? 'up to date' : `to be made or changed in ${database}`;
+  return [
+    {
+      words: `${added.length === 0 ? 'nothing' : added.join(', ')} into ${setup.envFile}; tables: ${tables}`,
+      make: async () => {
+        await mkdir(dirname(setup.envFile), { recursive: true, mode: 0o755 });
+        await initWell(line, wanted(setup));
+        return undefined;
+      },
+    },
+  ];
+}
+
+async function initWell(line: string[], env: NodeJS.ProcessEnv): Promise<string> {
+  const { code, stdout, stderr } = await run(line, { env });
+  if (code === 0) return stdout;
+  const { error } = JSON.parse(stdout || '{}') as { error?: { message: string } };
+  throw new OperatorError(error?.message ?? stderr.trim());
+}
+
+export async function rights(setup: Setup): Promise<Change[]> {
+  const { envFile, webServer } = setup;
+  if (existsSync(envFile)) await lookAt(envFile);
+  const wantedRights: [string, string, string, number][] = [
+    [envFile, USER, USER, 0o600],
+    [DATA, USER, webServer.group, 0o750],
+    [join(DATA, 'packages'), USER, webServer.group, 0o750],
+    [join(DATA, 'xml'), USER, webServer.group, 0o750],
+  ];
+  const isNew = idOf(USER, '/etc/passwd') === undefined;
+  for (const path of sqliteFiles(setup)) if (isRoots(path)) wantedRights.push([path, USER, USER, 0o600]);
+  const changes = wantedRights.flatMap(([path, user, group, mode]): Change[] => {
+    // A link is the administrator's: another disk, whose rights are theirs.
+    if (path !== envFile && isLink(path)) return [];
+    if (!isNew && existsSync(path) && hasRights(path, { mode, owner: ownerIds(user, group) })) return [];
+    return [
+      {
+        words: `${path} belongs to ${user}:${group} with mode ${mode.toString(8)}`,
+        make: async () => {
+          if (path !== envFile) await mkdir(path, { recursive: true });
+          await giveRights(path, { mode, owner: ownerIds(user, group) });
+          return undefined;
+        },
+      },
+    ];
+  });
+  return changes;
+}
+
+/** `init` makes them as root. */
+function sqliteFiles(setup: Setup): string[] {
+  const paths = databaseFiles(configOf(setup).database).map(({ path }) => path);
+  return [...paths, ...paths.slice(0, 1).map((path) => `${path}.migrate-lock`)];
+}
+
+function isRoots(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.uid === 0;
+}
+
+export async function siteReader(setup: Setup): Promise<Change[]> {
+  const file = join(realpathSync(setup.joomlaRoot), 'configuration.php');
+  const { group } = setup.webServer;
+  const isThere = idOf(USER, '/etc/passwd') !== undefined;
+  const mayRead = (as: string) => succeeds(asUser(USER, as, ['test', '-r', file]));
+  // As "sudo -u licensing" runs the command, without the group of the unit.
+  if (isThere && (await mayRead(USER))) return [];
+  const uid = isThere ? idOf(USER, '/etc/passwd') : undefined;
+  const own = isThere ? (await runWell(['id', '--groups', USER])).trim().split(' ').map(Number) : [];
+  const { groups, closed } = whatToJoin(file, uid, own);
+  // Access lists allow more than modes say.
+  if (closed !== undefined && isThere && (await mayRead(group))) return [];
+  if (closed !== undefined)
+    throw new OperatorError(
+      `The service's user cannot read ${file}: ${closed.path} lets only its owner in. ` +
+        (closed.isFolder
+          ? `Let the site's group in: chgrp ${group} ${closed.path} && chmod g+x ${closed.path}`
+          : `Let the site's group read it, as PHP's group does: chgrp ${group} ${closed.path} && chmod 640 ${closed.path}`),
+    );
+  const names = await Promise.all(groups.map(groupName));
+  if (names.length > 0) setup.stale.instances = true;
+  return names.map((name) => ({
+    words: `${USER} joins the group ${name}, which may read ${file}`,
+    make: async () => {
+      await runWell(['usermod', '--append', '--groups', name, USER]);
+      return { kind: 'member', user: USER, group: name };
+    },
+  }));
+}

@@ -1,0 +1,59 @@
+import { lstatSync, statSync } from 'node:fs';
+import { cp, rename, rm, symlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { OperatorError } from '../../licensing/operator-error';
+import { HOMES, isWithin } from '../../process/units';
+import { runWell } from '../../setup/machine';
+import { whatToJoin } from '../../setup/readers';
+import { HOME, TREES } from './place';
+
+/** The folders of the program's versions, and the links that lead to them. */
+
+export function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}
+
+/** In one step, so that whoever looks finds the old or the new. */
+export async function replaceLink(path: string, to: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.new`;
+  await rm(temporary, { force: true });
+  await symlink(to, temporary);
+  await rename(temporary, path);
+}
+
+/** Whether every user may look there, and the unit too, which hides homes and has a /tmp of its own. */
+export function isForAll(path: string): boolean {
+  if (isWithin(path, [...HOMES, '/tmp', '/var/tmp'])) return false;
+  const { groups, closed } = whatToJoin(
+    statSync(path).isDirectory() ? join(path, 'package.json') : path,
+    undefined,
+    [],
+  );
+  return groups.length === 0 && closed === undefined;
+}
+
+/** The folder of a version's tree; a version that is taken again gets another. */
+export function freeTree(version: string): string {
+  for (let number = 1; ; number++) {
+    const path = join(TREES, `${basename(HOME)}-${version}${number === 1 ? '' : `.${number}`}`);
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return path;
+  }
+}
+
+/** Without a checkout's history and settings. Nothing is left of a copy that fails. */
+export async function copyTree(from: string, to: string): Promise<void> {
+  const left = ['.git', '.env', 'var', 'release'].map((name) => join(from, name));
+  try {
+    await cp(from, to, {
+      recursive: true,
+      preserveTimestamps: true,
+      verbatimSymlinks: true,
+      filter: (source) => !left.includes(source),
+    });
+    await runWell(['chown', '-R', 'root:root', to]);
+    await runWell(['chmod', '-R', 'go=rX', to]);
+  } catch (error) {
+    await rm(to, { recursive: true, force: true });
+    throw new OperatorError(`${from} was not copied to ${to}: ${(error as Error).message}`);
+  }
+}

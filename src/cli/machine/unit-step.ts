@@ -1,0 +1,167 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+import { OperatorError } from '../../licensing/operator-error';
+import { HOMES, isWithin } from '../../process/units';
+import { readText, writeText } from '../../setup/files';
+import { note, writtenBefore, type Made } from '../../setup/journal';
+import { runWell } from '../../setup/machine';
+import {
+  readInstances,
+  restartInTurns,
+  unitProperty,
+  unitVariable,
+  waitUntilReady,
+  type Instance,
+} from '../../setup/units';
+import { askReadiness } from '../health';
+import { DROP_IN, hasOwnNode, HOME, ownTree, packagedUnit, SERVICE_SCRIPT, UNIT, UNIT_FILE } from './place';
+import { configOf } from './settings-step';
+import { PUBLIC, type Change, type Setup } from './step';
+
+/** The systemd unit and its instances. */
+
+export async function unit(setup: Setup): Promise<Change[]> {
+  const changes: Change[] = [];
+  const shipped = readText(join(ownTree, 'deploy', UNIT));
+  const packaged = packagedUnit();
+  if (shipped === undefined) throw new OperatorError(`${ownTree}/deploy has no ${UNIT}.`);
+  if (packaged === undefined) {
+    const there = readText(UNIT_FILE);
+    if (there !== undefined && there !== shipped && there !== writtenBefore(UNIT_FILE))
+      setup.output.note(`${UNIT_FILE} differs from ${HOME}/deploy/${UNIT}, and stays as it is.`);
+    else if (there !== shipped) changes.push(unitFile(setup, UNIT_FILE, shipped));
+  }
+  const text = packaged === undefined ? shipped : (readText(packaged) ?? '');
+  const dropIn = await dropInFor(setup, text);
+  const there = readText(DROP_IN);
+  if (dropIn !== undefined && there !== dropIn) changes.push(unitFile(setup, DROP_IN, dropIn));
+  return changes;
+}
+
+function unitFile(setup: Setup, path: string, text: string): Change {
+  const said = text
+    .split('\n')
+    .filter((line) => /^[A-Z]\w*=./.test(line))
+    .join(', ');
+  setup.stale.instances = true;
+  return {
+    words: path === DROP_IN ? `${path}: ${said}` : path,
+    make: async () => {
+      await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+      await writeText(path, text, PUBLIC);
+      await runWell(['systemctl', 'daemon-reload']);
+      return { kind: 'unit-file', path, text };
+    },
+  };
+}
+
+/** In the PATH that systemd gives a unit. */
+const FOUND_BY_SYSTEMD = ['/usr/local/sbin/node', '/usr/local/bin/node', '/usr/sbin/node', '/usr/bin/node'];
+
+/** What the unit needs otherwise here; undefined: nothing. */
+async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Promise<string | undefined> {
+  const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unitText)?.[1] ?? '';
+  const own = readText(DROP_IN) ?? '';
+  const lines: string[] = [];
+  if (value('Group') !== webServer.group) lines.push(`Group=${webServer.group}`);
+  const script = join(HOME, SERVICE_SCRIPT);
+  const hasScript = existsSync(join(ownTree, SERVICE_SCRIPT));
+  const start = hasScript ? script : `${process.execPath} dist/src/main.js`;
+  if (value('ExecStart') !== start) lines.push('ExecStart=', `ExecStart=${start}`);
+  if (hasScript && !hasOwnNode(ownTree) && !FOUND_BY_SYSTEMD.includes(process.execPath))
+    lines.push(`Environment=LICENSING_NODE=${process.execPath}`);
+  if (isWithin(realpathSync(joomlaRoot), HOMES)) {
+    // systemd says "no" of a unit that it does not know.
+    const isKnown = (await unitProperty('licensing@1', 'LoadState')) === 'loaded';
+    const now = isKnown ? await unitProperty('licensing@1', 'ProtectHome') : value('ProtectHome');
+    if (own.includes('ProtectHome=') || !['no', 'read-only'].includes(now))
+      lines.push('ProtectHome=read-only');
+  }
+  return lines.length === 0
+    ? undefined
+    : `# Written by "licensing setup", and anew when it is run again. Write your own lines into another file here.\n[Service]\n${lines.join('\n')}\n`;
+}
+
+const ENOUGH_MEMORY = 0.95 * 1024 ** 3;
+
+export async function wantedInstances(setup: Setup): Promise<{ count: number; there: Instance[] }> {
+  const { instances: given } = setup;
+  const there = await readInstances();
+  const isAlone = configOf(setup).database.kind === 'sqlite';
+  if (isAlone && (given ?? 1) > 1)
+    throw new OperatorError(
+      'The tables are in an SQLite file, which one instance serves: --instances 1. For more, let LICENSING_DATABASE_URL lead to MySQL or MariaDB.',
+      { code: 'INVALID_REQUEST', field: 'instances' },
+    );
+  const byDefault = totalmem() >= ENOUGH_MEMORY && !isAlone ? 2 : 1;
+  return { count: given ?? (there.length || byDefault), there };
+}
+
+/** Whether the instance's own address says that it can do its work. */
+export async function isReady(name: string): Promise<boolean> {
+  const address = await unitVariable(name, 'LICENSING_ADMIN_LISTEN');
+  const [, host = '127.0.0.1', port] = /^(.*):(\d+)$/.exec(address ?? '') ?? [];
+  const listen = address?.startsWith('unix:')
+    ? { path: address.slice(5) }
+    : { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+  return askReadiness(listen, 2_000).then(
+    ({ ready }) => ready,
+    () => false,
+  );
+}
+
+export async function instances(setup: Setup): Promise<Change[]> {
+  const { count, there } = await wantedInstances(setup);
+  const wantedNames = Array.from({ length: count }, (_, i) => `licensing@${i + 1}`);
+  const names = wantedNames.filter(
+    (name) => !there.some((one) => one.name === name && one.isEnabled && one.isRunning),
+  );
+  const tooMany = there.map(({ name }) => name).filter((name) => !wantedNames.includes(name));
+  const old = there
+    .filter(({ name, isRunning }) => isRunning && !names.includes(name))
+    .map(({ name }) => name);
+  return [
+    ...(setup.stale.instances && old.length > 0
+      ? [
+          {
+            words: `${old.join(', ')} restart in turns`,
+            make: async () => {
+              await restartInTurns(old, isReady);
+              setup.stale.instances = false;
+              return undefined;
+            },
+          },
+        ]
+      : []),
+    ...(names.length === 0
+      ? []
+      : [
+          {
+            words: `${names.join(', ')}: start now and with the machine`,
+            make: async (): Promise<Made> => {
+              // Not those that were there before setup.
+              const made: Made = { kind: 'instances', names };
+              await note(made);
+              for (const name of names) {
+                await runWell(['systemctl', 'enable', '--now', '--quiet', name]);
+                await waitUntilReady(name, isReady);
+              }
+              return made;
+            },
+          },
+        ]),
+    ...(tooMany.length === 0
+      ? []
+      : [
+          {
+            words: `${tooMany.join(', ')}: stop, and no longer start with the machine`,
+            make: async () => {
+              await runWell(['systemctl', 'disable', '--now', '--quiet', ...tooMany]);
+              return undefined;
+            },
+          },
+        ]),
+  ];
+}

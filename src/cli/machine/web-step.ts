@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { OperatorError } from '../../licensing/operator-error';
+import { giveRights, idOf, ownerIds, readText, writeText } from '../../setup/files';
+import { forget, note, STATE, writtenBefore, type Made } from '../../setup/journal';
+import { lastLines, run, runWell } from '../../setup/machine';
+import { connectSite, describeEdits, requireSound } from '../../setup/web-server';
+import { apacheFile } from '../apache-file';
+import { nginxFiles } from '../nginx';
+import { NGINX_FILES, NGINX_LOG } from './place';
+import { configOf, settingsNow } from './settings-step';
+import { PUBLIC, type Change, type Setup } from './step';
+import { wantedInstances } from './unit-step';
+import type { WebServer } from './web-servers';
+
+/** The web server's files for the service, and the site's own file that includes them. */
+
+export async function webFiles(setup: Setup): Promise<Change[]> {
+  const { webServer, url, output } = setup;
+  const { count } = await wantedInstances(setup);
+  const config = configOf(setup);
+  const files =
+    webServer.kind === 'nginx'
+      ? (
+          await nginxFiles(
+            existsSync(settingsNow(setup)) ? config : { ...config, formerly: [] },
+            { serverName: url.hostname, folder: NGINX_FILES, instances: count, formerly: undefined },
+            output,
+          )
+        ).map(({ name, text }) => ({ path: join(NGINX_FILES, name), text }))
+      : [{ path: webServer.file, text: await apacheFile(config, count) }];
+  const changes = files.flatMap(({ path, text }): Change[] => {
+    const there = readText(path);
+    if (there === text) return [];
+    if (there !== undefined && there !== writtenBefore(path)) {
+      if (readText(`${path}.new`) === text) return [];
+      return [
+        {
+          words: `${path} was changed by hand and stays; the new one beside it: ${path}.new`,
+          make: async () => {
+            await writeText(`${path}.new`, text, PUBLIC);
+            return undefined;
+          },
+        },
+      ];
+    }
+    return [
+      {
+        words: path,
+        make: async () => {
+          await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+          await writeText(path, text, PUBLIC);
+          return { kind: 'file', path, text };
+        },
+      },
+    ];
+  });
+  // Those that setup wrote: what was changed by hand stays as it is.
+  const before = files.flatMap(({ path }) => {
+    const text = readText(path);
+    return text === undefined || text !== writtenBefore(path) ? [] : [{ path, text }];
+  });
+  const replaced = before.length > 0 && changes.length > 0;
+  return [
+    ...modules(webServer),
+    ...accessLog(webServer),
+    ...changes,
+    ...(replaced ? [reload(webServer, before)] : []),
+  ];
+}
+
+/** @param before the files as they were, for when the web server refuses the new ones */
+function reload(webServer: WebServer, before: { path: string; text: string }[]): Change {
+  return {
+    words: `${webServer.name} tries its files, and reads them again`,
+    make: async () => {
+      const { code, stderr } = await run(webServer.test);
+      if (code !== 0) {
+        for (const { path, text } of before) {
+          await writeText(path, text, PUBLIC);
+          await note({ kind: 'file', path, text });
+        }
+        throw new OperatorError(
+          `"${webServer.test.join(' ')}" refused the new files, so those from before were put back:\n${lastLines(stderr)}`,
+        );
+      }
+      await runWell(webServer.reload);
+      return undefined;
+    },
+  };
+}
+
+function modules({ modules: { missing, enable }, name }: WebServer): Change[] {
+  if (missing.length === 0) return [];
+  if (enable === undefined)
+    throw new OperatorError(
+      `${name} lacks modules that the service needs: ${missing.join(', ')}. Load them, and run this again.`,
+    );
+  return [
+    {
+      words: `modules of Apache: ${missing.join(', ')}`,
+      make: async () => {
+        await runWell([enable, '--quiet', ...missing]);
+        return { kind: 'modules', names: missing };
+      },
+    },
+  ];
+}
+
+/** Made before nginx makes it, which would let every user of the machine read it. */
+function accessLog({ kind, user }: WebServer): Change[] {
+  if (kind !== 'nginx' || existsSync(NGINX_LOG)) return [];
+  return [
+    {
+      words: `${NGINX_LOG}, which nginx and the group adm may read`,
+      make: async () => {
+        const group = idOf('adm', '/etc/group') === undefined ? 'root' : 'adm';
+        await writeFile(NGINX_LOG, '', { mode: 0o640, flag: 'ax' });
+        await giveRights(NGINX_LOG, { mode: 0o640, owner: ownerIds(user, group) });
+        return undefined;
+      },
+    },
+  ];
+}
+
+export async function siteFile(setup: Setup): Promise<Change[]> {
+  const { webServer } = setup;
+  const edits = await webServer.plan();
+  setup.byHand = edits.byHand;
+  const words = describeEdits(edits);
+  if (words.length === 0) return [];
+  await requireSound(webServer.test);
+  return [
+    {
+      words: `${words.join('\n')}\n(a copy is kept in ${STATE}/copies; ${webServer.name} tries it, and reads it)`,
+      make: async () => {
+        let made: Made | undefined;
+        try {
+          await connectSite(edits, webServer.test, join(STATE, 'copies'), (site) =>
+            note((made = { kind: 'site', site, reload: webServer.reload })),
+          );
+        } catch (error) {
+          // The files are as they were.
+          if (made !== undefined) await forget(made);
+          throw error;
+        }
+        await runWell(webServer.reload);
+        return undefined;
+      },
+    },
+  ];
+}

@@ -198,12 +198,14 @@ async function moveFrom(call: ImportCall, from: string) {
   if (foreign !== undefined) throw invalid(foreign, `"${foreign}" does not go with "from".`);
   const dryRun = isSet(query.dry_run);
   if (!dryRun) requireRecentSignIn(call);
+  const source = requireSource(from);
   const report = await moveIn(db, {
-    source: requireSource(from),
+    source,
     plans: query.plans,
     makePlans: isSet(query.make_plans),
     dryRun,
-    file: body.file && oneChunk(body.file),
+    // A request without a body has an empty file.
+    file: body.file && (body.file.length > 0 || source.reads !== 'tables') ? oneChunk(body.file) : undefined,
     users: body.users && body.users.length > 0 ? oneChunk(body.users) : undefined,
     readsAgain: false,
     dates: query.dates,

@@ -1,4 +1,4 @@
-import { OperatorError } from '../../licensing/operator-error';
+import { refusal } from '../refusals';
 import { endOfDay, isStorable } from '../../licensing/timestamps';
 import type { DateForm } from './source';
 
@@ -103,12 +103,8 @@ export class DateColumn {
     if (asked !== undefined) return asked;
     const counts = DATE_FORMS.flatMap((form) => {
       const count = this.#fitting.get(form);
-      return count === undefined ? [] : [`${form} fits ${count} of ${this.#rows} rows`];
+      return count === undefined ? [] : [`${form} ${count}`];
     });
-    throw new OperatorError(
-      `Which form do the dates in column "${this.name}" have? ${counts.length === 0 ? 'None fits any row' : counts.join(', ')}. ` +
-        `Say it with --dates ${DATE_FORMS.join('|')}. Nothing was imported.`,
-      { code: 'INVALID_REQUEST', field: 'dates' },
-    );
+    throw refusal('which-dates', [this.name, String(this.#rows), ...counts], { field: 'dates' });
   }
 }

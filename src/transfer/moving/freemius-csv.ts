@@ -25,6 +25,7 @@ type Field = keyof typeof COLUMNS;
 export const freemiusCsv = fileSource<Field>({
   name: 'freemius-csv',
   title: 'Freemius',
+  readsUsers: true,
   rules: {
     columns: COLUMNS,
     needed: [['key'], ['end'], ['limit'], ['product', 'plan']],

@@ -42,6 +42,7 @@ const CIPHERTEXT = /^def50200[0-9a-f]+$/i;
 export const lmfwcCsv = fileSource<Field>({
   name: 'lmfwc-csv',
   title: 'License Manager for WooCommerce',
+  readsUsers: true,
   rules: {
     columns: COLUMNS,
     needed: [['key'], ['status'], ['order'], ['product', 'productName']],

@@ -56,7 +56,7 @@ export async function readPeople(
   const table = await FormerTable.open<Field>(
     file,
     {
-      title: 'a shop as its list of users or orders',
+      ...{ title: '', part: 'users' as const },
       columns: COLUMNS,
       needed: [['id', 'order'], ['email']],
       dates: { date: 'first' },

@@ -1,6 +1,6 @@
 import type { Db } from '../../store/database';
 import type { Row } from '../../store/export';
-import { OperatorError } from '../../licensing/operator-error';
+import { refusal } from '../refusals';
 import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
 import type { Right } from './rights';
 import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
@@ -31,10 +31,7 @@ export async function openRights(db: Db, prefix: string, context: Context): Prom
     if (length > 0 && (await db(`${prefix}${one.table}`).first()) !== undefined) found.push(one);
   }
   if (found.length > 1)
-    throw new OperatorError(
-      `The site has the subscriptions of several components: ${found.map(({ title }) => title).join(', ')}. Move from one after the other is not possible by their Download IDs: remove the rows of those that are no longer in use.`,
-      { code: 'INVALID_REQUEST', field: 'from' },
-    );
+    throw refusal('several-components', [found.map(({ title }) => title).join(', ')], { field: 'from' });
   const [only] = found;
   return only === undefined ? openGroups(db, prefix) : only.open(db, prefix, context);
 }

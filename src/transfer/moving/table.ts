@@ -1,8 +1,8 @@
 import { canonicalKey, keyDigest } from '../../licensing/core/keys';
-import { OperatorError } from '../../licensing/operator-error';
 import { MAX_UINT32 } from '../../store/columns';
-import { readCsv, type CsvRow } from '../csv';
+import { readCsv, type CsvPart, type CsvRow } from '../csv';
 import { readStatus, textOf } from '../csv-licenses';
+import { refusal } from '../refusals';
 import { DateColumn, readDate, type Edge } from './dates';
 import type { LeftOutCode, LeftOutReason } from './sayings';
 import type { DateForm, SourceLicense } from './source';
@@ -21,6 +21,8 @@ export interface TableRules<F extends string> {
   /** columns with dates, and the second of the day that one without a time means */
   dates: Partial<Record<F, Edge>>;
   asked: DateForm | undefined;
+  /** the second table of a move; undefined: the first one */
+  part?: CsvPart;
 }
 
 /** A row that becomes no licence. */
@@ -65,15 +67,11 @@ export class FormerTable<F extends string> {
     rules: TableRules<F>,
     note: (row: FormerRow<F>, table: FormerTable<F>) => void,
   ): Promise<FormerTable<F>> {
-    if (file === undefined)
-      throw new OperatorError(`Which file? ${rules.title} is read from the file that it exports.`, {
-        code: 'INVALID_REQUEST',
-        field: 'file',
-      });
-    const chunks = await hold(file);
+    if (file === undefined) throw refusal('no-file', [rules.title], { field: 'file' });
+    const chunks = await hold(file, rules.part);
     let table: FormerTable<F> | undefined;
     const dates = new Map<F, DateColumn>();
-    for await (const row of readCsv(replay(chunks), undefined)) {
+    for await (const row of readCsv(replay(chunks), undefined, rules.part)) {
       if (table === undefined) {
         table = new FormerTable(rules, chunks, row.cells, findColumns(row.cells, rules));
         for (const field of Object.keys(rules.dates) as F[])
@@ -88,7 +86,7 @@ export class FormerTable<F extends string> {
       }
       note(read, table);
     }
-    if (table === undefined) throw new OperatorError('The file is empty. Nothing was imported.');
+    if (table === undefined) throw refusal('empty-file', [], { field: rules.part ?? 'file' });
     for (const [field, column] of dates) table.#forms.set(field, column.form(rules.asked));
     return table;
   }
@@ -204,17 +202,14 @@ export function sitesOf(text: string): string[] {
   return text.split(/[\s,;|]+/).filter((site) => site !== '');
 }
 
-async function hold(file: AsyncIterable<Buffer>): Promise<Buffer[]> {
+async function hold(file: AsyncIterable<Buffer>, part: CsvPart = 'file'): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of file) {
     chunks.push(chunk);
     length += chunk.length;
     if (length > MAX_BYTES)
-      throw new OperatorError('The file is larger than 128 MB. Export it in parts. Nothing was imported.', {
-        code: 'INVALID_REQUEST',
-        field: 'file',
-      });
+      throw refusal('large-file', [], { field: part });
   }
   return chunks;
 }
@@ -230,7 +225,7 @@ function plain(name: string): string {
 /** The first column of a name counts: sellers' own fields, which may have the same, stand behind. */
 function findColumns<F extends string>(
   heading: string[],
-  { title, columns, needed }: TableRules<F>,
+  { title, columns, needed, part }: TableRules<F>,
 ): Map<F, number> {
   const names = heading.map(plain);
   const found = new Map<F, number>();
@@ -240,11 +235,11 @@ function findColumns<F extends string>(
   }
   const missing = needed.filter((fields) => !fields.some((field) => found.has(field)));
   // The heading itself is not shown: without one, the first line has a key.
-  if (missing.length > 0)
-    throw new OperatorError(
-      `This is not the table that ${title} exports: its first line has no column ` +
-        `${missing.map((fields) => fields.map((field) => `"${columns[field][0] ?? field}"`).join(' or ')).join(', ')}. Nothing was imported.`,
-      { code: 'INVALID_REQUEST', field: 'file' },
-    );
+  if (missing.length > 0) {
+    const names = missing.map((fields) => fields.map((field) => `"${columns[field][0] ?? field}"`).join('|'));
+    throw part === 'users'
+      ? refusal('other-people', names, { field: 'users' })
+      : refusal('other-table', [title, ...names], { field: 'file' });
+  }
   return found;
 }

@@ -1,6 +1,7 @@
 import { removePlan, removeProduct } from '../../licensing/catalogue';
 import { OperatorError } from '../../licensing/operator-error';
 import { forgetTimelines } from '../../licensing/renewal-sums';
+import { refusal } from '../refusals';
 import { unnameCustomers } from '../../store/customer-profiles';
 import type { Db, Transaction } from '../../store/database';
 import { lockRows } from '../../store/import';
@@ -34,12 +35,8 @@ export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<
 async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
   const found = await lockImport(trx, id);
   if (found === undefined)
-    throw new OperatorError(`There is no import ${id}.`, {
-      code: 'NOT_FOUND',
-      facts: { reason: 'no-import' },
-    });
-  if (found.undoneAt !== null)
-    throw new OperatorError(`Import ${id} was undone before.`, { code: 'CONFLICT' });
+    throw refusal('no-import', [String(id)], { as: 'NOT_FOUND' });
+  if (found.undoneAt !== null) throw refusal('undone-before', [String(id)], { as: 'CONFLICT' });
   // Before licences, as orders lock them.
   const named = new Map<number, string>();
   await eachOf(trx, id, 'customer', async (ids) => {

@@ -1,6 +1,6 @@
-import { OperatorError } from '../../licensing/operator-error';
 import type { Row } from '../../store/export';
 import { Fault, readStatus } from '../csv-licenses';
+import { refusal } from '../refusals';
 import { oneKey, openFile, type RowReader } from './file-source';
 import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
 import type {
@@ -147,10 +147,9 @@ async function openTables(system: UnseenSystem, { db, sitePrefix }: SourceContex
   const products = new UnseenTable(tables, names.products, PRODUCTS);
   const activations = new UnseenTable(tables, names.activations, ACTIVATIONS);
   if (!licenses.has('id', 'key', 'status', 'product', 'end'))
-    throw new OperatorError(
-      `The table ${names.licenses} has other columns than are known of ${title}. Found: ${licenses.described.join(', ') || 'none'}. Read its list of licences as a CSV file instead.`,
-      { code: 'INVALID_REQUEST', field: 'from' },
-    );
+    throw refusal('unseen-columns', [title, names.licenses, licenses.described.join(', ')], {
+      field: 'from',
+    });
   const plans = new Map<string, SourcePlan>();
   if (products.has('id', 'name'))
     for await (const row of products.read('id'))

@@ -30,7 +30,12 @@ const KEYS: SourceKey[] = [{ key: 'K', limit: undefined, sites: [] }];
 
 describe('a customer’s keys', () => {
   const give = (rights: Right[], map = '') => {
-    const { licenses, warnings } = giveKeys(rights, KEYS, PLANS, mapOfKeys(keysMap(new Map(), readPlanMap(map))));
+    const { licenses, warnings } = giveKeys(
+      rights,
+      KEYS,
+      PLANS,
+      mapOfKeys(keysMap(new Map(), readPlanMap(map))),
+    );
     const bearers = licenses.filter(({ keys }) => keys.length > 0);
     return {
       bearers: bearers.map(({ id, plan: on }) => [id, on]),
@@ -81,7 +86,9 @@ describe('a customer’s keys', () => {
   });
 
   it('are on no licence when there are none', () => {
-    expect(giveKeys([right('1', '3', 2030)], [], PLANS, mapOfKeys({})).licenses).toMatchObject([{ keys: [] }]);
+    expect(giveKeys([right('1', '3', 2030)], [], PLANS, mapOfKeys({})).licenses).toMatchObject([
+      { keys: [] },
+    ]);
   });
 });
 

@@ -105,8 +105,7 @@ interface Keys {
 async function readKeys(tables: SiteTables): Promise<Map<number, Keys>> {
   // 7.x says `published`, the versions before `enabled`.
   const flag = ['published', 'enabled'].find((one) => tables.has('ars_dlidlabels', one));
-  if (flag === undefined)
-    throw refusal('no-flag', [`${tables.prefix}ars_dlidlabels`], { field: 'from' });
+  if (flag === undefined) throw refusal('no-flag', [`${tables.prefix}ars_dlidlabels`], { field: 'from' });
   const byUser = new Map<number, Keys>();
   for await (const row of tables.read('ars_dlidlabels', [...NEEDED.ars_dlidlabels, flag], ['id'])) {
     const [id, user, key] = [Number(row.id), Number(row.user_id), textOf(row.dlid)];

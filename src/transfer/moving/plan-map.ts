@@ -20,8 +20,7 @@ export function readPlanMap(text: string): PlanMap {
   let rest = text.trim();
   while (rest !== '') {
     const [whole, key = '', target = ''] = /^\s*(.+?)\s*=\s*(-|[1-9]\d{0,9})\s*(?:,|$)/s.exec(rest) ?? [];
-    if (whole === undefined)
-      throw refusal('map-form', [], { field: 'plans' });
+    if (whole === undefined) throw refusal('map-form', [], { field: 'plans' });
     if (map.has(key)) throw refusal('map-twice', [key], { field: 'plans' });
     map.set(key, target === '-' ? null : Number(target));
     rest = rest.slice(whole.length);

@@ -21,7 +21,10 @@ export interface MapOfKeys {
   leftOut: ReadonlySet<string>;
 }
 
-export function mapOfKeys({ together = [], leftOut = [] }: Pick<SourceContext, 'together' | 'leftOut'>): MapOfKeys {
+export function mapOfKeys({
+  together = [],
+  leftOut = [],
+}: Pick<SourceContext, 'together' | 'leftOut'>): MapOfKeys {
   return { together: new Set(together.map(togetherKey)), leftOut: new Set(leftOut) };
 }
 

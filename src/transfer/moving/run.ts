@@ -103,7 +103,9 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   const { products: madeProducts, plans: madePlans } = plans.made;
   const finished: MoveReport = {
     ...{ id: dryRun ? null : job.importId, dryRun, source: source.name, columns, ...report.finish() },
-    plans: [...plans.all.values()].filter(({ licenses, leftOut }) => licenses > 0 || leftOut),
+    plans: [...plans.all.values()].filter(
+      ({ licenses, leftOut, target }) => licenses > 0 || leftOut || target !== null,
+    ),
     madeProducts: madeProducts.length,
     madePlans: madePlans.length,
   };

@@ -52,8 +52,7 @@ export async function openSiteTables(
     if (there === undefined) return [`${prefix}${name}`];
     return (needed[name] ?? []).filter((one) => !there.has(one)).map((one) => `${prefix}${name}.${one}`);
   });
-  if (missing.length > 0)
-    throw refusal('missing-columns', [title, missing.join(', ')], { field: 'from' });
+  if (missing.length > 0) throw refusal('missing-columns', [title, missing.join(', ')], { field: 'from' });
   const list = (name: string, wanted: readonly string[]) => {
     const there = columns.get(name);
     return { is: wanted.filter((one) => there?.has(one)), lacks: wanted.filter((one) => !there?.has(one)) };

@@ -208,8 +208,7 @@ async function hold(file: AsyncIterable<Buffer>, part: CsvPart = 'file'): Promis
   for await (const chunk of file) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > MAX_BYTES)
-      throw refusal('large-file', [], { field: part });
+    if (length > MAX_BYTES) throw refusal('large-file', [], { field: part });
   }
   return chunks;
 }

@@ -34,8 +34,7 @@ export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<
 
 async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
   const found = await lockImport(trx, id);
-  if (found === undefined)
-    throw refusal('no-import', [String(id)], { as: 'NOT_FOUND' });
+  if (found === undefined) throw refusal('no-import', [String(id)], { as: 'NOT_FOUND' });
   if (found.undoneAt !== null) throw refusal('undone-before', [String(id)], { as: 'CONFLICT' });
   // Before licences, as orders lock them.
   const named = new Map<number, string>();

@@ -27,15 +27,7 @@ import { Facts, Inside, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Paging, Table } from '../kit/table';
 import { useView } from '../view';
-import {
-  LEAVE_OUT,
-  MAKE,
-  planField,
-  titleOf,
-  type Cover,
-  type Moved,
-  type SentMove,
-} from './move-in-sent';
+import { LEAVE_OUT, MAKE, planField, titleOf, type Cover, type Moved, type SentMove } from './move-in-sent';
 
 /** The pages of a move from another system: its name, what would happen, what did, and what an undone one left. */
 

@@ -133,7 +133,9 @@ export const moved: Translated<typeof en> = {
       'Schreiben Sie die Tarife als DORT=HIER, mit Kommas dazwischen: 3=7,4=8. 9=- lässt einen aus.',
     'map-twice': (key) => `„${key}“ steht zweimal da.`,
     'no-plan-there': (key, known) =>
-      known === '' ? `Dort gibt es keinen Tarif „${key}“.` : `Dort gibt es keinen Tarif „${key}“, sondern ${known}.`,
+      known === ''
+        ? `Dort gibt es keinen Tarif „${key}“.`
+        : `Dort gibt es keinen Tarif „${key}“, sondern ${known}.`,
     'no-plan-here': (id) => `Hier gibt es keinen Tarif ${id}.`,
     'unsaid-plans': (_map, ...plans) =>
       `Es wurde nichts importiert: Sagen Sie, was aus diesen Tarifen wird, die Lizenzen haben: ${plans.join(', ')}.`,

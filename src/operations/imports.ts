@@ -175,7 +175,7 @@ const Undone = exactly(
     id: Id,
     removed: exactly({ licenses: Count, products: Count, plans: Count }),
     left: Type.Array(
-      exactly({ kind: wordOf(['license', 'product', 'plan']), id: Id, code: TextOrNull, reason: Text }),
+      exactly({ kind: wordOf(['license', 'product', 'plan']), id: Id, code: Text, reason: Text }),
       {
         description: 'What somebody has used or changed since, and stays.',
       },

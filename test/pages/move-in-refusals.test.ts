@@ -27,7 +27,6 @@ const KEY = 'd41d8cd98f00b204e9800998ecf8427e';
 const FILE = `${HEADING}\n1,${KEY},active,Gallery,lifetime\n`;
 const KEYS = 'id,order_id,product_id,license_key,status\n1,7,9,ABC-DEF-GHI,2\n';
 
-type Given = Parameters<typeof start>;
 const edd = (file: string | Buffer, more = {}): Promise<PagesAnswer> =>
   start(pages, { from: 'edd-csv', ...more }, file);
 const tables = (from: string, more = {}) => start(pages, { from, ...more });
@@ -199,7 +198,7 @@ describe('a move from Membership Pro of one of several sites', () => {
         ...{ user_id, download_id: `${user_id}${KEY}`.slice(0, 32).toUpperCase(), published: 1 },
       })),
     });
-    const club = await givePlan(db, { name: 'Club' });
+    const club = await givePlan(db, { limit: 7 });
     const english = await pagesClient(service);
     const asked = await start(english, { from: 'membershippro' });
     expect(textOf(asked.html)).toContain('Several sites are in this database: new_, old_, two_.');

@@ -93,7 +93,8 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
     later: [],
     names: [],
     sites: new Set(),
-    plans: { activationTypeOf: (id) => ours.find((plan) => plan.id === id)?.activationType },
+    runs: new Set((await listImports(trx, { source: source.name })).map(({ id }) => id)),
+    plans: { find: (id) => ours.find((plan) => plan.id === id) },
   };
   await readItems(job, opened.items(), plans, options);
   const unsaid = [...plans.all.values()].filter(isUnsaid);

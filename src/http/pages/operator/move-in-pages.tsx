@@ -620,8 +620,7 @@ export function UndonePage({
               {
                 title: columns.why,
                 kind: 'text',
-                cell: ({ code, reason }) =>
-                  code === null ? <span lang="en">{reason}</span> : t.moved.stays[code as StaysCode],
+                cell: ({ code }) => t.moved.stays[code as StaysCode],
               },
             ]}
           />

@@ -141,5 +141,10 @@ export const moved = {
     ordered: 'an order belongs to it',
     changed: 'it was changed',
     'older-key': 'it has a key that another licence had before',
+    'later-run': 'a later move has changed it: taking that one back removes it',
+    'earlier-run': 'an earlier move brought it, and what this one changed in it stays',
+    'in-use': 'something else still uses it',
+    'in-shop': 'a shop sells it',
+    included: 'another product includes it',
   },
 };

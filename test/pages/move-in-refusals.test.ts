@@ -53,6 +53,8 @@ const CASES: Partial<Record<RefusalCode, () => Promise<PagesAnswer>>> = {
   'quote-inside': () => edd(`${FILE}2"x,x\n`),
   'long-row': () => edd(`${FILE}2,"${'x'.repeat(1_100_000)}",active,Gallery,\n`),
   'other-table': () => edd('a,b\n1,2\n'),
+  'foreign-column': () =>
+    start(pages, { from: 'lemonsqueezy-csv' }, 'license_key,status,product_id,expires_at,valid_for\n'),
   'other-people': () => start(pages, { from: 'lmfwc-csv' }, KEYS, 'a,b\n1,2\n'),
   'which-dates': () => edd(FILE.replace('lifetime', '01/02/2027')),
   'bad-prefix': () => tables('hikaserial', { site_prefix: 'a-b' }),

@@ -136,7 +136,7 @@ describe('a move from Membership Pro by the pages', () => {
   it('shows the day after, and is undone but for what was used', async () => {
     await eventually(async () => {
       expect(textOf((await pages.get('/move-in/check')).html)).toMatch(
-        /Here, the last 30 days 2 2 0 Membership Pro, 1 Nov 2026 – 1 Dec 2026 3 3 0 /,
+        /Here, the last 30 days 7 7 0 Membership Pro, 1 Nov 2026 – 1 Dec 2026 3 3 0 /,
       );
     });
     const list = (await pages.get('/move-in')).html;

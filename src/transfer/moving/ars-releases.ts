@@ -206,9 +206,9 @@ export function plainText(html: string): string {
   const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" };
   return html
     .replace(/\r?\n\s*/g, ' ')
-    .replace(/<li\b[^>]*>/gi, '\n- ')
-    .replace(/<(?:br|\/p|\/h\d|\/ul|\/ol|\/div)\b[^>]*>/gi, '\n')
-    .replace(/<[^>]*>/g, '')
+    .replace(/<li\b[^<>]*>/gi, '\n- ')
+    .replace(/<(?:br|\/p|\/h\d|\/ul|\/ol|\/div)\b[^<>]*>/gi, '\n')
+    .replace(/<[^<>]*>/g, '')
     .replace(/&(amp|lt|gt|quot|nbsp|#39);/g, (_, name: string) => named[name] as string)
     .split('\n')
     .map((line) => line.replace(/\s+/g, ' ').trim())

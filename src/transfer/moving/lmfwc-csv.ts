@@ -1,4 +1,4 @@
-import { addDuration } from '../../licensing/durations';
+import { endAfter } from './dates';
 import { fileSource, oneKey, type RowReader } from './file-source';
 import { readPeople, type Order, type People, type Person } from './people';
 import type { SourceLicense } from './source';
@@ -112,5 +112,7 @@ function endOf(row: FormerRow<Field>, startsAt: Date | undefined): Date | null {
   if (end !== null || days === '' || days === '0') return end;
   if (!/^\d{1,5}$/.test(days)) throw new LeftOut('no-days');
   if (startsAt === undefined) throw new LeftOut('days-from-nowhere');
-  return addDuration(startsAt, `${Number(days)}d`);
+  const counted = endAfter(startsAt, `${Number(days)}d`);
+  if (counted === undefined) throw new LeftOut('bad-end');
+  return counted;
 }

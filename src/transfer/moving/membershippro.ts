@@ -1,7 +1,7 @@
 import type { Row } from '../../store/export';
 import { giveKeys, mapOfKeys, type MapOfKeys, type Right } from './rights';
 import type { LeftOutReason } from './sayings';
-import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
+import { endOf, momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
 import type {
   MovingSource,
   OpenSource,
@@ -201,6 +201,7 @@ function* itemsOf(
 function reasonOf(row: Row, plans: Map<string, SourcePlan>): LeftOutReason | undefined {
   if (Number(row.plan_main_record) !== 1) return 'renewal';
   if (!plans.has(textOf(row.plan_id))) return 'plan-gone';
+  if (endOf(row.plan_subscription_to_date) === undefined) return 'bad-end';
   switch (Number(row.plan_subscription_status)) {
     case 0:
       return 'pending';
@@ -216,7 +217,7 @@ const LIFETIME = 2099;
 
 function rightOf(row: Row, plan: SourcePlan, now: Date): Right {
   const state = Number(row.plan_subscription_status);
-  const end = momentOf(row.plan_subscription_to_date);
+  const end = endOf(row.plan_subscription_to_date) ?? undefined;
   // A plan may have become one for life after it was sold with an end.
   const isLifetime = end === undefined ? plan.duration === null : end.getUTCFullYear() >= LIFETIME;
   const expiresAt = isLifetime ? null : end;

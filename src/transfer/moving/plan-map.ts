@@ -1,4 +1,5 @@
 import { addPlan, addProduct } from '../../licensing/catalogue';
+import { DURATION } from '../../licensing/durations';
 import { listProducts, PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
 import type { Transaction } from '../../store/database';
 import { refusal, type RefusalCode } from '../refusals';
@@ -167,7 +168,8 @@ export async function openPlanTable(
     const draft = {
       ...{ productId, name, activationType: 'domain' as const },
       activationLimit: source.limit ?? 0,
-      duration: source.duration ?? null,
+      // One that no plan here can have is as one that the source does not say.
+      duration: source.duration && DURATION.test(source.duration) ? source.duration : null,
     };
     const plan: Plan = writes
       ? await addPlan(trx, draft, now)

@@ -1,6 +1,7 @@
 import { tablePrefix, type Db } from '../../store/database';
 import type { Row, SqlValue } from '../../store/export';
 import { refusal } from '../refusals';
+import { readDate, type Edge } from './dates';
 import { listTablesLike, readLatest, readSiteRows } from '../../store/site-tables';
 
 /** The tables of a Joomla site, which are only read. */
@@ -114,11 +115,20 @@ async function findPrefix(db: Db, title: string, name: string): Promise<string> 
     : refusal('several-sites', prefixes, { field: 'site_prefix' });
 }
 
-/** A DATETIME of a Joomla site, which is in UTC; undefined: empty, or no date. */
+/** A DATETIME or DATE of a Joomla site, which is in UTC, or unix seconds; undefined: empty, or no date. */
 export function momentOf(value: SqlValue | undefined): Date | undefined {
-  if (typeof value !== 'string' || value.startsWith('0000')) return undefined;
-  const date = new Date(`${value.slice(0, 10)}T${value.slice(11, 19) || '00:00:00'}Z`);
-  return Number.isNaN(date.getTime()) ? undefined : date;
+  return readMoment(value, 'first');
+}
+
+/** An end: of a DATE, the end of that day. null: empty; undefined: no date. */
+export function endOf(value: SqlValue | undefined): Date | null | undefined {
+  const text = textOf(value);
+  return text === '' || text === '0' || text.startsWith('0000') ? null : readMoment(value, 'last');
+}
+
+function readMoment(value: SqlValue | undefined, edge: Edge): Date | undefined {
+  const text = textOf(value);
+  return readDate(text, 'iso', edge) ?? readDate(text, 'unix', edge);
 }
 
 /** A text column, trimmed; an empty one for null. */

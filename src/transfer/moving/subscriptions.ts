@@ -1,7 +1,7 @@
 import type { Db } from '../../store/database';
 import type { Row } from '../../store/export';
 import { refusal } from '../refusals';
-import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
+import { endOf, momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
 import type { Right } from './rights';
 import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
 
@@ -158,7 +158,9 @@ async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<Rig
         if (!known.has(plan)) return { row: id, leftOut: 'level-gone' };
         const isRefunded = state === 'X' || refunded.has(paymentOf(row));
         if (state !== 'C' && !isRefunded) return { row: id, leftOut: 'new-or-pending' };
-        const [startsAt, end] = [momentOf(row.publish_up), momentOf(row.publish_down)];
+        const ends = endOf(row.publish_down);
+        if (ends === undefined) return { row: id, leftOut: 'bad-end' };
+        const [startsAt, end] = [momentOf(row.publish_up), ends ?? undefined];
         // One that is over, or begins later, is not enabled either.
         const isRunning = (startsAt === undefined || startsAt <= now) && (end === undefined || end > now);
         const isOff = isRunning && Number(row.enabled) !== 1;
@@ -215,7 +217,8 @@ async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<R
           if (![1601, 1602, 1603].includes(status)) return { row: id, leftOut: 'never-paid' };
           const startsAt = momentOf(row.subscription_date);
           // Without a date it has no end, once it has begun.
-          const endsAt = momentOf(row.expiration_date) ?? null;
+          const endsAt = endOf(row.expiration_date);
+          if (endsAt === undefined) return { row: id, leftOut: 'bad-end' };
           return { row: id, plan, startsAt, endsAt, isGood: status !== 1602, isRefunded: false };
         },
       ),
@@ -253,7 +256,8 @@ async function openRdSubscriptions(
         const [id, plan] = [Number(row.id), textOf(row.product_id)];
         if (!known.has(plan)) return { row: id, leftOut: 'product-gone' };
         const isRefunded = refunded.has(textOf(row.order_id));
-        const endsAt = momentOf(row.valid_to) ?? null;
+        const endsAt = endOf(row.valid_to);
+        if (endsAt === undefined) return { row: id, leftOut: 'bad-end' };
         return { row: id, plan, startsAt: undefined, endsAt, isGood: !isRefunded, isRefunded };
       }),
   };

@@ -18,6 +18,8 @@ export interface TableRules<F extends string> {
   columns: ColumnNames<F>;
   /** without these the table is another one; one of each list is enough */
   needed: readonly (readonly F[])[];
+  /** columns of another system that has the needed ones as well */
+  foreign?: readonly string[];
   /** columns with dates, and the second of the day that one without a time means */
   dates: Partial<Record<F, Edge>>;
   asked: DateForm | undefined;
@@ -157,11 +159,9 @@ export class FormerRow<F extends string> {
 
   /** undefined: empty; 0: any number. @throws LeftOut */
   limit(field: F): number | undefined {
-    const text = this.text(field).toLowerCase();
-    if (text === '') return undefined;
-    if (UNLIMITED.has(text)) return 0;
-    if (/^\d{1,10}$/.test(text) && Number(text) <= MAX_UINT32) return Number(text);
-    throw new LeftOut('no-number', this.#table.nameOf(field));
+    const limit = limitOf(this.text(field));
+    if (limit === null) throw new LeftOut('no-number', this.#table.nameOf(field));
+    return limit;
   }
 
   isSet(field: F): boolean {
@@ -180,6 +180,13 @@ export class FormerRow<F extends string> {
     if (status instanceof Object) throw new LeftOut('unknown-state', this.#table.nameOf(field));
     return status;
   }
+}
+
+/** Of sites: undefined: empty; 0: any number; null: no number. */
+export function limitOf(text: string): number | undefined | null {
+  if (text === '') return undefined;
+  if (UNLIMITED.has(text.toLowerCase())) return 0;
+  return /^\d{1,10}$/.test(text) && Number(text) <= MAX_UINT32 ? Number(text) : null;
 }
 
 const UNLIMITED = new Set(['-1', '∞', 'unlimited', 'unbegrenzt', 'unendlich']);
@@ -224,7 +231,7 @@ function plain(name: string): string {
 /** The first column of a name counts: sellers' own fields, which may have the same, stand behind. */
 function findColumns<F extends string>(
   heading: string[],
-  { title, columns, needed, part }: TableRules<F>,
+  { title, columns, needed, part, foreign = [] }: TableRules<F>,
 ): Map<F, number> {
   const names = heading.map(plain);
   const found = new Map<F, number>();
@@ -232,6 +239,8 @@ function findColumns<F extends string>(
     const at = columns[field].map((name) => names.indexOf(plain(name))).find((index) => index !== -1);
     if (at !== undefined) found.set(field, at);
   }
+  const other = foreign.find((name) => names.includes(plain(name)));
+  if (other !== undefined) throw refusal('foreign-column', [title, other], { field: 'file' });
   const missing = needed.filter((fields) => !fields.some((field) => found.has(field)));
   // The heading itself is not shown: without one, the first line has a key.
   if (missing.length > 0) {

@@ -111,6 +111,8 @@ export const moved: Translated<typeof en> = {
       `In der ersten Zeile, die die Namen der Spalten haben muss, steht keine Spalte „${name}“ (sie hat ${columns === '1' ? 'eine Spalte' : `${columns} Spalten`}). Es wurde nichts importiert.`,
     'other-table': (title, ...missing) =>
       `Das ist nicht die Tabelle, die ${title} exportiert: In ihrer ersten Zeile fehlt die Spalte ${missing.map((names) => names.replaceAll('|', ' oder ')).join(', ')}. Es wurde nichts importiert.`,
+    'foreign-column': (title, column) =>
+      `Das ist nicht die Tabelle, die ${title} exportiert: Sie hat eine Spalte „${column}“, wie die eines anderen Systems. Es wurde nichts importiert.`,
     'other-people': (...missing) =>
       `Das ist weder eine Liste von Benutzern noch von Bestellungen: In ihrer ersten Zeile fehlt die Spalte ${missing.map((names) => names.replaceAll('|', ' oder ')).join(', ')}. Es wurde nichts importiert.`,
     'which-dates': (column, rows, ...fits) =>

@@ -103,6 +103,8 @@ export const moved = {
       `The first line of the file, which must have the columns' names, has no column "${name}" (it has ${columns === '1' ? '1 column' : `${columns} columns`}). Nothing was imported.`,
     'other-table': (title: string, ...missing: string[]) =>
       `This is not the table that ${title} exports: its first line has no column ${missing.map((names) => names.replaceAll('|', ' or ')).join(', ')}. Nothing was imported.`,
+    'foreign-column': (title: string, column: string) =>
+      `This is not the table that ${title} exports: it has a column "${column}", as another system's. Nothing was imported.`,
     'other-people': (...missing: string[]) =>
       `This is neither a list of users nor of orders: its first line has no column ${missing.map((names) => names.replaceAll('|', ' or ')).join(', ')}. Nothing was imported.`,
     'which-dates': (column: string, rows: string, ...fits: string[]) =>

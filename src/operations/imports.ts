@@ -36,7 +36,7 @@ const Fields = exactly({
   dry_run: Type.Optional(Flag),
   from: Type.Optional(
     Type.String({
-      description: `Moves in from another system: ${SOURCES.map(({ name }) => name).join(', ')}. Those that read the site's tables take no body. The fields below it belong to it, those of a CSV file do not.`,
+      description: `Moves in from another system: ${SOURCES.map(({ name }) => name).join(', ')}; csv is any table, as without it. Those that read the site's tables take no body. The fields below it belong to it, those of a CSV file do not.`,
     }),
   ),
   plans: Type.Optional(
@@ -189,7 +189,8 @@ type ImportCall = Call<Static<typeof Fields>, { file?: Buffer; users?: Buffer }>
 async function importLicenses(
   call: ImportCall,
 ): Promise<{ data: Static<typeof Imported> | Static<typeof Moved> }> {
-  return call.query.from === undefined ? importFile(call) : moveFrom(call, call.query.from);
+  const { from } = call.query;
+  return from === undefined || from === 'csv' ? importFile(call) : moveFrom(call, from);
 }
 
 async function moveFrom(call: ImportCall, from: string) {

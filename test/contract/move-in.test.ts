@@ -71,7 +71,7 @@ describe.each(DATABASE_KINDS)('the check of a move, on %s', (kind) => {
 
   it('counts sites that only activate or check, and each once, however it writes its address', async () => {
     const { db } = service;
-    const before = (await check()).now;
+    const before = (await check()).now as { sites: number; answered: number };
     const post = (call: string, body: object) =>
       request(service.url).post(`${PREFIX}/licenses/${call}`).send(body);
     const more = await giveLicense(db, await givePlan(db, { limit: 1 }));
@@ -91,7 +91,7 @@ describe.each(DATABASE_KINDS)('the check of a move, on %s', (kind) => {
       201,
     );
     await eventually(async () => {
-      const { now } = await check();
+      const now = (await check()).now as { refusals: unknown[] };
       expect(now).toMatchObject({ sites: before.sites + 3, answered: before.answered + 2 });
       expect(now.refusals).toContainEqual({ code: 'ACTIVATION_LIMIT_REACHED', sites: 1 });
     });

@@ -127,7 +127,7 @@ async function imported(file: string, fields: Record<string, string> = {}): Prom
 
 /** A sentence's own words, without what it names. */
 const wordsOf = (code: RefusalCode): string[] => {
-  const sentence = de.refusals[code] as string | ((...facts: string[]) => string);
+  const sentence: string | ((...facts: string[]) => string) = de.refusals[code];
   const text = typeof sentence === 'string' ? sentence : sentence('§', '§', '§');
   return text.split(/§/).map((part) => part.trim().replace(/^[„“ ]+|[„“ ]+$/g, ''));
 };

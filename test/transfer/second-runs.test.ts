@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setLimit } from '../../src/licensing/amend';
-import { moved } from '../../src/texts/operators/en/moved';
+import type { moved } from '../../src/texts/operators/en/moved';
 import { eddCsv } from '../../src/transfer/moving/edd-csv';
 import { lemonSqueezyCsv } from '../../src/transfer/moving/lemonsqueezy-csv';
 import { lmfwcCsv } from '../../src/transfer/moving/lmfwc-csv';
@@ -76,8 +76,9 @@ describe.each(DATABASE_KINDS)('runs after each other, on %s', (kind) => {
   it('take a change after a run that did not say the field', async () => {
     const file = (limit: number) =>
       `id,order_id,product_id,user_id,license_key,status,times_activated_max\n1,7,9,5,${KEY},2,${limit}\n`;
-    const users = (email: string) => `ID,user_login,user_email\n5,jo,${email}\n`;
-    await run(lmfwcCsv, file(1), { plans: `9=${planId}`, users: users('jo@example.com') });
+    const users = (email: string) => `ID,user_login,user_email\n5,jo,${email}\n6,ends too soon\n`;
+    const first = await run(lmfwcCsv, file(1), { plans: `9=${planId}`, users: users('jo@example.com') });
+    expect(first.warnings).toMatchObject([{ code: 'users-cells', rows: [3] }]);
     const unsaid = await run(lmfwcCsv, file(2), { users: users('') });
     expect(unsaid).toMatchObject({ changed: 1, kept: 0 });
     expect(unsaid.warnings.map(({ code }) => code)).toContain('no-customer');

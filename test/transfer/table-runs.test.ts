@@ -231,7 +231,7 @@ describe('moves from tables of the field', () => {
     it('with user groups', async () => {
       const { here, warnings } = await cycle(ars);
       expect(here).toEqual(users.map(({ id, email }) => [`ars:group-${id}-10`, email, 'active', null, 0]));
-      expect(warnings).toMatchObject({ 'unpublished-ends': [3], 'own-key': [3] });
+      expect(warnings).toMatchObject({ 'unpublished-ends': [3], 'own-key': [3], 'no-end': [1, 2, 3] });
     });
 
     it('with RD-Subscriptions', async () => {

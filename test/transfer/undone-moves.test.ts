@@ -88,7 +88,7 @@ describe.each(DATABASE_KINDS)('moves that are taken back, on %s', (kind) => {
     const ofKind = (what: string) => left.filter((one) => one.kind === what);
     return {
       removed: removed.license,
-      left: Object.fromEntries(ofKind('license').map((one) => [ids.get(one.id), one.code])),
+      left: Object.fromEntries(ofKind('license').map((one) => [String(ids.get(one.id)), one.code])),
       things: [...ofKind('plan'), ...ofKind('product')].map(({ code }) => code),
     };
   };

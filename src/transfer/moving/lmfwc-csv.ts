@@ -62,6 +62,7 @@ function readerOf(people: People | undefined): RowReader<Field> {
       if (id === '') throw new LeftOut('no-product');
       return { key: id, name: name || `Product ${id}`, product: name || `Product ${id}` };
     },
+    remarks: () => people?.oddRows ?? [],
     isEnded: (row) => orderOf(row)?.isRefunded ?? false,
     *read(row) {
       const key = row.text('key');

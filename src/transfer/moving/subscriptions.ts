@@ -322,6 +322,7 @@ async function openGroups(db: Db, prefix: string): Promise<RightsOfUsers> {
           new Date(0),
         );
         rights.push(right);
+        yield { row: next, warning: 'no-end' };
       }
       if (user !== undefined && rights.length > 0) yield { user, rights };
     },

@@ -39,6 +39,7 @@ export class LeftOut extends Error {
 
 /** A file is read twice: the second time its dates' form is known, and which rows belong together. */
 const MAX_BYTES = 128 * 1024 * 1024;
+const MAX_ODD_LINES = 10_000;
 
 export class FormerTable<F extends string> {
   readonly #rules: TableRules<F>;
@@ -47,6 +48,8 @@ export class FormerTable<F extends string> {
   readonly #forms = new Map<F, DateForm>();
   /** the heading */
   readonly names: readonly string[];
+  /** lines of rows with another number of cells, the first ones */
+  readonly oddLines: number[] = [];
 
   private constructor(
     rules: TableRules<F>,
@@ -80,7 +83,10 @@ export class FormerTable<F extends string> {
           if (table.has(field)) dates.set(field, new DateColumn(table.nameOf(field)));
         continue;
       }
-      if (!table.#isWhole(row)) continue;
+      if (!table.#isWhole(row)) {
+        if (table.oddLines.length < MAX_ODD_LINES) table.oddLines.push(row.line);
+        continue;
+      }
       const read = new FormerRow(table, row);
       for (const [field, column] of dates) {
         const text = read.text(field);

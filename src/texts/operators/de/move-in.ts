@@ -128,6 +128,7 @@ export const moveIn: Translated<typeof en> = {
   removed: { license: 'Lizenzen entfernt', plan: 'Tarife entfernt', product: 'Produkte entfernt' },
   left: 'Was bleibt',
   noneLeft: 'Nichts davon ist übrig.',
+  leftFirst: (shown, all) => `Die ersten ${shown} von ${all}.`,
   leftOrder: 'Nach Art und Nummer',
   leftColumns: { what: 'Was', id: 'ID', why: 'Warum' },
   kinds: { license: 'Lizenz', plan: 'Tarif', product: 'Produkt' },

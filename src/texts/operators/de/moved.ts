@@ -58,6 +58,9 @@ export const moved: Translated<typeof en> = {
     'no-states': 'Diese Tabelle hat keine Zustände: Erstattete oder widerrufene Lizenzen kommen als aktive',
     'renews-elsewhere':
       'Ein Abonnement, das bei Gumroad weiterläuft: Sein Ende ist das der letzten Abbuchung',
+    'users-cells':
+      'Eine Zeile der Benutzer oder Bestellungen hat eine andere Anzahl von Zellen als die erste und wird nicht gelesen',
+    'no-end': 'Eine Benutzergruppe kennt kein Ende: Die Lizenz kommt unbefristet',
     'several-seats':
       'Für mehrere Plätze verkauft, die der Export nicht zählt: Es gilt die Grenze des Tarifs hier',
     'site-twice': 'Eine Website liegt auf zwei Lizenzen eines Produkts: Sie belegt bei jeder einen Platz',

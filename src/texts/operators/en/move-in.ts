@@ -126,6 +126,7 @@ export const moveIn = {
   removed: { license: 'Licences removed', plan: 'Plans removed', product: 'Products removed' },
   left: 'What stays',
   noneLeft: 'Nothing of it is left.',
+  leftFirst: (shown: string, all: string) => `The first ${shown} of ${all}.`,
   leftOrder: 'By kind and number',
   leftColumns: { what: 'What', id: 'ID', why: 'Why' },
   kinds: { license: 'Licence', plan: 'Plan', product: 'Product' },

@@ -54,6 +54,9 @@ export const moved = {
     'user-gone': 'The user is gone: nobody could use its Download IDs at the source',
     'no-states': 'this table has no states: licences that were refunded or revoked come as active ones',
     'renews-elsewhere': 'a subscription that goes on at Gumroad: its end is that of the last charge',
+    'users-cells':
+      'A row of the users or orders has another number of cells than the first line, and is not read',
+    'no-end': 'A user group knows no end: the licence comes for life',
     'several-seats':
       'sold for several seats, which the export does not count: the limit is that of the plan here',
     'site-twice': 'A site lies on two licences of one product: it takes a slot of each',

@@ -15,7 +15,6 @@ import {
   lockImport,
   setImport,
   type ImportedKind,
-  type ImportRun,
 } from '../../store/imports';
 import { deleteLicenses, findLicensesByIds, lockLicenses } from '../../store/licenses';
 import { findUsedLicenses, listKeyDigests } from '../../store/license-use';
@@ -50,7 +49,7 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
   const found = await lockImport(trx, id);
   if (found === undefined) throw refusal('no-import', [String(id)], { as: 'NOT_FOUND' });
   if (found.undoneAt !== null) throw refusal('undone-before', [String(id)], { as: 'CONFLICT' });
-  const later = await lockLaterRuns(trx, found);
+  const later = await lockLaterRuns(trx, id);
   // Before licences, as orders lock them.
   const named = new Map<number, string>();
   await eachOf(trx, id, 'customer', async (ids) => {
@@ -82,9 +81,9 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
   return undone;
 }
 
-/** The later runs of the same source that nobody has taken back, the earliest first; they stay so until the end. */
-async function lockLaterRuns(trx: Transaction, { id, source }: ImportRun): Promise<number[]> {
-  const ids = (await listImports(trx, { source })).map((run) => run.id).filter((run) => run > id);
+/** The later runs, of any source, that nobody has taken back, the earliest first; they stay so until the end. */
+async function lockLaterRuns(trx: Transaction, id: number): Promise<number[]> {
+  const ids = (await listImports(trx, {})).map((run) => run.id).filter((run) => run > id);
   const later: number[] = [];
   for (const run of ids.sort((a, b) => a - b))
     if ((await lockImport(trx, run))?.undoneAt === null) later.push(run);

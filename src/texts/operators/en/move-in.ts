@@ -16,7 +16,7 @@ export const moveIn = {
   file: 'File (CSV)',
   fileHint: 'Only for systems that export a file. Nothing is imported yet.',
   users: 'Users or orders (CSV)',
-  usersHint: 'Only for License Manager for WooCommerce, whose export has no addresses.',
+  usersHint: 'Only for License Manager for WooCommerce and Freemius, whose exports may have no addresses.',
   dates: 'Dates in the file',
   datesHint: 'Choose only when you are asked.',
   dateForms: {

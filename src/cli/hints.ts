@@ -108,10 +108,17 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'in-environment': () => '"licensing settings list" shows what counts.',
   'mail-text': () => '"licensing mail text show" prints the text that is sent now.',
   'text-file': () => '"licensing mail text list" shows which texts are files.',
-  'no-import': () => '"licensing import --list" shows them.',
-  'unsaid-plans': ({ keys }) =>
-    `Say it with --plans "${keys.map((key) => `${key}=PLAN`).join(',')}"; "-" leaves one out, --make-plans makes them.`,
+  'import-refused': ({ code, facts }) => IMPORT_HINTS[code]?.(...facts) ?? '',
   'bad-rows': ({ rows }) => `--skip-bad-rows imports the others.\n${rows}`,
+};
+
+const IMPORT_HINTS: Record<string, ((...facts: string[]) => string) | undefined> = {
+  'no-import': () => '"licensing import --list" shows them.',
+  'undone-before': () => '"licensing import --list" shows them.',
+  'unsaid-plans': (map) => `Say it with --plans "${map}"; "-" leaves one out, --make-plans makes them.`,
+  'which-dates': () => 'Say it with --dates FORM.',
+  'several-sites': () => 'Say it with --site-prefix PREFIX.',
+  'confirm-columns': () => 'After a dry run: --confirm-columns.',
 };
 
 function notForJoomla(product: number): string {

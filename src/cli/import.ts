@@ -37,6 +37,9 @@ interface ImportOptions extends MoveInOptions {
   skipBadRows?: boolean;
 }
 
+/** The name of any table of another system. */
+const CSV = 'csv';
+
 /** Of the ways to import, which options go with which. */
 const MOVE_OPTIONS = [
   'plans',
@@ -62,7 +65,10 @@ export function addImportCommand(program: Command): void {
       "the file; - for standard input; none for a system whose tables are in the site's database",
     )
     .addOption(
-      new Option('--from <name>', 'move in from another system').choices(SOURCES.map(({ name }) => name)),
+      new Option('--from <name>', 'move in from another system; csv: any table, as --csv').choices([
+        ...SOURCES.map(({ name }) => name),
+        CSV,
+      ]),
     )
     .option('--plans <theirs=ours,...>', 'what becomes of its plans; "-" leaves one out, 3+8=9 covers two')
     .option('--make-plans', 'make products and plans by its names, where --plans says nothing')
@@ -124,6 +130,8 @@ export function addImportCommand(program: Command): void {
         ];
         const odd = foreign.find((name) => options[name] !== undefined);
         if (odd !== undefined) usageError(command, oddMessage(odd), optionName(odd));
+        if (options.csv === true && options.from !== undefined && options.from !== CSV)
+          usageError(command, '--csv does not go with --from', 'csv');
         if (way === 'undo') return runUndo(session, options.undo as number);
         if (way === 'list') return runList(session);
         if (way === 'from' && options.releases !== undefined) {
@@ -142,8 +150,8 @@ export function addImportCommand(program: Command): void {
 function wayOf({ from, csv, undo, list }: ImportOptions): 'from' | 'csv' | 'undo' | 'list' | 'records' {
   if (undo !== undefined) return 'undo';
   if (list === true) return 'list';
-  if (from !== undefined) return 'from';
-  return csv === true ? 'csv' : 'records';
+  if (csv === true || from === CSV) return 'csv';
+  return from === undefined ? 'records' : 'from';
 }
 
 function oddMessage(name: keyof ImportOptions): string {

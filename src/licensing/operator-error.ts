@@ -79,9 +79,8 @@ export type RefusalFacts =
   | { reason: 'other-element'; product: number; element: string; inPackage: string }
   | { reason: 'overlooked-columns'; columns: { field: string; name: string }[] }
   | { reason: 'bad-rows'; rows: string }
-  | { reason: 'no-import' }
-  /** of a source, by their keys in the plan map */
-  | { reason: 'unsaid-plans'; keys: string[] }
+  /** of a table, or of a move from another system (transfer/refusals.ts): what its sentence is, and what that names */
+  | { reason: 'import-refused'; code: string; facts: readonly string[] }
   | { reason: 'token-name' | 'no-token' | 'is-operator' | 'no-operator' }
   | { reason: 'no-key-secret' | 'no-signing-key' | 'signing-key-retired' | 'last-signing-key' }
   /** of a mail that was sent, and of a mail server that was tried. `failure`: as stored of a mail; `said`: by the server */

@@ -36,7 +36,7 @@ const Fields = exactly({
   dry_run: Type.Optional(Flag),
   from: Type.Optional(
     Type.String({
-      description: `Moves in from another system: ${SOURCES.map(({ name }) => name).join(', ')}. Those that read the site's tables take no body. The fields below it belong to it, those of a CSV file do not.`,
+      description: `Moves in from another system: ${SOURCES.map(({ name }) => name).join(', ')}; csv is any table, as without it. Those that read the site's tables take no body. The fields below it belong to it, those of a CSV file do not.`,
     }),
   ),
   plans: Type.Optional(
@@ -175,7 +175,7 @@ const Undone = exactly(
     id: Id,
     removed: exactly({ licenses: Count, products: Count, plans: Count }),
     left: Type.Array(
-      exactly({ kind: wordOf(['license', 'product', 'plan']), id: Id, code: TextOrNull, reason: Text }),
+      exactly({ kind: wordOf(['license', 'product', 'plan']), id: Id, code: Text, reason: Text }),
       {
         description: 'What somebody has used or changed since, and stays.',
       },
@@ -189,7 +189,8 @@ type ImportCall = Call<Static<typeof Fields>, { file?: Buffer; users?: Buffer }>
 async function importLicenses(
   call: ImportCall,
 ): Promise<{ data: Static<typeof Imported> | Static<typeof Moved> }> {
-  return call.query.from === undefined ? importFile(call) : moveFrom(call, call.query.from);
+  const { from } = call.query;
+  return from === undefined || from === 'csv' ? importFile(call) : moveFrom(call, from);
 }
 
 async function moveFrom(call: ImportCall, from: string) {
@@ -198,12 +199,14 @@ async function moveFrom(call: ImportCall, from: string) {
   if (foreign !== undefined) throw invalid(foreign, `"${foreign}" does not go with "from".`);
   const dryRun = isSet(query.dry_run);
   if (!dryRun) requireRecentSignIn(call);
+  const source = requireSource(from);
   const report = await moveIn(db, {
-    source: requireSource(from),
+    source,
     plans: query.plans,
     makePlans: isSet(query.make_plans),
     dryRun,
-    file: body.file && oneChunk(body.file),
+    // A request without a body has an empty file.
+    file: body.file && (body.file.length > 0 || source.reads !== 'tables') ? oneChunk(body.file) : undefined,
     users: body.users && body.users.length > 0 ? oneChunk(body.users) : undefined,
     readsAgain: false,
     dates: query.dates,

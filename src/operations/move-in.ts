@@ -9,7 +9,8 @@ const Count = Type.Integer({ minimum: 0 });
 const asked = {
   sites: Type.Integer({
     minimum: 0,
-    description: 'Each counts once: by the address that it told, else by its key and network.',
+    description:
+      'Each counts once: by the address that it told, else by its key and network. Of checks, the latest of a licence counts where nothing else tells of its sites.',
   }),
   answered: Type.Integer({ minimum: 0, description: 'Those whose latest request was.' }),
   refused: Count,

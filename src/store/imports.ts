@@ -1,7 +1,8 @@
 import { table, type Db, type Transaction } from './database';
 import { insertInChunks } from './import';
 import { toColumns, toFields } from './row-fields';
-import { tableBy } from './statements';
+import { forceIndex, orderedJoin, placeholders, rawRows, tableBy } from './statements';
+import { customerDigest } from './customer-digest';
 
 /** A move from another system. */
 export interface ImportRun {
@@ -95,6 +96,50 @@ export async function listImported(
     .orderBy('item_id')
     .limit(limit)
     .pluck('item_id');
+}
+
+/** Makes them what another run made. */
+export async function handOverImported(
+  trx: Transaction,
+  kind: ImportedKind,
+  itemIds: number[],
+  importId: number,
+): Promise<void> {
+  if (itemIds.length > 0)
+    await trx(table(trx, 'imported'))
+      .where({ kind })
+      .whereIn('item_id', itemIds)
+      .update({ import_id: importId });
+}
+
+/** The next licences whose latest change by a move is that of a run, and that an earlier one made, by id. */
+export async function listChangedByRun(
+  db: Db,
+  importId: number,
+  { after, limit }: { after: number; limit: number },
+): Promise<number[]> {
+  return db(table(db, 'imported'))
+    .where({ kind: 'license' })
+    .where('item_id', '>', after)
+    .where('import_id', '<', importId)
+    .where('brought_json', 'like', `{"run":${importId},%`)
+    .orderBy('item_id')
+    .limit(limit)
+    .pluck('item_id');
+}
+
+/** The latest run that brought a licence of each of these customers, by address. */
+export async function findRunsOfCustomers(db: Db, addresses: string[]): Promise<Map<string, number>> {
+  if (addresses.length === 0) return new Map();
+  const rows = await rawRows<{ customer: string; run: number }>(
+    db,
+    `SELECT l.customer, MAX(i.import_id) AS run
+       FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses', 'customer_digest')}
+       ${orderedJoin(db)} ${table(db, 'imported')} i ON i.kind = 'license' AND i.item_id = l.id
+      WHERE l.customer_digest IN (${placeholders(addresses.length)}) GROUP BY l.customer`,
+    addresses.map(customerDigest),
+  );
+  return new Map(rows.map(({ customer, run }) => [customer, run]));
 }
 
 export async function setBrought(trx: Transaction, licenseId: number, broughtJson: string): Promise<void> {

@@ -1,11 +1,10 @@
 import { table, type Db } from './database';
-import { forceIndex, licenseIndex, orderedJoin, placeholders, rawRows, tableBy } from './statements';
+import { licenseIndex, tableBy } from './statements';
 
-export type LicenseUse = 'activated' | 'downloaded' | 'ordered' | 'changed' | 'older-key';
+export type LicenseUse = 'activated' | 'downloaded' | 'ordered' | 'changed';
 
 /**
- * Licences that somebody has used or changed since they were imported, and how. Checks of a key count as nothing. With an
- * older key, one goes that a former import brought, and that customers may use.
+ * Licences that somebody has used or changed since they were imported, and how. Checks of a key count as nothing.
  * @param ids of locked licences
  */
 export async function findUsedLicenses(db: Db, ids: number[]): Promise<Map<number, LicenseUse>> {
@@ -42,15 +41,17 @@ export async function findUsedLicenses(db: Db, ids: number[]): Promise<Map<numbe
       .distinct('license_id'),
     'changed',
   );
-  note(
-    await rawRows<{ license_id: number }>(
-      db,
-      `SELECT DISTINCT k.license_id FROM ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys', ...licenseIndex('license_keys'))}
-         ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = k.license_id
-        WHERE k.license_id IN (${placeholders(ids.length)}) AND k.created_at < l.created_at`,
-      ids,
-    ),
-    'older-key',
-  );
   return used;
+}
+
+/** The keys of licences, by their digests. */
+export async function listKeyDigests(
+  db: Db,
+  ids: number[],
+): Promise<{ licenseId: number; keyDigest: string }[]> {
+  if (ids.length === 0) return [];
+  const rows = await db(tableBy(db, 'license_keys', ...licenseIndex('license_keys')))
+    .whereIn('license_id', ids)
+    .select('license_id', 'key_digest');
+  return rows.map((row) => ({ licenseId: row.license_id, keyDigest: row.key_digest }));
 }

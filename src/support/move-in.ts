@@ -1,8 +1,10 @@
 import { isIP } from 'node:net';
+import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { networkOfClient } from '../licensing/ip-addresses';
 import { formerPlace } from '../joomla/formerly/place';
 import { latestOf, readSiteAccesses, type SiteAccess } from '../store/access-log';
 import type { Db } from '../store/database';
+import { readRecentActivations, readRecentChecks } from '../store/recent-sites';
 import { readArsLog, readMembershipProLog, type FormerLog } from '../store/former-tables';
 import type { Likely } from './known';
 import { findLikely } from './likely-licenses';
@@ -51,19 +53,32 @@ export async function readMoveIn(
 ): Promise<MoveIn> {
   const since = new Date(now.getTime() - MOVE_IN_DAYS * DAY_MS);
   const sites = new Map<string, { at: Date; outcome: string }>();
+  const licenses = new Set<number>();
   const unknown = new Map<string, { times: number; sites: Set<string>; at: Date }>();
   let more = false;
+  const note = (name: string, at: Date, outcome: string) => {
+    const before = sites.get(name);
+    if (before === undefined && sites.size >= MOST_SITES) more = true;
+    else if (before === undefined || at >= before.at) sites.set(name, { at, outcome });
+  };
   for await (const accesses of readSiteAccesses(db, since))
     for (const access of accesses) {
       // Everybody may ask for updates without a key.
       if (access.endpoint === 'updates') continue;
       const name = siteOf(access);
-      const at = latestOf(access);
-      const before = sites.get(name);
-      if (before === undefined && sites.size >= MOST_SITES) more = true;
-      else if (before === undefined || at >= before.at) sites.set(name, { at, outcome: access.outcome });
+      note(name, latestOf(access), access.outcome);
+      if (access.licenseId !== null) licenses.add(access.licenseId);
       if (access.outcome === 'LICENSE_NOT_FOUND') addUnknown(unknown, access, name);
     }
+  for await (const activations of readRecentActivations(db, since))
+    for (const { licenseId, identifier, activatedAt } of activations) {
+      note(nameOfSite(identifier), activatedAt, 'ok');
+      licenses.add(licenseId);
+    }
+  // A check does not keep which site it came from: it counts where nothing else tells of the licence's sites.
+  for await (const checks of readRecentChecks(db, since))
+    for (const { id, lastCheckAt, lastCheckIp } of checks)
+      if (!licenses.has(id)) note(placeOf(`licence ${id}`, lastCheckIp), lastCheckAt, 'ok');
   const place = formerPlace(settings);
   const logs = [
     ['ars', await readArsLog(db, place, MOVE_IN_DAYS)],
@@ -79,11 +94,18 @@ export async function readMoveIn(
 
 /** What told its address, else its key and network. */
 function siteOf({ site, identifier, licenseId, keyHint, ip }: SiteAccess): string {
-  return (
-    site ??
-    identifier ??
-    `${licenseId === null ? `key ${keyHint ?? ''}` : `licence ${licenseId}`} ${networkOfClient(ip ?? '')}`
-  );
+  const told = site ?? identifier;
+  if (told !== null) return nameOfSite(told);
+  return placeOf(licenseId === null ? `key ${keyHint ?? ''}` : `licence ${licenseId}`, ip ?? '');
+}
+
+/** One site is one, however it writes its address. */
+function nameOfSite(text: string): string {
+  return normalizeIdentifier('domain', text) ?? text;
+}
+
+function placeOf(who: string, ip: string): string {
+  return `${who} ${networkOf(ip)}`;
 }
 
 function addUnknown(
@@ -134,13 +156,13 @@ function count(codes: (string | null)[]): SitesAsked {
 function countFormer({ from, to, sites }: FormerLog): SitesAsked & { from: Date; to: Date } {
   const answered = new Map<string, boolean>();
   for (const { domain, key, ip, isAnswered } of sites) {
-    const name = domain ?? `${key} ${networkOf(ip)}`;
+    const name = domain === null ? placeOf(key, ip) : nameOfSite(domain);
     answered.set(name, isAnswered || answered.get(name) === true);
   }
   return { ...count([...answered.values()].map((is) => (is ? null : ''))), from, to };
 }
 
-/** A former system stores any text. */
+/** A former system stores any text as an address. */
 function networkOf(ip: string): string {
   return isIP(ip) === 0 ? ip : networkOfClient(ip);
 }

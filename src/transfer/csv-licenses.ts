@@ -17,6 +17,7 @@ import type { Plan, Product } from '../store/catalogue';
 import { MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
 import type { CsvRow } from './csv';
 import { noteLine } from './lines';
+import { refusal } from './refusals';
 
 /** Reads another system's licences from table rows. Messages never repeat a cell, which may contain a key. */
 
@@ -134,7 +135,7 @@ function findColumns(heading: string[], map: Map<CsvTarget, string>): Columns {
     [...map].map(([field, name]) => {
       const at = requireColumn(names, name);
       if (names.includes(names[at] as string, at + 1))
-        throw new OperatorError(`The file has two columns "${name}". Nothing was imported.`);
+        throw refusal('column-twice', [name], { field: 'file' });
       return [field, { at, name }];
     }),
   );
@@ -143,10 +144,7 @@ function findColumns(heading: string[], map: Map<CsvTarget, string>): Columns {
 function requireColumn(names: string[], name: string): number {
   const exact = names.indexOf(name);
   const at = exact === -1 ? names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) : exact;
-  if (at === -1)
-    throw new OperatorError(
-      `The first line of the file, which must have the columns' names, has no column "${name}" (it has ${quantity(names.length, 'column')}). Nothing was imported.`,
-    );
+  if (at === -1) throw refusal('no-column', [name, String(names.length)], { field: 'file' });
   return at;
 }
 
@@ -400,17 +398,17 @@ function readLabel(text: string | null): string | null | Fault {
  * @throws OperatorError for an unknown field, or one that is there twice
  */
 export function readCsvMap(text: string, before = new Map<CsvTarget, string>()): Map<CsvTarget, string> {
-  const refusal = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field: 'map' });
+  const wrong = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field: 'map' });
   for (const part of text.split(',')) {
     const [, field = '', column = ''] = /^\s*([a-z]+(?:\.[^=\s]*)?)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
     const isField = (CSV_FIELDS as readonly string[]).includes(field);
     if ((!isField && metadataName(field) === undefined) || column === '')
-      throw refusal(`It must be FIELD=COLUMN, with commas between; the fields are ${CSV_FIELDS.join(', ')}.`);
-    if (before.has(field as CsvTarget)) throw refusal(`${field} is there twice.`);
+      throw wrong(`It must be FIELD=COLUMN, with commas between; the fields are ${CSV_FIELDS.join(', ')}.`);
+    if (before.has(field as CsvTarget)) throw wrong(`${field} is there twice.`);
     before.set(field as CsvTarget, column);
   }
   if ([...before.keys()].filter(metadataName).length > MAX_METADATA_NAMES)
-    throw refusal(`A licence has at most ${MAX_METADATA_NAMES} names in its metadata.`);
+    throw wrong(`A licence has at most ${MAX_METADATA_NAMES} names in its metadata.`);
   return before;
 }
 

@@ -1,7 +1,10 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { OperatorError } from '../licensing/operator-error';
 import { CellDecoder, NotText } from './cell-decoder';
+import { refusal, type RefusalCode } from './refusals';
+
+/** The file itself, or the second table of a move. */
+export type CsvPart = 'file' | 'users';
 
 export interface CsvRow {
   line: number;
@@ -22,13 +25,15 @@ const SEPARATOR_LINE = /^\s*("?)sep=([^\w\s"]|\t)\1[ ,;\t]*(?:\n|$)/i;
  * line ends.
  * Without `delimiter`, that of a first line `sep=;`, or the most frequent of comma, semicolon and tab in the heading. Skips
  * blank lines. Excel's `="TEXT"` is its text.
+ * @param part of the request that it is, for the refusal
  * @throws OperatorError with the line of a fault; it never repeats a cell
  */
 export async function* readCsv(
   source: AsyncIterable<Buffer>,
   delimiter: string | undefined,
+  part: CsvPart = 'file',
 ): AsyncGenerator<CsvRow> {
-  const text = decode(source);
+  const text = decode(source, part);
   let head = '';
   while (!head.trimStart().includes('\n') && head.length < MAX_HEADING) {
     const { done, value } = await text.next();
@@ -63,7 +68,7 @@ export async function* readCsv(
       yield { line: info.lines + skipped - inside, cells: record.map(textOfCell) };
     }
   } catch (error) {
-    throw error instanceof CsvError ? asOperatorError(error, lastLine, skipped) : error;
+    throw error instanceof CsvError ? asRefusal(error, lastLine, skipped, part) : error;
   }
 }
 
@@ -123,7 +128,7 @@ async function* concat(head: string, rest: AsyncGenerator<string, void>): AsyncG
 }
 
 /** Normalises line ends, so that line numbers match an editor's. */
-async function* decode(source: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
+async function* decode(source: AsyncIterable<Buffer>, part: CsvPart): AsyncGenerator<string, void> {
   const decoder = new CellDecoder();
   let line = 1;
   let heldBack = '';
@@ -144,9 +149,7 @@ async function* decode(source: AsyncIterable<Buffer>): AsyncGenerator<string, vo
     if (text !== '') yield text;
   } catch (error) {
     if (!(error instanceof NotText)) throw error;
-    throw new OperatorError(
-      `The file is neither UTF-8 nor Windows-1252 (at line ${line} or somewhat after). Save it once more as "CSV UTF-8". Nothing was imported.`,
-    );
+    throw refusal('not-text', [String(line)], { field: part });
   }
 }
 
@@ -157,18 +160,16 @@ function detectDelimiter(head: string): string {
 }
 
 /** Replaces the parser's message, which repeats the file's text. `lastLine` ends the last complete row. */
-function asOperatorError(error: CsvError, lastLine: number, skipped: number): OperatorError {
+function asRefusal(error: CsvError, lastLine: number, skipped: number, part: CsvPart): Error {
   // The parser notices an unclosed quotation mark only at the file's end; report the line after the last complete row.
   const foundLate = ['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE'].includes(error.code);
   const line = foundLate ? lastLine + 1 : ((error as { lines?: number }).lines ?? 1) + skipped;
-  const fault = {
-    CSV_QUOTE_NOT_CLOSED: 'a cell that begins with a quotation mark has none at its end',
-    CSV_INVALID_CLOSING_QUOTE:
-      'there is text after the quotation mark that ends a cell; inside a cell it is written twice',
-    INVALID_OPENING_QUOTE: 'there is a quotation mark inside a cell that does not begin with one',
-    CSV_MAX_RECORD_SIZE: 'the row is longer than 1 MB: a quotation mark may be missing',
-  }[error.code as string];
-  return new OperatorError(
-    `Line ${line}: ${fault ?? 'this is no row of comma-separated values'}. Nothing was imported.`,
-  );
+  return refusal(FAULTS[error.code] ?? 'no-row', [String(line)], { field: part });
 }
+
+const FAULTS: Record<string, RefusalCode | undefined> = {
+  CSV_QUOTE_NOT_CLOSED: 'open-quote',
+  CSV_INVALID_CLOSING_QUOTE: 'text-after-quote',
+  INVALID_OPENING_QUOTE: 'quote-inside',
+  CSV_MAX_RECORD_SIZE: 'long-row',
+};

@@ -28,6 +28,7 @@ import { describeRemarks, keepFirst, keepRemark, type Remark } from './lines';
 import { insertNewLicenses, placeAll, type NewLicense } from './new-licenses';
 import { fromRow, type RecordOf } from './records';
 import { inReadCommitted, inSnapshot } from '../store/transaction';
+import { refusal } from './refusals';
 
 interface CsvImportOptions extends CsvTableOptions {
   /** one character; undefined: detected */
@@ -102,18 +103,18 @@ export function importCsv(
       batch = [];
       options.onProgress?.(job.report.rows);
     }
-    if (table === undefined) throw new OperatorError('The file is empty. Nothing was imported.');
+    if (table === undefined) throw refusal('empty-file', [], { field: 'file' });
     await importBatch(job, batch);
-    if (job.report.bad > 0 && !options.skipBadRows && !options.dryRun) throw refusal(job.report);
+    if (job.report.bad > 0 && !options.skipBadRows && !options.dryRun) throw badRows(job.report);
     return job.report;
   };
   return options.dryRun ? inSnapshot(db, work) : inReadCommitted(db, work, { isOnce: !options.readsAgain });
 }
 
-function refusal({ bad, badRows }: CsvImportReport): OperatorError {
+function badRows({ bad, badRows: rows }: CsvImportReport): OperatorError {
   return new OperatorError(
     `Nothing was imported: ${bad === 1 ? 'one row does' : `${bad} rows do`} not fit.`,
-    { facts: { reason: 'bad-rows', rows: describeRemarks(badRows, bad) } },
+    { facts: { reason: 'bad-rows', rows: describeRemarks(rows, bad) } },
   );
 }
 

@@ -1,6 +1,5 @@
 import type { Metadata } from '../licensing/metadata';
 import { storedMetadata } from '../licensing/metadata';
-import { OperatorError } from '../licensing/operator-error';
 import { storedKey } from '../licensing/sealing';
 import { placeSites, type PlacedSite } from '../licensing/staging-sites';
 import type { StoredStatus } from '../licensing/core/states';
@@ -13,6 +12,7 @@ import { insertEvents, type LicenseEvent } from '../store/events';
 import { insertCountedInChunks, insertInChunks } from '../store/import';
 import { insertLicenses } from '../store/licenses';
 import { toColumns } from '../store/row-fields';
+import { refusal } from './refusals';
 
 /** Licences of another system, as they are stored. The CSV importer and the moves from a system by its name share this. */
 
@@ -129,9 +129,7 @@ export async function insertNewLicenses(
     return ids;
   } catch (error) {
     if (!isDuplicate(error)) throw error;
-    throw new OperatorError(
-      'Somebody else issued a licence with one of these keys or references meanwhile. Nothing was imported; try again.',
-    );
+    throw refusal('meanwhile');
   }
 }
 

@@ -69,6 +69,38 @@ describe.each(DATABASE_KINDS)('the check of a move, on %s', (kind) => {
     for (const one of [key, mistyped]) expect(JSON.stringify(found)).not.toContain(one.slice(0, 17));
   });
 
+  it('counts sites that only activate or check, and each once, however it writes its address', async () => {
+    const { db } = service;
+    const before = (await check()).now as { sites: number; answered: number };
+    const post = (call: string, body: object) =>
+      request(service.url).post(`${PREFIX}/licenses/${call}`).send(body);
+    const more = await giveLicense(db, await givePlan(db, { limit: 1 }));
+    const checked = await giveLicense(db, await givePlan(db));
+    const active = { license_key: more.key };
+    await post('activate', { ...active, identifier: 'https://www.Only-Activates.example/' }).expect(200);
+    await post('validate', { ...active, identifier: 'only-activates.example' }).expect(200);
+    await post('validate', { license_key: checked.key }).expect(200);
+    await post('validate', { license_key: checked.key }).expect(200);
+    // Refused under two spellings: one site.
+    await post('activate', { ...active, identifier: 'https://www.No-Slot.example/' }).expect(403);
+    await post('activate', { ...active, identifier: 'no-slot.example' }).expect(403);
+    // What an operator enters has not asked.
+    await service.write.ok(
+      `POST /licenses/${checked.id}/activations`,
+      { identifier: 'entered.example' },
+      201,
+    );
+    await eventually(async () => {
+      const now = (await check()).now as { refusals: unknown[] };
+      expect(now).toMatchObject({ sites: before.sites + 3, answered: before.answered + 2 });
+      expect(now.refusals).toContainEqual({ code: 'ACTIVATION_LIMIT_REACHED', sites: 1 });
+    });
+    // A month later all of them are silent.
+    service.clock.now = new Date(NOW.getTime() + 31 * DAY_MS);
+    expect((await check()).now).toMatchObject({ sites: 0 });
+    service.clock.now = NOW;
+  });
+
   it("reads the former system's own log of its last days, and writes nothing to it", async () => {
     const { db } = service;
     await db.schema.createTable('ars_log', (t) => {
@@ -103,7 +135,7 @@ describe.each(DATABASE_KINDS)('the check of a move, on %s', (kind) => {
     });
     await db('osmembership_downloadlogs').insert([
       pro(1, '2026-10-01 10:00:00', 'one.example', '198.51.100.1'),
-      pro(1, '2026-10-02 10:00:00', 'one.example', '198.51.100.2'),
+      pro(1, '2026-10-02 10:00:00', 'WWW.One.example', '198.51.100.2'),
       pro(2, '2026-10-02 10:00:00', '', '198.51.100.3'),
       pro(2, '2026-10-03 10:00:00', null, '198.51.100.3'),
     ]);

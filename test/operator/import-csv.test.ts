@@ -107,6 +107,16 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     }));
   };
 
+  it('is read by the name csv as well, and by no other system’s', async () => {
+    const args = importing(table(`${HEADING.replaceAll(/[^,]/g, '')}`), '--dry-run').filter(
+      (arg) => arg !== '--csv',
+    );
+    expect(await op.json<Report>([...args, '--from', 'csv'])).toMatchObject({ rows: 1 });
+    const both = await op.run([...args, '--csv', '--from', 'edd-csv']);
+    expect(both).toMatchObject({ code: 2 });
+    expect(both.stderr).toContain('--csv does not go with --from');
+  });
+
   it('becomes licences whose keys work at once, with their activations, states and dates', async () => {
     const own = generateKey();
     const report = await json(

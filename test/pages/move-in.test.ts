@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { table } from '../../src/store/database';
 import { eventually } from '../support/processes';
 import { PREFIX, giveLicense, givePlan, rows, startTestService, type TestService } from '../support/service';
-import { formOf, pagesClient, textOf, type PagesAnswer, type PagesClient } from './support/session';
+import { selected, send, start } from './support/move-in';
+import { pagesClient, textOf } from './support/session';
 
 /** The page that moves another system's licences in: what would happen, the plans, the move, and the way back. */
 
@@ -25,42 +26,6 @@ const FILE = [
   row(2, 'Forms', 'inactive', 'lifetime'),
   row(3, 'Forms', 'odd'),
 ].join('\n');
-
-/** Sends the form of the page that was shown last, with a file or the one that it kept. */
-function send(
-  pages: PagesClient,
-  shown: PagesAnswer,
-  fields: Record<string, string>,
-  file?: string,
-  users?: string,
-): Promise<PagesAnswer> {
-  const { once = '', ...hidden } = formOf(shown.html, '/move-in');
-  const body = new FormData();
-  for (const [name, value] of Object.entries({ ...selected(shown.html), ...hidden, ...fields }))
-    body.append(name, value);
-  if (file !== undefined) body.append('file', new Blob([file], { type: 'text/csv' }), 'licenses.csv');
-  if (users !== undefined) body.append('users', new Blob([users], { type: 'text/csv' }), 'users.csv');
-  return pages.post(`/move-in?once=${once}`, body);
-}
-
-/** What the form's selects say. */
-function selected(html: string): Record<string, string> {
-  return Object.fromEntries(
-    [...html.matchAll(/<select[^>]* name="([^"]*)".*?<\/select>/gs)].map(([select, name = '']) => [
-      name,
-      /<option value="([^"]*)" selected/.exec(select)?.[1] ?? '',
-    ]),
-  );
-}
-
-async function start(
-  pages: PagesClient,
-  fields: Record<string, string>,
-  file?: string,
-  users?: string,
-): Promise<PagesAnswer> {
-  return send(pages, await pages.get('/move-in'), fields, file, users);
-}
 
 const licenses = () => rows<{ reference: string; plan_id: number }>(service.db, 'licenses');
 

@@ -191,7 +191,7 @@ describe('EDD Software Licensing', () => {
   });
 
   it.each([
-    [undefined, 'Which file?'],
+    [undefined, 'The file of EDD Software Licensing is missing.'],
     ['', 'The file is empty'],
     [
       `${KEY},active\n`,
@@ -240,7 +240,7 @@ describe('EDD Software Licensing', () => {
       expect(ambiguous).toMatchObject({
         field: 'dates',
         message:
-          'Which form do the dates in column "Expiration Date" have? dmy fits 2 of 2 rows, mdy fits 2 of 2 rows. Say it with --dates unix|iso|dmy|mdy. Nothing was imported.',
+          'Which form do the dates in column "Expiration Date" have? dmy fits 2 of 2 rows, mdy fits 2 of 2 rows. Choose one of unix, iso, dmy and mdy. Nothing was imported.',
       });
       expect(await refusal('13/02/2027', '02/13/2027')).toMatchObject({
         message: expect.stringContaining('dmy fits 1 of 2 rows, mdy fits 1 of 2 rows'),

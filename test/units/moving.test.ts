@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from '@jest/globals';
-import { plansTogether, readPlanMap, togetherKey, writePlanMap } from '../../src/transfer/moving/plan-map';
-import { giveKeys, type Right } from '../../src/transfer/moving/rights';
+import { keysMap, readPlanMap, togetherKey, writePlanMap } from '../../src/transfer/moving/plan-map';
+import { giveKeys, mapOfKeys, type Right } from '../../src/transfer/moving/rights';
 import type { SourceKey, SourcePlan } from '../../src/transfer/moving/source';
 import { rightOfPeriods } from '../../src/transfer/moving/subscriptions';
 
@@ -29,8 +29,13 @@ const right = (id: string, on: string, ends: number | null, isRunning = true): R
 const KEYS: SourceKey[] = [{ key: 'K', limit: undefined, sites: [] }];
 
 describe('a customer’s keys', () => {
-  const give = (rights: Right[], together: string[] = []) => {
-    const { licenses, warnings } = giveKeys(rights, KEYS, PLANS, new Set(together));
+  const give = (rights: Right[], map = '') => {
+    const { licenses, warnings } = giveKeys(
+      rights,
+      KEYS,
+      PLANS,
+      mapOfKeys(keysMap(new Map(), readPlanMap(map))),
+    );
     const bearers = licenses.filter(({ keys }) => keys.length > 0);
     return {
       bearers: bearers.map(({ id, plan: on }) => [id, on]),
@@ -61,7 +66,7 @@ describe('a customer’s keys', () => {
   it('need a plan for both where none covers the other', () => {
     const rights = [right('1', '3', 2030), right('2', '8', 2031)];
     expect(give(rights)).toEqual({ bearers: [['2', '8']], warnings: ['no-cover'] });
-    expect(give(rights, ['3+8'])).toEqual({ bearers: [['2', '3+8']], warnings: [] });
+    expect(give(rights, '8 + 3=7')).toEqual({ bearers: [['2', '3+8']], warnings: [] });
     // What has ended needs none.
     expect(give([right('1', '3', 2030), right('2', '8', 2020, false)])).toEqual({
       bearers: [['1', '3']],
@@ -69,8 +74,21 @@ describe('a customer’s keys', () => {
     });
   });
 
+  it('go to no licence that the map leaves out', () => {
+    const rights = [right('1', '9', null), right('2', '3', 2030), right('3', '8', 2031)];
+    expect(give(rights)).toEqual({ bearers: [['1', '9']], warnings: [] });
+    expect(give(rights, '9=-')).toEqual({ bearers: [['3', '8']], warnings: ['no-cover'] });
+    expect(give(rights, '9=-,8=-')).toEqual({ bearers: [['2', '3']], warnings: [] });
+    // Not even one that runs alone.
+    expect(give([right('1', '9', null), right('2', '3', 2020, false)], '9=-').bearers).toEqual([['2', '3']]);
+    expect(give([right('1', '9', null)], '9=-').bearers).toEqual([]);
+    expect(give(rights, '9=-,3+8=-').warnings).toEqual(['no-cover']);
+  });
+
   it('are on no licence when there are none', () => {
-    expect(giveKeys([right('1', '3', 2030)], [], PLANS, new Set()).licenses).toMatchObject([{ keys: [] }]);
+    expect(giveKeys([right('1', '3', 2030)], [], PLANS, mapOfKeys({})).licenses).toMatchObject([
+      { keys: [] },
+    ]);
   });
 });
 
@@ -120,7 +138,8 @@ describe('the plan map', () => {
       ['3+8', 9],
     ]);
     expect(readPlanMap(writePlanMap(map))).toEqual(map);
-    expect(plansTogether(map)).toEqual([['3', '8']]);
+    expect(keysMap(readPlanMap('8 + 3=1'), map)).toEqual({ together: [['3', '8']], leftOut: ['old'] });
+    expect(keysMap(map, readPlanMap('8+3=-')).together).toEqual([]);
     expect(togetherKey(['10', '9'])).toBe('9+10');
   });
 

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { RefusalFacts } from '../../licensing/operator-error';
 import type { Texts } from '../../texts/operators/texts';
+import { wordsOf } from '../../transfer/refusals';
 
 /** A form as it is shown: at first, or again with what was typed and what is wrong with it. */
 export interface FormState {
@@ -49,12 +51,22 @@ export function formState(
 
 /** The page's own sentence for a refusal: what the service says is for programs, in English and with the names of its fields. */
 export function toFormFailure(
-  { common: { errors } }: Texts,
-  { field, reason, status }: { field: string | undefined; reason?: string | undefined; status: number },
+  { common: { errors }, moved }: Texts,
+  {
+    field,
+    reason,
+    facts,
+    status,
+  }: {
+    field: string | undefined;
+    reason?: string | undefined;
+    facts?: RefusalFacts | undefined;
+    status: number;
+  },
 ): FormFailure {
   const byReason: Record<string, string> = errors.byReason;
   const byField: Record<string, string> = errors.byField;
   // "rules.refunded" is one of the fields of "rules".
-  const own = byReason[reason ?? ''] ?? byField[field?.split('.')[0] ?? ''];
+  const own = wordsOf(moved.refusals, facts) ?? byReason[reason ?? ''] ?? byField[field?.split('.')[0] ?? ''];
   return { field, reason, sentence: own ?? (status === 409 ? errors.conflict : errors.other) };
 }

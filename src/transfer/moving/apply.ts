@@ -30,7 +30,18 @@ import {
   type NewLicense,
   type NewSite,
 } from '../new-licenses';
-import { allSites, broughtOf, compare, readBrought, shortDigest, type Brought } from './brought';
+import {
+  allSites,
+  broughtOf,
+  compare,
+  readBrought,
+  shortDigest,
+  shortKey,
+  writeBrought,
+  type Brought,
+  type Compared,
+} from './brought';
+import type { Plan } from '../../store/catalogue';
 import type { Target } from './plan-map';
 import type { Reporter } from './report';
 import type { SourceLicense } from './source';
@@ -54,8 +65,10 @@ export interface Applying extends ImportContext {
   names: string[];
   /** sites by product, as beginnings of digests: once in 50,000 runs of 100,000 sites two of them are taken for one */
   sites: Set<number>;
+  /** the ids of this source's runs */
+  runs: ReadonlySet<number>;
   /** ours */
-  plans: { activationTypeOf(planId: number): string | undefined };
+  plans: { find(planId: number): Plan | undefined };
 }
 
 export interface Arrived {
@@ -114,7 +127,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
       kind: 'license' as const,
       itemId: ids[i] as number,
       importId: job.importId,
-      broughtJson: JSON.stringify(broughtOf(arrived.wanted)),
+      broughtJson: writeBrought(job.importId, broughtOf(arrived.wanted)),
     })),
   );
   for (const { i, wanted, moving } of moved)
@@ -127,11 +140,13 @@ interface Here {
   keys: Map<string, LicenseKey>;
   /** by licence id: those that an import of this kind made */
   brought: Map<number, Brought>;
+  /** ids of those that came from this source */
+  ofSource: Set<number>;
   /** `activationKey`s */
   activated: Set<string>;
 }
 
-async function findHere({ trx }: Applying, batch: Arrived[]): Promise<Here> {
+async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here> {
   const wanted = batch.map((one) => one.wanted);
   const rows = await findRows(
     trx,
@@ -159,6 +174,7 @@ async function findHere({ trx }: Applying, batch: Arrived[]): Promise<Here> {
     byReference,
     keys: new Map(keys.map((key) => [key.keyDigest, key])),
     brought: new Map([...imported].map(([id, { broughtJson }]) => [id, readBrought(broughtJson)])),
+    ofSource: new Set([...imported].flatMap(([id, { importId }]) => (runs.has(importId) ? [id] : []))),
     activated: new Set((await findActivations(trx, pairs)).keys()),
   };
 }
@@ -188,7 +204,7 @@ function bytesOf(digest: string): string {
 interface SortedKeys {
   /** nobody has them */
   fresh: WantedKey[];
-  /** an import gave them to another licence */
+  /** a run of this source gave them to another licence */
   moving: WantedKey[];
   /** the licence has them, and they have ended at the source */
   ended: number[];
@@ -208,7 +224,7 @@ function sortKeys(
     else if (owner === undefined) sorted.fresh.push(key);
     else if (owner.licenseId === licenseId) {
       if (key.ended && (owner.endsAt === null || owner.endsAt > now)) sorted.ended.push(owner.id);
-    } else if (here.brought.has(owner.licenseId)) sorted.moving.push(key);
+    } else if (here.ofSource.has(owner.licenseId)) sorted.moving.push(key);
     else report.warn('key-taken', wanted.row);
   }
   if (sorted.moving.length > 0) report.warn('key-moves', wanted.row);
@@ -310,12 +326,16 @@ function differences(
   license: LockedLicense,
   wanted: Wanted,
   brought: Brought,
-): { changed: Field[]; kept: Field[] } {
-  const { changed, kept } = compare(license, wanted, brought);
+): Compared {
+  const compared = compare(license, wanted, brought);
+  const { changed, kept } = compared;
   // Its sites could not be found as what the other plan counts.
-  if (!changed.includes('plan_id') || plans.activationTypeOf(license.planId) === wanted.plan.activationType)
-    return { changed, kept };
-  return { changed: changed.filter((field) => field !== 'plan_id'), kept: ['plan_id', ...kept] };
+  if (
+    !changed.includes('plan_id') ||
+    plans.find(license.planId)?.activationType === wanted.plan.activationType
+  )
+    return compared;
+  return { ...compared, changed: changed.filter((field) => field !== 'plan_id'), kept: ['plan_id', ...kept] };
 }
 
 function noteNames({ names, writes }: Applying, named: Wanted[]): void {
@@ -370,15 +390,30 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
       )
     ).map((key) => [key.keyDigest, key]),
   );
+  const givers = await findImported(
+    trx,
+    'license',
+    some.flatMap(({ moving }) => moving.flatMap(({ digest }) => keys.get(digest)?.licenseId ?? [])),
+  );
+  const firstGiverOf = (key: LicenseKey) =>
+    readBrought(givers.get(key.licenseId)?.broughtJson).moved?.[shortKey(key.keyDigest)] ?? key.licenseId;
   const changes: [number, Row][] = [];
   const events: LicenseEvent[] = [];
   for (const one of some) {
     const { licenseId, wanted, wasHere } = one;
     const license = licenses.get(licenseId) as LockedLicense;
     const brought = readBrought(imported.get(licenseId)?.broughtJson);
-    const changed = wasHere ? differences(job, license, wanted, brought).changed : [];
-    const row = rowOf(license, wanted, changed);
-    const used = wasHere ? await addSites(job, license, wanted, brought) : 0;
+    const { changed, equal } = wasHere
+      ? differences(job, license, wanted, brought)
+      : { changed: [], equal: [] };
+    const row = rowOf(job, license, wanted, changed);
+    // Before they go.
+    const moved = one.moving.flatMap(({ digest }) => {
+      const key = keys.get(digest);
+      return key === undefined ? [] : [[shortKey(digest), firstGiverOf(key)] as const];
+    });
+    const limit = (row.activation_limit as number | undefined) ?? license.activationLimit;
+    const used = wasHere ? await addSites(job, { ...license, activationLimit: limit }, wanted, brought) : 0;
     const given = await addKeys(job, license, one, keys);
     if (used > 0) row.activations_used = license.activationsUsed + used;
     const difference =
@@ -396,23 +431,24 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
       },
     });
     changes.push([licenseId, { ...row, revision: license.revision + 1 }]);
-    if (!wasHere) continue;
-    const next = broughtOf(wanted);
     // What stays as it was changed here is still measured by what was brought before.
-    const { kept } = differences(job, license, wanted, brought);
-    for (const field of kept) next[field] = brought[field];
-    next.sites = [...new Set([...brought.sites, ...next.sites])];
-    await setBrought(trx, licenseId, JSON.stringify(next));
+    const next = wasHere ? broughtOf(wanted, brought, [...changed, ...equal]) : brought;
+    if (moved.length > 0) next.moved = { ...next.moved, ...Object.fromEntries(moved) };
+    await setBrought(trx, licenseId, writeBrought(job.importId, next));
   }
   await updateRows(trx, 'licenses', changes);
   await insertEvents(trx, events);
 }
 
-function rowOf(license: LockedLicense, wanted: Wanted, changed: Field[]): Row {
+function rowOf({ plans }: Applying, license: LockedLicense, wanted: Wanted, changed: Field[]): Row {
   const { plan, status, activationLimit, expiresAt, customer, metadata, unsaid } = wanted;
   const values: Record<Field, Partial<LockedLicense>> = {
-    // A limit that the source does not say is the plan's.
-    plan_id: { planId: plan.id, ...(unsaid.has('activation_limit') && { activationLimit }) },
+    // A limit that the source does not say is the plan's, where nobody here gave the licence another one.
+    plan_id: {
+      planId: plan.id,
+      ...(unsaid.has('activation_limit') &&
+        license.activationLimit === plans.find(license.planId)?.activationLimit && { activationLimit }),
+    },
     status: { status },
     activation_limit: { activationLimit },
     expires_at: { expiresAt, graceDays: 0 },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { explainReadFault } from '../../packages/file-faults';
-import { OperatorError } from '../../licensing/operator-error';
+import { refusal } from '../refusals';
 import { compareVersions, isVersion } from '../../licensing/versions';
 import type { CatalogueProduct } from '../../licensing/catalogue';
 import type { Db } from '../../store/database';
@@ -102,11 +102,7 @@ export async function readArsReleases(
     }
   }
   const unknown = [...map.keys()].find((id) => !known.has(id));
-  if (unknown !== undefined)
-    throw new OperatorError(`The source has no category ${unknown}.`, {
-      code: 'INVALID_REQUEST',
-      field: 'releases',
-    });
+  if (unknown !== undefined) throw refusal('no-category', [unknown], { field: 'releases' });
   return found;
 }
 
@@ -210,9 +206,9 @@ export function plainText(html: string): string {
   const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" };
   return html
     .replace(/\r?\n\s*/g, ' ')
-    .replace(/<li\b[^>]*>/gi, '\n- ')
-    .replace(/<(?:br|\/p|\/h\d|\/ul|\/ol|\/div)\b[^>]*>/gi, '\n')
-    .replace(/<[^>]*>/g, '')
+    .replace(/<li\b[^<>]*>/gi, '\n- ')
+    .replace(/<(?:br|\/p|\/h\d|\/ul|\/ol|\/div)\b[^<>]*>/gi, '\n')
+    .replace(/<[^<>]*>/g, '')
     .replace(/&(amp|lt|gt|quot|nbsp|#39);/g, (_, name: string) => named[name] as string)
     .split('\n')
     .map((line) => line.replace(/\s+/g, ' ').trim())

@@ -1,7 +1,6 @@
 import type { Row } from '../../store/export';
-import { OperatorError } from '../../licensing/operator-error';
-import { togetherKey } from './plan-map';
-import { giveKeys, type Right } from './rights';
+import { refusal } from '../refusals';
+import { giveKeys, mapOfKeys, type MapOfKeys, type Right } from './rights';
 import { openSiteTables, textOf, type SiteTables } from './site-tables';
 import { openRights, type RightsOfUsers } from './subscriptions';
 import type { MovingSource, OpenSource, SourceContext, SourceItem, SourceKey } from './source';
@@ -24,21 +23,20 @@ export const ars: MovingSource = {
   open,
 };
 
-async function open({ db, sitePrefix, together = [], confirmed, now }: SourceContext): Promise<OpenSource> {
+async function open({ db, sitePrefix, confirmed, now, ...map }: SourceContext): Promise<OpenSource> {
   const tables = await openSiteTables(db, ars.title, sitePrefix, NEEDED, ['ars_log']);
   const rights = await openRights(db, tables.prefix, { confirmed, now });
-  const taken = new Set(together.map(togetherKey));
   return {
     plans: rights.plans,
     ...(rights.columns && { columns: rights.columns }),
-    items: () => readItems(tables, rights, taken),
+    items: () => readItems(tables, rights, mapOfKeys(map)),
   };
 }
 
 async function* readItems(
   tables: SiteTables,
   rights: RightsOfUsers,
-  together: ReadonlySet<string>,
+  map: MapOfKeys,
 ): AsyncGenerator<SourceItem> {
   const keys = await readKeys(tables);
   const plans = new Map(rights.plans.map((plan) => [plan.key, plan]));
@@ -65,7 +63,7 @@ async function* readItems(
           warning: 'user-gone',
         };
       for (const { row } of of?.ended ?? []) yield { row, warning: 'unpublished-ends' };
-      const given = giveKeys(known, of?.keys ?? [], plans, together);
+      const given = giveKeys(known, of?.keys ?? [], plans, map);
       yield* given.warnings;
       // The log says who came, and not for what: it goes to the licence that has the keys.
       for (const license of given.licenses)
@@ -107,11 +105,7 @@ interface Keys {
 async function readKeys(tables: SiteTables): Promise<Map<number, Keys>> {
   // 7.x says `published`, the versions before `enabled`.
   const flag = ['published', 'enabled'].find((one) => tables.has('ars_dlidlabels', one));
-  if (flag === undefined)
-    throw new OperatorError(
-      `The table ${tables.prefix}ars_dlidlabels has neither a column "published" nor "enabled".`,
-      { code: 'INVALID_REQUEST', field: 'from' },
-    );
+  if (flag === undefined) throw refusal('no-flag', [`${tables.prefix}ars_dlidlabels`], { field: 'from' });
   const byUser = new Map<number, Keys>();
   for await (const row of tables.read('ars_dlidlabels', [...NEEDED.ars_dlidlabels, flag], ['id'])) {
     const [id, user, key] = [Number(row.id), Number(row.user_id), textOf(row.dlid)];

@@ -10,22 +10,39 @@ import { FIELDS, type Field, type Wanted } from './wanted';
  * here by somebody, and stays. Texts about people are kept as digests.
  */
 export interface Brought extends Partial<Record<Field, string | number | null | undefined>> {
-  /** digests' beginnings; a key or site that was brought once and is gone here does not come again */
+  /** the latest run that made or changed it; undefined: none that is known */
+  run?: number;
+  /** digests' beginnings; a site that was brought once and is gone here does not come again */
   keys: string[];
   sites: string[];
+  /** by beginnings of their digests, the keys that went over from other licences: the id of the first one */
+  moved?: Record<string, number>;
 }
 
-export function broughtOf(wanted: Wanted): Brought {
+/** As it is stored: the run first, by which it is found (`listChangedByRun`). */
+export function writeBrought(run: number, brought: Brought): string {
+  return JSON.stringify({ ...{ run }, ...brought, run });
+}
+
+/**
+ * What is remembered of a licence: what the source says as far as it holds here now, else what was brought before.
+ * @param holds fields that are as the source has them
+ */
+export function broughtOf(
+  wanted: Wanted,
+  before: Brought = { keys: [], sites: [] },
+  holds: readonly Field[] = FIELDS,
+): Brought {
   const values = valuesOf(wanted);
   return {
+    ...before,
     ...Object.fromEntries(
-      FIELDS.filter((field) => !wanted.unsaid.has(field)).map((field) => [
-        field,
-        remembered(field, values[field]),
-      ]),
+      holds
+        .filter((field) => !wanted.unsaid.has(field))
+        .map((field) => [field, remembered(field, values[field])]),
     ),
-    keys: wanted.keys.map(({ digest }) => digest.slice(0, SHORT)),
-    sites: allSites(wanted).map(shortDigest),
+    keys: wanted.keys.map(({ digest }) => shortKey(digest)),
+    sites: [...new Set([...before.sites, ...allSites(wanted).map(shortDigest)])],
   };
 }
 
@@ -33,22 +50,31 @@ export function readBrought(json: string | null | undefined): Brought {
   return json ? (JSON.parse(json) as Brought) : { keys: [], sites: [] };
 }
 
+/** The beginning of a key's digest. */
+export function shortKey(digest: string): string {
+  return digest.slice(0, SHORT);
+}
+
 export function allSites({ keys, sites }: Pick<Wanted, 'keys' | 'sites'>): string[] {
   return [...sites, ...keys.flatMap((key) => key.sites)];
 }
 
 type Value = string | number | null;
-type Compared = Pick<
+/** A licence here, as far as it is compared. */
+type Here = Pick<
   LockedLicense,
   'planId' | 'status' | 'activationLimit' | 'expiresAt' | 'customer' | 'metadata'
 >;
 
-/** The fields in which a licence here differs from the source: those that take its change, and those that stay. */
-export function compare(
-  here: Compared,
-  wanted: Wanted,
-  brought: Brought,
-): { changed: Field[]; kept: Field[] } {
+export interface Compared {
+  changed: Field[];
+  kept: Field[];
+  /** both are the same */
+  equal: Field[];
+}
+
+/** The fields in which a licence here differs from the source: those that take its change, and those that stay; and the others. */
+export function compare(here: Here, wanted: Wanted, brought: Brought): Compared {
   const names = Object.keys(wanted.metadata);
   const is: Record<Field, Value> = {
     plan_id: here.planId,
@@ -59,16 +85,20 @@ export function compare(
     metadata: textOf(readMetadata(here.metadata), names),
   };
   const want = valuesOf(wanted);
-  const [changed, kept]: [Field[], Field[]] = [[], []];
+  const [changed, kept, equal]: [Field[], Field[], Field[]] = [[], [], []];
   for (const field of FIELDS) {
-    if (wanted.unsaid.has(field) || is[field] === want[field]) continue;
+    if (wanted.unsaid.has(field)) continue;
+    if (is[field] === want[field]) {
+      equal.push(field);
+      continue;
+    }
     if (field === 'expires_at' && wanted.endedSometime && here.expiresAt && wanted.expiresAt)
       if (here.expiresAt <= wanted.expiresAt) continue;
     const isAsBrought = brought[field] !== undefined && brought[field] === remembered(field, is[field]);
     const stays = field === 'status' && isFinal(here.status as StoredStatus);
     (isAsBrought && !stays ? changed : kept).push(field);
   }
-  return { changed, kept };
+  return { changed, kept, equal };
 }
 
 function valuesOf(wanted: Wanted): Record<Field, Value> {

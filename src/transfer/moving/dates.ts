@@ -1,3 +1,5 @@
+import { refusal } from '../refusals';
+import { addDuration } from '../../licensing/durations';
 import { OperatorError } from '../../licensing/operator-error';
 import { endOfDay, isStorable } from '../../licensing/timestamps';
 import type { DateForm } from './source';
@@ -29,6 +31,16 @@ export function readDate(text: string, form: DateForm, edge: Edge): Date | undef
   if (time === undefined) return edge === 'first' ? date : endOfDay(date);
   const seconds = secondsOf(time, half);
   return seconds === undefined ? undefined : new Date(midnight + (seconds - secondsOfZone(zone)) * 1_000);
+}
+
+/** The end of a time that begins so; undefined: beyond the year 9999, or no duration. */
+export function endAfter(start: Date, duration: string): Date | undefined {
+  try {
+    return addDuration(start, duration);
+  } catch (error) {
+    if (error instanceof OperatorError) return undefined;
+    throw error;
+  }
 }
 
 /** The forms in which a text is a date. */
@@ -103,12 +115,8 @@ export class DateColumn {
     if (asked !== undefined) return asked;
     const counts = DATE_FORMS.flatMap((form) => {
       const count = this.#fitting.get(form);
-      return count === undefined ? [] : [`${form} fits ${count} of ${this.#rows} rows`];
+      return count === undefined ? [] : [`${form} ${count}`];
     });
-    throw new OperatorError(
-      `Which form do the dates in column "${this.name}" have? ${counts.length === 0 ? 'None fits any row' : counts.join(', ')}. ` +
-        `Say it with --dates ${DATE_FORMS.join('|')}. Nothing was imported.`,
-      { code: 'INVALID_REQUEST', field: 'dates' },
-    );
+    throw refusal('which-dates', [this.name, String(this.#rows), ...counts], { field: 'dates' });
   }
 }

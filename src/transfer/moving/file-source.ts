@@ -14,6 +14,8 @@ import type {
 interface FileSource<F extends string> {
   name: SourceName;
   title: string;
+  /** takes a second table with the customers' addresses */
+  readsUsers?: true;
   rules: Omit<TableRules<F>, 'title' | 'asked'>;
   /** Called for each opening; what it collects from the rows belongs to it. */
   begin(context: SourceContext): Promise<RowReader<F>>;
@@ -42,8 +44,8 @@ export interface RowReader<F extends string> {
 }
 
 export function fileSource<F extends string>(source: FileSource<F>): MovingSource {
-  const { name, title } = source;
-  return { name, title, reads: 'file', open: (context) => openFile(source, context) };
+  const { name, title, readsUsers = false } = source;
+  return { name, title, readsUsers, reads: 'file', open: (context) => openFile(source, context) };
 }
 
 export async function openFile<F extends string>(

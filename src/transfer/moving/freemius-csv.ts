@@ -25,6 +25,7 @@ type Field = keyof typeof COLUMNS;
 export const freemiusCsv = fileSource<Field>({
   name: 'freemius-csv',
   title: 'Freemius',
+  readsUsers: true,
   rules: {
     columns: COLUMNS,
     needed: [['key'], ['end'], ['limit'], ['product', 'plan']],
@@ -46,15 +47,10 @@ function readerOf(people: People | undefined): RowReader<Field> {
       return { key: product, name, product: name };
     },
     isEnded: (row) => row.isSet('cancelled'),
-    remarks: (table) =>
-      table.has('cancelled')
-        ? []
-        : [
-            {
-              row: 1,
-              warning: 'no-states',
-            },
-          ],
+    remarks: (table) => [
+      ...(people?.oddRows ?? []),
+      ...(table.has('cancelled') ? [] : [{ row: 1, warning: 'no-states' } as const]),
+    ],
     *read(row) {
       const key = row.text('key');
       if (key === '') throw new LeftOut('no-key');

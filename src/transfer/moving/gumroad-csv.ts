@@ -1,4 +1,4 @@
-import { addDuration } from '../../licensing/durations';
+import { endAfter } from './dates';
 import { fileSource, oneKey, type RowReader } from './file-source';
 import type { SourceLicense } from './source';
 import { idOfKey, LeftOut, type FormerRow } from './table';
@@ -97,6 +97,12 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
       const period = Object.hasOwn(PERIODS, recurrence) ? PERIODS[recurrence] : undefined;
       if (recurrence !== '' && period === undefined) throw new LeftOut('recurrence');
       const goesOn = period !== undefined && ended === '' && charged.length > 0;
+      const expiresAt = goesOn
+        ? endAfter(new Date(Math.max(...charged)), period)
+        : ended === ''
+          ? null
+          : table.dateOf(ended, 'ended');
+      if (expiresAt === undefined) throw new LeftOut('bad-end');
       const status = endedAs(row) ?? 'active';
       if (goesOn && status === 'active')
         yield {
@@ -115,11 +121,7 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
         customerName: giftee === '' ? row.text('name') || null : null,
         status,
         startsAt: charged.length === 0 ? undefined : new Date(Math.min(...charged)),
-        expiresAt: goesOn
-          ? addDuration(new Date(Math.max(...charged)), period)
-          : ended === ''
-            ? null
-            : table.dateOf(ended, 'ended'),
+        expiresAt,
         metadata: order === '' ? {} : { gumroad_order: order },
       });
     },

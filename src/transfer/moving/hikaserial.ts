@@ -200,11 +200,11 @@ const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
 
 /** What somebody sees of HTML, a line each; a text without tags as it is. */
 function plainText(text: string): string {
-  const isHtml = /<\/?[a-z][^>]*>/i.test(text);
+  const isHtml = /<\/?[a-z][^<>]*>/i.test(text);
   const bare = isHtml
     ? text
-        .replace(/<(?:br|\/p|\/div|\/li|\/tr|\/h\d)\b[^>]*>/gi, '\n')
-        .replace(/<[^>]*>/g, '')
+        .replace(/<(?:br|\/p|\/div|\/li|\/tr|\/h\d)\b[^<>]*>/gi, '\n')
+        .replace(/<[^<>]*>/g, '')
         .replace(/&(amp|lt|gt|quot|nbsp|#39);/g, (_all, name: string) => ENTITIES[name] ?? '')
     : text;
   return bare

@@ -37,6 +37,8 @@ export const lemonSqueezyCsv = fileSource<Field>({
   rules: {
     columns: COLUMNS,
     needed: [['key'], ['status'], ['product', 'productId'], ['end']],
+    // License Manager for WooCommerce has all of these as well, and other states.
+    foreign: ['valid_for', 'times_activated', 'times_activated_max', 'activations_limit', 'user_id'],
     dates: { date: 'first', end: 'last' },
   },
   begin: () => Promise.resolve(reader),
@@ -54,7 +56,7 @@ const reader: RowReader<Field> = {
       : { key: `${product}:${variant}`, name: `${product}, ${variant}`, product };
   },
   isEnded: (row) => isRefunded(row),
-  *read(row) {
+  *read(row, _id, table) {
     const key = row.text('key');
     if (key === '') throw new LeftOut('no-key');
     const status = row.status('status', STATES) ?? 'active';
@@ -65,8 +67,8 @@ const reader: RowReader<Field> = {
       status: isRefunded(row) ? 'cancelled' : row.isSet('disabled') ? 'suspended' : status,
       startsAt: row.date('date'),
       expiresAt: row.end('end'),
-      // Empty is unlimited.
-      limit: row.limit('limit') ?? 0,
+      // Empty is unlimited; a table without limits leaves them to the plan.
+      limit: table.has('limit') ? (row.limit('limit') ?? 0) : undefined,
       metadata: order === '' ? {} : { lemonsqueezy_order: order },
     });
   },

@@ -1,4 +1,4 @@
-import { addDuration } from '../../licensing/durations';
+import { endAfter } from './dates';
 import { fileSource, oneKey, type RowReader } from './file-source';
 import { readPeople, type Order, type People, type Person } from './people';
 import type { SourceLicense } from './source';
@@ -42,6 +42,7 @@ const CIPHERTEXT = /^def50200[0-9a-f]+$/i;
 export const lmfwcCsv = fileSource<Field>({
   name: 'lmfwc-csv',
   title: 'License Manager for WooCommerce',
+  readsUsers: true,
   rules: {
     columns: COLUMNS,
     needed: [['key'], ['status'], ['order'], ['product', 'productName']],
@@ -61,6 +62,7 @@ function readerOf(people: People | undefined): RowReader<Field> {
       if (id === '') throw new LeftOut('no-product');
       return { key: id, name: name || `Product ${id}`, product: name || `Product ${id}` };
     },
+    remarks: () => people?.oddRows ?? [],
     isEnded: (row) => orderOf(row)?.isRefunded ?? false,
     *read(row) {
       const key = row.text('key');
@@ -111,5 +113,7 @@ function endOf(row: FormerRow<Field>, startsAt: Date | undefined): Date | null {
   if (end !== null || days === '' || days === '0') return end;
   if (!/^\d{1,5}$/.test(days)) throw new LeftOut('no-days');
   if (startsAt === undefined) throw new LeftOut('days-from-nowhere');
-  return addDuration(startsAt, `${Number(days)}d`);
+  const counted = endAfter(startsAt, `${Number(days)}d`);
+  if (counted === undefined) throw new LeftOut('bad-end');
+  return counted;
 }

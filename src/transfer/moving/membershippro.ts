@@ -1,8 +1,7 @@
 import type { Row } from '../../store/export';
-import { togetherKey } from './plan-map';
-import { giveKeys, type Right } from './rights';
+import { giveKeys, mapOfKeys, type MapOfKeys, type Right } from './rights';
 import type { LeftOutReason } from './sayings';
-import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
+import { endOf, momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
 import type {
   MovingSource,
   OpenSource,
@@ -36,12 +35,11 @@ export const membershipPro: MovingSource = {
   open,
 };
 
-async function open({ db, sitePrefix, together = [], now }: SourceContext): Promise<OpenSource> {
+async function open({ db, sitePrefix, now, ...map }: SourceContext): Promise<OpenSource> {
   const tables = await openSiteTables(db, membershipPro.title, sitePrefix, NEEDED, OPTIONAL);
   const plans = await readPlans(tables);
   const known = new Map(plans.map((plan) => [plan.key, plan]));
-  const taken = new Set(together.map(togetherKey));
-  return { plans, items: () => readItems(tables, known, taken, now) };
+  return { plans, items: () => readItems(tables, known, mapOfKeys(map), now) };
 }
 
 async function readPlans(tables: SiteTables): Promise<SourcePlan[]> {
@@ -97,7 +95,7 @@ function durationOf({
 async function* readItems(
   tables: SiteTables,
   plans: Map<string, SourcePlan>,
-  together: ReadonlySet<string>,
+  map: MapOfKeys,
   now: Date,
 ): AsyncGenerator<SourceItem> {
   const keys = await readKeys(tables);
@@ -106,12 +104,12 @@ async function* readItems(
   for await (const row of tables.read('osmembership_subscribers', columns, ['user_id', 'id'])) {
     const isSame = Number(row.user_id) > 0 && rows[0]?.user_id === row.user_id;
     if (!isSame && rows.length > 0) {
-      yield* itemsOf(rows, keys, plans, together, now);
+      yield* itemsOf(rows, keys, plans, map, now);
       rows = [];
     }
     rows.push(row);
   }
-  if (rows.length > 0) yield* itemsOf(rows, keys, plans, together, now);
+  if (rows.length > 0) yield* itemsOf(rows, keys, plans, map, now);
   for (const lines of keys.values())
     for (const row of keysOf(lines).ids) yield { row, leftOut: 'no-subscription' };
 }
@@ -162,7 +160,7 @@ function* itemsOf(
   rows: Row[],
   byUser: Map<number, string>,
   plans: Map<string, SourcePlan>,
-  together: ReadonlySet<string>,
+  map: MapOfKeys,
   now: Date,
 ): Generator<SourceItem> {
   const rights = new Map<string, Right>();
@@ -195,7 +193,7 @@ function* itemsOf(
       row,
       warning: 'unpublished-key',
     };
-  const given = giveKeys([...rights.values()], user === 0 ? [] : keys, plans, together);
+  const given = giveKeys([...rights.values()], user === 0 ? [] : keys, plans, map);
   yield* given.warnings;
   yield* given.licenses;
 }
@@ -203,6 +201,7 @@ function* itemsOf(
 function reasonOf(row: Row, plans: Map<string, SourcePlan>): LeftOutReason | undefined {
   if (Number(row.plan_main_record) !== 1) return 'renewal';
   if (!plans.has(textOf(row.plan_id))) return 'plan-gone';
+  if (endOf(row.plan_subscription_to_date) === undefined) return 'bad-end';
   switch (Number(row.plan_subscription_status)) {
     case 0:
       return 'pending';
@@ -218,7 +217,7 @@ const LIFETIME = 2099;
 
 function rightOf(row: Row, plan: SourcePlan, now: Date): Right {
   const state = Number(row.plan_subscription_status);
-  const end = momentOf(row.plan_subscription_to_date);
+  const end = endOf(row.plan_subscription_to_date) ?? undefined;
   // A plan may have become one for life after it was sold with an end.
   const isLifetime = end === undefined ? plan.duration === null : end.getUTCFullYear() >= LIFETIME;
   const expiresAt = isLifetime ? null : end;

@@ -1,5 +1,5 @@
 import { FormerTable, type FormerRow } from './table';
-import type { DateForm } from './source';
+import type { DateForm, SourceWarning } from './source';
 
 /**
  * A second table, for exports without addresses (`--users`): `wp_users` or another list of accounts, or the shop's orders,
@@ -39,6 +39,8 @@ export interface Order extends Person {
 export interface People {
   users: Map<string, Person>;
   orders: Map<string, Order>;
+  /** rows that are not read, because they have another number of cells than the first line */
+  oddRows: SourceWarning[];
   /** undefined: there is none. @throws LeftOut */
   dateOf(order: Order): Date | undefined;
 }
@@ -56,7 +58,7 @@ export async function readPeople(
   const table = await FormerTable.open<Field>(
     file,
     {
-      title: 'a shop as its list of users or orders',
+      ...{ title: '', part: 'users' as const },
       columns: COLUMNS,
       needed: [['id', 'order'], ['email']],
       dates: { date: 'first' },
@@ -67,6 +69,7 @@ export async function readPeople(
   return {
     users,
     orders,
+    oddRows: table.oddLines.map((row) => ({ row, warning: 'users-cells' })),
     dateOf: ({ date }) => (date === '' || date === '0' ? undefined : table.dateOf(date, 'date')),
   };
 }

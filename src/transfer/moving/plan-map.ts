@@ -1,7 +1,8 @@
 import { addPlan, addProduct } from '../../licensing/catalogue';
+import { DURATION } from '../../licensing/durations';
 import { listProducts, PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
 import type { Transaction } from '../../store/database';
-import { OperatorError } from '../../licensing/operator-error';
+import { refusal, type RefusalCode } from '../refusals';
 import type { SourcePlan } from './source';
 import { labelOf } from './wanted';
 
@@ -17,14 +18,11 @@ const TOGETHER = '+';
  */
 export function readPlanMap(text: string): PlanMap {
   const map: PlanMap = new Map();
-  const refusal = (message: string) =>
-    new OperatorError(message, { code: 'INVALID_REQUEST', field: 'plans' });
   let rest = text.trim();
   while (rest !== '') {
     const [whole, key = '', target = ''] = /^\s*(.+?)\s*=\s*(-|[1-9]\d{0,9})\s*(?:,|$)/s.exec(rest) ?? [];
-    if (whole === undefined)
-      throw refusal('Write the plans as THEIRS=OURS, with commas between: 3=7,4=8. 9=- leaves one out.');
-    if (map.has(key)) throw refusal(`"${key}" is there twice.`);
+    if (whole === undefined) throw refusal('map-form', [], { field: 'plans' });
+    if (map.has(key)) throw refusal('map-twice', [key], { field: 'plans' });
     map.set(key, target === '-' ? null : Number(target));
     rest = rest.slice(whole.length);
   }
@@ -42,11 +40,26 @@ export function togetherKey(keys: string[]): string {
   return sorted.join(TOGETHER);
 }
 
-/** The plans that the map takes together, by their keys. */
-export function plansTogether(map: PlanMap): string[][] {
-  return [...map.keys()]
-    .filter((key) => key.includes(TOGETHER))
-    .map((key) => key.split(TOGETHER).map((part) => part.trim()));
+/**
+ * What the map says of a customer's keys, where one key opens several plans: those that a plan of ours takes together
+ * (`3+8=-` says that none does), and those whose licences do not come.
+ */
+export function keysMap(former: PlanMap, given: PlanMap): { together: string[][]; leftOut: string[] } {
+  const map = new Map(
+    [...former, ...given].map(([key, id]) => [isTogether(key) ? togetherKey(partsOfKey(key)) : key, id]),
+  );
+  return {
+    together: [...map].flatMap(([key, id]) => (isTogether(key) && id !== null ? [partsOfKey(key)] : [])),
+    leftOut: [...map].flatMap(([key, id]) => (id === null ? [key] : [])),
+  };
+}
+
+function isTogether(key: string): boolean {
+  return key.includes(TOGETHER);
+}
+
+function partsOfKey(key: string): string[] {
+  return key.split(TOGETHER).map((part) => part.trim());
 }
 
 /** A plan of the source, and what its licences come to. */
@@ -59,6 +72,8 @@ export interface MappedPlan {
   /** null: left out, or nobody has said it yet */
   target: Target | null;
   leftOut: boolean;
+  /** what the map takes together: of customers with all of these plans, the licence that has their keys */
+  isTogether: boolean;
 }
 
 export interface Target {
@@ -101,16 +116,16 @@ export async function openPlanTable(
   const byId = new Map(plans.map((plan) => [plan.id, plan]));
   const known = new Map(sourcePlans.map((plan) => [plan.key, plan]));
   const made: PlanTable['made'] = { products: [], plans: [] };
-  const refuse = (message: string) => {
-    throw new OperatorError(message, { code: 'INVALID_REQUEST', field: 'plans' });
+  const refuse = (code: RefusalCode, ...facts: string[]) => {
+    throw refusal(code, facts, { field: 'plans' });
   };
   const wanted: PlanMap = new Map();
   for (const [key, id] of given) {
-    const parts = known.has(key) ? [key] : key.split(TOGETHER).map((part) => part.trim());
+    const parts = known.has(key) ? [key] : partsOfKey(key);
     wanted.set(known.has(key) ? key : togetherKey(parts), id);
     const missing = parts.find((part) => !known.has(part));
-    if (missing !== undefined) refuse(`The source has no plan "${missing}". It has ${namesOf(sourcePlans)}.`);
-    if (id !== null && !byId.has(id)) refuse(`There is no plan ${id} here.`);
+    if (missing !== undefined) refuse('no-plan-there', missing, namesOf(sourcePlans));
+    if (id !== null && !byId.has(id)) refuse('no-plan-here', String(id));
   }
   // A plan of a former run may have been removed since.
   const kept = [...former].filter(([, id]) => id === null || byId.has(id));
@@ -129,6 +144,7 @@ export async function openPlanTable(
       licenses: 0,
       leftOut: id === null,
       target: plan ? targetOf(plan) : null,
+      isTogether: !known.has(key) && isTogether(key),
     };
     all.set(key, mapped);
     return mapped;
@@ -152,7 +168,8 @@ export async function openPlanTable(
     const draft = {
       ...{ productId, name, activationType: 'domain' as const },
       activationLimit: source.limit ?? 0,
-      duration: source.duration ?? null,
+      // One that no plan here can have is as one that the source does not say.
+      duration: source.duration && DURATION.test(source.duration) ? source.duration : null,
     };
     const plan: Plan = writes
       ? await addPlan(trx, draft, now)
@@ -182,8 +199,7 @@ const MAX_NAMED = 10;
 
 function namesOf(plans: SourcePlan[]): string {
   const named = plans.slice(0, MAX_NAMED).map(({ key, name }) => (key === name ? key : `${key} (${name})`));
-  const more = plans.length > MAX_NAMED ? ` and ${plans.length - MAX_NAMED} more` : '';
-  return named.length === 0 ? 'none' : `${named.join(', ')}${more}`;
+  return `${named.join(', ')}${plans.length > MAX_NAMED ? ', ...' : ''}`;
 }
 
 /** Of plans taken together. */

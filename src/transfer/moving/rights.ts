@@ -1,5 +1,5 @@
 import { togetherKey } from './plan-map';
-import type { SourceKey, SourceLicense, SourcePlan, SourceWarning } from './source';
+import type { SourceContext, SourceKey, SourceLicense, SourcePlan, SourceWarning } from './source';
 
 /**
  * Which licence gets a customer's keys, of a source whose keys say who comes and not for what: one key there opens all of a
@@ -13,6 +13,21 @@ export interface Right {
   isRunning: boolean;
 }
 
+/** What the plan map says, as far as it decides where keys go. */
+export interface MapOfKeys {
+  /** keys of plans that one plan of ours takes together */
+  together: ReadonlySet<string>;
+  /** plans whose licences do not come */
+  leftOut: ReadonlySet<string>;
+}
+
+export function mapOfKeys({
+  together = [],
+  leftOut = [],
+}: Pick<SourceContext, 'together' | 'leftOut'>): MapOfKeys {
+  return { together: new Set(together.map(togetherKey)), leftOut: new Set(leftOut) };
+}
+
 /** A customer's rights as licences, the keys on one of them, and what somebody has to know. */
 export interface Given {
   licenses: SourceLicense[];
@@ -20,23 +35,23 @@ export interface Given {
 }
 
 /**
- * The keys go to the running right that covers most; of equals to the one that ends last. Where it does not cover all that
+ * The keys go to the running right that comes and covers most; of equals to the one that ends last. Where it does not cover all that
  * the customer may have, a plan of ours for them together takes its place, if the map names one.
  *
  * @param rights of one customer, at least one
- * @param together keys of plans that the map takes together
  */
 export function giveKeys(
   rights: Right[],
   keys: SourceKey[],
   plans: Map<string, SourcePlan>,
-  together: ReadonlySet<string>,
+  { together, leftOut }: MapOfKeys,
 ): Given {
   const licenses = rights.map(({ license }) => license);
-  if (keys.length === 0) return { licenses, warnings: [] };
+  const coming = rights.filter(({ license }) => !leftOut.has(license.plan));
+  if (keys.length === 0 || coming.length === 0) return { licenses, warnings: [] };
   const covers = ({ license }: Right) => plans.get(license.plan)?.covers ?? [];
-  const running = rights.filter(({ isRunning }) => isRunning);
-  const candidates = running.length > 0 ? running : rights;
+  const running = coming.filter(({ isRunning }) => isRunning);
+  const candidates = running.length > 0 ? running : coming;
   const [best] = [...candidates].sort(
     (a, b) => covers(b).length - covers(a).length || later(a, b) || compareIds(a, b),
   );

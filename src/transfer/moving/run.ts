@@ -1,12 +1,11 @@
-import { OperatorError } from '../../licensing/operator-error';
 import { listPlans, sharePlans } from '../../store/catalogue';
 import type { Db, Transaction } from '../../store/database';
 import { insertImport, insertImported, listImports, setImport } from '../../store/imports';
 import { inReadCommitted, inSnapshot } from '../../store/transaction';
 import { applyBatch, applyLater, applyNames, type Applying, type Arrived } from './apply';
 import {
+  keysMap,
   openPlanTable,
-  plansTogether,
   readPlanMap,
   writePlanMap,
   type MappedPlan,
@@ -15,7 +14,9 @@ import {
 } from './plan-map';
 import { createReporter, type MoveReport } from './report';
 import type { DateForm, MovingSource, SourceItem } from './source';
+import { SOURCES } from './sources';
 import { toWanted } from './wanted';
+import { refusal } from '../refusals';
 
 export interface MoveOptions {
   source: MovingSource;
@@ -48,15 +49,21 @@ const BATCH = 200;
  * @throws OperatorError when the map is wrong or incomplete, or the source is not there; nothing has changed then
  */
 export function moveIn(db: Db, options: MoveOptions): Promise<MoveReport> {
-  const { source, dryRun, file } = options;
+  const { source, dryRun, file, users } = options;
   if (source.reads === 'file' && file === undefined)
-    throw new OperatorError(`The file of ${source.title} is missing.`, {
-      code: 'INVALID_REQUEST',
-      field: 'file',
-    });
+    throw refusal('no-file', [source.title], { field: 'file' });
+  // Whoever gives a file means something by it.
+  if (source.reads === 'tables' && file !== undefined)
+    throw refusal('file-not-read', [source.title], { field: 'file' });
+  if (users !== undefined && !source.readsUsers)
+    throw refusal('users-not-read', [source.title, readersOfUsers()], { field: 'users' });
   const work = (trx: Transaction) => run(trx, options);
   const isOnce = file !== undefined && !options.readsAgain;
   return dryRun ? inSnapshot(db, work) : inReadCommitted(db, work, { isOnce });
+}
+
+function readersOfUsers(): string {
+  return SOURCES.flatMap(({ title, readsUsers }) => (readsUsers ? [title] : [])).join(', ');
 }
 
 async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> {
@@ -67,14 +74,11 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   const opened = await source.open({
     ...{ db: trx, file: options.file, users: options.users, dates: options.dates, confirmed, now },
     sitePrefix: options.sitePrefix,
-    together: plansTogether(new Map([...former, ...given])),
+    ...keysMap(former, given),
   });
   const columns = confirmed ? null : (opened.columns ?? null);
   if (columns !== null && !dryRun)
-    throw new OperatorError(
-      `The tables of ${source.title} are not known for certain. These columns were found: ${columns.join(', ')}. A dry run shows what they are read as. Then confirm them.`,
-      { code: 'INVALID_REQUEST', field: 'confirm_columns' },
-    );
+    throw refusal('confirm-columns', [source.title, columns.join(', ')], { field: 'confirm_columns' });
   const plans = await openPlanTable(trx, opened.plans, ours, {
     ...{ given, former, makePlans: options.makePlans ?? false, writes: !dryRun, now },
   });
@@ -89,7 +93,8 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
     later: [],
     names: [],
     sites: new Set(),
-    plans: { activationTypeOf: (id) => ours.find((plan) => plan.id === id)?.activationType },
+    runs: new Set((await listImports(trx, { source: source.name })).map(({ id }) => id)),
+    plans: { find: (id) => ours.find((plan) => plan.id === id) },
   };
   await readItems(job, opened.items(), plans, options);
   const unsaid = [...plans.all.values()].filter(isUnsaid);
@@ -99,7 +104,9 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   const { products: madeProducts, plans: madePlans } = plans.made;
   const finished: MoveReport = {
     ...{ id: dryRun ? null : job.importId, dryRun, source: source.name, columns, ...report.finish() },
-    plans: [...plans.all.values()].filter(({ licenses, leftOut }) => licenses > 0 || leftOut),
+    plans: [...plans.all.values()].filter(
+      ({ licenses, leftOut, target }) => licenses > 0 || leftOut || target !== null,
+    ),
     madeProducts: madeProducts.length,
     madePlans: madePlans.length,
   };
@@ -200,16 +207,10 @@ function nameOf({ key, name }: MappedPlan): string {
   return key === name ? key : `${key} (${name})`;
 }
 
-function incomplete(unsaid: MappedPlan[]): OperatorError {
-  const named = unsaid.map((plan) => `${nameOf(plan)}: ${plan.licenses}`).join(', ');
-  return new OperatorError(
-    `Nothing was imported: say what becomes of these plans, which have licences: ${named}.`,
-    {
-      code: 'INVALID_REQUEST',
-      field: 'plans',
-      facts: { reason: 'unsaid-plans', keys: unsaid.map(({ key }) => key) },
-    },
-  );
+function incomplete(unsaid: MappedPlan[]): Error {
+  const map = unsaid.map(({ key }) => `${key}=PLAN`).join(',');
+  const named = unsaid.map((plan) => `${nameOf(plan)}: ${plan.licenses}`);
+  return refusal('unsaid-plans', [map, ...named], { field: 'plans' });
 }
 
 /** The map of a report as `--plans` takes it, with `?` where somebody has to say it. */

@@ -1,6 +1,7 @@
-import { OperatorError } from '../../licensing/operator-error';
-import { isSqlite, tablePrefix, type Db } from '../../store/database';
+import { tablePrefix, type Db } from '../../store/database';
 import type { Row, SqlValue } from '../../store/export';
+import { refusal } from '../refusals';
+import { readDate, type Edge } from './dates';
 import { listTablesLike, readLatest, readSiteRows } from '../../store/site-tables';
 
 /** The tables of a Joomla site, which are only read. */
@@ -39,10 +40,7 @@ export async function openSiteTables(
   optional: readonly string[] = [],
 ): Promise<SiteTables> {
   if (sitePrefix !== undefined && !/^[A-Za-z0-9_]*$/.test(sitePrefix))
-    throw new OperatorError('A prefix has letters, digits and underscores, such as jos_.', {
-      code: 'INVALID_REQUEST',
-      field: 'site_prefix',
-    });
+    throw refusal('bad-prefix', [], { field: 'site_prefix' });
   const names = Object.keys(needed);
   const prefix = sitePrefix ?? (await findPrefix(db, title, names[0] as string));
   const columns = new Map<string, Set<string>>();
@@ -55,11 +53,7 @@ export async function openSiteTables(
     if (there === undefined) return [`${prefix}${name}`];
     return (needed[name] ?? []).filter((one) => !there.has(one)).map((one) => `${prefix}${name}.${one}`);
   });
-  if (missing.length > 0)
-    throw new OperatorError(
-      `The tables of ${title} are not as they are known. This is missing: ${missing.join(', ')}. Either its version is another one, or the database user of the service may not read them.`,
-      { code: 'INVALID_REQUEST', field: 'from' },
-    );
+  if (missing.length > 0) throw refusal('missing-columns', [title, missing.join(', ')], { field: 'from' });
   const list = (name: string, wanted: readonly string[]) => {
     const there = columns.get(name);
     return { is: wanted.filter((one) => there?.has(one)), lacks: wanted.filter((one) => !there?.has(one)) };
@@ -116,19 +110,25 @@ async function findPrefix(db: Db, title: string, name: string): Promise<string> 
   const prefixes = (await listTablesLike(db, name)).map((table) => table.slice(0, -name.length));
   if (prefixes.includes(tablePrefix(db))) return tablePrefix(db);
   if (prefixes.length === 1) return prefixes[0] as string;
-  throw new OperatorError(
-    prefixes.length === 0
-      ? `The tables of ${title} are not in this database${isSqlite(db) ? '' : ', or its user may not read them'}: there is no table whose name ends in ${name}.`
-      : `Several sites are in this database: ${prefixes.join(', ')}. Say which one.`,
-    { code: 'INVALID_REQUEST', field: prefixes.length === 0 ? 'from' : 'site_prefix' },
-  );
+  throw prefixes.length === 0
+    ? refusal('no-tables', [title, name], { field: 'from' })
+    : refusal('several-sites', prefixes, { field: 'site_prefix' });
 }
 
-/** A DATETIME of a Joomla site, which is in UTC; undefined: empty, or no date. */
+/** A DATETIME or DATE of a Joomla site, which is in UTC, or unix seconds; undefined: empty, or no date. */
 export function momentOf(value: SqlValue | undefined): Date | undefined {
-  if (typeof value !== 'string' || value.startsWith('0000')) return undefined;
-  const date = new Date(`${value.slice(0, 10)}T${value.slice(11, 19) || '00:00:00'}Z`);
-  return Number.isNaN(date.getTime()) ? undefined : date;
+  return readMoment(value, 'first');
+}
+
+/** An end: of a DATE, the end of that day. null: empty; undefined: no date. */
+export function endOf(value: SqlValue | undefined): Date | null | undefined {
+  const text = textOf(value);
+  return text === '' || text === '0' || text.startsWith('0000') ? null : readMoment(value, 'last');
+}
+
+function readMoment(value: SqlValue | undefined, edge: Edge): Date | undefined {
+  const text = textOf(value);
+  return readDate(text, 'iso', edge) ?? readDate(text, 'unix', edge);
 }
 
 /** A text column, trimmed; an empty one for null. */

@@ -112,6 +112,8 @@ export interface SourceContext {
   confirmed: boolean;
   /** plans that the map takes together, such as `3+8` (rights.ts) */
   together?: string[][];
+  /** plans that the map leaves out: keys go to none of their licences */
+  leftOut?: string[];
   now: Date;
 }
 
@@ -131,6 +133,8 @@ export interface MovingSource {
   title: string;
   /** a file is read, not the site's tables; `either`: the tables where they are found */
   reads: 'tables' | 'file' | 'either';
+  /** whether it takes a second table with the customers' addresses (people.ts) */
+  readsUsers?: boolean;
   /** @throws OperatorError when the tables or columns are not there, saying which were looked for */
   open(context: SourceContext): Promise<OpenSource>;
 }

@@ -1,4 +1,4 @@
-import { OperatorError } from '../../licensing/operator-error';
+import { refusal } from '../refusals';
 import { ars } from './ars';
 import { eddCsv } from './edd-csv';
 import { freemiusCsv } from './freemius-csv';
@@ -28,8 +28,5 @@ export const SOURCES: MovingSource[] = [
 export function requireSource(name: string): MovingSource {
   const source = SOURCES.find((one) => one.name === name);
   if (source !== undefined) return source;
-  throw new OperatorError(
-    `There is no source "${name}". There ${SOURCES.length === 1 ? 'is' : 'are'} ${SOURCES.map((one) => one.name).join(', ')}.`,
-    { code: 'INVALID_REQUEST', field: 'from' },
-  );
+  throw refusal('no-source', [name, SOURCES.map((one) => one.name).join(', ')], { field: 'from' });
 }

@@ -1,7 +1,7 @@
 import type { Db } from '../../store/database';
 import type { Row } from '../../store/export';
-import { OperatorError } from '../../licensing/operator-error';
-import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
+import { refusal } from '../refusals';
+import { endOf, momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
 import type { Right } from './rights';
 import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
 
@@ -31,10 +31,7 @@ export async function openRights(db: Db, prefix: string, context: Context): Prom
     if (length > 0 && (await db(`${prefix}${one.table}`).first()) !== undefined) found.push(one);
   }
   if (found.length > 1)
-    throw new OperatorError(
-      `The site has the subscriptions of several components: ${found.map(({ title }) => title).join(', ')}. Move from one after the other is not possible by their Download IDs: remove the rows of those that are no longer in use.`,
-      { code: 'INVALID_REQUEST', field: 'from' },
-    );
+    throw refusal('several-components', [found.map(({ title }) => title).join(', ')], { field: 'from' });
   const [only] = found;
   return only === undefined ? openGroups(db, prefix) : only.open(db, prefix, context);
 }
@@ -161,7 +158,9 @@ async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<Rig
         if (!known.has(plan)) return { row: id, leftOut: 'level-gone' };
         const isRefunded = state === 'X' || refunded.has(paymentOf(row));
         if (state !== 'C' && !isRefunded) return { row: id, leftOut: 'new-or-pending' };
-        const [startsAt, end] = [momentOf(row.publish_up), momentOf(row.publish_down)];
+        const ends = endOf(row.publish_down);
+        if (ends === undefined) return { row: id, leftOut: 'bad-end' };
+        const [startsAt, end] = [momentOf(row.publish_up), ends ?? undefined];
         // One that is over, or begins later, is not enabled either.
         const isRunning = (startsAt === undefined || startsAt <= now) && (end === undefined || end > now);
         const isOff = isRunning && Number(row.enabled) !== 1;
@@ -218,7 +217,8 @@ async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<R
           if (![1601, 1602, 1603].includes(status)) return { row: id, leftOut: 'never-paid' };
           const startsAt = momentOf(row.subscription_date);
           // Without a date it has no end, once it has begun.
-          const endsAt = momentOf(row.expiration_date) ?? null;
+          const endsAt = endOf(row.expiration_date);
+          if (endsAt === undefined) return { row: id, leftOut: 'bad-end' };
           return { row: id, plan, startsAt, endsAt, isGood: status !== 1602, isRefunded: false };
         },
       ),
@@ -256,7 +256,8 @@ async function openRdSubscriptions(
         const [id, plan] = [Number(row.id), textOf(row.product_id)];
         if (!known.has(plan)) return { row: id, leftOut: 'product-gone' };
         const isRefunded = refunded.has(textOf(row.order_id));
-        const endsAt = momentOf(row.valid_to) ?? null;
+        const endsAt = endOf(row.valid_to);
+        if (endsAt === undefined) return { row: id, leftOut: 'bad-end' };
         return { row: id, plan, startsAt: undefined, endsAt, isGood: !isRefunded, isRefunded };
       }),
   };
@@ -321,6 +322,7 @@ async function openGroups(db: Db, prefix: string): Promise<RightsOfUsers> {
           new Date(0),
         );
         rights.push(right);
+        yield { row: next, warning: 'no-end' };
       }
       if (user !== undefined && rights.length > 0) yield { user, rights };
     },

@@ -1,8 +1,8 @@
 import { canonicalKey, keyDigest } from '../../licensing/core/keys';
-import { OperatorError } from '../../licensing/operator-error';
 import { MAX_UINT32 } from '../../store/columns';
-import { readCsv, type CsvRow } from '../csv';
+import { readCsv, type CsvPart, type CsvRow } from '../csv';
 import { readStatus, textOf } from '../csv-licenses';
+import { refusal } from '../refusals';
 import { DateColumn, readDate, type Edge } from './dates';
 import type { LeftOutCode, LeftOutReason } from './sayings';
 import type { DateForm, SourceLicense } from './source';
@@ -18,9 +18,13 @@ export interface TableRules<F extends string> {
   columns: ColumnNames<F>;
   /** without these the table is another one; one of each list is enough */
   needed: readonly (readonly F[])[];
+  /** columns of another system that has the needed ones as well */
+  foreign?: readonly string[];
   /** columns with dates, and the second of the day that one without a time means */
   dates: Partial<Record<F, Edge>>;
   asked: DateForm | undefined;
+  /** the second table of a move; undefined: the first one */
+  part?: CsvPart;
 }
 
 /** A row that becomes no licence. */
@@ -35,6 +39,7 @@ export class LeftOut extends Error {
 
 /** A file is read twice: the second time its dates' form is known, and which rows belong together. */
 const MAX_BYTES = 128 * 1024 * 1024;
+const MAX_ODD_LINES = 10_000;
 
 export class FormerTable<F extends string> {
   readonly #rules: TableRules<F>;
@@ -43,6 +48,8 @@ export class FormerTable<F extends string> {
   readonly #forms = new Map<F, DateForm>();
   /** the heading */
   readonly names: readonly string[];
+  /** lines of rows with another number of cells, the first ones */
+  readonly oddLines: number[] = [];
 
   private constructor(
     rules: TableRules<F>,
@@ -65,22 +72,21 @@ export class FormerTable<F extends string> {
     rules: TableRules<F>,
     note: (row: FormerRow<F>, table: FormerTable<F>) => void,
   ): Promise<FormerTable<F>> {
-    if (file === undefined)
-      throw new OperatorError(`Which file? ${rules.title} is read from the file that it exports.`, {
-        code: 'INVALID_REQUEST',
-        field: 'file',
-      });
-    const chunks = await hold(file);
+    if (file === undefined) throw refusal('no-file', [rules.title], { field: 'file' });
+    const chunks = await hold(file, rules.part);
     let table: FormerTable<F> | undefined;
     const dates = new Map<F, DateColumn>();
-    for await (const row of readCsv(replay(chunks), undefined)) {
+    for await (const row of readCsv(replay(chunks), undefined, rules.part)) {
       if (table === undefined) {
         table = new FormerTable(rules, chunks, row.cells, findColumns(row.cells, rules));
         for (const field of Object.keys(rules.dates) as F[])
           if (table.has(field)) dates.set(field, new DateColumn(table.nameOf(field)));
         continue;
       }
-      if (!table.#isWhole(row)) continue;
+      if (!table.#isWhole(row)) {
+        if (table.oddLines.length < MAX_ODD_LINES) table.oddLines.push(row.line);
+        continue;
+      }
       const read = new FormerRow(table, row);
       for (const [field, column] of dates) {
         const text = read.text(field);
@@ -88,7 +94,7 @@ export class FormerTable<F extends string> {
       }
       note(read, table);
     }
-    if (table === undefined) throw new OperatorError('The file is empty. Nothing was imported.');
+    if (table === undefined) throw refusal('empty-file', [], { field: rules.part ?? 'file' });
     for (const [field, column] of dates) table.#forms.set(field, column.form(rules.asked));
     return table;
   }
@@ -159,11 +165,9 @@ export class FormerRow<F extends string> {
 
   /** undefined: empty; 0: any number. @throws LeftOut */
   limit(field: F): number | undefined {
-    const text = this.text(field).toLowerCase();
-    if (text === '') return undefined;
-    if (UNLIMITED.has(text)) return 0;
-    if (/^\d{1,10}$/.test(text) && Number(text) <= MAX_UINT32) return Number(text);
-    throw new LeftOut('no-number', this.#table.nameOf(field));
+    const limit = limitOf(this.text(field));
+    if (limit === null) throw new LeftOut('no-number', this.#table.nameOf(field));
+    return limit;
   }
 
   isSet(field: F): boolean {
@@ -182,6 +186,13 @@ export class FormerRow<F extends string> {
     if (status instanceof Object) throw new LeftOut('unknown-state', this.#table.nameOf(field));
     return status;
   }
+}
+
+/** Of sites: undefined: empty; 0: any number; null: no number. */
+export function limitOf(text: string): number | undefined | null {
+  if (text === '') return undefined;
+  if (UNLIMITED.has(text.toLowerCase())) return 0;
+  return /^\d{1,10}$/.test(text) && Number(text) <= MAX_UINT32 ? Number(text) : null;
 }
 
 const UNLIMITED = new Set(['-1', '∞', 'unlimited', 'unbegrenzt', 'unendlich']);
@@ -204,17 +215,13 @@ export function sitesOf(text: string): string[] {
   return text.split(/[\s,;|]+/).filter((site) => site !== '');
 }
 
-async function hold(file: AsyncIterable<Buffer>): Promise<Buffer[]> {
+async function hold(file: AsyncIterable<Buffer>, part: CsvPart = 'file'): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of file) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > MAX_BYTES)
-      throw new OperatorError('The file is larger than 128 MB. Export it in parts. Nothing was imported.', {
-        code: 'INVALID_REQUEST',
-        field: 'file',
-      });
+    if (length > MAX_BYTES) throw refusal('large-file', [], { field: part });
   }
   return chunks;
 }
@@ -230,7 +237,7 @@ function plain(name: string): string {
 /** The first column of a name counts: sellers' own fields, which may have the same, stand behind. */
 function findColumns<F extends string>(
   heading: string[],
-  { title, columns, needed }: TableRules<F>,
+  { title, columns, needed, part, foreign = [] }: TableRules<F>,
 ): Map<F, number> {
   const names = heading.map(plain);
   const found = new Map<F, number>();
@@ -238,13 +245,15 @@ function findColumns<F extends string>(
     const at = columns[field].map((name) => names.indexOf(plain(name))).find((index) => index !== -1);
     if (at !== undefined) found.set(field, at);
   }
+  const other = foreign.find((name) => names.includes(plain(name)));
+  if (other !== undefined) throw refusal('foreign-column', [title, other], { field: 'file' });
   const missing = needed.filter((fields) => !fields.some((field) => found.has(field)));
   // The heading itself is not shown: without one, the first line has a key.
-  if (missing.length > 0)
-    throw new OperatorError(
-      `This is not the table that ${title} exports: its first line has no column ` +
-        `${missing.map((fields) => fields.map((field) => `"${columns[field][0] ?? field}"`).join(' or ')).join(', ')}. Nothing was imported.`,
-      { code: 'INVALID_REQUEST', field: 'file' },
-    );
+  if (missing.length > 0) {
+    const names = missing.map((fields) => fields.map((field) => `"${columns[field][0] ?? field}"`).join('|'));
+    throw part === 'users'
+      ? refusal('other-people', names, { field: 'users' })
+      : refusal('other-table', [title, ...names], { field: 'file' });
+  }
   return found;
 }

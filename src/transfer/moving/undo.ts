@@ -4,19 +4,32 @@ import { forgetTimelines } from '../../licensing/renewal-sums';
 import { unnameCustomers } from '../../store/customer-profiles';
 import type { Db, Transaction } from '../../store/database';
 import { lockRows } from '../../store/import';
-import { deleteImported, listImported, lockImport, setImport, type ImportedKind } from '../../store/imports';
-import { deleteLicenses, lockLicenses } from '../../store/licenses';
-import { findUsedLicenses } from '../../store/license-use';
+import {
+  deleteImported,
+  findImported,
+  findRunsOfCustomers,
+  handOverImported,
+  listChangedByRun,
+  listImported,
+  listImports,
+  lockImport,
+  setImport,
+  type ImportedKind,
+} from '../../store/imports';
+import { deleteLicenses, findLicensesByIds, lockLicenses } from '../../store/licenses';
+import { findUsedLicenses, listKeyDigests } from '../../store/license-use';
 import { inReadCommitted } from '../../store/transaction';
+import { refusal } from '../refusals';
+import { readBrought, shortKey, type Brought } from './brought';
 import type { StaysCode } from './sayings';
 
 type Removed = Exclude<ImportedKind, 'customer'>;
 
-/** What an undone import left, and why: by a code, or null with a refusal's sentence. */
+/** What an undone import left, and why. */
 export interface Undone {
   id: number;
   removed: Record<Removed, number>;
-  left: { kind: Removed; id: number; code: StaysCode | null; reason: string }[];
+  left: { kind: Removed; id: number; code: StaysCode }[];
 }
 
 /** Licences in one statement. */
@@ -24,7 +37,8 @@ const AT_ONCE = 500;
 
 /**
  * Takes an import back: removes what it made and nobody has used since, the one case in which licences are deleted. A check
- * of a key is no use. What was used stays, as does a product or plan that something else needs.
+ * of a key is no use. What was used stays, as does a product or plan that something else needs. What a later run has
+ * changed stays as well, and belongs to that run from now on, so that taking that one back removes it.
  * @throws OperatorError when there is no such import, or it was undone before
  */
 export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<Undone> {
@@ -33,45 +47,134 @@ export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<
 
 async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
   const found = await lockImport(trx, id);
-  if (found === undefined)
-    throw new OperatorError(`There is no import ${id}.`, {
-      code: 'NOT_FOUND',
-      facts: { reason: 'no-import' },
-    });
-  if (found.undoneAt !== null)
-    throw new OperatorError(`Import ${id} was undone before.`, { code: 'CONFLICT' });
+  if (found === undefined) throw refusal('no-import', [String(id)], { as: 'NOT_FOUND' });
+  if (found.undoneAt !== null) throw refusal('undone-before', [String(id)], { as: 'CONFLICT' });
+  const later = await lockLaterRuns(trx, id);
   // Before licences, as orders lock them.
   const named = new Map<number, string>();
   await eachOf(trx, id, 'customer', async (ids) => {
     for (const row of await lockRows(trx, 'customers', 'id', ids))
       named.set(row.id as number, row.address as string);
   });
-  const stay = new Set<string | null>();
   const undone: Undone = { id, removed: { license: 0, product: 0, plan: 0 }, left: [] };
-  await eachOf(trx, id, 'license', async (ids) => {
-    // Before anything is read of them: nobody uses them from here on.
-    const locked = await lockLicenses(trx, ids);
-    const used = await findUsedLicenses(trx, [...locked.keys()]);
-    const unused = [...locked.keys()].filter((one) => !used.has(one));
-    await forgetTimelines(trx, unused);
-    await deleteLicenses(trx, unused);
-    await deleteImported(trx, 'license', unused);
-    undone.removed.license += unused.length;
-    for (const [license, code] of used) {
-      undone.left.push({ kind: 'license', id: license, code, reason: code });
-      stay.add(locked.get(license)?.customer ?? null);
-    }
-  });
-  const nameless = [...named].filter(([, address]) => !stay.has(address)).map(([customer]) => customer);
-  for (let i = 0; i < nameless.length; i += AT_ONCE) {
-    const some = nameless.slice(i, i + AT_ONCE);
-    await unnameCustomers(trx, some);
-    await deleteImported(trx, 'customer', some);
+  const { unused, stays, changedBy } = await sortLicenses(trx, id, later);
+  for (const some of chunksOf(unused)) {
+    await forgetTimelines(trx, some);
+    await deleteLicenses(trx, some);
+    await deleteImported(trx, 'license', some);
   }
-  await removeThings(trx, undone, 'plan', (plan) => removePlan(trx, plan));
-  await removeThings(trx, undone, 'product', (product) => removeProduct(trx, product));
+  undone.removed.license = unused.length;
+  for (const [license, code] of stays) undone.left.push({ kind: 'license', id: license, code });
+  for (const run of later)
+    for (const some of chunksOf([...stays.keys()].filter((one) => changedBy.get(one) === run)))
+      await handOverImported(trx, 'license', some, run);
+  await unname(trx, named);
+  await removeThings(trx, undone, later, 'plan', (plan) => removePlan(trx, plan));
+  await removeThings(trx, undone, later, 'product', (product) => removeProduct(trx, product));
+  for (let after = 0; ;) {
+    const ids = await listChangedByRun(trx, id, { after, limit: AT_ONCE });
+    for (const license of ids) undone.left.push({ kind: 'license', id: license, code: 'earlier-run' });
+    if (ids.length < AT_ONCE) break;
+    after = ids.at(-1) as number;
+  }
   await setImport(trx, id, { undoneAt: now });
   return undone;
+}
+
+/** The later runs, of any source, that nobody has taken back, the earliest first; they stay so until the end. */
+async function lockLaterRuns(trx: Transaction, id: number): Promise<number[]> {
+  const ids = (await listImports(trx, {})).map((run) => run.id).filter((run) => run > id);
+  const later: number[] = [];
+  for (const run of ids.sort((a, b) => a - b))
+    if ((await lockImport(trx, run))?.undoneAt === null) later.push(run);
+  return later;
+}
+
+interface Sorted {
+  unused: number[];
+  stays: Map<number, StaysCode>;
+  /** the later run that has changed a licence at last */
+  changedBy: Map<number, number>;
+}
+
+/** Locks a run's licences, and tells which of them may go. */
+async function sortLicenses(trx: Transaction, importId: number, later: number[]): Promise<Sorted> {
+  const all = new Set<number>();
+  const stays = new Map<number, StaysCode>();
+  const changedBy = new Map<number, number>();
+  const moved: { license: number; giver: number }[] = [];
+  await eachOf(trx, importId, 'license', async (ids) => {
+    // Before anything is read of them: nobody uses them from here on.
+    const locked = [...(await lockLicenses(trx, ids)).keys()];
+    const imported = await findImported(trx, 'license', locked);
+    const brought = new Map(locked.map((one) => [one, readBrought(imported.get(one)?.broughtJson)]));
+    for (const [one, code] of await findUsedLicenses(trx, locked)) stays.set(one, code);
+    moved.push(...(await movedKeys(trx, brought)));
+    for (const one of locked) {
+      all.add(one);
+      const { run } = brought.get(one) ?? {};
+      if (run === undefined || !later.includes(run)) continue;
+      changedBy.set(one, run);
+      if (!stays.has(one)) stays.set(one, 'later-run');
+    }
+  });
+  await keepOlderKeys(trx, moved, all, stays);
+  return { unused: [...all].filter((one) => !stays.has(one)), stays, changedBy };
+}
+
+/** The keys of licences that went over from others, with whom they were at first. */
+async function movedKeys(
+  trx: Transaction,
+  brought: Map<number, Brought>,
+): Promise<{ license: number; giver: number }[]> {
+  const ids = [...brought.keys()].filter((one) => brought.get(one)?.moved !== undefined);
+  return (await listKeyDigests(trx, ids)).flatMap(({ licenseId: license, keyDigest }) => {
+    const giver = brought.get(license)?.moved?.[shortKey(keyDigest)];
+    return giver === undefined || giver === license ? [] : [{ license, giver }];
+  });
+}
+
+/** While a licence stays, so does the one that its key went over to: sites ask by it that got it for the first one. */
+async function keepOlderKeys(
+  trx: Transaction,
+  moved: { license: number; giver: number }[],
+  all: ReadonlySet<number>,
+  stays: Map<number, StaysCode>,
+): Promise<void> {
+  const others = new Set<number>();
+  for (const some of chunksOf(moved.map(({ giver }) => giver).filter((giver) => !all.has(giver))))
+    for (const { id } of await findLicensesByIds(trx, some)) others.add(id);
+  for (let before = -1; before !== stays.size;) {
+    before = stays.size;
+    for (const { license, giver } of moved)
+      if (!stays.has(license) && (others.has(giver) || stays.has(giver))) stays.set(license, 'older-key');
+  }
+}
+
+function chunksOf<T>(all: T[]): T[][] {
+  const chunks: T[][] = [];
+  for (let i = 0; i < all.length; i += AT_ONCE) chunks.push(all.slice(i, i + AT_ONCE));
+  return chunks;
+}
+
+/** Takes the names back that the run gave, but for customers who still have a licence of a move. @param named by id */
+async function unname(trx: Transaction, named: Map<number, string>): Promise<void> {
+  for (const some of chunksOf([...named])) {
+    const runs = await findRunsOfCustomers(
+      trx,
+      some.map(([, address]) => address),
+    );
+    const nameless = some.flatMap(([customer, address]) => (runs.has(address) ? [] : [customer]));
+    await unnameCustomers(trx, nameless);
+    await deleteImported(trx, 'customer', nameless);
+    for (const run of new Set(runs.values()))
+      await handOverImported(
+        trx,
+        'customer',
+        some.flatMap(([customer, address]) => (runs.get(address) === run ? [customer] : [])),
+        run,
+      );
+  }
 }
 
 /** What a run made of a kind, some at a time by id. */
@@ -92,9 +195,11 @@ async function eachOf(
 async function removeThings(
   trx: Transaction,
   undone: Undone,
+  later: number[],
   kind: 'plan' | 'product',
   remove: (id: number) => Promise<unknown>,
 ): Promise<void> {
+  const [next] = later;
   for (const id of await listImported(trx, undone.id, kind, { after: 0, limit: 10_000 }))
     try {
       await remove(id);
@@ -104,6 +209,18 @@ async function removeThings(
       // Somebody has removed it already.
       if (error instanceof OperatorError && error.code === 'NOT_FOUND') continue;
       if (!(error instanceof OperatorError)) throw error;
-      undone.left.push({ kind, id, code: null, reason: error.message });
+      undone.left.push({ kind, id, code: whyItStays(error) });
+      if (next !== undefined) await handOverImported(trx, kind, [id], next);
     }
+}
+
+function whyItStays({ facts }: OperatorError): StaysCode {
+  switch (facts?.reason) {
+    case 'plan-in-shop':
+      return 'in-shop';
+    case 'is-included':
+      return 'included';
+    default:
+      return 'in-use';
+  }
 }

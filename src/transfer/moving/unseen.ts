@@ -1,8 +1,8 @@
-import { OperatorError } from '../../licensing/operator-error';
 import type { Row } from '../../store/export';
 import { Fault, readStatus } from '../csv-licenses';
+import { refusal } from '../refusals';
 import { oneKey, openFile, type RowReader } from './file-source';
-import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
+import { endOf, momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
 import type {
   MovingSource,
   OpenSource,
@@ -12,7 +12,7 @@ import type {
   SourceName,
   SourcePlan,
 } from './source';
-import { idOfKey, LeftOut, sitesOf, type ColumnNames } from './table';
+import { idOfKey, LeftOut, limitOf, sitesOf, type ColumnNames } from './table';
 
 /**
  * LicenseDock and EasyCommerce, whose documentation names fields and tables, but not all columns. They are looked for by
@@ -109,6 +109,11 @@ class UnseenTable<F extends string> {
     );
   }
 
+  /** as the table calls it */
+  nameOf(field: F): string {
+    return this.#found[field] ?? '';
+  }
+
   has(...fields: F[]): boolean {
     return fields.every((field) => this.#found[field] !== undefined);
   }
@@ -147,10 +152,9 @@ async function openTables(system: UnseenSystem, { db, sitePrefix }: SourceContex
   const products = new UnseenTable(tables, names.products, PRODUCTS);
   const activations = new UnseenTable(tables, names.activations, ACTIVATIONS);
   if (!licenses.has('id', 'key', 'status', 'product', 'end'))
-    throw new OperatorError(
-      `The table ${names.licenses} has other columns than are known of ${title}. Found: ${licenses.described.join(', ') || 'none'}. Read its list of licences as a CSV file instead.`,
-      { code: 'INVALID_REQUEST', field: 'from' },
-    );
+    throw refusal('unseen-columns', [title, names.licenses, licenses.described.join(', ')], {
+      field: 'from',
+    });
   const plans = new Map<string, SourcePlan>();
   if (products.has('id', 'name'))
     for await (const row of products.read('id'))
@@ -202,10 +206,13 @@ async function itemsOf(rows: Row[], { licenses, customers, activations }: Tables
   return rows.map((row): SourceItem => {
     const id = licenses.text(row, 'id');
     const status = readStatus(licenses.text(row, 'status'));
-    const limit = licenses.value(row, 'limit');
     const person = byId.get(licenses.text(row, 'customer'));
     if (status instanceof Fault) return { row: Number(id), leftOut: 'no-state' };
     if (Number(licenses.value(row, 'test') ?? 0) === 1) return { row: Number(id), leftOut: 'test-order' };
+    const expiresAt = endOf(licenses.value(row, 'end'));
+    if (expiresAt === undefined) return { row: Number(id), leftOut: 'bad-end' };
+    const limit = limitOf(licenses.text(row, 'limit'));
+    if (limit === null) return { row: Number(id), leftOut: ['no-number', licenses.nameOf('limit')] };
     const order = licenses.text(row, 'order');
     return {
       ...{ id, row: Number(id), plan: licenses.text(row, 'product') },
@@ -214,8 +221,7 @@ async function itemsOf(rows: Row[], { licenses, customers, activations }: Tables
         customerName: (person && customers.text(person, 'name')) || null,
         status: status ?? 'active',
         startsAt: momentOf(licenses.value(row, 'start')),
-        expiresAt: momentOf(licenses.value(row, 'end')) ?? null,
-        limit: limit === undefined || limit === null ? undefined : Number(limit),
+        ...{ expiresAt, limit },
         sites: sites.get(id) ?? [],
         metadata: order === '' || order === '0' ? {} : { former_order: order },
       }),

@@ -73,8 +73,6 @@ export function undoneJson({ id, removed, left }: Undone) {
   return {
     id,
     removed: { licenses: removed.license, products: removed.product, plans: removed.plan },
-    left: left.map(({ kind, id: one, code, reason }) => ({
-      ...{ kind, id: one, code, reason: code === null ? reason : moved.stays[code] },
-    })),
+    left: left.map(({ kind, id: one, code }) => ({ kind, id: one, code, reason: moved.stays[code] })),
   };
 }

@@ -1,4 +1,3 @@
-import { addDuration } from '../../licensing/durations';
 import { normalizeIdentifier } from '../../licensing/core/identifiers';
 import { foldedDigest, isSentWhole, keyDigest } from '../../licensing/core/keys';
 import { findEmail } from '../../licensing/customer-email';
@@ -9,6 +8,7 @@ import { isStorable } from '../../licensing/timestamps';
 import type { Plan } from '../../store/catalogue';
 import { MAX_LABEL_LENGTH } from '../../store/columns';
 import { Fault, readKey } from '../csv-licenses';
+import { endAfter } from './dates';
 import type { Reporter } from './report';
 import type { LeftOutReason, WarningCode } from './sayings';
 import type { SourceKey, SourceLicense } from './source';
@@ -77,7 +77,8 @@ export function toWanted(
     return { leftOut: 'bad-reference' };
   const unsaid = new Set<Field>();
   const end = endOf(item, plan, now);
-  if (end.expiresAt !== null && !isStorable(end.expiresAt)) return { leftOut: 'bad-end' };
+  if (end === undefined || (end.expiresAt !== null && !isStorable(end.expiresAt)))
+    return { leftOut: 'bad-end' };
   if (end.isUnsaid) unsaid.add('expires_at');
   if (startsAt !== undefined && end.expiresAt !== null && end.expiresAt < startsAt)
     warn('ends-before-starts');
@@ -144,12 +145,14 @@ function endOf(
   { status, expiresAt, startsAt }: SourceLicense,
   { duration }: Plan,
   now: Date,
-): { expiresAt: Date | null; isUnsaid: boolean; isSometime: boolean } {
+): { expiresAt: Date | null; isUnsaid: boolean; isSometime: boolean } | undefined {
   if (status === 'expired' && !(expiresAt && expiresAt <= now))
     return { expiresAt: now, isUnsaid: false, isSometime: true };
   if (expiresAt !== undefined) return { expiresAt, isUnsaid: false, isSometime: false };
+  const end = duration === null ? null : endAfter(startsAt ?? now, duration);
+  if (end === undefined) return undefined;
   return {
-    expiresAt: duration === null ? null : addDuration(startsAt ?? now, duration),
+    expiresAt: end,
     // It would be another one at each run.
     isUnsaid: startsAt === undefined,
     isSometime: false,

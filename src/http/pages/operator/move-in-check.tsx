@@ -119,9 +119,10 @@ function Unknown({ keys }: { keys: MoveIn['unknownKeys'] }) {
           cell: ({ nearest }) =>
             nearest.length === 0
               ? texts.noneNear
-              : nearest.map(({ license: { id, customer }, slip }) => (
+              : nearest.map(({ license: { id, customer, product }, slip }) => (
                   <span class="sub">
-                    <a href={to(`/licenses/${id}`)}>{customer ?? t.moveIn.noCustomer}</a> {slips[slip]}
+                    <a href={to(`/licenses/${id}`)}>{customer ?? t.moveIn.noCustomer}</a> ({product.name},{' '}
+                    {id}): {slips[slip]}
                   </span>
                 )),
         },

@@ -27,7 +27,7 @@ import { Facts, Inside, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Paging, Table } from '../kit/table';
 import { useView } from '../view';
-import { LEAVE_OUT, MAKE, planField, titleOf, type Moved, type SentMove } from './move-in-sent';
+import { LEAVE_OUT, MAKE, planField, titleOf, type Cover, type Moved, type SentMove } from './move-in-sent';
 
 /** The pages of a move from another system: its name, what would happen, what did, and what an undone one left. */
 
@@ -35,11 +35,13 @@ const CSV_TYPES = '.csv,.tsv,.txt,text/csv';
 
 interface MoveInProps {
   form: FormState;
+  /** of the sites in the database; none: nobody has to choose */
+  prefixes: readonly string[];
   runs: ImportRun[];
   paging: { after: string | undefined; next: string | null; limit: number };
 }
 
-export function MoveInPage({ form, runs, paging: { after, next, limit } }: MoveInProps) {
+export function MoveInPage({ form, prefixes, runs, paging: { after, next, limit } }: MoveInProps) {
   const { t, to } = useView();
   const texts = t.moveIn;
   return (
@@ -66,6 +68,18 @@ export function MoveInPage({ form, runs, paging: { after, next, limit } }: MoveI
                 })),
               ]}
             />
+            {prefixes.length === 0 ? null : (
+              <Select
+                form={form}
+                name="site_prefix"
+                label={texts.site}
+                required
+                options={[
+                  { value: '', label: texts.choose },
+                  ...prefixes.map((value) => ({ value, label: value })),
+                ]}
+              />
+            )}
             <FileField form={form} name="file" label={texts.file} hint={texts.fileHint} accept={CSV_TYPES} />
             <FileField
               form={form}
@@ -159,14 +173,17 @@ interface PreviewProps {
   form: FormState;
   sent: SentMove;
   report: MoveReport;
+  /** of the former system, without those taken together */
+  plans: MappedPlan[];
+  covers: Cover[];
   /** plans here */
   options: Option[];
   /** of what was looked at; empty: not yet, because a plan was just chosen by itself */
   checked: string;
 }
 
-export function PreviewPage({ form, sent, report, options, checked }: PreviewProps) {
-  const { t, format } = useView();
+export function PreviewPage({ form, sent, report, plans, covers, options, checked }: PreviewProps) {
+  const { t, to, format } = useView();
   const texts = t.moveIn;
   const { source, table, users } = sent;
   const files = [
@@ -194,13 +211,23 @@ export function PreviewPage({ form, sent, report, options, checked }: PreviewPro
         <input type="hidden" name="keys" value={form.value('keys') ?? '[]'} />
         <input type="hidden" name="checked" value={checked} />
         <input type="hidden" name="dates" value={form.value('dates') ?? ''} />
+        <input type="hidden" name="site_prefix" value={form.value('site_prefix') ?? ''} />
         {files.map(({ kept, sent: file }) =>
           file.kept === undefined ? null : <input type="hidden" name={kept} value={file.kept} />,
         )}
         <div class="stack">
           <Panel id="plans" title={texts.plansTitle}>
             <Inside>{texts.plansAbout}</Inside>
-            <PlanTable form={form} plans={report.plans} options={options} />
+            <PlanTable form={form} plans={plans} options={options} />
+            {covers.length === 0 ? null : (
+              <>
+                <Inside>
+                  <h3 class="h6">{texts.coversTitle}</h3>
+                  {texts.coversAbout} <a href={to('/products')}>{texts.toProducts}</a>
+                </Inside>
+                <CoverTable form={form} covers={covers} first={plans.length} options={options} />
+              </>
+            )}
             <div class="in mt-2">
               {files.map(({ name, label, sent: file }) =>
                 file.bytes !== undefined && file.kept === undefined ? (
@@ -313,6 +340,58 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
               aria-label={texts.ourPlan(name)}
             >
               <Options options={choices} chosen={form.value(planField(index)) ?? ''} />
+            </select>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+/** @param first the number of the first one's field */
+function CoverTable({
+  form,
+  covers,
+  first,
+  options,
+}: {
+  form: FormState;
+  covers: Cover[];
+  first: number;
+  options: Option[];
+}) {
+  const { t, format } = useView();
+  const texts = t.moveIn;
+  const { theirs, customers, ours } = texts.coverColumns;
+  return (
+    <Table
+      caption={texts.coversOrder}
+      rows={covers.map((cover, i) => ({ ...cover, field: planField(first + i) }))}
+      empty={null}
+      columns={[
+        {
+          title: theirs,
+          kind: 'name',
+          cell: ({ name, addresses }) => (
+            <>
+              {name}
+              {addresses.length === 0 ? null : <span class="sub fw-normal">{addresses.join(', ')}</span>}
+            </>
+          ),
+        },
+        { title: customers, kind: 'number', cell: ({ customers: count }) => format.number(count) },
+        {
+          title: ours,
+          cell: ({ field, name }) => (
+            <select
+              class="form-select form-select-sm w-auto mw-100"
+              name={field}
+              aria-label={texts.ourCover(name)}
+            >
+              <Options
+                options={[{ value: LEAVE_OUT, label: texts.noCover }, ...options]}
+                chosen={form.value(field) ?? LEAVE_OUT}
+              />
             </select>
           ),
         },
@@ -509,6 +588,9 @@ export function MovedPage({ source, moved }: { source: MovingSource; moved: Move
   );
 }
 
+/** What one page shows of what an undone move left. */
+const MOST_LEFT = 1_000;
+
 export function UndonePage({
   undone: { removed, left },
 }: {
@@ -531,9 +613,12 @@ export function UndonePage({
           />
         </Panel>
         <Panel id="left" title={texts.left}>
+          {left.length > MOST_LEFT ? (
+            <Inside>{texts.leftFirst(number(MOST_LEFT), number(left.length))}</Inside>
+          ) : null}
           <Table
             caption={texts.leftOrder}
-            rows={left}
+            rows={left.slice(0, MOST_LEFT)}
             empty={<p class="mb-0">{texts.noneLeft}</p>}
             columns={[
               { title: columns.what, cell: ({ kind }) => texts.kinds[kind as keyof typeof texts.kinds] },
@@ -541,8 +626,7 @@ export function UndonePage({
               {
                 title: columns.why,
                 kind: 'text',
-                cell: ({ code, reason }) =>
-                  code === null ? <span lang="en">{reason}</span> : t.moved.stays[code as StaysCode],
+                cell: ({ code }) => t.moved.stays[code as StaysCode],
               },
             ]}
           />

@@ -21,12 +21,15 @@ export interface SentMove {
   fields: URLSearchParams;
   dates: DateForm | undefined;
   isConfirmed: boolean;
-  /** of the former system, in the order of the form's fields */
+  /** of the former system, in the order of the form's fields; last those of plans taken together */
   keys: string[];
-  /** as the operation takes it; empty: nothing is said */
+  map: PlanMap;
+  /** the same as the operation takes it; empty: nothing is said */
   plans: string;
   /** makes what the map does not say */
   makePlans: boolean;
+  /** of the site's tables; undefined: found by itself */
+  sitePrefix: string | undefined;
   table: SentFile;
   /** with the customers' addresses */
   users: SentFile;
@@ -66,6 +69,8 @@ export function readSent(
     users: sentFile(files.users, usersTable),
     dates: DATE_FORMS.find((form) => form === fields.get('dates')),
     isConfirmed: fields.get('confirm_columns') === '1',
+    sitePrefix: fields.get('site_prefix') || undefined,
+    map,
     plans: writePlanMap(map),
     // While a plan is not said yet, none is made: it would be as well.
     makePlans: chosen.some(([, value]) => value === MAKE) && chosen.every(([, value]) => value !== ''),
@@ -94,20 +99,28 @@ function keysOf(text: string | null): string[] {
 }
 
 /** Tells this move with these plans from others: only what was looked at is imported. */
-export function digestOf({ source, dates, isConfirmed, plans, makePlans, table, users }: SentMove): string {
+export function digestOf(sent: SentMove): string {
+  const { source, dates, isConfirmed, plans, makePlans, sitePrefix, table, users } = sent;
   const files = [table, users].map(({ bytes }) =>
     bytes === undefined ? null : createHash('sha256').update(bytes).digest('hex'),
   );
   return createHash('sha256')
-    .update(JSON.stringify([source.name, dates ?? null, isConfirmed, plans, makePlans, ...files]))
+    .update(
+      JSON.stringify([
+        ...[source.name, dates ?? null, isConfirmed, plans, makePlans, sitePrefix ?? null],
+        ...files,
+      ]),
+    )
     .digest('base64url');
 }
 
 /** The query of the operation that imports it. */
-export function queryOf({ source, dates, isConfirmed, plans, makePlans }: SentMove): URLSearchParams {
+export function queryOf(sent: SentMove): URLSearchParams {
+  const { source, dates, isConfirmed, plans, makePlans, sitePrefix } = sent;
   const given = {
     ...{ from: source.name, dates: dates ?? '', plans },
     ...{ make_plans: makePlans ? '1' : '', confirm_columns: isConfirmed ? '1' : '' },
+    site_prefix: sitePrefix ?? '',
   };
   return new URLSearchParams(Object.entries(given).filter(([, value]) => value !== ''));
 }
@@ -121,8 +134,38 @@ export function previewMove({ db, at, caller, settings }: OperatorCall, sent: Se
   return moveIn(db, {
     ...{ source: sent.source, makePlans: sent.makePlans, dates: sent.dates, confirmed: sent.isConfirmed },
     plans: sent.plans === '' ? undefined : sent.plans,
+    sitePrefix: sent.sitePrefix,
     file: sent.table.bytes && oneChunk(sent.table.bytes),
     users: sent.users.bytes && oneChunk(sent.users.bytes),
     ...{ dryRun: true, secret: settings.keySecret, actor: caller.actor, now: at },
   });
+}
+
+/** Customers with several plans that no plan of theirs covers, or for whom one of ours was chosen. */
+export interface Cover {
+  /** as the map names the plans together: `3+8` */
+  key: string;
+  name: string;
+  customers: number;
+  /** the first ones' addresses, where no plan is chosen */
+  addresses: string[];
+  /** the chosen plan of ours; null: the other licences get new keys */
+  planId: number | null;
+}
+
+/** In the order of their keys. */
+export function coversOf({ plans, warnings }: MoveReport): Cover[] {
+  const covers = new Map<string, Cover>();
+  for (const { key, name, licenses, target, isTogether } of plans)
+    if (isTogether)
+      covers.set(key, { key, name, customers: licenses, addresses: [], planId: target?.plan.id ?? null });
+  for (const { code, facts, count, customers } of warnings) {
+    if (code !== 'no-cover') continue;
+    const [name = '', , key = ''] = facts;
+    const known = covers.get(key) ?? { key, name, customers: 0, addresses: [], planId: null };
+    known.customers += count;
+    known.addresses.push(...customers);
+    covers.set(key, known);
+  }
+  return [...covers.values()].sort((a, b) => a.key.localeCompare(b.key, 'en', { numeric: true }));
 }

@@ -1,10 +1,10 @@
-import { OperatorError } from '../../../licensing/operator-error';
 import { notFound } from '../../../operations/failures';
 import { CSV_UPLOAD, importOperations } from '../../../operations/imports';
 import { readId } from '../../../operations/reading';
 import { findImport, type ImportRun } from '../../../store/imports';
 import { listMoves } from '../../../transfer/moving/list';
 import type { MoveReport } from '../../../transfer/moving/report';
+import { writePlanMap, type PlanMap } from '../../../transfer/moving/plan-map';
 import { SOURCES } from '../../../transfer/moving/sources';
 import { receiveUpload } from '../../api/upload';
 import { act, refusalOf } from '../act';
@@ -15,6 +15,7 @@ import type { Answer, OperatorCall, Route } from '../page';
 import { moveInCheckRoute } from './move-in-check';
 import { MovedPage, MoveInPage, PreviewPage, UndonePage } from './move-in-pages';
 import {
+  coversOf,
   digestOf,
   LEAVE_OUT,
   MAKE,
@@ -46,10 +47,12 @@ const LIMIT = 50;
 async function show(
   call: OperatorCall,
   form: FormState = formState(),
+  prefixes: readonly string[] = [],
 ): Promise<Extract<Answer, { page: unknown }>> {
   const after = call.query.get('after') ?? undefined;
   const { items, next } = await listMoves(call.db, { after, limit: LIMIT });
-  return { page: <MoveInPage form={form} runs={items} paging={{ after, next, limit: LIMIT }} /> };
+  const paging = { after, next, limit: LIMIT };
+  return { page: <MoveInPage form={form} prefixes={prefixes} runs={items} paging={paging} /> };
 }
 
 async function receive(call: OperatorCall): Promise<Answer> {
@@ -93,24 +96,32 @@ async function preview(
     return refuse(call, Object.fromEntries(sent.fields), refusalFor(call, error));
   }
   const shown = new URLSearchParams(sent.fields);
-  report.plans.forEach(({ key, target, leftOut }, i) => {
+  const plans = report.plans.filter(({ isTogether }) => !isTogether);
+  const covers = coversOf(report);
+  plans.forEach(({ key, target, leftOut }, i) => {
     const was = sent.fields.get(planField(sent.keys.indexOf(key)));
     const ours = leftOut ? LEAVE_OUT : target === null ? (was === MAKE ? MAKE : '') : undefined;
     shown.set(planField(i), ours ?? (target?.isNew ? MAKE : String(target?.plan.id)));
   });
-  const keys = report.plans.map(({ key }) => key);
-  shown.set('keys', JSON.stringify(keys));
+  covers.forEach(({ planId }, i) =>
+    shown.set(planField(plans.length + i), planId === null ? LEAVE_OUT : String(planId)),
+  );
+  shown.set('keys', JSON.stringify([...plans, ...covers].map(({ key }) => key)));
   const next = readSent(sent.source, Object.fromEntries(shown), {
     file: sent.table.bytes,
     users: sent.users.bytes,
   });
-  const isLookedAt = next.plans === sent.plans || sent.keys.length === 0;
+  // A question that was not asked before has the answer that was looked at.
+  const isLookedAt =
+    sent.keys.length === 0 || writePlanMap(withoutNew(next.map, sent.keys)) === writePlanMap(sent.map);
   return {
     page: (
       <PreviewPage
         form={formState(shown, refused?.failure)}
         sent={next}
         report={report}
+        plans={plans}
+        covers={covers}
         options={await planOptions(call)}
         checked={isLookedAt && next.makePlans === sent.makePlans ? digestOf(next) : ''}
       />
@@ -119,20 +130,32 @@ async function preview(
   };
 }
 
+function withoutNew(map: PlanMap, before: string[]): PlanMap {
+  return new Map([...map].filter(([key, id]) => id !== null || before.includes(key)));
+}
+
 /** Shows the first form again, with what is wrong. */
 async function refuse(
   call: OperatorCall,
   fields: Record<string, string>,
-  { status, failure, field }: { status: number; failure?: FormFailure; field?: string },
+  { status, failure, field, prefixes }: Refusal,
 ): Promise<Answer> {
   const { t } = call.view;
   const said = failure ?? toFormFailure(t, { field, status });
   const form = formState(new URLSearchParams({ from: '', dates: '', file: '', users: '', ...fields }), said);
-  return { ...(await show(call, form)), status };
+  return { ...(await show(call, form, prefixes)), status };
+}
+
+interface Refusal {
+  status: number;
+  failure?: FormFailure;
+  field?: string;
+  /** of the sites in the database, where one has to be chosen */
+  prefixes?: readonly string[];
 }
 
 /** In the words of the form. @throws what is no refusal */
-function refusalFor({ view: { t } }: OperatorCall, error: unknown): { status: number; failure: FormFailure } {
+function refusalFor({ view: { t } }: OperatorCall, error: unknown): Refusal & { failure: FormFailure } {
   const refused = refusalOf(error, new URLSearchParams());
   if (refused === undefined) throw error;
   const { status } = refused;
@@ -142,13 +165,13 @@ function refusalFor({ view: { t } }: OperatorCall, error: unknown): { status: nu
       failure: { field: undefined, sentence: t.signIn.again.table, reason: SIGN_IN_AGAIN },
     };
   const { field } = refused.error;
-  // What is wrong with a file or a map is said of this file and this map, which no sentence here could.
+  const failure = toFormFailure(t, { ...refused, field });
+  // The map has no field of its own.
+  const { facts } = refused;
+  const isOfSites = facts?.reason === 'import-refused' && facts.code === 'several-sites';
   return {
-    status,
-    failure:
-      error instanceof OperatorError
-        ? { field: field === 'plans' ? undefined : field, sentence: error.message }
-        : toFormFailure(t, { ...refused, field }),
+    ...{ status, failure: { ...failure, field: field === 'plans' ? undefined : field } },
+    ...(isOfSites && { prefixes: facts.facts }),
   };
 }
 

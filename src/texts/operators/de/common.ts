@@ -136,9 +136,6 @@ export const common: Translated<typeof en> = {
       'signing-key-retired': 'Der Signaturschlüssel ist schon ausgemustert.',
       'last-signing-key': 'Nur dieser Signaturschlüssel kann signieren. Legen Sie zuerst den nächsten an.',
       'too-many-rows': 'Die Datei hat zu viele Zeilen.',
-      'no-import': 'Diesen Import gibt es nicht.',
-      'unsaid-plans':
-        'Geben Sie für jeden Tarif mit Lizenzen an, was aus ihm wird, oder lassen Sie Tarife anlegen.',
       'bad-rows': 'Einige Zeilen passen nicht. Berichtigen Sie sie, oder lassen Sie sie aus.',
     },
     byField: {

@@ -58,6 +58,9 @@ export const moved: Translated<typeof en> = {
     'no-states': 'Diese Tabelle hat keine Zustände: Erstattete oder widerrufene Lizenzen kommen als aktive',
     'renews-elsewhere':
       'Ein Abonnement, das bei Gumroad weiterläuft: Sein Ende ist das der letzten Abbuchung',
+    'users-cells':
+      'Eine Zeile der Benutzer oder Bestellungen hat eine andere Anzahl von Zellen als die erste und wird nicht gelesen',
+    'no-end': 'Eine Benutzergruppe kennt kein Ende: Die Lizenz kommt unbefristet',
     'several-seats':
       'Für mehrere Plätze verkauft, die der Export nicht zählt: Es gilt die Grenze des Tarifs hier',
     'site-twice': 'Eine Website liegt auf zwei Lizenzen eines Produkts: Sie belegt bei jeder einen Platz',
@@ -82,7 +85,70 @@ export const moved: Translated<typeof en> = {
     'bad-metadata':
       'Ein Text ist zu lang für die Metadaten, hat einen Zeilenumbruch oder einen Lizenzschlüssel und bleibt weg',
     'no-cover': (plans, first, key) =>
-      `Keiner der Tarife ${plans} enthält, was die anderen enthalten: Die Schlüssel des Kunden gehen an ${first}, und jede andere Lizenz bekommt einen Schlüssel von hier. Einen Tarif von hier für alle nennt der Befehl als „${key}=TARIF“`,
+      `Keiner der Tarife ${plans} enthält, was die anderen enthalten: Die Schlüssel des Kunden gehen an ${first}, und jede andere Lizenz bekommt einen Schlüssel von hier. Ein Tarif von hier kann alle enthalten: „${key}=TARIF“`,
+  },
+  refusals: {
+    'no-source': (name, known) => `Ein System „${name}“ gibt es hier nicht, sondern ${known}.`,
+    'no-file': (title) => `Die Datei von ${title} fehlt.`,
+    'file-not-read': (title) =>
+      `${title} wird aus den Tabellen seiner Website gelesen, und aus keiner Datei. Lassen Sie die Datei weg.`,
+    'users-not-read': (title, readers) =>
+      `Der Export von ${title} braucht keine zweite Tabelle mit Benutzern oder Bestellungen; nur ${readers} brauchen eine. Lassen Sie sie weg.`,
+    'empty-file': 'Die Datei ist leer. Es wurde nichts importiert.',
+    'large-file':
+      'Die Datei ist größer als 128 MB. Exportieren Sie sie in Teilen. Es wurde nichts importiert.',
+    'not-text': (line) =>
+      `Die Datei ist weder UTF-8 noch Windows-1252 (ab Zeile ${line} oder etwas danach). Speichern Sie sie noch einmal als „CSV UTF-8“. Es wurde nichts importiert.`,
+    'open-quote': (line) =>
+      `Zeile ${line}: Eine Zelle beginnt mit einem Anführungszeichen und endet mit keinem. Es wurde nichts importiert.`,
+    'text-after-quote': (line) =>
+      `Zeile ${line}: Hinter dem Anführungszeichen, das eine Zelle beendet, steht noch Text; innerhalb einer Zelle schreibt man es doppelt. Es wurde nichts importiert.`,
+    'quote-inside': (line) =>
+      `Zeile ${line}: In einer Zelle, die nicht mit einem Anführungszeichen beginnt, steht eines. Es wurde nichts importiert.`,
+    'long-row': (line) =>
+      `Zeile ${line}: Die Zeile ist länger als 1 MB. Vielleicht fehlt ein Anführungszeichen. Es wurde nichts importiert.`,
+    'no-row': (line) =>
+      `Zeile ${line}: Das ist keine Zeile mit Werten, die Kommas trennen. Es wurde nichts importiert.`,
+    'column-twice': (name) => `Die Datei hat zwei Spalten „${name}“. Es wurde nichts importiert.`,
+    'no-column': (name, columns) =>
+      `In der ersten Zeile, die die Namen der Spalten haben muss, steht keine Spalte „${name}“ (sie hat ${columns === '1' ? 'eine Spalte' : `${columns} Spalten`}). Es wurde nichts importiert.`,
+    'other-table': (title, ...missing) =>
+      `Das ist nicht die Tabelle, die ${title} exportiert: In ihrer ersten Zeile fehlt die Spalte ${missing.map((names) => names.replaceAll('|', ' oder ')).join(', ')}. Es wurde nichts importiert.`,
+    'foreign-column': (title, column) =>
+      `Das ist nicht die Tabelle, die ${title} exportiert: Sie hat eine Spalte „${column}“, wie die eines anderen Systems. Es wurde nichts importiert.`,
+    'other-people': (...missing) =>
+      `Das ist weder eine Liste von Benutzern noch von Bestellungen: In ihrer ersten Zeile fehlt die Spalte ${missing.map((names) => names.replaceAll('|', ' oder ')).join(', ')}. Es wurde nichts importiert.`,
+    'which-dates': (column, rows, ...fits) =>
+      `Wie sind die Datumsangaben in der Spalte „${column}“ geschrieben? ${fits.length === 0 ? 'Keine Schreibweise passt zu einer Zeile' : fits.map((fit) => `${fit.replace(' ', ' passt zu ')} von ${rows} Zeilen`).join(', ')}. Wählen Sie unix, iso, dmy oder mdy. Es wurde nichts importiert.`,
+    'no-tables': (title, end) =>
+      `Die Tabellen von ${title} sind nicht in dieser Datenbank, oder ihr Benutzer darf sie nicht lesen: Es gibt keine Tabelle, deren Name auf ${end} endet.`,
+    'several-sites': (...prefixes) =>
+      `In dieser Datenbank sind mehrere Websites: ${prefixes.join(', ')}. Wählen Sie eine.`,
+    'bad-prefix': 'Ein Präfix hat Buchstaben, Ziffern und Unterstriche, wie jos_.',
+    'missing-columns': (title, missing) =>
+      `Die Tabellen von ${title} sind nicht so, wie sie bekannt sind. Es fehlt: ${missing}. Entweder ist seine Version eine andere, oder der Datenbankbenutzer des Dienstes darf sie nicht lesen.`,
+    'no-flag': (table) => `Die Tabelle ${table} hat weder eine Spalte „published“ noch „enabled“.`,
+    'unseen-columns': (title, table, found) =>
+      `Die Tabelle ${table} hat andere Spalten, als von ${title} bekannt sind. Gefunden: ${found || 'keine'}. Geben Sie stattdessen die Liste der Lizenzen als CSV-Datei.`,
+    'several-components': (names) =>
+      `Die Website hat Abonnements mehrerer Komponenten: ${names}. Ihre Download-IDs lassen sich nicht nacheinander übernehmen: Entfernen Sie die Zeilen derer, die nicht mehr in Gebrauch sind.`,
+    'confirm-columns': (title, columns) =>
+      `Die Tabellen von ${title} sind nicht sicher bekannt. Gefunden wurden diese Spalten: ${columns}. Sehen Sie sich an, als was sie gelesen werden, und bestätigen Sie sie dann.`,
+    'map-form':
+      'Schreiben Sie die Tarife als DORT=HIER, mit Kommas dazwischen: 3=7,4=8. 9=- lässt einen aus.',
+    'map-twice': (key) => `„${key}“ steht zweimal da.`,
+    'no-plan-there': (key, known) =>
+      known === ''
+        ? `Dort gibt es keinen Tarif „${key}“.`
+        : `Dort gibt es keinen Tarif „${key}“, sondern ${known}.`,
+    'no-plan-here': (id) => `Hier gibt es keinen Tarif ${id}.`,
+    'unsaid-plans': (_map, ...plans) =>
+      `Es wurde nichts importiert: Sagen Sie, was aus diesen Tarifen wird, die Lizenzen haben: ${plans.join(', ')}.`,
+    'no-category': (id) => `Dort gibt es keine Kategorie ${id}.`,
+    meanwhile:
+      'Inzwischen hat jemand eine Lizenz mit einem dieser Schlüssel oder einer dieser Referenzen ausgestellt. Es wurde nichts importiert; versuchen Sie es noch einmal.',
+    'no-import': (id) => `Einen Umzug ${id} gibt es nicht.`,
+    'undone-before': (id) => `Umzug ${id} wurde schon zurückgenommen.`,
   },
   stays: {
     activated: 'sie wurde aktiviert',
@@ -90,5 +156,10 @@ export const moved: Translated<typeof en> = {
     ordered: 'zu ihr gehört eine Bestellung',
     changed: 'sie wurde geändert',
     'older-key': 'sie hat einen Schlüssel, den vorher eine andere Lizenz hatte',
+    'later-run': 'ein späterer Umzug hat sie geändert: Nehmen Sie auch ihn zurück, dann wird sie entfernt',
+    'earlier-run': 'ein früherer Umzug brachte sie, und was dieser an ihr geändert hat, bleibt',
+    'in-use': 'etwas anderes braucht dies noch',
+    'in-shop': 'ein Shop verkauft dies',
+    included: 'ein anderes Produkt enthält dies',
   },
 };

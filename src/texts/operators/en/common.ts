@@ -140,8 +140,6 @@ export const common = {
       'signing-key-retired': 'The signing key is retired already.',
       'last-signing-key': 'This signing key is the only one that can sign. Add the next one first.',
       'too-many-rows': 'The file has too many rows.',
-      'no-import': 'There is no such import.',
-      'unsaid-plans': 'Say what becomes of each plan that has licences, or let plans be made.',
       'bad-rows': 'Some rows do not fit. Correct them, or leave them out.',
     } satisfies Partial<Record<RefusalFacts['reason'], string>>,
     byField: {

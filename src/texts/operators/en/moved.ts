@@ -54,6 +54,9 @@ export const moved = {
     'user-gone': 'The user is gone: nobody could use its Download IDs at the source',
     'no-states': 'this table has no states: licences that were refunded or revoked come as active ones',
     'renews-elsewhere': 'a subscription that goes on at Gumroad: its end is that of the last charge',
+    'users-cells':
+      'A row of the users or orders has another number of cells than the first line, and is not read',
+    'no-end': 'A user group knows no end: the licence comes for life',
     'several-seats':
       'sold for several seats, which the export does not count: the limit is that of the plan here',
     'site-twice': 'A site lies on two licences of one product: it takes a slot of each',
@@ -74,14 +77,79 @@ export const moved = {
     'not-sent-whole': 'The key cannot be used in Joomla’s Download Key field: its characters are lost',
     'bad-metadata': 'A text is too long for the metadata, has a line break or a licence key, and is left out',
     'no-cover': (plans: string, first: string, key: string) =>
-      `None of the plans ${plans} covers what the others do: the customer's keys go to ${first}, and each other licence gets a key of ours. One plan of ours for all of them is named as "${key}=PLAN"`,
+      `None of the plans ${plans} covers what the others do: the customer's keys go to ${first}, and each other licence gets a key of ours. One plan of ours can cover all of them: "${key}=PLAN"`,
   },
-  /** why an undone move leaves a licence */
+  /** why a table or a move as a whole is refused; nothing has changed then */
+  refusals: {
+    'no-source': (name: string, known: string) => `There is no source "${name}". There are ${known}.`,
+    'no-file': (title: string) => `The file of ${title} is missing.`,
+    'file-not-read': (title: string) =>
+      `${title} is read from the tables of its site, and from no file. Leave the file out.`,
+    'users-not-read': (title: string, readers: string) =>
+      `The export of ${title} needs no second table with users or orders; ${readers} read one. Leave it out.`,
+    'empty-file': 'The file is empty. Nothing was imported.',
+    'large-file': 'The file is larger than 128 MB. Export it in parts. Nothing was imported.',
+    'not-text': (line: string) =>
+      `The file is neither UTF-8 nor Windows-1252 (at line ${line} or somewhat after). Save it once more as "CSV UTF-8". Nothing was imported.`,
+    'open-quote': (line: string) =>
+      `Line ${line}: a cell that begins with a quotation mark has none at its end. Nothing was imported.`,
+    'text-after-quote': (line: string) =>
+      `Line ${line}: there is text after the quotation mark that ends a cell; inside a cell it is written twice. Nothing was imported.`,
+    'quote-inside': (line: string) =>
+      `Line ${line}: there is a quotation mark inside a cell that does not begin with one. Nothing was imported.`,
+    'long-row': (line: string) =>
+      `Line ${line}: the row is longer than 1 MB: a quotation mark may be missing. Nothing was imported.`,
+    'no-row': (line: string) =>
+      `Line ${line}: this is no row of comma-separated values. Nothing was imported.`,
+    'column-twice': (name: string) => `The file has two columns "${name}". Nothing was imported.`,
+    'no-column': (name: string, columns: string) =>
+      `The first line of the file, which must have the columns' names, has no column "${name}" (it has ${columns === '1' ? '1 column' : `${columns} columns`}). Nothing was imported.`,
+    'other-table': (title: string, ...missing: string[]) =>
+      `This is not the table that ${title} exports: its first line has no column ${missing.map((names) => names.replaceAll('|', ' or ')).join(', ')}. Nothing was imported.`,
+    'foreign-column': (title: string, column: string) =>
+      `This is not the table that ${title} exports: it has a column "${column}", as another system's. Nothing was imported.`,
+    'other-people': (...missing: string[]) =>
+      `This is neither a list of users nor of orders: its first line has no column ${missing.map((names) => names.replaceAll('|', ' or ')).join(', ')}. Nothing was imported.`,
+    'which-dates': (column: string, rows: string, ...fits: string[]) =>
+      `Which form do the dates in column "${column}" have? ${fits.length === 0 ? 'None fits any row' : fits.map((fit) => `${fit.replace(' ', ' fits ')} of ${rows} rows`).join(', ')}. Choose one of unix, iso, dmy and mdy. Nothing was imported.`,
+    'no-tables': (title: string, end: string) =>
+      `The tables of ${title} are not in this database, or its user may not read them: there is no table whose name ends in ${end}.`,
+    'several-sites': (...prefixes: string[]) =>
+      `Several sites are in this database: ${prefixes.join(', ')}. Say which one.`,
+    'bad-prefix': 'A prefix has letters, digits and underscores, such as jos_.',
+    'missing-columns': (title: string, missing: string) =>
+      `The tables of ${title} are not as they are known. This is missing: ${missing}. Either its version is another one, or the database user of the service may not read them.`,
+    'no-flag': (table: string) => `The table ${table} has neither a column "published" nor "enabled".`,
+    'unseen-columns': (title: string, table: string, found: string) =>
+      `The table ${table} has other columns than are known of ${title}. Found: ${found || 'none'}. Read its list of licences as a CSV file instead.`,
+    'several-components': (names: string) =>
+      `The site has the subscriptions of several components: ${names}. Move from one after the other is not possible by their Download IDs: remove the rows of those that are no longer in use.`,
+    'confirm-columns': (title: string, columns: string) =>
+      `The tables of ${title} are not known for certain. These columns were found: ${columns}. A dry run shows what they are read as. Then confirm them.`,
+    'map-form': 'Write the plans as THEIRS=OURS, with commas between: 3=7,4=8. 9=- leaves one out.',
+    'map-twice': (key: string) => `"${key}" is there twice.`,
+    'no-plan-there': (key: string, known: string) =>
+      `The source has no plan "${key}". It has ${known || 'none'}.`,
+    'no-plan-here': (id: string) => `There is no plan ${id} here.`,
+    'unsaid-plans': (_map: string, ...plans: string[]) =>
+      `Nothing was imported: say what becomes of these plans, which have licences: ${plans.join(', ')}.`,
+    'no-category': (id: string) => `The source has no category ${id}.`,
+    meanwhile:
+      'Somebody else issued a licence with one of these keys or references meanwhile. Nothing was imported; try again.',
+    'no-import': (id: string) => `There is no import ${id}.`,
+    'undone-before': (id: string) => `Import ${id} was undone before.`,
+  },
+  /** why an undone move leaves something */
   stays: {
     activated: 'it was activated',
     downloaded: 'something was downloaded by it',
     ordered: 'an order belongs to it',
     changed: 'it was changed',
     'older-key': 'it has a key that another licence had before',
+    'later-run': 'a later move has changed it: taking that one back removes it',
+    'earlier-run': 'an earlier move brought it, and what this one changed in it stays',
+    'in-use': 'something else still uses it',
+    'in-shop': 'a shop sells it',
+    included: 'another product includes it',
   },
 };

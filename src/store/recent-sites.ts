@@ -1,0 +1,52 @@
+import { table, type Db } from './database';
+import { toFields, type RowOf } from './row-fields';
+import { forceIndex, rawRows } from './statements';
+import { toSqlTime } from './time';
+
+/** Who was answered lately, of which the access log keeps no row: activations, and the latest check of each licence. */
+
+/** A site that a client has activated; what an import or an operator entered has no address. */
+export interface RecentActivation {
+  id: number;
+  licenseId: number;
+  identifier: string;
+  activatedAt: Date;
+}
+
+export interface RecentCheck {
+  /** of the licence */
+  id: number;
+  lastCheckAt: Date;
+  lastCheckIp: string;
+}
+
+const PAGE = 5_000;
+
+/** Some thousand rows at once, in the order of their ids. */
+export async function* readRecentActivations(db: Db, since: Date): AsyncGenerator<RecentActivation[]> {
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const rows: RowOf<RecentActivation>[] = await rawRows(
+      db,
+      `SELECT id, license_id, identifier, activated_at
+         FROM ${table(db, 'activations')}${forceIndex(db, 'activations')}
+        WHERE id > ? AND activated_at >= ? AND ip IS NOT NULL ORDER BY id LIMIT ${PAGE}`,
+      [after, toSqlTime(since)],
+    );
+    yield rows.map(toFields);
+    after = rows.length < PAGE ? undefined : rows.at(-1)?.id;
+  }
+}
+
+/** Some thousand rows at once, in the order of their ids. */
+export async function* readRecentChecks(db: Db, since: Date): AsyncGenerator<RecentCheck[]> {
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const rows: RowOf<RecentCheck>[] = await rawRows(
+      db,
+      `SELECT id, last_check_at, last_check_ip FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses')}
+        WHERE id > ? AND last_check_at >= ? AND last_check_ip IS NOT NULL ORDER BY id LIMIT ${PAGE}`,
+      [after, toSqlTime(since)],
+    );
+    yield rows.map(toFields);
+    after = rows.length < PAGE ? undefined : rows.at(-1)?.id;
+  }
+}

@@ -282,13 +282,21 @@ export interface SealedKey {
   keySealed: string;
 }
 
-/** The oldest and newest sealed keys: if the secret has changed, these differ. */
-export async function sampleSealedKeys(db: Db, fromEachEnd: number): Promise<SealedKey[]> {
+/**
+ * The oldest and newest sealed keys: if the secret has changed, these differ.
+ * @param among so many keys from each end are looked at; undefined: all, where few are sealed
+ */
+export async function sampleSealedKeys(
+  db: Db,
+  fromEachEnd: number,
+  among: number | undefined,
+): Promise<SealedKey[]> {
+  const keys = `${table(db, 'license_keys')}${isSqlite(db) ? '' : forceIndex(db, 'license_keys', 'id')}`;
   const end = (order: 'ASC' | 'DESC'): Promise<SealedKey[]> =>
     rawRows<SealedKey>(
       db,
       `SELECT id, license_id AS licenseId, key_digest AS keyDigest, key_sealed AS keySealed
-         FROM ${table(db, 'license_keys')}${isSqlite(db) ? '' : forceIndex(db, 'license_keys', 'id')}
+         FROM ${among === undefined ? keys : `(SELECT id, license_id, key_digest, key_sealed FROM ${keys} ORDER BY id ${order} LIMIT ${among}) outer_keys`}
         WHERE key_sealed IS NOT NULL ORDER BY id ${order} LIMIT ${fromEachEnd}`,
       [],
     );

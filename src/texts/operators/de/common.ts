@@ -35,6 +35,8 @@ export const common: Translated<typeof en> = {
   noEnd: 'unbefristet',
   unlimited: 'unbegrenzt',
   filter: 'Filtern',
+  order: 'Sortierung',
+  shown: (count) => `${count} gezeigt.`,
   save: 'Speichern',
   back: 'Zurück',
   upload: {

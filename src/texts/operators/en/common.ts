@@ -37,6 +37,9 @@ export const common = {
   noEnd: 'never',
   unlimited: 'unlimited',
   filter: 'Filter',
+  /** of a list */
+  order: 'Sort',
+  shown: (count: string) => `${count} shown.`,
   save: 'Save',
   back: 'Back',
   upload: {

@@ -156,7 +156,7 @@ export async function findEventPlace(db: Db, licenseId: number, id: number): Pro
 }
 
 /** Of a licence: so many of its latest changes are looked at. */
-const LATEST_CHANGES = 5_000;
+const LATEST_CHANGES = 2_000;
 
 /**
  * Events with certain actions, newest first: among the latest changes of one licence, or with a certain value in a field

@@ -231,7 +231,7 @@ export function Numbers({
 }
 
 /** The width of a month's name, and of a day, in per cent of the calendar's. */
-const NAMES_WIDTH = 20;
+const NAMES_WIDTH = 24;
 const DAY_WIDTH = (100 - NAMES_WIDTH) / 31;
 const ROW_HEIGHT = 18;
 const DAY_HEIGHT = 14;

@@ -52,9 +52,10 @@ export function Filters({
   children?: Child;
 }) {
   const { t, to } = useView();
+  const isOrder = fields.every(({ isInTitles }) => isInTitles);
   return (
     <form
-      class={fields.every(({ isInTitles }) => isInTitles) ? 'filters no-titles' : 'filters'}
+      class={isOrder ? 'filters no-titles' : 'filters'}
       method="get"
       action={to(path)}
       role="search"
@@ -86,7 +87,7 @@ export function Filters({
       ))}
       <div>
         <button class="btn btn-quiet btn-sm" type="submit">
-          {t.common.filter}
+          {isOrder ? t.common.sort : t.common.filter}
         </button>
       </div>
     </form>

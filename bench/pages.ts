@@ -45,11 +45,11 @@ const OPERATOR_PAGES = [
   ...['/licenses?expiring=30d', '/licenses?refused=7d', '/licenses?product_id=42&refused=90d'],
   ...['/licenses?plan_id=2&status=active', '/licenses/new'],
   ...['/licenses?sort=customer', '/licenses?status=expired&sort=-expires_at', '/licenses?q=f&sort=customer'],
-  ...['/products/42/sites', '/products/42/sites?version=1.8.3'],
+  ...['/products/42/sites', '/products/42/sites?version=1.8.3', '/products/42/sites?sort=at'],
   ...['/licenses/5001', '/licenses/7', '/licenses/7/requests', '/licenses/7/history'],
   ...['/requests', '/requests?outcome=LICENSE_EXPIRED', '/requests?product_id=42&outcome=ok'],
-  ...['/customers', '/customers?q=agency'],
-  ...['/releases?product_id=42', '/products', '/products/42'],
+  ...['/customers', '/customers?q=agency', '/customers?sort=-customer'],
+  ...['/releases?product_id=42', '/products', '/products?sort=-licenses', '/products/42'],
   ...['/system', '/tokens', '/imports', '/mails'],
 ];
 const OPEN_PAGES = ['/sign-in', '/my'];

@@ -16,7 +16,7 @@ import {
   type Patient,
 } from './finding';
 import { checkFormerly } from './formerly';
-import { checkKeys } from './keys';
+import { checkKeys, checkOuterKeys } from './keys';
 import { checkMail, checkOutbox } from './mail';
 import { checkNodes } from './nodes';
 import { checkCatchUp } from './catch-up';
@@ -55,7 +55,7 @@ const CHECKS: Entry[] = [
   { name: 'PACKAGES', check: checkPackages, within: null, needsDatabase: true },
   { name: 'UPDATE_XML', check: checkUpdateXml, needsDatabase: true },
   { name: 'CATALOGUE', check: checkCatalogue, needsDatabase: true },
-  { name: 'KEY_SECRET', check: checkKeys, needsDatabase: true },
+  { name: 'KEY_SECRET', check: checkKeys, within: checkOuterKeys, needsDatabase: true },
   { name: 'SIGNING_KEYS', check: checkSigning, needsDatabase: true },
   { name: 'API_TOKENS', check: checkAccess, needsDatabase: true },
   { name: 'MAIL', check: checkMail, needsDatabase: false },

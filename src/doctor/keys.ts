@@ -1,14 +1,23 @@
 import { keyDigest } from '../licensing/core/keys';
 import { isSealedWith, openSealedKey } from '../licensing/sealing';
 import { sampleSealedKeys, type SealedKey } from '../store/license-keys';
-import { ok, problem, warning, type Check } from './finding';
+import { ok, problem, warning, type Check, type Finding, type Patient } from './finding';
 
 const FROM_EACH_END = 100;
+/** Of these keys from each end, where all would be too many. */
+const AMONG = 500;
 
 /** Checks that stored keys can be opened. */
-export const checkKeys: Check = async ({ config, db }) => {
-  const sample = await sampleSealedKeys(db, FROM_EACH_END);
-  const { keySecret } = config;
+export const checkKeys: Check = async (patient) => judge(patient, await sample(patient, undefined));
+
+/** The same by the oldest and the newest keys alone. */
+export const checkOuterKeys: Check = async (patient) => judge(patient, await sample(patient, AMONG));
+
+function sample({ db }: Patient, among: number | undefined): Promise<SealedKey[]> {
+  return sampleSealedKeys(db, FROM_EACH_END, among);
+}
+
+function judge({ config: { keySecret } }: Patient, sample: SealedKey[]): Finding[] {
   if (keySecret === undefined)
     return [
       sample.length === 0
@@ -26,7 +35,7 @@ export const checkKeys: Check = async ({ config, db }) => {
       ? []
       : [problem('SEALED_KEY_DAMAGED', (t) => t.sealedDamaged(ids(damaged, withKey(t.key))))]),
   ];
-};
+}
 
 function opens({ keySealed, keyDigest: digest }: SealedKey, secret: Buffer): boolean {
   try {

@@ -37,19 +37,6 @@ export interface LicenseQuery {
 
 /** What licences can be sorted by, each served by an index; with `-` downwards. */
 export const SORTS = ['id', '-id', 'customer', '-customer', 'expires_at', '-expires_at'] as const;
-export type Sort = (typeof SORTS)[number];
-
-/** undefined: the usual order. @throws OperatorError */
-export function readSort(sort: string | undefined): Sort | undefined {
-  if (sort === undefined) return undefined;
-  const known = SORTS.find((one) => one === sort);
-  if (known === undefined)
-    throw new OperatorError(`It must be one of ${SORTS.join(', ')}.`, {
-      code: 'INVALID_REQUEST',
-      field: 'sort',
-    });
-  return known;
-}
 
 /** @throws OperatorError, naming the field of the query */
 export async function toLicenseFilter(db: Db, query: LicenseQuery, now: Date): Promise<LicenseFilter> {

@@ -13,7 +13,7 @@ import {
 } from '../store/license-lists';
 import { countEnding, listLicenseCounts } from '../store/sums';
 import { readLicenses, type License } from '../store/licenses';
-import { listReleases, type Release } from '../store/releases';
+import { listReleasesSorted, UNPUBLISHED, type Release } from '../store/releases';
 import { toSqlTime } from '../store/time';
 import { withIncludes, type CatalogueProduct } from './bundles';
 import {
@@ -29,7 +29,9 @@ import {
 import { requireProduct } from './find-or-refuse';
 import { canonicalAddress } from './ip-addresses';
 import { asHint } from './core/keys';
-import { readSort, toLicenseFilter, type LicenseQuery } from './license-filter';
+import { SORTS, toLicenseFilter, type LicenseQuery } from './license-filter';
+import { columnOf, readSort, sortRows } from './sorting';
+import { countLicensesByProduct } from './statistics';
 
 /**
  * Pages of everything an operator lists. Each continues behind the last row of the page before, so that rows that come
@@ -45,18 +47,9 @@ export async function listLicensePage(
   { limit, after }: PageRequest,
   now: Date,
 ): Promise<Page<License>> {
-  const sort = readSort(query.sort);
+  const sort = readSort(SORTS, query.sort);
   if (sort !== undefined && sort !== 'id' && sort !== '-id')
-    return sortedPage(
-      db,
-      await toLicenseFilter(db, query, now),
-      {
-        column: sort.endsWith('customer') ? 'customer' : 'expires_at',
-        isDown: sort.startsWith('-'),
-      },
-      { limit, after },
-      now,
-    );
+    return sortedPage(db, await toLicenseFilter(db, query, now), columnOf(sort), { limit, after }, now);
   const isSoonest = query.expiring !== undefined && sort === undefined;
   const place = isSoonest
     ? readCursor<[number, string]>(after, [isCursorId, isCursorTime])
@@ -185,15 +178,26 @@ export async function listActivationPage(
   return toPage(rows, limit, ({ identifier }) => [identifier]);
 }
 
-/** The newest first. @param text a part of the identifier or the label; undefined: all */
+export const SITE_SORTS = ['id', '-id', 'identifier', '-identifier'] as const;
+
+/**
+ * A licence's sites.
+ * @param text a part of the identifier or the label; undefined: all
+ * @param sort one of SITE_SORTS; undefined: the newest first
+ */
 export async function searchSitePage(
   db: Db,
   licenseId: number,
   text: string | undefined,
   { after, limit }: PageRequest,
+  sort?: string,
 ): Promise<Page<StoredActivation>> {
-  const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
-  return byId(await searchActivations(db, [licenseId], { text, before, limit: limit + 1 }), limit);
+  const { column, isDown } = columnOf(readSort(SITE_SORTS, sort) ?? '-id');
+  const place =
+    column === 'id' ? readCursor<[number]>(after, [isCursorId]) : readCursor<[string]>(after, [isCursorText]);
+  const order = { column, isDown, after: place?.[0] };
+  const found = await searchActivations(db, [licenseId], { text, order, limit: limit + 1 });
+  return toPage(found, limit, ({ id, identifier }) => [column === 'id' ? id : identifier]);
 }
 
 /** The oldest first, those that have ended too. */
@@ -205,12 +209,23 @@ export async function listKeyPage(
   return byId(await listKeys(db, licenseId, part(after, limit)), limit);
 }
 
-/** By id. */
+/** `licenses`: how many each has, by kept figures at most a minute old. */
+export const PRODUCT_SORTS = ['id', '-id', 'name', '-name', 'licenses', '-licenses'] as const;
+
+/** @param sort one of PRODUCT_SORTS; undefined: by id */
 export async function listProductPage(
   db: Db,
-  { after, limit }: PageRequest,
+  page: PageRequest,
+  sort?: string,
 ): Promise<Page<CatalogueProduct>> {
-  const { items, next } = byId(await listProducts(db, part(after, limit)), limit);
+  const { column, isDown } = columnOf(readSort(PRODUCT_SORTS, sort) ?? 'id');
+  const counts = column === 'licenses' ? await countLicensesByProduct(db) : new Map<number, number>();
+  const { items, next } = sortRows(
+    await listProducts(db),
+    ({ id, name }) => (column === 'licenses' ? (counts.get(id) ?? 0) : column === 'name' ? name : id),
+    isDown,
+    page,
+  );
   const inclusions = await listIncludes(db);
   return { items: items.map((product) => withIncludes(product, inclusions)), next };
 }
@@ -225,16 +240,28 @@ export async function listPlanPage(
   return byId(await listPlans(db, productId, part(after, limit)), limit);
 }
 
-/** The highest version first. @throws OperatorError when there is no such product */
+export const RELEASE_SORTS = ['version', '-version', 'published_at', '-published_at'] as const;
+
+/** @param sort one of RELEASE_SORTS; undefined: the highest version first @throws OperatorError when there is no such product */
 export async function listReleasePage(
   db: Db,
   productId: number,
   { after, limit }: PageRequest,
+  sort?: string,
 ): Promise<Page<Release>> {
   await requireProduct(db, productId);
-  const [place] = readCursor<[string]>(after, [isAscii]) ?? [];
-  const rows = await listReleases(db, productId, { after: place, limit: limit + 1 });
-  return toPage(rows, limit, ({ versionOrder }) => [versionOrder]);
+  const { column, isDown } = columnOf(readSort(RELEASE_SORTS, sort) ?? '-version');
+  const byTime = column === 'published_at';
+  const place = byTime
+    ? readCursor<[string, string]>(after, [isAscii, isCursorTime])
+    : readCursor<[string]>(after, [isAscii]);
+  const rows = await listReleasesSorted(db, productId, {
+    ...{ byTime, isDown, limit: limit + 1 },
+    after: place && { versionOrder: place[0], publishedAt: place[1] },
+  });
+  return toPage(rows, limit, ({ versionOrder, publishedAt }) =>
+    byTime ? [versionOrder, publishedAt === null ? UNPUBLISHED : toSqlTime(publishedAt)] : [versionOrder],
+  );
 }
 
 function part(after: string | undefined, limit: number): { after: number | undefined; limit: number } {

@@ -19,6 +19,7 @@ import {
 } from './cursors';
 import { lookUp } from './core/lookup';
 import { isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './core/verdict';
+import { columnOf, readSort } from './sorting';
 import { latestRelease } from './updates';
 import { compareVersions } from './versions';
 import { formatTimestamp } from './timestamps';
@@ -50,16 +51,25 @@ const MOST_VERSIONS = 100;
 /** Versions as new as the newest that a list leaves out; a database takes so many values in a statement. */
 const MOST_LEFT_OUT = 1_000;
 
+/** Of the sites that are behind. */
+export const BEHIND_SORTS = ['at', '-at'] as const;
+
 /**
  * @param productId of a product that is there
  * @param page.version only sites that said this one, those that said it last first; undefined: those that are behind
+ * @param page.sort one of BEHIND_SORTS; undefined: those that told anything last first
  */
 export async function readProductSites(
   db: Db,
   productId: number,
-  { version: wanted, ...page }: PageRequest & { version?: string | undefined },
+  {
+    version: wanted,
+    sort,
+    ...page
+  }: PageRequest & { version?: string | undefined; sort?: string | undefined },
   now: Date,
 ): Promise<ProductSites> {
+  const { isDown } = columnOf(readSort(BEHIND_SORTS, sort) ?? '-at');
   const newest = await latestRelease(db, productId);
   const versions = (await countToldVersions(db, productId))
     .map(({ version, count }) => ({ version, sites: count }))
@@ -79,7 +89,7 @@ export async function readProductSites(
         : null,
     counted,
     versions: versions.slice(0, MOST_VERSIONS),
-    behind: await listBehind(db, { productId, without, newest, wanted }, page, now),
+    behind: await listBehind(db, { productId, without, newest, wanted, isDown }, page, now),
   };
 }
 
@@ -115,7 +125,14 @@ async function listBehind(
     without,
     newest,
     wanted,
-  }: { productId: number; without: string[]; newest: Release | undefined; wanted: string | undefined },
+    isDown,
+  }: {
+    productId: number;
+    without: string[];
+    newest: Release | undefined;
+    wanted: string | undefined;
+    isDown: boolean;
+  },
   { limit, after }: PageRequest,
   now: Date,
 ): Promise<Page<SiteBehind>> {
@@ -126,7 +143,7 @@ async function listBehind(
   };
   const sites =
     wanted === undefined
-      ? await listToldSites(db, productId, { ...part, without })
+      ? await listToldSites(db, productId, { ...part, without, isDown })
       : // A column of ASCII cannot be compared with other text.
         isAscii(wanted)
         ? await listSitesWithVersion(db, productId, { ...part, version: wanted })

@@ -15,8 +15,10 @@ import {
   type KeyNetwork,
   type ToldSite,
 } from '../store/told';
+import type { Page, PageRequest } from './cursors';
 import { wideNetworkOf } from './ip-addresses';
 import { createMemory } from './memory';
+import { columnOf, readSort, sortRows } from './sorting';
 import { announceSpreading } from './webhook-events';
 
 /** What downloads tell: which version a site has, and in how many networks a key is used (docs/told-sites.md). */
@@ -140,10 +142,28 @@ export interface Spreading {
   sites: ToldSite[];
 }
 
-const MOST_LISTED = 500;
+/** That are told. */
+export const MOST_LISTED = 500;
 const MOST_SITES = 20;
 
-/** Keys in many hands now, the latest first. Those that have ended or were replaced are not. */
+export const SPREADING_SORTS = ['at', '-at', 'networks', '-networks', 'customer', '-customer'] as const;
+
+/** A page of `listSpreadingKeys`. @param sort one of SPREADING_SORTS; undefined: the latest first */
+export async function listSpreadingPage(
+  db: Db,
+  spreadFactor: number,
+  page: PageRequest,
+  sort: string | undefined,
+  now: Date,
+): Promise<Page<Spreading>> {
+  const { column, isDown } = columnOf(readSort(SPREADING_SORTS, sort) ?? '-at');
+  const rows = (await listSpreadingKeys(db, spreadFactor, now)).map((one) => ({ ...one, id: one.key.id }));
+  const valueOf = ({ at, networks, license }: Spreading) =>
+    ({ at: at.getTime(), networks, customer: license.customer })[column];
+  return sortRows(rows, valueOf, isDown, page);
+}
+
+/** Keys in many hands now, in no order. Those that have ended or were replaced are not. */
 export async function listSpreadingKeys(db: Db, spreadFactor: number, now: Date): Promise<Spreading[]> {
   const since = daysBefore(now, SPREAD_DAYS);
   const found = new Map((await listSpreading(db, since, MOST_LISTED)).map((one) => [one.keyId, one]));
@@ -167,7 +187,7 @@ export async function listSpreadingKeys(db: Db, spreadFactor: number, now: Date)
       sites: await listToldSitesOf(db, [license.id], MOST_SITES),
     });
   }
-  return listed.sort((a, b) => b.at.getTime() - a.at.getTime() || b.key.id - a.key.id);
+  return listed;
 }
 
 export function daysBefore(now: Date, days: number): Date {

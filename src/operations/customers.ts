@@ -1,12 +1,11 @@
 import { Type, type TSchema } from '@sinclair/typebox';
-import { isCursorText, readCursor, toPage } from '../licensing/cursors';
 import { changeCustomer } from '../privacy/change-customer';
-import { deleteCustomer, listCustomers, readCustomerJson } from '../privacy/customer-list';
+import { CUSTOMER_SORTS, deleteCustomer, listCustomerPage, readCustomerJson } from '../privacy/customer-list';
 import type { Section } from '../privacy/stored-data';
 import { notFound } from './failures';
 import { get, list, patch, remove, type Call } from './operation';
 import { pageOf } from './reading';
-import { exactly, Id, oneOf, orNull, Paging, Text, TextOrNull, Time, TimeOrNull } from './schemas';
+import { exactly, Id, oneOf, orNull, Paging, sortBy, Text, TextOrNull, Time, TimeOrNull } from './schemas';
 import { requireRecentSignIn } from './sign-in-again';
 import { Access, Activation, Key, LicenseEvent, licenseFields } from './things';
 
@@ -115,17 +114,18 @@ export const customerOperations = {
       summary: 'List customers by their e-mail address',
       query: exactly({
         q: Type.Optional(Type.String({ description: 'The beginning of an address.' })),
+        sort: sortBy(CUSTOMER_SORTS, 'By address. Without it from A to Z.'),
         ...Paging,
       }),
       data: Summary,
     },
     async ({ db, query, now }) => {
-      const { limit, after } = pageOf(query);
-      const [address] = readCursor<[string]>(after, [isCursorText]) ?? [];
-      const filter = { after: address, limit: limit + 1, beginning: query.q };
-      const { items, next } = toPage(await listCustomers(db, filter, now), limit, ({ customer }) => [
-        customer,
-      ]);
+      const { items, next } = await listCustomerPage(
+        db,
+        { beginning: query.q, sort: query.sort },
+        pageOf(query),
+        now,
+      );
       return { data: items, next };
     },
   ),

@@ -28,6 +28,7 @@ import {
   Text,
   TextOrNull,
   TimeGiven,
+  sortBy,
 } from './schemas';
 import { requireRecentSignIn } from './sign-in-again';
 import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './things';
@@ -166,11 +167,9 @@ export const licenseOperations = {
       forShops: true,
       query: exactly({
         ...Filters,
-        sort: Type.Optional(
-          oneOf(SORTS, {
-            description:
-              'By id, customer or end; with `-` downwards. Without it the newest first, or with `expiring` the soonest end. Upwards those without a customer or an end come last.',
-          }),
+        sort: sortBy(
+          SORTS,
+          'By id, customer or end. Without it the newest first, or with `expiring` the soonest end. Upwards those without a customer or an end come last.',
         ),
         ...Paging,
       }),

@@ -7,6 +7,7 @@ import { orderMailJson, readOrderMail, sendOrderKeys } from '../orders/key-mails
 import { PLUGIN_KINDS } from '../orders/shop-kinds';
 import {
   listOrderPage,
+  ORDER_SORTS,
   orderJson,
   readOrder,
   recordedJson,
@@ -29,6 +30,7 @@ import {
   TimeGiven,
   TimeOrNull,
   wordOf,
+  sortBy,
 } from './schemas';
 import { STATUSES } from './things';
 
@@ -267,14 +269,16 @@ export const orderOperations = {
         shop: Type.Optional(Text),
         order: Type.Optional(Text),
         state: Type.Optional(oneOf(['done', 'waiting'])),
+        sort: sortBy(ORDER_SORTS, 'By when they came. Without it the newest first.'),
         ...Paging,
       }),
       data: exactly(fields, { title: 'Order' }),
     },
     async ({ db, query, caller, now }) => {
-      const { shop, order: number, state: wanted } = query;
+      const { shop, order: number, state: wanted, sort } = query;
       const owner = caller.scope === 'issue' ? caller.name : undefined;
-      const { items, next } = await listOrderPage(db, { shop, number, state: wanted, owner }, pageOf(query));
+      const filter = { shop, number, state: wanted, owner };
+      const { items, next } = await listOrderPage(db, filter, pageOf(query), sort);
       return { data: items.map((one) => orderJson(one, now)), next };
     },
   ),

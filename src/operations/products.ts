@@ -7,12 +7,12 @@ import {
   type ProductFields,
 } from '../licensing/catalogue';
 import { requireElement, requireHttpsUrl, requireLabel } from '../licensing/fields';
-import { listProductPage } from '../licensing/lists';
+import { listProductPage, PRODUCT_SORTS } from '../licensing/lists';
 import { planJson, productJson } from '../licensing/views';
 import { follow } from './follow';
 import { get, list, patch, post, remove } from './operation';
 import { pageOf, readId } from './reading';
-import { exactly, IdGiven, orNull, Paging, Text, TextOrNull } from './schemas';
+import { exactly, IdGiven, orNull, Paging, sortBy, Text, TextOrNull } from './schemas';
 import { Product, ProductDetails } from './things';
 
 const Includes = Type.Union([Type.Array(IdGiven), Type.Literal('all')], {
@@ -54,9 +54,20 @@ function readFields({ name, element, includes, renew_url, support_url, reminders
 export const productOperations = {
   listProducts: list(
     '/products',
-    { summary: 'List products', forShops: true, query: exactly(Paging), data: Product },
+    {
+      summary: 'List products',
+      forShops: true,
+      query: exactly({
+        sort: sortBy(
+          PRODUCT_SORTS,
+          'By id, name or how many licences they have, as counted at most a minute ago. Without it by id.',
+        ),
+        ...Paging,
+      }),
+      data: Product,
+    },
     async ({ db, query }) => {
-      const { items, next } = await listProductPage(db, pageOf(query));
+      const { items, next } = await listProductPage(db, pageOf(query), query.sort);
       return { data: items.map(productJson), next };
     },
   ),

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { Type, type Static } from '@sinclair/typebox';
 import { publish, versionOf } from '../joomla/publish';
 import { requireStaging } from '../joomla/update-xml/staged';
-import { listReleasePage } from '../licensing/lists';
+import { listReleasePage, RELEASE_SORTS } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { releaseJson } from '../licensing/views';
 import {
@@ -18,7 +18,7 @@ import { invalid, notFound } from './failures';
 import { follow } from './follow';
 import { file, get, list, patch, post, type Call } from './operation';
 import { isSet, pageOf, readId } from './reading';
-import { exactly, Flag, Paging, Text } from './schemas';
+import { exactly, Flag, Paging, sortBy, Text } from './schemas';
 import { requireRecentSignIn } from './sign-in-again';
 import type { UploadRules } from './upload';
 import { Release } from './things';
@@ -122,12 +122,23 @@ const PACKAGE_TYPES = ['application/zip', 'application/x-zip-compressed', 'appli
 export const releaseOperations = {
   listProductReleases: list(
     '/products/{id}/releases',
-    { summary: "List a product's versions, the newest first", query: exactly(Paging), data: Release },
+    {
+      summary: "List a product's versions, the newest first",
+      query: exactly({
+        sort: sortBy(
+          RELEASE_SORTS,
+          'By version or by when they were published. Without it the highest version first. Upwards drafts come last.',
+        ),
+        ...Paging,
+      }),
+      data: Release,
+    },
     async (call) => {
       const { items, next } = await listReleasePage(
         call.db,
         readId(call, 'id', 'product'),
         pageOf(call.query),
+        call.query.sort,
       );
       return { data: items.map(releaseJson), next };
     },

@@ -82,6 +82,11 @@ export const Reason = {
 /** In a query. */
 export const Flag = oneOf(['1', '0', 'true', 'false']);
 
+/** In the query of a list: one of its orders. @param description what it is sorted by, and how without it */
+export function sortBy<const V extends string>(sorts: readonly V[], description: string) {
+  return Type.Optional(oneOf(sorts, { description: `${description} With \`-\` downwards.` }));
+}
+
 /** The query of a list. */
 export const Paging = {
   limit: Type.Optional(

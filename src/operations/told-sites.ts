@@ -1,14 +1,12 @@
 import { Type } from '@sinclair/typebox';
-import { isCursorId, isCursorTime, readCursor, toPage } from '../licensing/cursors';
 import { requireProduct } from '../licensing/find-or-refuse';
-import { listSpreadingKeys, type Spreading } from '../licensing/told';
-import { readProductSites, type SiteBehind } from '../licensing/told-sites';
+import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/told';
+import { BEHIND_SORTS, readProductSites, type SiteBehind } from '../licensing/told-sites';
 import { formatTimestamp } from '../licensing/timestamps';
-import { toSqlTime } from '../store/time';
 import type { ToldSite } from '../store/told';
 import { get, list } from './operation';
 import { pageOf, readId } from './reading';
-import { exactly, Id, orNull, Paging, Text, TextOrNull, Time } from './schemas';
+import { exactly, Id, orNull, Paging, sortBy, Text, TextOrNull, Time } from './schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -55,7 +53,7 @@ const ProductSites = exactly(
         may_update: Type.Boolean(),
         code: orNull(Type.String({ description: 'Why it may not: the code that its download would get.' })),
       }),
-      { description: 'Those with an older version, by the latest time that they told anything.' },
+      { description: 'Those with an older version.' },
     ),
     next: orNull(Type.String({ description: 'For `after`; null at the end.' })),
   },
@@ -111,7 +109,13 @@ export const toldSiteOperations = {
       summary: "Which versions of a product customers' sites run",
       description:
         'As the plugin for Joomla tells with each download and check, also a refused one. The list is of those with an older version, a page at a time.',
-      query: exactly(Paging),
+      query: exactly({
+        sort: sortBy(
+          BEHIND_SORTS,
+          'By the latest time that they told anything. Without it the latest first.',
+        ),
+        ...Paging,
+      }),
       data: ProductSites,
     },
     async (call) => {
@@ -119,7 +123,7 @@ export const toldSiteOperations = {
       const { newest, share, halfDays, counted, versions, behind } = await readProductSites(
         call.db,
         id,
-        pageOf(call.query),
+        { ...pageOf(call.query), sort: call.query.sort },
         call.now,
       );
       return {
@@ -141,22 +145,23 @@ export const toldSiteOperations = {
       summary: 'Keys in many hands',
       description:
         'Keys that more networks downloaded by in 30 days than their slots explain. Nothing is refused by it.',
-      query: exactly(Paging),
+      query: exactly({
+        sort: sortBy(
+          SPREADING_SORTS,
+          'By the latest download, the number of networks or the customer. Without it the latest first.',
+        ),
+        ...Paging,
+      }),
       data: SpreadingKey,
     },
     async ({ db, settings, query, now }) => {
-      const { limit, after } = pageOf(query);
-      const [at, id] = readCursor<[string, number]>(after, [isCursorTime, isCursorId]) ?? [];
-      const rest = (await listSpreadingKeys(db, settings.spreadFactor, now)).filter(
-        (one) =>
-          at === undefined ||
-          toSqlTime(one.at) < at ||
-          (toSqlTime(one.at) === at && one.key.id < (id as number)),
+      const { items, next } = await listSpreadingPage(
+        db,
+        settings.spreadFactor,
+        pageOf(query),
+        query.sort,
+        now,
       );
-      const { items, next } = toPage(rest.slice(0, limit + 1), limit, (one) => [
-        toSqlTime(one.at),
-        one.key.id,
-      ]);
       return { data: items.map(spreadingJson), next };
     },
   ),

@@ -1,6 +1,7 @@
 import { liveStatus } from '../licensing/core/states';
 import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
 import { jsonOf } from '../licensing/json';
+import { columnOf, readSort } from '../licensing/sorting';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import { readLicenses, type License } from '../store/licenses';
@@ -47,15 +48,20 @@ export interface OrderDetails extends OrderView {
   events: OrderEvent[];
 }
 
-/** The newest first. */
+/** By when they came. */
+export const ORDER_SORTS = ['id', '-id'] as const;
+
+/** @param sort one of ORDER_SORTS; undefined: the newest first */
 export async function listOrderPage(
   db: Db,
   filter: OrderFilter,
   { after, limit }: PageRequest,
+  sort?: string,
 ): Promise<Page<OrderView>> {
-  const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
+  const { isDown } = columnOf(readSort(ORDER_SORTS, sort) ?? '-id');
+  const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
   const { items, next } = toPage(
-    await listOrders(db, filter, { after: before, limit: limit + 1 }),
+    await listOrders(db, filter, { after: place, limit: limit + 1, isDown }),
     limit,
     ({ id }) => [id],
   );

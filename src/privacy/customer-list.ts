@@ -1,5 +1,7 @@
 import { findEmail } from '../licensing/customer-email';
+import { isCursorText, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
 import { OperatorError } from '../licensing/operator-error';
+import { columnOf, readSort } from '../licensing/sorting';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { personOf, readPerson } from '../mail/customer-profile';
 import { customerDigest, isCustomerDigest } from '../store/customer-digest';
@@ -31,6 +33,21 @@ export interface CustomerSummary {
   licenses: number;
   /** the first end among the active ones */
   next_end: string | null;
+}
+
+export const CUSTOMER_SORTS = ['customer', '-customer'] as const;
+
+/** `beginning` is what was typed of an address, `sort` one of CUSTOMER_SORTS; undefined: from A to Z. */
+export async function listCustomerPage(
+  db: Db,
+  { beginning, sort }: { beginning: string | undefined; sort: string | undefined },
+  { after, limit }: PageRequest,
+  now: Date,
+): Promise<Page<CustomerSummary>> {
+  const { isDown } = columnOf(readSort(CUSTOMER_SORTS, sort) ?? 'customer');
+  const [address] = readCursor<[string]>(after, [isCursorText]) ?? [];
+  const filter = { beginning, after: address, isDown, limit: limit + 1 };
+  return toPage(await listCustomers(db, filter, now), limit, ({ customer }) => [customer]);
 }
 
 /** By address. `beginning` is what was typed of an address. */

@@ -7,6 +7,7 @@ import { isSealedWith } from '../licensing/sealing';
 import {
   listNewestActivations,
   searchActivations,
+  type SiteOrder,
   type SiteSearch,
   type StoredActivation,
 } from '../store/activations';
@@ -274,9 +275,17 @@ export async function listMySites(
   if (license === undefined) return undefined;
   const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
   const { activationType, name: plan } = license.plan;
-  const rows = await searchActivations(db, [licenseId], { ...searchFor(q), before, limit: limit + 1 });
+  const rows = await searchActivations(db, [licenseId], {
+    ...searchFor(q),
+    order: newestBefore(before),
+    limit: limit + 1,
+  });
   const { items, next } = toPage(rows, limit, ({ id }) => [id]);
   return { items: items.map(toMySite), next, product: license.product.name, plan, activationType };
+}
+
+function newestBefore(id: number | undefined): SiteOrder {
+  return { column: 'id', isDown: true, after: id };
 }
 
 function searchFor(q: string | undefined): Pick<SiteSearch, 'text' | 'identifiers'> {
@@ -333,7 +342,10 @@ export async function mySiteRows(
 
 async function* siteRows(db: Db, licenseId: number): AsyncGenerator<MySite> {
   for (let before: number | undefined; ;) {
-    const rows = await searchActivations(db, [licenseId], { before, limit: CSV_PAGE });
+    const rows = await searchActivations(db, [licenseId], {
+      order: newestBefore(before),
+      limit: CSV_PAGE,
+    });
     yield* rows.map(toMySite);
     if (rows.length < CSV_PAGE) return;
     before = rows.at(-1)?.id;

@@ -136,24 +136,34 @@ export interface SiteSearch {
   /** identifiers that fit too, whatever the text */
   identifiers?: string[];
   id?: number | undefined;
-  /** only ids below this one */
-  before?: number | undefined;
+  /** undefined: the newest first */
+  order?: SiteOrder | undefined;
   limit: number;
 }
 
-/** Activations of some licences, newest first. Reads all activations of these licences. */
+export interface SiteOrder {
+  /** `identifier` only for one licence */
+  column: 'id' | 'identifier';
+  isDown: boolean;
+  /** only those behind this value of the column */
+  after?: number | string | undefined;
+}
+
+const NEWEST: SiteOrder = { column: 'id', isDown: true };
+
+/** Activations of some licences. Reads all activations of these licences. */
 export async function searchActivations(
   db: Db,
   licenseIds: number[],
-  { text, identifiers = [], id, before, limit }: SiteSearch,
+  { text, identifiers = [], id, order: { column, isDown, after } = NEWEST, limit }: SiteSearch,
 ): Promise<StoredActivation[]> {
   if (licenseIds.length === 0) return [];
   const query = db(tableBy(db, 'activations', ...licenseIndex('activations')))
     .whereIn('license_id', licenseIds)
-    .orderBy('id', 'desc')
+    .orderBy(column, isDown ? 'desc' : 'asc')
     .limit(limit);
   if (id !== undefined) query.where({ id });
-  if (before !== undefined) query.where('id', '<', before);
+  if (after !== undefined) query.where(column, isDown ? '<' : '>', after);
   if (text !== undefined)
     query.where((any) => {
       const pattern = likePattern(text.toLowerCase());

@@ -13,31 +13,44 @@ interface CustomerSum {
 export interface CustomerFilter {
   /** the beginning of an address, in lower case */
   beginning?: string | undefined;
-  /** cursor: only addresses after this one */
+  /** cursor: only addresses behind this one */
   after?: string | undefined;
+  /** from Z to A */
+  isDown?: boolean;
   limit: number;
 }
 
 /** By address. */
 export async function listCustomerSums(
   db: Db,
-  { beginning = '', after = '', limit }: CustomerFilter,
+  { beginning = '', after, isDown = false, limit }: CustomerFilter,
   now: Date,
 ): Promise<CustomerSum[]> {
+  const [way, further] = isDown ? ['DESC', '<'] : ['ASC', '>'];
+  const licenses = `${table(db, 'licenses')}${forceIndex(db, 'licenses', 'customer')}`;
   // Not LIKE, which uses no index on SQLite.
+  const range = 'customer >= ? AND customer < ?';
+  const addresses = await rawRows<{ customer: string }>(
+    db,
+    `SELECT DISTINCT customer FROM ${licenses}
+      WHERE ${range}${after === undefined ? '' : ` AND customer ${further} ?`} ORDER BY customer ${way} LIMIT ?`,
+    [beginning, `${beginning}\u{10ffff}`, ...(after === undefined ? [] : [after]), limit],
+  );
+  const ends = [addresses[0], addresses.at(-1)].flatMap((one) => one?.customer ?? []);
+  if (ends.length === 0) return [];
+  // Of these alone: sums downwards would be made of all before the first is known.
   const rows = await rawRows<{ customer: string; licenses: number; next_end: string | null }>(
     db,
     `SELECT customer, COUNT(*) AS licenses,
             MIN(CASE WHEN status = 'active' AND renews_itself = 0 AND expires_at > ? THEN expires_at END) AS next_end
-       FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses', 'customer')}
-      WHERE customer > ? AND customer >= ? AND customer < ?
-      GROUP BY customer ORDER BY customer LIMIT ?`,
-    [toSqlTime(now), after, beginning, `${beginning}\u{10ffff}`, limit],
+       FROM ${licenses} WHERE customer >= ? AND customer <= ? GROUP BY customer ORDER BY customer`,
+    [toSqlTime(now), ...(isDown ? ends.reverse() : ends)],
   );
-  return rows.map(({ next_end, ...row }) => ({
+  const sums = rows.map(({ next_end, ...row }) => ({
     ...row,
     nextEnd: next_end === null ? null : fromSqlTime(next_end),
   }));
+  return isDown ? sums.reverse() : sums;
 }
 
 /** The address of the customer with an id. */

@@ -1,6 +1,14 @@
 import { table, type Db, type Transaction } from './database';
 import { toFields, type RowOf } from './row-fields';
-import { insertRows, licenseIndex, tableBy } from './statements';
+import {
+  forceIndex,
+  insertRows,
+  licenseIndex,
+  orderedJoin,
+  placeholders,
+  rawRows,
+  tableBy,
+} from './statements';
 import { toSqlTime } from './time';
 
 /** What is done to a licence, as its history and exports call it. */
@@ -147,20 +155,40 @@ export async function findEventPlace(db: Db, licenseId: number, id: number): Pro
   return at === undefined ? undefined : { at, id };
 }
 
-/** Events with certain actions, newest first: of one licence, or with a certain value in a field before the change. */
+/** Of a licence: so many of its latest changes are looked at. */
+const LATEST_CHANGES = 2_000;
+
+/**
+ * Events with certain actions, newest first: among the latest changes of one licence, or with a certain value in a field
+ * before the change, for which all events are read.
+ */
 export async function findEvents(
   db: Db,
   actions: EventAction[],
   by: { licenseId: number } | { field: string; before: string },
   limit: number,
 ): Promise<RecordedEvent[]> {
-  const events = 'licenseId' in by ? tableBy(db, 'events', ...licenseIndex('events')) : table(db, 'events');
-  const query = db(events).whereIn('action', actions).orderBy('id', 'desc').limit(limit);
-  if ('licenseId' in by) return (await query.where({ license_id: by.licenseId })).map(toEvent);
+  if ('licenseId' in by) {
+    // Ids first: whole rows would make a large table.
+    const rows = await rawRows<RowOf<StoredEvent>>(
+      db,
+      `SELECT e.* FROM (
+         SELECT id, action FROM ${table(db, 'events')}${forceIndex(db, 'events', ...licenseIndex('events'))}
+          WHERE license_id = ? ORDER BY at DESC, id DESC LIMIT ${LATEST_CHANGES}) latest
+         ${orderedJoin(db)} ${table(db, 'events')} e${forceIndex(db, 'events')} ON e.id = latest.id
+        WHERE latest.action IN (${placeholders(actions.length)}) ORDER BY latest.id DESC LIMIT ${limit}`,
+      [by.licenseId, ...actions],
+    );
+    return rows.map(toEvent);
+  }
   const json = JSON.stringify({ [by.field]: by.before }).slice(1, -1);
-  query.whereRaw(`before_json LIKE ? ESCAPE '!'`, [`%${json.replace(/[!%_]/g, '!$&')}%`]);
+  const rows = await db(table(db, 'events'))
+    .whereIn('action', actions)
+    .whereRaw(`before_json LIKE ? ESCAPE '!'`, [`%${json.replace(/[!%_]/g, '!$&')}%`])
+    .orderBy('id', 'desc')
+    .limit(limit);
   // SQLite's LIKE ignores case.
-  return (await query).map(toEvent).filter(({ before }) => before?.[by.field] === by.before);
+  return rows.map(toEvent).filter(({ before }) => before?.[by.field] === by.before);
 }
 
 function toEvent(row: RowOf<StoredEvent>): RecordedEvent {

@@ -282,16 +282,32 @@ export interface SealedKey {
   keySealed: string;
 }
 
-/** The oldest and newest sealed keys: if the secret has changed, these differ. */
-export async function sampleSealedKeys(db: Db, fromEachEnd: number): Promise<SealedKey[]> {
-  const end = (order: 'ASC' | 'DESC'): Promise<SealedKey[]> =>
-    rawRows<SealedKey>(
+/**
+ * The oldest and newest sealed keys: if the secret has changed, these differ.
+ * @param among only keys whose ids are no further than this from an end; undefined: all, which are read where few are sealed
+ */
+export async function sampleSealedKeys(
+  db: Db,
+  fromEachEnd: number,
+  among: number | undefined,
+): Promise<SealedKey[]> {
+  const keys = `${table(db, 'license_keys')}${isSqlite(db) ? '' : forceIndex(db, 'license_keys', 'id')}`;
+  const end = async (order: 'ASC' | 'DESC'): Promise<SealedKey[]> => {
+    const [outermost] = await rawRows<{ id: number }>(
       db,
-      `SELECT id, license_id AS licenseId, key_digest AS keyDigest, key_sealed AS keySealed
-         FROM ${table(db, 'license_keys')}${isSqlite(db) ? '' : forceIndex(db, 'license_keys', 'id')}
-        WHERE key_sealed IS NOT NULL ORDER BY id ${order} LIMIT ${fromEachEnd}`,
+      `SELECT id FROM ${keys} ORDER BY id ${order} LIMIT 1`,
       [],
     );
+    const { id = 0 } = outermost ?? {};
+    const within = order === 'ASC' ? [id, id + (among ?? 0)] : [Math.max(0, id - (among ?? 0)), id];
+    return rawRows<SealedKey>(
+      db,
+      `SELECT id, license_id AS licenseId, key_digest AS keyDigest, key_sealed AS keySealed FROM ${keys}
+        WHERE key_sealed IS NOT NULL${among === undefined ? '' : ' AND id BETWEEN ? AND ?'}
+        ORDER BY id ${order} LIMIT ${fromEachEnd}`,
+      among === undefined ? [] : within,
+    );
+  };
   const sample = [...(await end('ASC')), ...(await end('DESC'))];
   return [...new Map(sample.map((one) => [one.keyDigest, one])).values()];
 }

@@ -294,18 +294,18 @@ export async function giveOrders(db: Db, shop: string, owner: string, limit: num
   return ids.length === limit;
 }
 
-/** The newest first. */
+/** By id, the newest first unless `isDown` is false. */
 export async function listOrders(
   db: Db,
   filter: OrderFilter,
-  { after, limit }: { after?: number | undefined; limit: number },
+  { after, limit, isDown = true }: { after?: number | undefined; limit: number; isDown?: boolean },
 ): Promise<Order[]> {
   const query = db(tableBy(db, 'orders', ...indexOf(filter)))
-    .orderBy('id', 'desc')
+    .orderBy('id', isDown ? 'desc' : 'asc')
     .limit(limit);
   for (const [column, value] of Object.entries(filter) as [keyof OrderFilter, string | undefined][])
     if (value !== undefined) query.where(column, value);
-  if (after !== undefined) query.where('id', '<', after);
+  if (after !== undefined) query.where('id', isDown ? '<' : '>', after);
   return (await query).map(toOrder);
 }
 

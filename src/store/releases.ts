@@ -73,15 +73,44 @@ export async function findLatestSecurityRelease(db: Db, productId: number): Prom
   return row && toFields(row);
 }
 
-/** A product's releases, highest version first; with `after`, only some of those behind that version. */
-export async function listReleases(
+/** A product's releases, highest version first. */
+export async function listReleases(db: Db, productId: number): Promise<Release[]> {
+  const found = db(table(db, 'releases')).where({ product_id: productId });
+  return (await found.orderBy('version_order', 'desc')).map(toFields);
+}
+
+/** In the place of a time: what is not published comes last. */
+export const UNPUBLISHED = '9999-12-31 23:59:59';
+
+/** Some of a product's releases by version, or by when they were published and then by version. */
+export async function listReleasesSorted(
   db: Db,
   productId: number,
-  { after, limit }: { after?: string | undefined; limit?: number } = {},
+  {
+    byTime,
+    isDown,
+    after,
+    limit,
+  }: {
+    byTime: boolean;
+    isDown: boolean;
+    after?: { versionOrder: string; publishedAt?: string | undefined } | undefined;
+    limit: number;
+  },
 ): Promise<Release[]> {
-  const query = db(table(db, 'releases')).where({ product_id: productId }).orderBy('version_order', 'desc');
-  if (after !== undefined) query.where('version_order', '<', after);
-  if (limit !== undefined) query.limit(limit);
+  const [way, further] = isDown ? ['DESC', '<'] : ['ASC', '>'];
+  const time = `COALESCE(published_at, '${UNPUBLISHED}')`;
+  const query = db(table(db, 'releases'))
+    .where({ product_id: productId })
+    .orderByRaw(`${byTime ? `${time} ${way}, ` : ''}version_order ${way}`)
+    .limit(limit);
+  if (after?.publishedAt !== undefined)
+    query.whereRaw(`(${time} ${further} ? OR (${time} = ? AND version_order ${further} ?))`, [
+      after.publishedAt,
+      after.publishedAt,
+      after.versionOrder,
+    ]);
+  else if (after !== undefined) query.where('version_order', further, after.versionOrder);
   return (await query).map(toFields);
 }
 

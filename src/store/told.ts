@@ -136,25 +136,32 @@ export interface ToldPlace {
   site: string;
 }
 
-/** A product's sites that said none of these versions, by the latest time that they told anything, the newest first. */
+/** A product's sites that said none of these versions, by the latest time that they told anything. */
 export async function listToldSites(
   db: Db,
   productId: number,
-  { without, after, limit }: { without: string[]; after?: ToldPlace | undefined; limit: number },
+  {
+    without,
+    after,
+    limit,
+    isDown,
+  }: { without: string[]; after?: ToldPlace | undefined; limit: number; isDown: boolean },
 ): Promise<ToldSite[]> {
+  const order = isDown ? 'desc' : 'asc';
+  const further = isDown ? '<' : '>';
   const query = db(tableBy(db, 'told_sites', 'product_id', 'at'))
     .where({ product_id: productId })
     .whereNotIn('version', without)
     .orderBy([
-      { column: 'at', order: 'desc' },
-      { column: 'license_id', order: 'desc' },
-      { column: 'site', order: 'desc' },
+      { column: 'at', order },
+      { column: 'license_id', order },
+      { column: 'site', order },
     ])
     .limit(limit);
   if (after !== undefined)
     query
-      .where('at', '<=', after.at)
-      .whereRaw('(at < ? OR license_id < ? OR (license_id = ? AND site < ?))', [
+      .where('at', `${further}=`, after.at)
+      .whereRaw(`(at ${further} ? OR license_id ${further} ? OR (license_id = ? AND site ${further} ?))`, [
         after.at,
         after.licenseId,
         after.licenseId,

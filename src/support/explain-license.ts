@@ -108,10 +108,11 @@ function explainState(
         ...of,
         expires_at,
         payment_failed_at,
-        refused_since: refusedSince,
+        refused_since: refusedSince.times,
+        refused_more: refusedSince.isMore,
         still_downloads: entitledUntil(license, now) !== undefined,
       },
-      { since: expires_at, count: refusedSince, action: revival(license, now) },
+      { since: expires_at, count: refusedSince.times, action: revival(license, now) },
     );
   const reason = stopped?.after?.reason;
   return finding(
@@ -123,12 +124,13 @@ function explainState(
       stopped_at: timeOf(stopped?.at),
       actor: stopped?.actor ?? null,
       reason: typeof reason === 'string' ? reason : null,
-      refused_since: refusedSince,
+      refused_since: refusedSince.times,
+      refused_more: refusedSince.isMore,
       expired_at: expiresAt !== null && expiresAt <= now ? expires_at : null,
     },
     {
       since: timeOf(stopped?.at),
-      count: refusedSince,
+      count: refusedSince.times,
       action: revival(license, now) ?? { type: 'issue', plan_id: plan.id, customer },
     },
   );

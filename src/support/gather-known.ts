@@ -50,7 +50,7 @@ export async function readCircumstances(db: Db, license: License, now: Date): Pr
     ...{ now, free, holders, undelivered, told, failedPayment },
     ...(await readOffer(db, product.id)),
   };
-  if (status === 'active') return { ...known, stopped: undefined, refusedSince: 0 };
+  if (status === 'active') return { ...known, stopped: undefined, refusedSince: { times: 0, isMore: false } };
   if (status === 'expired') {
     const refusedSince = await countDownloads(db, id, 'LICENSE_EXPIRED', expiresAt ?? new Date(0));
     return { ...known, stopped: undefined, refusedSince };

@@ -41,8 +41,8 @@ export interface Circumstances {
   failedPayment: LicenseEvent | undefined;
   /** the event that suspended or ended an inactive licence */
   stopped: LicenseEvent | undefined;
-  /** downloads refused since the licence became unusable */
-  refusedSince: number;
+  /** downloads refused since the licence became unusable; with `isMore` so many at least */
+  refusedSince: { times: number; isMore: boolean };
   /** the first of its activations without a slot */
   free: Activation[];
   /** those with a slot that share a registrable domain with them */

@@ -69,7 +69,8 @@ export async function openLicenseCase(
   const accesses = newest([...own, ...slips, ...nearby], limit);
 
   const known: PresentState = {
-    ...(await gatherKnown(db, [...accesses, ...logged.slice(0, 1)], now)),
+    // Its own former keys are known, and no page of a licence waits for a search of the history of all.
+    ...(await gatherKnown(db, [...accesses, ...logged.slice(0, 1)], now, [], 0)),
     about: { licenseId: license.id, keyHints: new Set(keyHints) },
   };
   for (const [hint, candidates] of known.likely) {

@@ -97,9 +97,13 @@ function updatesLine(answer: SortedAnswer, again: Entry[], { language, now, zone
           )
         : null,
       texts.joomlaSays[code === 'DOWNLOAD_NOT_FOUND' || code === 'FILE_NOT_FOUND' ? 404 : 403],
-      facts?.refused_since === undefined
+      facts?.refused_since === undefined || (facts.refused_since === 0 && facts.refused_more)
         ? null
-        : texts.refusedSince(facts.refused_since, written.number(facts.refused_since)),
+        : texts.refusedSince(
+            facts.refused_since,
+            written.number(facts.refused_since),
+            facts.refused_more ?? false,
+          ),
     ];
     return { allowed, sentence, note: notes.filter((note) => note !== null).join(' ') };
   }

@@ -120,14 +120,6 @@ describe('the page of licences', () => {
     (await listLatestEvents(service.db, id, { limit: 50 })).filter(({ action }) => action === 'suspend');
   const boxes = (html: string) =>
     [...html.matchAll(/<input[^>]*type="checkbox"[^>]*name="license-(\d+)"/g)].map(([, id]) => Number(id));
-  const hidden = (html: string) =>
-    Object.fromEntries(
-      [...html.matchAll(/type="hidden" name="(license-\d+)" value="(\d+)"/g)].map(([, name, value]) => [
-        name,
-        value,
-      ]),
-    ) as Record<string, string>;
-
   test('sorts by the columns that an index serves, says the total, and has one link a row', async () => {
     for (const name of ['b', 'a', 'c']) await give(`${name}@example.com`);
     const lease = { name: 'housekeeping', holder: 'test' };
@@ -165,10 +157,7 @@ describe('the page of licences', () => {
 
     // Meanwhile somebody moves one of them.
     await seller.post(`/licenses/${two!.id}/slots`, { activation_limit: '7' });
-    const sent = {
-      once: formOf(asked.html, '/licenses/bulk/suspend').once as string,
-      ...{ reason: 'charge-back', ...hidden(asked.html) },
-    };
+    const sent = { ...formOf(asked.html, '/licenses/bulk/suspend'), reason: 'charge-back' };
     const done = await seller.post('/licenses/bulk/suspend', sent);
     expect(done.status).toBe(303);
     const told = await seller.get(done.location as string);
@@ -217,6 +206,47 @@ describe('the page of licences', () => {
       `/licenses/bulk?${String(new URLSearchParams({ did: 'mail', count: '1', list: list as string }))}`,
     );
     expect(done.html).toContain(`${back.replaceAll('&', '&amp;')}"`);
+  });
+
+  test('does with a whole list what it does with a page, in several steps, and names what changed meanwhile', async () => {
+    const many = await givePlan(service.db, { productId: 77 }, NOW);
+    for (let i = 0; i < 510; i++)
+      await giveLicense(service.db, many, { customer: `many-${i}@example.org` }, NOW);
+    const [first] = (await listLicensePage(service.db, { planId: many, sort: 'id' }, { limit: 1 }, NOW))
+      .items;
+    const list = `plan_id=${many}&sort=customer`;
+    const asked = await seller.post('/licenses/bulk', { action: 'suspend', found: '1', list });
+    expect(textOf(asked.html)).toContain('Suspend 510 licences?');
+    expect(textOf(asked.html)).toContain('What you selected. 50 of 510 shown.');
+    await seller.post(`/licenses/${first!.id}/slots`, { activation_limit: '9' });
+
+    const sent = { ...formOf(asked.html, '/licenses/bulk/suspend'), reason: 'closed down' };
+    const step = await seller.post('/licenses/bulk/suspend', sent);
+    expect([step.status, textOf(step.html)]).toEqual([200, expect.stringContaining('500 of 510 done')]);
+    expect(step.html).toContain('data-goes-on');
+    // Reloaded, it repeats nothing.
+    expect(textOf((await seller.post('/licenses/bulk/suspend', sent)).html)).toContain('500 of 510 done');
+    const rest = formOf(step.html, '/licenses/bulk/suspend');
+    expect(rest.reason).toBe('closed down');
+    const done = await seller.send('/licenses/bulk/suspend', rest);
+    expect(textOf(done.html)).toContain('509 licences were suspended');
+    expect(textOf(done.html)).toContain('many-0@example.org');
+    const page = await listLicensePage(
+      service.db,
+      { planId: many, status: 'suspended' },
+      { limit: 500 },
+      NOW,
+    );
+    expect([page.items.length, page.next]).toEqual([500, expect.any(String)]);
+    for (const one of page.items.slice(0, 20)) expect(await suspensions(one.id)).toHaveLength(1);
+    expect(await suspensions(first!.id)).toEqual([]);
+
+    const csv = await seller.post('/licenses/bulk', { action: 'export', found: '1', list });
+    expect([csv.status, csv.location]).toEqual([303, `/licenses.csv?${list}`]);
+    const nothing = await seller.post('/licenses/bulk', {
+      ...{ action: 'suspend', found: '1', list: 'plan_id=999999' },
+    });
+    expect(nothing.location).toBe('/licenses?plan_id=999999');
   });
 
   test('asks who may only look for nothing', async () => {

@@ -95,6 +95,8 @@ interface Stopped extends LicenseFacts {
   actor: string | null;
   reason: string | null;
   refused_since: number;
+  /** so many at least */
+  refused_more: boolean;
   /** null: it has not expired */
   expired_at: string | null;
   plan_id: number;
@@ -150,6 +152,8 @@ export interface StateFacts {
     expires_at: string | null;
     payment_failed_at: string | null;
     refused_since: number;
+    /** so many at least */
+    refused_more: boolean;
     /** by its plan it still downloads what was published before its end */
     still_downloads: boolean;
   };

@@ -1,4 +1,5 @@
 import type { Child } from 'hono/jsx';
+import type { Format } from '../format';
 import { useView } from '../view';
 
 /** Charts without script: SVG from the server, and the same numbers in a table. */
@@ -230,7 +231,7 @@ export function Numbers({
 }
 
 /** The width of a month's name, and of a day, in per cent of the calendar's. */
-const NAMES_WIDTH = 13;
+const NAMES_WIDTH = 24;
 const DAY_WIDTH = (100 - NAMES_WIDTH) / 31;
 const ROW_HEIGHT = 18;
 const DAY_HEIGHT = 14;
@@ -286,7 +287,7 @@ export function DayCalendar({
         {months.map((month, row) => (
           <>
             <text x="0" y={row * ROW_HEIGHT + DAY_HEIGHT - 3}>
-              {format.month(new Date(`${month}-01`))}
+              {monthWithin(format, month, months[row - 1])}
             </text>
             {daysOf(month).map((day, i) => (
               <Day {...{ day, i, row, highest, value: values.get(day) ?? 0 }} />
@@ -307,6 +308,12 @@ export function DayCalendar({
       </details>
     </>
   );
+}
+
+/** With its year where that is another than in the row above. */
+function monthWithin(format: Format, month: string, above: string | undefined): string {
+  const name = format.month(new Date(`${month}-01`));
+  return month.slice(0, 4) === above?.slice(0, 4) ? name : `${name} ${month.slice(0, 4)}`;
 }
 
 function daysOf(month: string): string[] {

@@ -7,6 +7,7 @@ export function Form({
   path,
   form,
   upload = false,
+  goesOn = false,
   kind,
   label,
   children,
@@ -14,6 +15,8 @@ export function Form({
   path: string;
   form: FormState;
   upload?: boolean;
+  /** a script sends it, unless somebody came back to it */
+  goesOn?: boolean | undefined;
   kind?: string;
   label?: string;
   children: Child;
@@ -34,6 +37,7 @@ export function Form({
       action={to(path, upload ? { once: form.id } : {})}
       {...(kind === undefined ? {} : { class: kind })}
       {...(label === undefined ? {} : { 'aria-label': label })}
+      {...(goesOn ? { 'data-goes-on': '' } : {})}
       {...(upload ? { enctype: 'multipart/form-data', ...progress } : {})}
     >
       {upload ? null : <input type="hidden" name="once" value={form.id} />}

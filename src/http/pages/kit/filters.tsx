@@ -1,4 +1,5 @@
 import type { Child } from 'hono/jsx';
+import type { Texts } from '../../../texts/operators/texts';
 import { useView } from '../view';
 import { Options, type Option } from './fields';
 
@@ -13,6 +14,26 @@ export interface FilterField {
   type?: 'search' | 'text' | 'date';
   /** the table's titles do the same where there is room for them */
   isInTitles?: boolean;
+}
+
+/**
+ * The order of a list as a field of its filter, for where the titles of the table are not to be seen.
+ * @param orders their names @param usual the list's own
+ */
+export function orderField<Sort extends string>(
+  { common }: Texts,
+  orders: Record<Sort, string>,
+  usual: NoInfer<Sort>,
+  by: string | undefined,
+): FilterField {
+  const others = (Object.keys(orders) as Sort[]).filter((one) => one !== usual);
+  return {
+    ...{ name: 'sort', label: common.order, value: by, isInTitles: true },
+    options: [
+      { value: '', label: orders[usual] },
+      ...others.map((value) => ({ value, label: orders[value] })),
+    ],
+  };
 }
 
 /** What a list is filtered by, in its address. @param live what is replaced while somebody types, by its CSS selector; null: nothing */
@@ -31,9 +52,10 @@ export function Filters({
   children?: Child;
 }) {
   const { t, to } = useView();
+  const isOrder = fields.every(({ isInTitles }) => isInTitles);
   return (
     <form
-      class="filters"
+      class={isOrder ? 'filters no-titles' : 'filters'}
       method="get"
       action={to(path)}
       role="search"
@@ -65,7 +87,7 @@ export function Filters({
       ))}
       <div>
         <button class="btn btn-quiet btn-sm" type="submit">
-          {t.common.filter}
+          {isOrder ? t.common.sort : t.common.filter}
         </button>
       </div>
     </form>

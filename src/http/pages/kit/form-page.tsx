@@ -24,6 +24,7 @@ export function FormPage({
   submit,
   busy,
   acts,
+  goesOn,
   back,
   below,
   children,
@@ -45,6 +46,8 @@ export function FormPage({
   /** undefined: there is nothing to send */
   submit: Child | undefined;
   busy?: string;
+  /** it is one of several steps: a script sends it, unless somebody came back to it */
+  goesOn?: boolean;
   /** further buttons */
   acts?: Child;
   /** the way back, which says "Back" if it has no title of its own */
@@ -69,7 +72,7 @@ export function FormPage({
             ))}
           </ul>
         )}
-        <Form path={path} form={form} upload={upload}>
+        <Form path={path} form={form} upload={upload} goesOn={goesOn}>
           {children}
           <p class="acts mb-0">
             {submit === undefined ? null : (

@@ -1,8 +1,8 @@
-import { isCursorText, readCursor, toPage } from '../../../licensing/cursors';
-import { listCustomers } from '../../../privacy/customer-list';
+import { asSort } from '../../../licensing/sorting';
+import { CUSTOMER_SORTS, listCustomerPage } from '../../../privacy/customer-list';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
-import { Filters, NoMatch } from '../kit/filters';
+import { Filters, NoMatch, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import type { Answer, OperatorCall, Route } from '../page';
 
@@ -16,18 +16,18 @@ export const customerListRoutes: Route<OperatorCall>[] = [
   { path: '/customers.csv', get: downloadList, hasDeadline: false },
 ];
 
-/** The beginning of an address, and a cursor. */
-interface Given {
-  q?: string | undefined;
-  after?: string | undefined;
-}
+/** The beginning of an address, the order, and a cursor. */
+type Given = Partial<Record<'q' | 'after', string | undefined>> & {
+  sort?: (typeof CUSTOMER_SORTS)[number] | undefined;
+};
 
 async function showList(call: OperatorCall): Promise<Answer> {
   const { t, to, format, mayWrite } = call.view;
   const texts = t.customers;
   const { columns } = texts;
   const given = readGiven(call.query);
-  const { q } = given;
+  const { q, sort } = given;
+  const by = sort ?? 'customer';
   const { items, next } = await listPage(call, given, LIMIT);
   const noneYet = (
     <>
@@ -47,7 +47,7 @@ async function showList(call: OperatorCall): Promise<Answer> {
         title={texts.title}
         nav="customers"
         actions={
-          <ButtonLink path="/customers.csv" query={{ q }}>
+          <ButtonLink path="/customers.csv" query={{ q, sort }}>
             {t.common.csv}
           </ButtonLink>
         }
@@ -55,16 +55,18 @@ async function showList(call: OperatorCall): Promise<Answer> {
           <Filters
             path="/customers"
             label={texts.filters}
-            fields={[{ name: 'q', label: texts.q, value: q }]}
+            fields={[{ name: 'q', label: texts.q, value: q }, orderField(t, texts.orders, 'customer', sort)]}
           />
         }
-        caption={texts.caption(format.number(items.length))}
+        caption={`${texts.orders[by]}. ${t.common.shown(format.number(items.length))}`}
+        sorting={{ path: '/customers', query: { q }, by }}
         rows={items}
         empty={q === undefined ? noneYet : <NoMatch path="/customers">{texts.noMatch}</NoMatch>}
         columns={[
           {
             title: columns.email,
             kind: 'name',
+            sort: 'customer',
             cell: ({ id, customer }) => <a href={to(`/customers/${id}`)}>{customer}</a>,
           },
           { title: columns.name, cell: ({ name }) => name ?? t.common.none },
@@ -80,16 +82,14 @@ async function showList(call: OperatorCall): Promise<Answer> {
   };
 }
 
-async function listPage({ db, at }: OperatorCall, { q, after }: Given, limit: number) {
-  const [address] = readCursor<[string]>(after, [isCursorText]) ?? [];
-  const customers = await listCustomers(db, { beginning: q, after: address, limit: limit + 1 }, at);
-  return toPage(customers, limit, ({ customer }) => [customer]);
+function listPage({ db, at }: OperatorCall, { q, sort, after }: Given, limit: number) {
+  return listCustomerPage(db, { beginning: q, sort }, { after, limit }, at);
 }
 
 function downloadList(call: OperatorCall): Answer {
-  const { q } = readGiven(call.query);
+  const given = readGiven(call.query);
   const rows = csvRows(
-    (after) => listPage(call, { q, after }, CSV_PAGE),
+    (after) => listPage(call, { ...given, after }, CSV_PAGE),
     ({ id, customer, licenses, next_end, name }) => ({ id, customer, licenses, next_end, name }),
     ['id', 'customer', 'licenses', 'next_end', 'name'],
   );
@@ -98,5 +98,5 @@ function downloadList(call: OperatorCall): Answer {
 
 function readGiven(query: URLSearchParams): Given {
   const [q, after] = ['q', 'after'].map((name) => query.get(name)?.trim() || undefined);
-  return { q, after };
+  return { q, sort: asSort(CUSTOMER_SORTS, query.get('sort')), after };
 }

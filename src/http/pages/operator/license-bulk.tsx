@@ -13,16 +13,16 @@ import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 import { canSendKey, licenseName, pathOf, Reason } from './license-call';
-import { LICENSE_FIELD, LIST_FIELD } from './license-select';
-import { LicenseTable } from './licenses';
+import { LICENSE_FIELD, LIST_FIELD, MOST_FOUND } from './license-select';
+import { findWholeList, LicenseTable } from './licenses';
 
 /**
- * One action for several licences of a page of the list: first a page that says what will happen, then each by the
- * operation that one licence has. A licence that changed between the two is left as it is, and named.
+ * One action for several licences of the list: first a page that says what will happen, then each by the operation that
+ * one licence has, many of them in several requests. A licence that changed between the two is left as it is, and named.
  */
 
 export const licenseBulkRoutes: Route<OperatorCall>[] = [
-  // A page of the list at most, each in a transaction of its own.
+  // Each in a transaction of its own.
   { path: '/licenses/bulk', get: showDone, post: choose, goesOn: true, hasDeadline: false },
   ...(['suspend', 'mail'] as const).map((action): Route<OperatorCall> => ({
     path: `/licenses/bulk/${action}`,
@@ -33,18 +33,27 @@ export const licenseBulkRoutes: Route<OperatorCall>[] = [
   })),
 ];
 
-/** As many as the list shows. */
-const MOST = 50;
+/** As many as the list shows, and a table of them here. */
+const MOST_SHOWN = 50;
+/** In one request, for which a proxy waits a minute. */
+const AT_ONCE = 500;
+const SIDE_BY_SIDE = 4;
+/** What will be done with, in a field: ids with the revisions that were seen, such as `12:3 14:1`. */
+const SELECTED_FIELD = 'selected';
 
 type Action = 'suspend' | 'mail';
 
 async function choose(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const { at, view } = call;
-  const ids = sent.get('all') === '1' ? (sent.get('page') ?? '').split(' ') : [...selectedIn(sent).keys()];
-  const licenses = await selected(call, ids);
   const list = listIn(sent);
-  if (licenses.length === 0) return { to: list, said: { code: 'licensesNone', values: [] } };
   const action = sent.get('action');
+  const isWhole = sent.get('found') === '1';
+  // All that the list shows, as its own file has it.
+  if (isWhole && action === 'export') return { to: list.replace('/licenses', '/licenses.csv') };
+  const licenses = isWhole ? await findWholeList(call, queryIn(sent), MOST_FOUND) : await onPage(call, sent);
+  if (licenses === undefined)
+    return { to: list, said: { code: 'licensesTooMany', values: [view.format.number(MOST_FOUND)] } };
+  if (licenses.length === 0) return { to: list, said: { code: 'licensesNone', values: [] } };
   if (action === 'export') {
     const rows = csvRows(
       () => Promise.resolve({ items: licenses, next: null }),
@@ -58,22 +67,39 @@ async function choose(call: OperatorCall, sent: URLSearchParams): Promise<Answer
   return ask(call, formState(), { action: action === 'mail' ? 'mail' : 'suspend', licenses, list });
 }
 
-/** The page of the list that it came from, by its path. */
+/** The query of the page of the list that it came from. */
+function queryIn(sent: URLSearchParams): URLSearchParams {
+  return new URLSearchParams(sent.get(LIST_FIELD) ?? '');
+}
+
+/** That page, by its path. */
 function listIn(sent: URLSearchParams): string {
-  const query = String(new URLSearchParams(sent.get(LIST_FIELD) ?? ''));
+  const query = String(queryIn(sent));
   return query === '' ? '/licenses' : `/licenses?${query}`;
 }
 
-/** What a form selects: the revisions that were seen, by licence id. */
-function selectedIn(sent: URLSearchParams): Map<string, string> {
-  const fields = [...sent].filter(([name]) => name.startsWith(LICENSE_FIELD));
-  return new Map(fields.map(([name, value]) => [name.slice(LICENSE_FIELD.length), value]));
+/** What the list's form selects: ticked licences, or all of the page. */
+function onPage({ db }: OperatorCall, sent: URLSearchParams): Promise<License[]> {
+  const ticked = [...sent.keys()].filter((name) => name.startsWith(LICENSE_FIELD));
+  const ids =
+    sent.get('all') === '1'
+      ? (sent.get('page') ?? '').split(' ')
+      : ticked.map((name) => name.slice(LICENSE_FIELD.length));
+  return named(db, ids, MOST_SHOWN);
+}
+
+/** The revisions that were seen, by licence id. */
+function selectedIn(sent: URLSearchParams): [id: string, revision: string][] {
+  const written = [...(sent.get(SELECTED_FIELD) ?? '').matchAll(/(\d+):(\d+)/g)];
+  return written.slice(0, MOST_FOUND).map(([, id, revision]) => [id as string, revision as string]);
 }
 
 /** Licences by the ids that a form names, in its order. */
-async function selected({ db }: OperatorCall, ids: string[]): Promise<License[]> {
-  const numbers = [...new Set(ids.filter((id) => /^[1-9]\d{0,14}$/.test(id)).map(Number))].slice(0, MOST);
-  const found = new Map((await findLicensesByIds(db, numbers)).map((one) => [one.id, one]));
+async function named(db: OperatorCall['db'], ids: string[], most: number): Promise<License[]> {
+  const numbers = [...new Set(ids.filter((id) => /^[1-9]\d{0,14}$/.test(id)).map(Number))].slice(0, most);
+  const found = new Map<number, License>();
+  for (let i = 0; i < numbers.length; i += AT_ONCE)
+    for (const one of await findLicensesByIds(db, numbers.slice(i, i + AT_ONCE))) found.set(one.id, one);
   return numbers.flatMap((id) => found.get(id) ?? []);
 }
 
@@ -125,8 +151,11 @@ function ask(call: OperatorCall, form: FormState, { action, licenses, list }: As
         below={
           <Panel id="selected" kind="mt-3">
             <LicenseTable
-              licenses={licenses}
-              caption={texts.caption(format.number(licenses.length))}
+              licenses={licenses.slice(0, MOST_SHOWN)}
+              caption={texts.caption(
+                format.number(Math.min(MOST_SHOWN, licenses.length)),
+                format.number(licenses.length),
+              )}
               further={[
                 {
                   title: texts.what,
@@ -145,41 +174,125 @@ function ask(call: OperatorCall, form: FormState, { action, licenses, list }: As
         }
       >
         <input type="hidden" name={LIST_FIELD} value={list.slice('/licenses?'.length)} />
-        {licenses
-          .filter(({ id }) => left.get(id) === undefined)
-          .map(({ id, revision }) => (
-            <input type="hidden" name={`${LICENSE_FIELD}${id}`} value={String(revision)} />
-          ))}
+        <input
+          type="hidden"
+          name={SELECTED_FIELD}
+          value={licenses
+            .filter(({ id }) => left.get(id) === undefined)
+            .map(({ id, revision }) => `${id}:${revision}`)
+            .join(' ')}
+        />
         {action === 'suspend' && count > 0 ? <Reason form={form} hint={t.license.reasonSuspend} /> : null}
       </FormPage>
     ),
   };
 }
 
-/** Does it with each that is as it was when it was asked about. */
+/** What was done until now, which a form that goes on takes along. */
+interface Outcome {
+  done: number;
+  /** how many had changed, and the first of them */
+  left: number;
+  named: number[];
+}
+
+function outcomeIn(sent: URLSearchParams): Outcome {
+  const count = (name: string) =>
+    Math.min(MOST_FOUND, Number(/^\d{1,5}$/.exec(sent.get(name) ?? '')?.[0] ?? 0));
+  const ids = (sent.get('named') ?? '').split(' ').filter((id) => /^[1-9]\d{0,14}$/.test(id));
+  return { done: count('count'), left: count('left'), named: ids.map(Number) };
+}
+
+function outcomeFields({ done, left, named }: Outcome): Record<string, string> {
+  return {
+    count: String(done),
+    ...(left > 0 && { left: String(left), named: named.slice(0, MOST_SHOWN).join(' ') }),
+  };
+}
+
+/** Does it with each that is as it was when it was asked about. Of many, the next ones alone, and a page goes on. */
 async function perform(call: OperatorCall, sent: URLSearchParams, action: Action): Promise<Answer> {
   const asked = selectedIn(sent);
-  const licenses = await selected(call, [...asked.keys()]);
+  const seen = new Map(asked.slice(0, AT_ONCE));
+  const rest = asked.slice(AT_ONCE);
   return attempt(
     call,
     sent,
     async () => {
+      const { done, left, named: names } = outcomeIn(sent);
+      const licenses = await named(call.db, [...seen.keys()], AT_ONCE);
       const changed: number[] = [];
-      let done = 0;
-      for (const license of licenses) {
-        const isAsItWas = asked.get(String(license.id)) === String(license.revision);
+      await sideBySide(licenses, async (license) => {
+        const isAsItWas = seen.get(String(license.id)) === String(license.revision);
         // By a first click, whose answer counts then; or by somebody else, and the operation refuses it.
         const isSuspended = action === 'suspend' && license.status === 'suspended';
-        if ((isAsItWas || isSuspended) && (await doOne(call, sent, action, license))) done++;
-        else changed.push(license.id);
-      }
-      const list = sent.get(LIST_FIELD) ?? '';
-      const result = new URLSearchParams({ did: action, count: String(done), [LIST_FIELD]: list });
-      if (changed.length > 0) result.set('left', changed.join(' '));
-      return { to: `/licenses/bulk?${String(result)}` };
+        if (!((isAsItWas || isSuspended) && (await doOne(call, sent, action, license))))
+          changed.push(license.id);
+      });
+      const outcome = {
+        done: done + licenses.length - changed.length,
+        left: left + changed.length,
+        named: [...names, ...changed.sort((a, b) => b - a)],
+      };
+      if (rest.length > 0) return goOn(call, sent, action, rest, outcome);
+      const result = { did: action, ...outcomeFields(outcome), [LIST_FIELD]: sent.get(LIST_FIELD) ?? '' };
+      return { to: `/licenses/bulk?${String(new URLSearchParams(result))}` };
     },
-    (form) => ask(call, form, { action, licenses, list: listIn(sent) }),
+    async (form) =>
+      ask(call, form, {
+        action,
+        licenses: await named(call.db, [...seen.keys(), ...rest.map(([id]) => id)], MOST_FOUND),
+        list: listIn(sent),
+      }),
   );
+}
+
+async function sideBySide<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  const worker = async () => {
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) await work(one);
+  };
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
+}
+
+/** Says how far it is. With script it goes on by itself. */
+function goOn(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  action: Action,
+  rest: [id: string, revision: string][],
+  outcome: Outcome,
+): Answer {
+  const { t, format } = call.view;
+  const texts = t.licenses.bulk;
+  const passed = outcome.done + outcome.left;
+  const fields = {
+    ...outcomeFields(outcome),
+    ...filled(sent, 'reason'),
+    [LIST_FIELD]: sent.get(LIST_FIELD) ?? '',
+    [SELECTED_FIELD]: rest.map((one) => one.join(':')).join(' '),
+  };
+  const list = listIn(sent);
+  return {
+    page: (
+      <FormPage
+        title={texts.soFar(format.number(passed), format.number(passed + rest.length))}
+        nav="licenses"
+        crumbs={[[t.licenses.title, list]]}
+        path={`/licenses/bulk/${action}`}
+        form={formState()}
+        about={texts.goesOn(format.number(rest.length))}
+        submit={texts.goOn}
+        goesOn
+        busy={texts.goingOn}
+        back={[texts.stopHere, list]}
+      >
+        {Object.entries(fields).map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
+        ))}
+      </FormPage>
+    ),
+  };
 }
 
 /** @returns false: it had changed in the moment before */
@@ -209,10 +322,10 @@ async function showDone(call: OperatorCall): Promise<Answer> {
   const { query } = call;
   const texts = t.licenses.bulk;
   const did = query.get('did');
-  const count = Number(query.get('count'));
-  if ((did !== 'suspend' && did !== 'mail') || !Number.isInteger(count) || count < 0 || count > MOST)
-    return { to: '/licenses' };
-  const left = await selected(call, (query.get('left') ?? '').split(' '));
+  if (did !== 'suspend' && did !== 'mail') return { to: '/licenses' };
+  const outcome = outcomeIn(query);
+  const count = outcome.done;
+  const left = await named(call.db, outcome.named.map(String), MOST_SHOWN);
   const title = (did === 'suspend' ? texts.suspendedTitle : texts.mailedTitle)(count, format.number(count));
   return {
     page: (
@@ -223,7 +336,10 @@ async function showDone(call: OperatorCall): Promise<Answer> {
         actions={<ButtonLink path={listIn(query)}>{texts.back}</ButtonLink>}
         above={left.length === 0 ? undefined : <p class="msg msg-warn">{texts.leftAbout}</p>}
         list={left.length === 0 ? undefined : texts.left}
-        caption={texts.leftCaption(format.number(left.length))}
+        caption={texts.leftCaption(
+          format.number(left.length),
+          format.number(Math.max(left.length, outcome.left)),
+        )}
         rows={left}
         empty={<p class="mb-0">{texts.allDone}</p>}
         columns={[

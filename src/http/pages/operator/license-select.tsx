@@ -7,6 +7,8 @@ import { licenseName } from './license-call';
 const FORM = 'bulk';
 /** Before a licence's id in the name of a field, whose value is the revision that was seen: a name counts once in a form. */
 export const LICENSE_FIELD = 'license-';
+/** So many of a list are done with at once. */
+export const MOST_FOUND = 10_000;
 /** The query of the list's page, to go back to. */
 export const LIST_FIELD = 'list';
 
@@ -25,13 +27,15 @@ export function SelectLicense({ license }: { license: License }) {
   );
 }
 
-/** What can be done with the selected ones. @param query of the list's page */
+/** What can be done with the selected ones. @param query of the list's page @param total of the whole list; undefined: not known */
 export function BulkBar({
   licenses,
+  total = 0,
   query,
   canMail,
 }: {
   licenses: License[];
+  total?: number | undefined;
   query: Query;
   canMail: boolean;
 }) {
@@ -43,6 +47,14 @@ export function BulkBar({
       {title}
     </button>
   );
+  const box = (name: string, label: string) => (
+    <span class="form-check mb-0 ms-2">
+      <input class="form-check-input" type="checkbox" id={`bulk-${name}`} name={name} value="1" />
+      <label class="form-check-label" for={`bulk-${name}`}>
+        {label}
+      </label>
+    </span>
+  );
   return (
     <form id={FORM} class="acts" method="post" action={to('/licenses/bulk')} aria-label={texts.label}>
       <input type="hidden" name="page" value={licenses.map(({ id }) => id).join(' ')} />
@@ -51,12 +63,10 @@ export function BulkBar({
       {button('suspend', texts.suspend)}
       {canMail ? button('mail', texts.mail) : null}
       {button('export', texts.export)}
-      <span class="form-check mb-0 ms-2">
-        <input class="form-check-input" type="checkbox" id="bulk-all" name="all" value="1" />
-        <label class="form-check-label" for="bulk-all">
-          {texts.all(format.number(licenses.length))}
-        </label>
-      </span>
+      {box('all', texts.all(format.number(licenses.length)))}
+      {total > licenses.length && total <= MOST_FOUND
+        ? box('found', texts.found(format.number(total)))
+        : null}
     </form>
   );
 }

@@ -3,7 +3,8 @@ import { asWritten } from '../../../licensing/core/identifiers';
 import { findActivation } from '../../../licensing/core/activations';
 import type { LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
-import { searchSitePage } from '../../../licensing/lists';
+import { searchSitePage, SITE_SORTS } from '../../../licensing/lists';
+import { asSort } from '../../../licensing/sorting';
 import { activationJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/failures';
 import { readId } from '../../../operations/reading';
@@ -12,11 +13,11 @@ import { csvRows } from '../csv';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { ButtonLink, Form, Submit, TextField } from '../kit/fields';
-import { Filters } from '../kit/filters';
+import { Filters, orderField } from '../kit/filters';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
-import { Table, type TableProps } from '../kit/table';
+import { Table, type Sorting, type TableProps } from '../kit/table';
 import { SiteName } from '../kit/site-name';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
@@ -44,8 +45,10 @@ async function showSites(call: OperatorCall): Promise<Answer> {
   const license = await licenseOf(call);
   const text = query.get('site')?.trim() || undefined;
   const after = query.get('after') ?? undefined;
-  const { items, next } = await searchSitePage(db, license.id, text, { limit: LIMIT, after });
+  const sort = asSort(SITE_SORTS, query.get('sort'));
+  const { items, next } = await searchSitePage(db, license.id, text, { limit: LIMIT, after }, sort);
   const texts = t.license.sites;
+  const path = pathOf(license, '/sites');
   return {
     page: (
       <ListPage
@@ -54,13 +57,17 @@ async function showSites(call: OperatorCall): Promise<Answer> {
         crumbs={crumbsOf(license, t)}
         sub={licenseName(license, t)}
         actions={
-          <ButtonLink path={pathOf(license, '/sites.csv')} query={{ site: text }}>
+          <ButtonLink path={pathOf(license, '/sites.csv')} query={{ site: text, sort }}>
             {t.common.csv}
           </ButtonLink>
         }
-        filter={<SiteFilter license={license} text={text} />}
-        {...siteTable(view, license, items, text === undefined ? texts.none : texts.noMatch)}
-        paging={{ path: pathOf(license, '/sites'), query: { site: text, after }, next, limit: LIMIT }}
+        filter={<SiteFilter license={license} text={text} sort={sort} />}
+        {...siteTable(view, license, items, text === undefined ? texts.none : texts.noMatch, {
+          path,
+          query: { site: text },
+          by: sort ?? '-id',
+        })}
+        paging={{ path, query: { site: text, sort, after }, next, limit: LIMIT }}
         footer={mayWrite ? <AddForm license={license} /> : undefined}
       />
     ),
@@ -71,8 +78,9 @@ async function downloadSites(call: OperatorCall): Promise<Answer> {
   const { db, query, view } = call;
   const license = await licenseOf(call);
   const text = query.get('site')?.trim() || undefined;
+  const sort = asSort(SITE_SORTS, query.get('sort'));
   const rows = csvRows(
-    (after) => searchSitePage(db, license.id, text, { limit: CSV_PAGE, after }),
+    (after) => searchSitePage(db, license.id, text, { limit: CSV_PAGE, after }, sort),
     (site) => activationJson(site, license),
   );
   return { csv: view.t.license.sites.csvName(String(license.id)), rows };
@@ -169,35 +177,54 @@ export function SitePanel({ shown: { license, sites, freeSites } }: { shown: Lic
       }
       footer={mayWrite ? <AddForm license={license} /> : undefined}
     >
-      {sites.next === null ? null : <SiteFilter license={license} text={undefined} />}
+      {sites.next === null ? null : <SiteFilter license={license} />}
       <Table {...siteTable(view, license, sites.items, texts.none)} />
     </Panel>
   );
 }
 
-function SiteFilter({ license, text }: { license: License; text: string | undefined }) {
-  const texts = useView().t.license.sites;
+/** @param sort undefined: the newest first */
+function SiteFilter({
+  license,
+  text,
+  sort,
+}: {
+  license: License;
+  text?: string | undefined;
+  sort?: string | undefined;
+}) {
+  const { t } = useView();
+  const texts = t.license.sites;
   return (
     <Filters
       path={pathOf(license, '/sites')}
       label={texts.filterForm}
-      fields={[{ name: 'site', label: texts.filter, value: text }]}
+      fields={[{ name: 'site', label: texts.filter, value: text }, orderField(t, texts.orders, '-id', sort)]}
       live={null}
     />
   );
 }
 
-function siteTable(view: View, license: License, sites: Site[], empty: string): TableProps<Site> {
+function siteTable(
+  view: View,
+  license: License,
+  sites: Site[],
+  empty: string,
+  sorting?: Sorting,
+): TableProps<Site> {
   const { t, format, mayWrite, now } = view;
   const texts = t.license.sites;
+  const by = asSort(SITE_SORTS, sorting?.by) ?? '-id';
   return {
-    caption: texts.caption(format.number(sites.length)),
+    caption: `${texts.orders[by]}. ${t.common.shown(format.number(sites.length))}`,
     rows: sites,
     empty,
+    sorting,
     columns: [
       {
         title: thingsOf(view, license).one,
         kind: 'name',
+        sort: 'identifier',
         cell: ({ identifier }) => <SiteName of={identifier} />,
       },
       {
@@ -211,7 +238,7 @@ function siteTable(view: View, license: License, sites: Site[], empty: string): 
             .filter(Boolean)
             .join(', ') || t.common.none,
       },
-      { title: texts.since, cell: ({ activatedAt }) => format.localDay(activatedAt) },
+      { title: texts.since, sort: 'id', cell: ({ activatedAt }) => format.localDay(activatedAt) },
       { title: texts.from, cell: ({ ip }) => ip ?? t.common.none },
       mayWrite && {
         title: '',

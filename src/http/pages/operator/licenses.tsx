@@ -2,13 +2,14 @@ import { readStatistics } from '../../../licensing/statistics';
 import { SORTS } from '../../../licensing/license-filter';
 import { countLicenses, listLicensePage, type LicenseQuery } from '../../../licensing/lists';
 import type { License } from '../../../licensing/licenses';
+import { asSort } from '../../../licensing/sorting';
 import { liveStatus, paidEnd } from '../../../licensing/core/states';
 import { licenseJson } from '../../../licensing/views';
 import { OperatorError } from '../../../licensing/operator-error';
 import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { csvRows } from '../csv';
 import { ButtonLink, type Option } from '../kit/fields';
-import { Filters, NoMatch, type FilterField } from '../kit/filters';
+import { Filters, NoMatch, orderField, type FilterField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import { Status } from '../kit/status';
 import { Table, type Column, type Sorting, type TableProps } from '../kit/table';
@@ -99,12 +100,34 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
         paging={{ path: '/licenses', query: given, next, limit: LIMIT }}
         bar={
           mayWrite && items.length > 0 ? (
-            <BulkBar licenses={items} query={given} canMail={settings.mailing !== undefined} />
+            <BulkBar licenses={items} total={total} query={given} canMail={settings.mailing !== undefined} />
           ) : undefined
         }
       />
     ),
   };
+}
+
+/** All licences that a list has, the newest first; undefined: more than `most`. @param query of a page of it */
+export async function findWholeList(
+  { db, at }: OperatorCall,
+  query: URLSearchParams,
+  most: number,
+): Promise<License[] | undefined> {
+  const filter: LicenseQuery = { ...toQuery(readGiven(query)), sort: '-id' };
+  const found: License[] = [];
+  try {
+    for (let after: string | undefined; found.length <= most;) {
+      const { items, next } = await listLicensePage(db, filter, { limit: CSV_PAGE, after }, at);
+      found.push(...items);
+      if (next === null) return found.length > most ? undefined : found;
+      after = next;
+    }
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return [];
+  }
+  return undefined;
 }
 
 function downloadList({ db, at, query, view }: OperatorCall): Answer {
@@ -201,13 +224,7 @@ function filterFields({ t }: View, filters: Given, products: Product[], plans: P
       { value: '', label: texts.anyTime },
       ...['7', '30', '90'].map((days) => ({ value: `${days}d`, label: texts.within(days) })),
     ]),
-    {
-      ...{ name: 'sort', label: texts.order, value: filters.sort, isInTitles: true },
-      options: [
-        { value: '', label: texts.orders[usual] },
-        ...SORTS.filter((one) => one !== usual).map((value) => ({ value, label: texts.orders[value] })),
-      ],
-    },
+    orderField(t, texts.orders, usual, filters.sort),
   ];
 }
 
@@ -260,11 +277,11 @@ function licenseTable(
   }: LicenseTableProps,
 ): TableProps<License> {
   const { columns, orders, slots, noCustomer } = t.licenses;
-  const by = SORTS.find((one) => one === sorting?.by) ?? (isSoonest ? 'expires_at' : '-id');
+  const by = asSort(SORTS, sorting?.by) ?? (isSoonest ? 'expires_at' : '-id');
   const count = format.number(licenses.length);
   const shown =
     total === undefined || total === licenses.length
-      ? t.licenses.shown(count)
+      ? t.common.shown(count)
       : t.licenses.shownOf(count, format.number(total));
   return {
     caption: caption ?? `${orders[by]}. ${shown}`,

@@ -1,7 +1,14 @@
-import { listOrderPage, listUnmapped, countWaiting, type OrderView } from '../../../orders/views';
+import { asSort } from '../../../licensing/sorting';
+import {
+  countWaiting,
+  listOrderPage,
+  listUnmapped,
+  ORDER_SORTS,
+  type OrderView,
+} from '../../../orders/views';
 import { listShops } from '../../../orders/shops';
 import { ButtonLink } from '../kit/fields';
-import { Filters, NoMatch } from '../kit/filters';
+import { Filters, NoMatch, orderField } from '../kit/filters';
 import { Icon } from '../kit/icons';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
@@ -21,6 +28,7 @@ interface Given {
   shop?: string;
   order?: string;
   state?: 'waiting' | 'done';
+  sort?: (typeof ORDER_SORTS)[number];
   after?: string;
 }
 
@@ -34,10 +42,12 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
   const texts = t.orders;
   const { columns } = texts;
   const given = readGiven(query);
-  const { shop, order: number, state, after } = given;
-  const { items, next } = await listOrderPage(db, { shop, number, state }, { after, limit: LIMIT });
+  const { after, sort, ...filters } = given;
+  const { shop, order: number, state } = filters;
+  const by = sort ?? '-id';
+  const { items, next } = await listOrderPage(db, { shop, number, state }, { after, limit: LIMIT }, sort);
   const shops = (await listShops(db)).map(({ name }) => name);
-  const isFirst = Object.keys(given).every((name) => name === 'state');
+  const isFirst = after === undefined && Object.keys(filters).every((name) => name === 'state');
   const waiting = isFirst && state !== 'done' ? await readWaiting(db) : undefined;
   return {
     page: (
@@ -78,12 +88,14 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
                 ],
               },
               { name: 'order', label: texts.number, value: number },
+              orderField(t, texts.orders, '-id', sort),
             ]}
           >
             {state === undefined ? null : <input type="hidden" name="state" value={state} />}
           </Filters>
         }
-        caption={texts.caption(format.number(items.length))}
+        caption={`${texts.orders[by]}. ${t.common.shown(format.number(items.length))}`}
+        sorting={{ path: '/orders', query: filters, by }}
         rows={items}
         empty={
           Object.keys(given).length > 0 ? (
@@ -113,7 +125,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
             cell: ({ order: { customer } }) => customer ?? t.common.none,
           },
           { title: columns.licenses, cell: (one) => <Licenses order={one} /> },
-          { title: columns.posted, cell: ({ order: { createdAt } }) => format.moment(createdAt) },
+          { title: columns.posted, sort: 'id', cell: ({ order: { createdAt } }) => format.moment(createdAt) },
           { title: columns.id, kind: 'number', cell: ({ order: { id } }) => String(id) },
         ]}
         paging={{ path: '/orders', query: { ...given }, next, limit: LIMIT }}
@@ -131,10 +143,12 @@ function readGiven(query: URLSearchParams): Given {
   const [shop, order, state, after] = ['shop', 'order', 'state', 'after'].map((name) =>
     query.get(name)?.trim(),
   );
+  const sort = asSort(ORDER_SORTS, query.get('sort'));
   return {
     ...(shop && { shop }),
     ...(order && { order }),
     ...((state === 'waiting' || state === 'done') && { state }),
+    ...(sort && { sort }),
     ...(after && { after }),
   };
 }

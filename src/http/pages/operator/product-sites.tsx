@@ -1,10 +1,12 @@
 import { asWritten } from '../../../licensing/core/identifiers';
 import { requireProduct } from '../../../licensing/find-or-refuse';
-import { readProductSites } from '../../../licensing/told-sites';
+import { asSort } from '../../../licensing/sorting';
+import { BEHIND_SORTS, readProductSites } from '../../../licensing/told-sites';
 import { readId } from '../../../operations/reading';
 import { refusalReason } from '../../../support/needs-you';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
+import { Filters, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import { Facts, Inside, Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
@@ -26,7 +28,10 @@ async function showSites(call: OperatorCall): Promise<Answer> {
   const { id, name } = await requireProduct(call.db, readId(call));
   const after = call.query.get('after') ?? undefined;
   const version = call.query.get('version')?.trim() || undefined;
-  const sites = await readProductSites(call.db, id, { limit: LIMIT, after, version }, call.at);
+  // Those with one version are in the order in which they got it.
+  const sort = version === undefined ? asSort(BEHIND_SORTS, call.query.get('sort')) : undefined;
+  const by = sort ?? '-at';
+  const sites = await readProductSites(call.db, id, { limit: LIMIT, after, version, sort }, call.at);
   const { newest, share, halfDays, counted, versions, behind } = sites;
   const path = `/products/${id}/sites`;
   return {
@@ -41,7 +46,7 @@ async function showSites(call: OperatorCall): Promise<Answer> {
         sub={texts.how}
         actions={
           counted === 0 ? undefined : (
-            <ButtonLink path={`${path}.csv`} query={{ version }}>
+            <ButtonLink path={`${path}.csv`} query={{ version, sort }}>
               {t.common.csv}
             </ButtonLink>
           )
@@ -90,9 +95,15 @@ async function showSites(call: OperatorCall): Promise<Answer> {
             </p>
           )
         }
+        filter={
+          version !== undefined || behind.items.length < 2 ? undefined : (
+            <Filters path={path} label={t.common.order} fields={[orderField(t, texts.orders, '-at', sort)]} />
+          )
+        }
+        sorting={version === undefined ? { path, query: {}, by } : undefined}
         caption={
           version === undefined
-            ? texts.caption(format.number(behind.items.length))
+            ? `${texts.orders[by]}. ${t.common.shown(format.number(behind.items.length))}`
             : texts.captionVersion(version, format.number(behind.items.length))
         }
         rows={behind.items}
@@ -102,7 +113,7 @@ async function showSites(call: OperatorCall): Promise<Answer> {
         columns={[
           { title: columns.site, kind: 'name', cell: ({ site }) => asWritten(site) },
           { title: columns.version, cell: ({ version }) => version },
-          { title: columns.told, cell: ({ at }) => format.moment(at) },
+          { title: columns.told, sort: 'at', cell: ({ at }) => format.moment(at) },
           {
             title: columns.license,
             kind: 'number',
@@ -114,7 +125,7 @@ async function showSites(call: OperatorCall): Promise<Answer> {
             cell: ({ code }) => (code === null ? texts.may : refusalReason(code, operatorLanguage)),
           },
         ]}
-        paging={{ path, query: { version, after }, next: behind.next, limit: LIMIT }}
+        paging={{ path, query: { version, sort, after }, next: behind.next, limit: LIMIT }}
       />
     ),
   };
@@ -123,9 +134,10 @@ async function showSites(call: OperatorCall): Promise<Answer> {
 async function downloadSites(call: OperatorCall): Promise<Answer> {
   const { id } = await requireProduct(call.db, readId(call));
   const version = call.query.get('version')?.trim() || undefined;
+  const sort = asSort(BEHIND_SORTS, call.query.get('sort'));
   const rows = csvRows(
     async (after) =>
-      (await readProductSites(call.db, id, { limit: CSV_PAGE, after, version }, call.at)).behind,
+      (await readProductSites(call.db, id, { limit: CSV_PAGE, after, version, sort }, call.at)).behind,
     ({ site, version: told, firstAt, at, license, code }) => ({
       site,
       version: told,

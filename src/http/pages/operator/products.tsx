@@ -1,11 +1,13 @@
 import { listOfferedVersions } from '../../../joomla/update-xml/offered';
 import { plansOf } from '../../../licensing/catalogue';
-import { listProductPage } from '../../../licensing/lists';
+import { listProductPage, PRODUCT_SORTS } from '../../../licensing/lists';
+import { asSort } from '../../../licensing/sorting';
 import { countLicensesByProduct } from '../../../licensing/statistics';
 import { latestOf } from '../../../licensing/updates';
 import { productJson } from '../../../licensing/views';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
+import { Filters, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import type { Answer, OperatorCall, Route } from '../page';
 import { within } from '../within';
@@ -45,7 +47,9 @@ async function showProducts({ db, query, view }: OperatorCall): Promise<Answer> 
   const texts = t.products;
   const { columns } = texts;
   const after = query.get('after') ?? undefined;
-  const { items, next } = await listProductPage(db, { limit: LIMIT, after });
+  const sort = asSort(PRODUCT_SORTS, query.get('sort'));
+  const by = sort ?? 'id';
+  const { items, next } = await listProductPage(db, { limit: LIMIT, after }, sort);
   const counts = await within(db, (on) => countsOf(on, items));
   const counted = (of: Map<number, number> | undefined, id: number) =>
     of === undefined ? t.common.none : format.number(of.get(id) ?? 0);
@@ -62,10 +66,22 @@ async function showProducts({ db, query, view }: OperatorCall): Promise<Answer> 
         actions={
           <>
             {items.length > 0 ? add : null}
-            <ButtonLink path="/products.csv">{t.common.csv}</ButtonLink>
+            <ButtonLink path="/products.csv" query={{ sort }}>
+              {t.common.csv}
+            </ButtonLink>
           </>
         }
-        caption={texts.caption(format.number(items.length))}
+        filter={
+          items.length < 2 ? undefined : (
+            <Filters
+              path="/products"
+              label={t.common.order}
+              fields={[orderField(t, texts.orders, 'id', sort)]}
+            />
+          )
+        }
+        caption={`${texts.orders[by]}. ${t.common.shown(format.number(items.length))}`}
+        sorting={{ path: '/products', query: {}, by }}
         rows={items}
         empty={
           <>
@@ -77,6 +93,7 @@ async function showProducts({ db, query, view }: OperatorCall): Promise<Answer> 
           {
             title: columns.name,
             kind: 'name',
+            sort: 'name',
             cell: ({ id, name }) => <a href={to(`/products/${id}`)}>{name}</a>,
           },
           { title: columns.element, kind: 'long', cell: ({ element }) => element ?? t.common.none },
@@ -85,21 +102,23 @@ async function showProducts({ db, query, view }: OperatorCall): Promise<Answer> 
           {
             title: columns.licenses,
             kind: 'number',
+            sort: 'licenses',
             cell: ({ id }) => (
               <a href={to('/licenses', { product_id: id })}>{counted(counts?.licenses, id)}</a>
             ),
           },
-          { title: columns.id, kind: 'number', cell: ({ id }) => String(id) },
+          { title: columns.id, kind: 'number', sort: 'id', cell: ({ id }) => String(id) },
         ]}
-        paging={{ path: '/products', query: { after }, next, limit: LIMIT }}
+        paging={{ path: '/products', query: { sort, after }, next, limit: LIMIT }}
       />
     ),
   };
 }
 
-function downloadProducts({ db, view }: OperatorCall): Answer {
+function downloadProducts({ db, query, view }: OperatorCall): Answer {
+  const sort = asSort(PRODUCT_SORTS, query.get('sort'));
   const rows = csvRows(
-    (after) => listProductPage(db, { limit: CSV_PAGE, after }),
+    (after) => listProductPage(db, { limit: CSV_PAGE, after }, sort),
     (product) => {
       const { includes, ...fields } = productJson(product);
       return { ...fields, includes: String(includes) };

@@ -1,11 +1,13 @@
 import { releasesOf, type Release } from '../../../packages/releases';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
-import { listReleasePage } from '../../../licensing/lists';
+import { listReleasePage, RELEASE_SORTS } from '../../../licensing/lists';
+import { asSort } from '../../../licensing/sorting';
 import { readStatistics } from '../../../licensing/statistics';
 import { releaseJson } from '../../../licensing/views';
 import { ManageError } from '../../../operations/failures';
 import { csvRows } from '../csv';
 import { ButtonLink, Options } from '../kit/fields';
+import { Filters, orderField } from '../kit/filters';
 import { Icon, type IconName } from '../kit/icons';
 import { ListPage } from '../kit/list-page';
 import { TitledPage } from '../kit/operator-page';
@@ -35,7 +37,9 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
   if (product === undefined) return noProduct(call);
   const { id, name } = product;
   const after = query.get('after') ?? undefined;
-  const { items, next } = await listReleasePage(db, id, { limit: LIMIT, after });
+  const sort = asSort(RELEASE_SORTS, query.get('sort'));
+  const by = sort ?? '-version';
+  const { items, next } = await listReleasePage(db, id, { limit: LIMIT, after }, sort);
   const offer = await readOffer(call, product);
   const rollout = await readRollout(call, id);
   const downloads = await readDownloads(call, id);
@@ -67,7 +71,19 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
           </>
         }
         list={texts.list}
-        caption={texts.caption(format.number(items.length))}
+        filter={
+          items.length < 2 ? undefined : (
+            <Filters
+              path="/releases"
+              label={t.common.order}
+              fields={[orderField(t, texts.orders, '-version', sort)]}
+            >
+              <input type="hidden" name="product_id" value={id} />
+            </Filters>
+          )
+        }
+        caption={`${texts.orders[by]}. ${t.common.shown(format.number(items.length))}`}
+        sorting={{ path: '/releases', query: { product_id: id }, by }}
         rows={items}
         empty={
           <>
@@ -80,6 +96,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
           {
             title: columns.version,
             kind: 'name',
+            sort: 'version',
             cell: ({ id, version, changelog, security }) => (
               <>
                 {mayWrite ? <a href={to(`/releases/${id}/edit`)}>{version}</a> : version}
@@ -90,6 +107,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
           },
           {
             title: columns.released,
+            sort: 'published_at',
             cell: ({ publishedAt }) => (publishedAt === null ? t.common.none : format.localDay(publishedAt)),
           },
           {
@@ -103,7 +121,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
           { title: columns.size, kind: 'number', cell: ({ fileSize }) => format.bytes(fileSize) },
           mayWrite && { title: '', kind: 'act', cell: (release) => <Action release={release} /> },
         ]}
-        paging={{ path: '/releases', query: { product_id: String(id), after }, next, limit: LIMIT }}
+        paging={{ path: '/releases', query: { product_id: String(id), sort, after }, next, limit: LIMIT }}
       />
     ),
   };

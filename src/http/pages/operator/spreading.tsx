@@ -1,6 +1,8 @@
 import { asWritten } from '../../../licensing/core/identifiers';
-import { listSpreadingKeys } from '../../../licensing/told';
+import { asSort } from '../../../licensing/sorting';
+import { listSpreadingPage, MOST_LISTED, SPREADING_SORTS } from '../../../licensing/told';
 import { ButtonLink } from '../kit/fields';
+import { Filters, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import type { Answer, OperatorCall, Route } from '../page';
 
@@ -10,18 +12,31 @@ const SITES_NAMED = 5;
 
 export const spreadingRoutes: Route<OperatorCall>[] = [{ path: '/spreading', get: showSpreading }];
 
-async function showSpreading({ db, view, settings, at }: OperatorCall): Promise<Answer> {
+async function showSpreading({ db, query, view, settings, at }: OperatorCall): Promise<Answer> {
   const { t, to, format, mayWrite } = view;
   const { spreading: texts } = t.told;
   const { columns } = texts;
-  const keys = await listSpreadingKeys(db, settings.spreadFactor, at);
+  const sort = asSort(SPREADING_SORTS, query.get('sort'));
+  const by = sort ?? '-at';
+  const page = { limit: MOST_LISTED };
+  const { items: keys } = await listSpreadingPage(db, settings.spreadFactor, page, sort, at);
   return {
     page: (
       <ListPage
         title={texts.title}
         nav="licenses"
         sub={texts.about(format.number(settings.spreadFactor))}
-        caption={texts.caption(format.number(keys.length))}
+        filter={
+          keys.length < 2 ? undefined : (
+            <Filters
+              path="/spreading"
+              label={t.common.order}
+              fields={[orderField(t, texts.orders, '-at', sort)]}
+            />
+          )
+        }
+        caption={`${texts.orders[by]}. ${t.common.shown(format.number(keys.length))}`}
+        sorting={{ path: '/spreading', query: {}, by }}
         rows={keys}
         empty={texts.none}
         columns={[
@@ -34,11 +49,21 @@ async function showSpreading({ db, view, settings, at }: OperatorCall): Promise<
               </a>
             ),
           },
-          { title: columns.customer, kind: 'long', cell: ({ license }) => license.customer ?? t.common.none },
-          { title: columns.networks, kind: 'number', cell: ({ networks }) => format.number(networks) },
+          {
+            title: columns.customer,
+            kind: 'long',
+            sort: 'customer',
+            cell: ({ license }) => license.customer ?? t.common.none,
+          },
+          {
+            title: columns.networks,
+            kind: 'number',
+            sort: 'networks',
+            cell: ({ networks }) => format.number(networks),
+          },
           { title: columns.most, kind: 'number', cell: ({ most }) => format.number(most) },
           { title: columns.slots, kind: 'number', cell: ({ slots }) => format.number(slots) },
-          { title: columns.latest, cell: (one) => format.moment(one.at) },
+          { title: columns.latest, sort: 'at', cell: (one) => format.moment(one.at) },
           {
             title: columns.sites,
             kind: 'long',

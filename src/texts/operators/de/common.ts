@@ -35,6 +35,9 @@ export const common: Translated<typeof en> = {
   noEnd: 'unbefristet',
   unlimited: 'unbegrenzt',
   filter: 'Filtern',
+  sort: 'Sortieren',
+  order: 'Sortierung',
+  shown: (count) => `${count} gezeigt.`,
   save: 'Speichern',
   back: 'Zurück',
   upload: {

@@ -5,7 +5,7 @@ export const customers: Translated<typeof en> = {
   title: 'Kunden',
   filters: 'Kunden suchen',
   q: 'Anfang der E-Mail',
-  caption: (count) => `Nach E-Mail. ${count} gezeigt.`,
+  orders: { customer: 'E-Mails A bis Z', '-customer': 'E-Mails Z bis A' },
   columns: { email: 'E-Mail', name: 'Name', licenses: 'Lizenzen', nextEnd: 'Nächstes Ende' },
   noMatch: 'Keine E-Mail eines Kunden beginnt so.',
   none: 'Noch kein Kunde. Ein Kunde steht hier, sobald eine Lizenz eine E-Mail hat.',

@@ -168,7 +168,12 @@ export const license: Translated<typeof en> = {
     from: 'Von',
     free: 'Testsite, belegt keinen Platz',
     held: (day) => `läuft ohne Netz bis ${day}`,
-    caption: (shown) => `Neueste zuerst. ${shown} gezeigt.`,
+    orders: {
+      '-id': 'Neueste zuerst',
+      id: 'Älteste zuerst',
+      identifier: 'Namen A bis Z',
+      '-identifier': 'Namen Z bis A',
+    },
     used: (used, limit) => `${used} von ${limit} belegt`,
     usedAll: (used) => `${used} Plätze, unbegrenzt`,
     freeCount: (count, shown) => (count === 1 ? '1 Testsite ist frei' : `${shown} Testsites sind frei`),

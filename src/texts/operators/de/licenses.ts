@@ -28,7 +28,6 @@ export const licenses: Translated<typeof en> = {
     refused: 'Abgelehnt innerhalb',
     covers: 'Deckt ab',
   },
-  order: 'Sortierung',
   orders: {
     '-id': 'Neueste zuerst',
     id: 'Älteste zuerst',
@@ -37,19 +36,20 @@ export const licenses: Translated<typeof en> = {
     expires_at: 'Nächster Ablauf zuerst',
     '-expires_at': 'Spätester Ablauf zuerst',
   },
-  shown: (count) => `${count} gezeigt.`,
   shownOf: (count, total) => `${count} von ${total} gezeigt.`,
   bulk: {
     select: (license) => `${license} auswählen`,
     label: 'Was mit den ausgewählten Lizenzen geschehen soll',
     selected: 'Ausgewählte:',
     all: (count) => `alle ${count} dieser Seite`,
+    found: (count) => `alle ${count} dieser Liste`,
     suspend: 'Aussetzen…',
     mail: 'Schlüssel senden…',
     export: 'Exportieren',
     back: 'Zurück zu den Lizenzen',
     csvName: 'ausgewaehlte-lizenzen.csv',
-    caption: (count) => `Ihre Auswahl. ${count} gezeigt.`,
+    caption: (count, all) =>
+      count === all ? `Ihre Auswahl. ${count} gezeigt.` : `Ihre Auswahl. ${count} von ${all} gezeigt.`,
     what: 'Was geschieht',
     suspendTitle: (count, written) =>
       count === 1 ? '1 Lizenz aussetzen?' : `${written} Lizenzen aussetzen?`,
@@ -87,7 +87,15 @@ export const licenses: Translated<typeof en> = {
     left: 'Unverändert',
     leftAbout:
       'Diese Lizenzen haben sich geändert, nachdem Sie sie ausgewählt hatten, deshalb geschah nichts mit ihnen. Sehen Sie sie an, und wählen Sie sie noch einmal aus.',
-    leftCaption: (count) => `Inzwischen geändert. ${count} gezeigt.`,
+    leftCaption: (count, all) =>
+      count === all
+        ? `Inzwischen geändert. ${count} gezeigt.`
+        : `Inzwischen geändert. ${count} von ${all} gezeigt.`,
+    soFar: (count, all) => `${count} von ${all} erledigt`,
+    goesOn: (count) => `${count} fehlen noch. Die nächsten folgen von selbst, oder wenn Sie fortfahren.`,
+    goOn: 'Fortfahren',
+    goingOn: 'Es geht weiter...',
+    stopHere: 'Hier aufhören',
     allDone: 'Keine der ausgewählten Lizenzen hatte sich inzwischen geändert.',
   },
   columns: {

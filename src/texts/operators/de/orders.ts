@@ -28,7 +28,7 @@ export const orders: Translated<typeof english> = {
   quick: 'Bestellungen nach Stand',
   all: 'Alle',
   onlyWaiting: 'Wartende',
-  caption: (shown) => `Bestellungen, die neuesten zuerst: ${shown}`,
+  orders: { '-id': 'Neueste zuerst', id: 'Älteste zuerst' },
   noMatch: 'Keine Bestellung passt.',
   none: 'Noch keine Bestellung. Ein Shop meldet sie mit einem Token, das Lizenzen ausstellen darf.',
   makeToken: 'Token erstellen',

@@ -6,7 +6,14 @@ export const products: Translated<typeof en> = {
   title: 'Produkte',
   add: 'Produkt hinzufügen',
   none: 'Noch kein Produkt. Ein Produkt ist, wofür eine Lizenz gilt, zum Beispiel eine Erweiterung.',
-  caption: (count) => `Nach ID. ${count} gezeigt.`,
+  orders: {
+    id: 'Älteste zuerst',
+    '-id': 'Neueste zuerst',
+    name: 'Namen A bis Z',
+    '-name': 'Namen Z bis A',
+    licenses: 'Wenigste Lizenzen zuerst',
+    '-licenses': 'Meiste Lizenzen zuerst',
+  },
   columns: {
     name: 'Name',
     element: 'Element',

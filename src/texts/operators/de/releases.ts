@@ -48,7 +48,12 @@ export const releases: Translated<typeof en> = {
       'Fügen Sie diese Zeilen ins Manifest der Erweiterung ein, in das oberste Element. Websites fragen dann nach Updates und haben ein Feld für den Schlüssel.',
   },
   list: 'Versionen',
-  caption: (count) => `Höchste Version zuerst. ${count} gezeigt.`,
+  orders: {
+    '-version': 'Höchste Version zuerst',
+    version: 'Niedrigste Version zuerst',
+    '-published_at': 'Zuletzt veröffentlichte zuerst',
+    published_at: 'Zuerst veröffentlichte zuerst',
+  },
   columns: {
     version: 'Version',
     state: 'Zustand',

@@ -17,6 +17,8 @@ export const said: Translated<typeof en> = {
   licenseKeyEnded: (hint) => `Der Schlüssel ${hint} ist beendet.`,
   customerNoted: () => 'Die Notiz ist gespeichert.',
   licensesNone: () => 'Keine Lizenz war ausgewählt, deshalb geschah nichts.',
+  licensesTooMany: (most) =>
+    `Diese Liste hat mehr als ${most} Lizenzen, deshalb geschah nichts. Filtern Sie sie zuerst.`,
   licenseKeySent: (customer) => `Der Schlüssel ist unterwegs an ${customer}.`,
   licenseNote: () => 'Die Notiz ist gespeichert.',
   licensePlan: (plan, slots) => `Der Tarif ist jetzt ${plan}, mit ${slots} Plätzen. Das Ende ist geblieben.`,

@@ -28,8 +28,8 @@ export const support: SupportTexts = {
       ...facts
     }) =>
       `${license(facts)} ist ${until(expires_at, next_payment)}${failed(payment_failed_at)}. ${activation_limit === 0 ? `${activations_used} Plätze sind belegt, ihre Zahl ist unbegrenzt` : `${activations_used} von ${count(activation_limit)} sind belegt`}, gezählt je ${thing(activation_type).one}.`,
-    EXPIRED: ({ expires_at, payment_failed_at, refused_since, still_downloads, ...facts }) =>
-      `${license(facts)} ist${on(expires_at)} abgelaufen${failed(payment_failed_at)}${refusals(refused_since)}.${still_downloads ? ' Nach ihrem Tarif lädt sie weiterhin, was bis dahin veröffentlicht wurde.' : ''}`,
+    EXPIRED: ({ expires_at, payment_failed_at, still_downloads, ...facts }) =>
+      `${license(facts)} ist${on(expires_at)} abgelaufen${failed(payment_failed_at)}${refusals(facts)}.${still_downloads ? ' Nach ihrem Tarif lädt sie weiterhin, was bis dahin veröffentlicht wurde.' : ''}`,
     SUSPENDED: (facts) => `${license(facts)} wurde${stopped(facts)} ausgesetzt${end(facts)}`,
     REVOKED: (facts) => `${license(facts)} wurde${stopped(facts)} endgültig entzogen${end(facts)}`,
     CANCELLED: (facts) => `${license(facts)} wurde${stopped(facts)} endgültig storniert${end(facts)}`,
@@ -345,10 +345,13 @@ function license({
   return `Lizenz ${license_id} (${product}, ${plan})`;
 }
 
-function refusals(times: number): string {
+function refusals({
+  refused_since: times,
+  refused_more,
+}: Pick<StateFacts['SUSPENDED'], 'refused_since' | 'refused_more'>): string {
   return times === 0
     ? ''
-    : `, seitdem ${times === 1 ? 'wurde ein Download' : `wurden ${times} Downloads`} abgelehnt`;
+    : `, seitdem ${times === 1 ? 'wurde ein Download' : `wurden ${refused_more ? 'mindestens ' : ''}${times} Downloads`} abgelehnt`;
 }
 
 function stopped({ stopped_at, actor, reason }: StateFacts['SUSPENDED']): string {
@@ -357,8 +360,8 @@ function stopped({ stopped_at, actor, reason }: StateFacts['SUSPENDED']): string
     : ` am ${day(stopped_at)} von ${actor ?? ''}${reason === null ? '' : ` („${reason}“)`}`;
 }
 
-function end({ refused_since, expired_at }: StateFacts['SUSPENDED']): string {
-  return `${refusals(refused_since)}.${expired_at === null ? '' : ` Sie ist außerdem am ${day(expired_at)} abgelaufen.`}`;
+function end({ expired_at, ...facts }: StateFacts['SUSPENDED']): string {
+  return `${refusals(facts)}.${expired_at === null ? '' : ` Sie ist außerdem am ${day(expired_at)} abgelaufen.`}`;
 }
 
 function names(products: Named[]): string {

@@ -10,7 +10,7 @@ export const told: Translated<typeof en> = {
   none: 'Noch hat keine Website ihre Version gemeldet. Das Plugin für Joomla meldet sie bei jeder Prüfung: Sie bekommen es auf der Seite des Produkts und geben es Ihren Kunden.',
   noneBehind: 'Alle Websites, die sich gemeldet haben, haben die neueste Version.',
   behind: 'Websites mit älteren Versionen',
-  caption: (count) => `Die zuletzt gemeldeten zuerst. ${count} angezeigt.`,
+  orders: { '-at': 'Die zuletzt gemeldeten zuerst', at: 'Die am längsten stillen zuerst' },
   onlyVersion: (version) => `Version: ${version}`,
   captionVersion: (version, count) =>
     `Websites mit ${version}, zuletzt umgestiegene zuerst. ${count} angezeigt.`,
@@ -37,7 +37,14 @@ export const told: Translated<typeof en> = {
     about: (factor) =>
       `Mit diesen Schlüsseln wurde in 30 Tagen aus mehr Netzen heruntergeladen, als ihre Plätze erklären: mehr als ${factor} je Platz und 10. Abgelehnt wird deshalb nichts. Joomlas Updater belegt keinen Platz, also ist diese Liste die Bremse.`,
     none: 'Kein Schlüssel ist in vielen Händen.',
-    caption: (count) => `Die letzten zuerst. ${count} angezeigt.`,
+    orders: {
+      '-at': 'Die letzten zuerst',
+      at: 'Die frühesten zuerst',
+      '-networks': 'Meiste Netze zuerst',
+      networks: 'Wenigste Netze zuerst',
+      customer: 'Kunden A bis Z',
+      '-customer': 'Kunden Z bis A',
+    },
     columns: {
       license: 'Lizenz',
       customer: 'Kunde',

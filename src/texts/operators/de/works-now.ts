@@ -17,10 +17,10 @@ export const worksNow: Translated<typeof en> = {
     403: 'Joomla zeigt dem Kunden nur „Error connecting to the server: 403“.',
     404: 'Joomla zeigt dem Kunden nur „Error connecting to the server: 404“.',
   },
-  refusedSince: (count, written) =>
+  refusedSince: (count, written, isMore) =>
     count === 0
       ? 'Seitdem wurde kein Update abgelehnt.'
-      : `Seitdem ${count === 1 ? 'wurde 1 Update' : `wurden ${written} Updates`} abgelehnt.`,
+      : `Seitdem ${count === 1 ? 'wurde 1 Update' : `wurden ${isMore ? 'mindestens ' : ''}${written} Updates`} abgelehnt.`,
   stopped: (day, actor, reason) =>
     `Seit dem ${day}${actor === null ? '' : `, durch ${actor}`}${reason === null ? '' : `: „${reason}“`}${endsSentence(reason) ? '' : '.'}`,
   updatesAgain: (since) => `Updates funktionieren wieder seit ${since}.`,

@@ -37,6 +37,10 @@ export const common = {
   noEnd: 'never',
   unlimited: 'unlimited',
   filter: 'Filter',
+  sort: 'Sort',
+  /** of a list */
+  order: 'Sort',
+  shown: (count: string) => `${count} shown.`,
   save: 'Save',
   back: 'Back',
   upload: {

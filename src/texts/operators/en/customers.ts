@@ -3,7 +3,7 @@ export const customers = {
   title: 'Customers',
   filters: 'Find customers',
   q: 'Beginning of the e-mail',
-  caption: (count: string) => `By e-mail. ${count} shown.`,
+  orders: { customer: 'E-mails A to Z', '-customer': 'E-mails Z to A' },
   columns: { email: 'E-mail', name: 'Name', licenses: 'Licences', nextEnd: 'Next end' },
   noMatch: 'No customer’s e-mail begins like this.',
   none: 'No customer yet. A customer is listed as soon as a licence has an e-mail.',

@@ -168,7 +168,12 @@ export const license = {
     from: 'From',
     free: 'staging, takes no slot',
     held: (day: string) => `works without network until ${day}`,
-    caption: (shown: string) => `Newest first. ${shown} shown.`,
+    orders: {
+      '-id': 'Newest first',
+      id: 'Oldest first',
+      identifier: 'Names A to Z',
+      '-identifier': 'Names Z to A',
+    },
     used: (used: string, limit: string) => `${used} of ${limit} in use`,
     usedAll: (used: string) => `${used} slots, no limit`,
     freeCount: (count: number, shown: string) =>

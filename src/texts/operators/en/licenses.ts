@@ -25,7 +25,6 @@ export const licenses = {
     refused: 'Refused within',
     covers: 'Covers',
   } as Record<string, string>,
-  order: 'Sort',
   orders: {
     '-id': 'Newest first',
     id: 'Oldest first',
@@ -34,19 +33,20 @@ export const licenses = {
     expires_at: 'Soonest end first',
     '-expires_at': 'Latest end first',
   },
-  shown: (count: string) => `${count} shown.`,
   shownOf: (count: string, total: string) => `${count} of ${total} shown.`,
   bulk: {
     select: (license: string) => `Select ${license}`,
     label: 'What to do with the selected licences',
     selected: 'Selected:',
     all: (count: string) => `all ${count} on this page`,
+    found: (count: string) => `all ${count} of this list`,
     suspend: 'Suspend…',
     mail: 'Send the keys…',
     export: 'Export',
     back: 'Back to the licences',
     csvName: 'selected-licences.csv',
-    caption: (count: string) => `What you selected. ${count} shown.`,
+    caption: (count: string, all: string) =>
+      count === all ? `What you selected. ${count} shown.` : `What you selected. ${count} of ${all} shown.`,
     what: 'What will happen',
     suspendTitle: (count: number, written: string) =>
       count === 1 ? 'Suspend 1 licence?' : `Suspend ${written} licences?`,
@@ -82,7 +82,13 @@ export const licenses = {
     left: 'Left as they are',
     leftAbout:
       'These licences changed after you had selected them, so nothing was done with them. Look at them, and select them again.',
-    leftCaption: (count: string) => `Changed meanwhile. ${count} shown.`,
+    leftCaption: (count: string, all: string) =>
+      count === all ? `Changed meanwhile. ${count} shown.` : `Changed meanwhile. ${count} of ${all} shown.`,
+    soFar: (count: string, all: string) => `${count} of ${all} done`,
+    goesOn: (count: string) => `${count} are left. The next ones follow by themselves, or when you go on.`,
+    goOn: 'Go on',
+    goingOn: 'Going on...',
+    stopHere: 'Stop here',
     allDone: 'None of the selected licences had changed meanwhile.',
   },
   columns: {

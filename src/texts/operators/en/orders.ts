@@ -10,7 +10,7 @@ export const orders = {
   quick: 'Orders by state',
   all: 'All',
   onlyWaiting: 'Waiting',
-  caption: (shown: string) => `Orders, the newest first: ${shown}`,
+  orders: { '-id': 'Newest first', id: 'Oldest first' },
   noMatch: 'No order matches.',
   none: 'No order yet. A shop posts them with a token that may issue licences.',
   makeToken: 'Make a token',

@@ -3,7 +3,14 @@ export const products = {
   title: 'Products',
   add: 'Add a product',
   none: 'No product yet. A product is what a licence is for, such as an extension.',
-  caption: (count: string) => `By id. ${count} shown.`,
+  orders: {
+    id: 'Oldest first',
+    '-id': 'Newest first',
+    name: 'Names A to Z',
+    '-name': 'Names Z to A',
+    licenses: 'Fewest licences first',
+    '-licenses': 'Most licences first',
+  },
   columns: {
     name: 'Name',
     element: 'Element',

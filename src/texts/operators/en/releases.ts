@@ -44,7 +44,12 @@ export const releases = {
       'Paste these lines into the manifest of the extension, inside its root element. Sites then ask for updates, and have a field for the key.',
   },
   list: 'Versions',
-  caption: (count: string) => `Highest version first. ${count} shown.`,
+  orders: {
+    '-version': 'Highest version first',
+    version: 'Lowest version first',
+    '-published_at': 'Latest release first',
+    published_at: 'Earliest release first',
+  },
   columns: {
     version: 'Version',
     state: 'State',

@@ -14,6 +14,8 @@ export const said = {
   licenseKeyEnded: (hint) => `The key ${hint} has ended.`,
   customerNoted: () => 'The note is saved.',
   licensesNone: () => 'No licence was selected, so nothing was done.',
+  licensesTooMany: (most: string) =>
+    `This list has more than ${most} licences, so nothing was done. Filter it first.`,
   licenseKeySent: (customer) => `The key is on its way to ${customer}.`,
   licenseNote: () => 'The note is saved.',
   licensePlan: (plan, slots) => `The plan is ${plan} now, with ${slots} slots. The end stayed.`,

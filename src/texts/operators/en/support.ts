@@ -16,10 +16,10 @@ export const support: SupportTexts = {
   findings: {
     ACTIVE: ({ expires_at, activation_type, next_payment, payment_failed_at, ...facts }) =>
       `${license(facts)} is active ${until(expires_at, next_payment)}${failed(payment_failed_at)}, ${facts.activations_used} of ${facts.activation_limit || 'unlimited'} slots used, by ${activation_type}.`,
-    EXPIRED: ({ expires_at, payment_failed_at, refused_since, still_downloads, ...facts }) =>
-      `${license(facts)} expired${on(expires_at)}${failed(payment_failed_at)}${refusals(refused_since)}.${still_downloads ? ' By its plan it still downloads what was published before that.' : ''}`,
+    EXPIRED: ({ expires_at, payment_failed_at, still_downloads, ...facts }) =>
+      `${license(facts)} expired${on(expires_at)}${failed(payment_failed_at)}${refusals(facts)}.${still_downloads ? ' By its plan it still downloads what was published before that.' : ''}`,
     SUSPENDED: (facts) =>
-      `${license(facts)} was suspended${stopped(facts)}${refusals(facts.refused_since)}.${alsoExpired(facts)}`,
+      `${license(facts)} was suspended${stopped(facts)}${refusals(facts)}.${alsoExpired(facts)}`,
     REVOKED: (facts) => ended('revoked', facts),
     CANCELLED: (facts) => ended('cancelled', facts),
     COVERS: ({ product_id, includes }) =>
@@ -326,8 +326,13 @@ function license({
   return `Licence ${license_id} (${product}, ${plan})`;
 }
 
-function refusals(count: number): string {
-  return count === 0 ? '' : `, ${count} ${count === 1 ? 'download' : 'downloads'} refused since`;
+function refusals({
+  refused_since: count,
+  refused_more,
+}: Pick<StateFacts['SUSPENDED'], 'refused_since' | 'refused_more'>): string {
+  return count === 0
+    ? ''
+    : `, ${refused_more ? 'at least ' : ''}${count} ${count === 1 ? 'download' : 'downloads'} refused since`;
 }
 
 function stopped({ stopped_at, actor, reason }: StateFacts['SUSPENDED']): string {
@@ -341,7 +346,7 @@ function alsoExpired({ expired_at }: StateFacts['SUSPENDED']): string {
 }
 
 function ended(status: 'revoked' | 'cancelled', facts: StateFacts['REVOKED']): string {
-  return `${license(facts)} was ${status}${stopped(facts)}, which is final${refusals(facts.refused_since)}.${alsoExpired(facts)}`;
+  return `${license(facts)} was ${status}${stopped(facts)}, which is final${refusals(facts)}.${alsoExpired(facts)}`;
 }
 
 function names(products: Named[]): string {

@@ -7,7 +7,7 @@ export const told = {
   none: 'No site has told its version yet. The plugin for Joomla tells it with each check: give it to your customers from the product’s page.',
   noneBehind: 'Every site that told has the newest version.',
   behind: 'Sites that are behind',
-  caption: (count: string) => `The latest that told anything first. ${count} shown.`,
+  orders: { '-at': 'The latest that told anything first', at: 'The earliest that told anything first' },
   onlyVersion: (version: string) => `Version: ${version}`,
   captionVersion: (version: string, count: string) =>
     `Sites with ${version}, those that got it last first. ${count} shown.`,
@@ -34,7 +34,14 @@ export const told = {
     about: (factor: string) =>
       `More networks downloaded by these keys in 30 days than their slots explain: more than ${factor} for each slot, and 10. Nothing is refused by it. Joomla’s updater takes no slot, so this list is the brake.`,
     none: 'No key is in many hands.',
-    caption: (count: string) => `The latest first. ${count} shown.`,
+    orders: {
+      '-at': 'The latest first',
+      at: 'The earliest first',
+      '-networks': 'Most networks first',
+      networks: 'Fewest networks first',
+      customer: 'Customers A to Z',
+      '-customer': 'Customers Z to A',
+    },
     columns: {
       license: 'Licence',
       customer: 'Customer',

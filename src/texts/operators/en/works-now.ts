@@ -19,10 +19,10 @@ export const worksNow = {
     403: 'Joomla tells the customer only “Error connecting to the server: 403”.',
     404: 'Joomla tells the customer only “Error connecting to the server: 404”.',
   },
-  refusedSince: (count: number, written: string) =>
+  refusedSince: (count: number, written: string, isMore: boolean) =>
     count === 0
       ? 'No update refused since.'
-      : `${written} ${count === 1 ? 'update' : 'updates'} refused since.`,
+      : `${isMore ? 'At least ' : ''}${written} ${count === 1 ? 'update' : 'updates'} refused since.`,
   stopped: (day: string, actor: string | null, reason: string | null) =>
     `Since ${day}${actor === null ? '' : `, by ${actor}`}${reason === null ? '' : `: “${reason}”`}${endsSentence(reason) ? '' : '.'}`,
   updatesAgain: (since: string) => `Updates work again since ${since}.`,

@@ -81,7 +81,7 @@ async function main(): Promise<void> {
 }
 
 async function startBehind(server: RunningServer, start: Start, base: string, log: Logger): Promise<Running> {
-  const config = await prepareHosted(new Date());
+  const config = await prepareHosted(new Date(), base);
   log.level = config.logLevel;
   const service = await startService(config, log, undefined, (listener) => {
     start.listener = behindPassenger(listener, { base, folder: folderOf(config) });

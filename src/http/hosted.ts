@@ -107,7 +107,8 @@ function sendUnavailable(
       503,
       'The licence service cannot start',
       `<p>${escape(why)}</p>
-<p>It tries again at the next request after ${RETRY_AFTER} seconds.</p>`,
+<p>It tries again at the next request after ${RETRY_AFTER} seconds. After a change in the panel's form, restart the application
+there.</p>`,
     );
   else if (path.startsWith(`${API_PATH}/downloads`))
     send(response, 503, 'text/plain; charset=utf-8', API_TEXTS.SERVICE_UNAVAILABLE);

@@ -18,7 +18,7 @@ const OUTPUT = /^App \d+ output: (\{.*\})$/;
 export async function startHostedService(settings: Settings, now: Date): Promise<TestService> {
   const home = sharedFolder();
   const site = await openSite();
-  const app = unpackHosting(join(home, 'licensing'));
+  const app = unpackHosting(join(home, 'licensing'), { isBuild: true });
   const packagesDir = join(home, 'licensing-packages');
   mkdirSync(packagesDir);
   giveToSeller(home);

@@ -42,9 +42,12 @@ export const BASE = '/licensing-app';
 /** The user that the panel runs the seller's programs as. */
 export const SELLER = userInfo().uid === 0 ? 'www-data' : userInfo().username;
 
-/** As `npm run release` packs it: what a start needs, and no SQLite. TEST_HOSTING_FOLDER names an unpacked zip instead. */
-export function unpackHosting(folder: string): string {
-  const { TEST_HOSTING_FOLDER: unpacked } = process.env;
+/**
+ * As `npm run release` packs it: what a start needs, and no SQLite. TEST_HOSTING_FOLDER names an unpacked zip instead.
+ * @param isBuild this build all the same
+ */
+export function unpackHosting(folder: string, { isBuild = false } = {}): string {
+  const unpacked = isBuild ? undefined : process.env.TEST_HOSTING_FOLDER;
   mkdirSync(folder, { recursive: true });
   if (unpacked !== undefined) cpSync(unpacked, folder, { recursive: true });
   else {
@@ -336,10 +339,11 @@ export async function openHostedShop({
 }
 
 /** Waits for the first start. @throws Error with the answer and the log if the service does not run then */
-export async function firstAnswer({ url, log }: Hosting): Promise<void> {
-  const answer = await fetch(`${url}${PREFIX}/keys.json`);
+export async function firstAnswer(hosting: Hosting): Promise<void> {
+  const answer = await fetch(`${hosting.url}${PREFIX}/keys.json`);
   const text = await answer.text();
-  if (answer.status !== 200) throw new Error(`The first answer is ${answer.status}: ${text}\n${log()}`);
+  if (answer.status !== 200)
+    throw new Error(`The first answer is ${answer.status}: ${text}\n${hosting.log()}`);
 }
 
 /** As a panel's cron: by the seller, with nothing of the form in the environment. */

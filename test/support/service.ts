@@ -22,6 +22,7 @@ import { migrate } from '../../src/store/migrate';
 import type { MysqlSettings } from '../../src/store/mysql';
 import type { SqliteSettings } from '../../src/store/sqlite';
 import { ON_BOTH, ON_PASSENGER } from './extent';
+import { startHostedService } from './hosted-service';
 import { ON_MYSQL } from './mysql/program';
 import { freePort, temporaryFolder } from './processes';
 import { REDIS_DATABASES } from './servers';
@@ -105,7 +106,7 @@ export async function startTestService(
   now = new Date(),
   own: OwnSettings = {},
 ): Promise<TestService> {
-  if (ON_PASSENGER) return (await import('./hosted-service')).startHostedService(settings, now);
+  if (ON_PASSENGER) return startHostedService(settings, now);
   const folder = temporaryFolder();
   const config = readConfig(
     { LICENSING_ENV_FILE: '/dev/null' },

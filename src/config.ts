@@ -193,8 +193,10 @@ export function buildConfig(
   );
   const get = (name: Variable): string | undefined => (settings[name]?.trim() || kept[name]) ?? undefined;
 
+  const listenText = get('LICENSING_LISTEN') ?? '127.0.0.1:3080';
+  const isHosted = listenText === PASSENGER;
   const joomlaRoot = optional(get('LICENSING_JOOMLA_ROOT'), (path) => resolve(base, path));
-  const site = optional(joomlaRoot, readSite);
+  const site = optional(joomlaRoot, (root) => readSite(root, isHosted));
   const database =
     optional(get('LICENSING_DATABASE_URL'), (url) => parseDatabaseUrl(url, base)) ?? site?.database;
   const warnings = [...remarks, ...describeUnknown(Object.keys(settings))];
@@ -208,8 +210,6 @@ export function buildConfig(
         ...warnings,
       ].join(' '),
     );
-  const listenText = get('LICENSING_LISTEN') ?? '127.0.0.1:3080';
-  const isHosted = listenText === PASSENGER;
   const listen: Listen = isHosted ? { passenger: true } : parseListen('LICENSING_LISTEN', listenText, base);
   if (isHosted && database.kind === 'sqlite')
     throw new ConfigError(
@@ -377,11 +377,12 @@ export function environment(): NodeJS.ProcessEnv {
   return process.env;
 }
 
-function readSite(root: string): ReturnType<typeof readJoomlaSite> {
+function readSite(root: string, isHosted: boolean): ReturnType<typeof readJoomlaSite> {
   try {
     return readJoomlaSite(root);
   } catch (error) {
-    throw new ConfigError(`LICENSING_JOOMLA_ROOT: ${(error as Error).message}${hiddenBySystemd(root)}`);
+    const hint = isHosted ? '' : hiddenBySystemd(root);
+    throw new ConfigError(`LICENSING_JOOMLA_ROOT: ${(error as Error).message}${hint}`);
   }
 }
 

@@ -20,6 +20,7 @@ import {
   PASSENGER,
   readConfig,
   readEnvFile,
+  readPublicUrl,
   withoutEmpty,
   withSecretFiles,
   type Config,
@@ -47,10 +48,14 @@ const ASK_AGAIN_MS = 50;
 const SECRET = 'LICENSING_KEY_SECRET';
 const SECRET_FILE = `${SECRET}_FILE` as const;
 
-/** @throws Error in words for the seller */
-export async function prepareHosted(now: Date): Promise<Config> {
+/**
+ * @param base the address that the panel gives the application, such as `/licensing-app`; empty: not known
+ * @throws Error in words for the seller
+ */
+export async function prepareHosted(now: Date, base = ''): Promise<Config> {
   const file = envFilePath();
   refuseFolderInSite(file, given(file));
+  refuseOwnAddress(base, given(file));
   // Also where the panel has the secret: the defaults of the file name folders that the next version finds again.
   if (readEnvFile(file) === undefined || given(file)[SECRET] === undefined) await makeSettings(file);
   const config = readConfig({ ...environment(), LICENSING_LISTEN: PASSENGER });
@@ -78,6 +83,15 @@ function refuseFolderInSite(file: string, { LICENSING_JOOMLA_ROOT: root }: Setti
     throw new ConfigError(
       `This program lies in ${folder}, which is in the site, where anybody could load its secret. Move it to a folder outside of ${site}, and write that into the form of this application.`,
     );
+}
+
+/** Nobody would serve the update XML below the application's own address. */
+function refuseOwnAddress(base: string, { LICENSING_PUBLIC_URL: url }: Settings): void {
+  const known = url === undefined ? undefined : readPublicUrl(url.trim());
+  if (base === '' || !known?.endsWith(base)) return;
+  throw new ConfigError(
+    `LICENSING_PUBLIC_URL is the address of this application, ${known}. Write the site's there, ${known.slice(0, -base.length)}, and restart it.`,
+  );
 }
 
 /** Without links; a folder that is not there is told of later. */
@@ -116,6 +130,8 @@ async function makeSettings(file: string): Promise<void> {
         }. Copy the file .env from the folder of the version before, or from its backup, into ${dirname(file)}. Without its ${SECRET} the keys in the tables cannot be opened. Nothing was changed.`,
       );
   });
+  // What cannot be used is not written, where it would stay when the panel's form is corrected.
+  await makeFolders(config);
   await addSettings(file, made);
 }
 
@@ -232,14 +248,32 @@ async function makeFolders({ packagesDir, xmlDir }: Config): Promise<void> {
     [packagesDir, 0o750],
     [xmlDir, 0o755],
   ] as const)
-    await mkdir(folder, { recursive: true, mode }).catch((error: unknown) => {
+    await makeFolder(folder, mode).catch((error: unknown) => {
       throw asWritten(error, folder);
     });
 }
 
+async function makeFolder(folder: string, mode: number): Promise<void> {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  await mkdir(dirname(folder), { recursive: true, mode });
+  // Not by the option `recursive`, with which Node says ENOENT where a disk is full.
+  await mkdir(folder, { mode }).catch((error: unknown) => {
+    // Another process was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(folder).isDirectory()) throw error;
+  });
+}
+
+const FULL = new Set(['ENOSPC', 'EDQUOT']);
+
 function asWritten(error: unknown, path: string): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined || error instanceof ConfigError) return error;
+  if (FULL.has(code))
+    return new ConfigError(
+      `${path} cannot be made (${code}): the disk is full, or your share of it. Delete what you no longer need.`,
+    );
+  if (code === 'EEXIST' || code === 'ENOTDIR')
+    return new ConfigError(`${path} is a file, or lies in one. A folder has to be there.`);
   return new ConfigError(
     `${path} cannot be made (${code}). The user that the panel runs this application as has to be allowed to write to ${dirname(path)}.`,
   );

@@ -1,8 +1,9 @@
 import './process/node-version';
 import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { describeStartError } from './start-error';
-import { environment, type Config } from './config';
+import { environment, packageRoot, type Config } from './config';
 import { CodedError } from './errors';
 import { prepareHosted } from './first-start';
 import { behindPassenger, unavailable } from './http/hosted';
@@ -12,6 +13,7 @@ import { createLog } from './process/log';
 import { stopOnSignal } from './process/stop';
 import { startService, type Running } from './service';
 import { reasonCode } from './store/errors';
+import { SchemaError } from './store/migrate';
 
 /**
  * The entry on shared hosting, which app.js loads below Passenger. Passenger has its server at once, and requests wait
@@ -79,7 +81,7 @@ async function main(): Promise<void> {
 }
 
 async function startBehind(server: RunningServer, start: Start, base: string, log: Logger): Promise<Running> {
-  const config = await prepareHosted(new Date());
+  const config = await prepareHosted(new Date(), base);
   log.level = config.logLevel;
   const service = await startService(config, log, undefined, (listener) => {
     start.listener = behindPassenger(listener, { base, folder: folderOf(config) });
@@ -96,6 +98,8 @@ function folderOf({ publicUrl }: Config): string {
 
 /** The messages of our own errors are written for the operator and have no secret in them; others' may have any. */
 function sayable(error: unknown): string {
+  if (error instanceof SchemaError && error.facts?.reason === 'pending')
+    return `${error.message} Back the tables up. Then let the panel's cron run this once: ${process.execPath} ${join(packageRoot, 'dist/src/cli.js')} migrate`;
   return error instanceof CodedError ? describeStartError(error) : UNKNOWN;
 }
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { API_PATH, API_TEXTS } from '../api';
 
@@ -8,6 +9,11 @@ import { API_PATH, API_TEXTS } from '../api';
 
 /** In seconds. */
 const RETRY_AFTER = 5;
+
+/** No file of the pages can be loaded while the service does not run. */
+const STYLE =
+  'body{max-width:52rem;margin:2rem auto;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}' +
+  'h1{font-size:1.5rem}pre{padding:.75rem;border:1px solid;border-radius:.25rem;overflow-x:auto;font-size:.875rem}';
 
 interface Place {
   /** the address that the panel gives the application, such as `/licensing-app`; empty: the host's root */
@@ -101,7 +107,8 @@ function sendUnavailable(
       503,
       'The licence service cannot start',
       `<p>${escape(why)}</p>
-<p>It tries again at the next request after ${RETRY_AFTER} seconds.</p>`,
+<p>It tries again at the next request after ${RETRY_AFTER} seconds. After a change in the panel's form, restart the application
+there.</p>`,
     );
   else if (path.startsWith(`${API_PATH}/downloads`))
     send(response, 503, 'text/plain; charset=utf-8', API_TEXTS.SERVICE_UNAVAILABLE);
@@ -117,7 +124,7 @@ function sendUnavailable(
 function sendPage(response: ServerResponse, status: number, title: string, html: string): void {
   response.setHeader(
     'Content-Security-Policy',
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   );
   response.setHeader('Referrer-Policy', 'no-referrer');
   send(
@@ -132,6 +139,7 @@ function sendPage(response: ServerResponse, status: number, title: string, html:
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${title}</title>
+<style>${STYLE}</style>
 </head>
 <body>
 <h1>${title}</h1>

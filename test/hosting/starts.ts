@@ -205,7 +205,7 @@ test.each(['10.24.1', '12.22.12', '14.21.3', '18.20.8'])(
 );
 
 ofBuild('the first start, of several processes at once', () => {
-  const START = `require(process.argv[1] + '/dist/src/first-start.js').prepareHosted(new Date()).then(
+  const START = `require(process.argv[1] + '/dist/src/first-start.js').prepareHosted(new Date(), '/licensing-app').then(
     ({ keySecret, packagesDir, xmlDir }) => console.log(JSON.stringify({ secret: keySecret.toString('hex'), packagesDir, xmlDir })),
     (error) => { console.log(JSON.stringify({ error: error.message })); process.exitCode = 1; })`;
 
@@ -314,6 +314,37 @@ ofBuild('the first start, of several processes at once', () => {
     expect(await tables()).toEqual(before);
   });
 
+  test('what the panel has wrong is said in its words, and not remembered', async () => {
+    const { site, app } = await unpackBesideSite();
+    const full = join(app, '../full');
+    mkdirSync(full);
+    const wrong: [Record<string, string>, string][] = [
+      [
+        { LICENSING_JOOMLA_ROOT: '/home/you/public_htm' },
+        'There is no /home/you/public_htm/configuration.php',
+      ],
+      [{ LICENSING_PUBLIC_URL: 'shop.example' }, "must be the site's address, as https://shop.example"],
+      [
+        { LICENSING_PUBLIC_URL: 'https://shop.example/licensing-app/' },
+        "is the address of this application, https://shop.example/licensing-app. Write the site's there, https://shop.example,",
+      ],
+      [{ LICENSING_PACKAGES_DIR: join(app, 'app.js') }, 'app.js is a file'],
+    ];
+    if (userInfo().uid === 0) {
+      // A folder of its own, and no more.
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'nr_inodes=1', 'full', full]);
+      closing.push(() => execFileSync('umount', [full]));
+      wrong.push([{ LICENSING_PACKAGES_DIR: join(full, 'packages') }, '(ENOSPC): the disk is full']);
+    }
+    for (const [variables, words] of wrong) {
+      const { error } = await startOnce(site, app, variables);
+      expect(error).toContain(words);
+      expect(error).not.toMatch(/systemctl|licensing init/);
+      expect(existsSync(join(app, '.env'))).toBe(false);
+    }
+    expect(await startOnce(site, app)).toHaveProperty('secret');
+  });
+
   test('nothing is made in a folder of the site, also by a link', async () => {
     const site = await openSite();
     closing.push(() => site.stop());
@@ -380,6 +411,33 @@ test('a new version is unpacked beside: with .env copied it serves, without it n
   // Back likewise.
   const back = await again(shop.app);
   expect((await validate(back, shop.license.key)).status).toBe(200);
+});
+
+ofBuild('tables that lack more than one step', () => {
+  test('wait for the seller, who reads what the cron has to run', async () => {
+    const shop = await openHostedShop();
+    closing.push(() => shop.close());
+    await shop.hosting.stop();
+    // A version that is two steps further.
+    const later = join(shop.home, 'later.cjs');
+    writeFileSync(
+      later,
+      `const { migrations } = require(${JSON.stringify(join(shop.app, 'dist/migrations'))});
+for (const name of ['002_one', '003_two']) migrations[name] = { config: { transaction: false }, up: async () => {}, down: async () => {} };`,
+    );
+    const hosting = await startHosting({
+      root: shop.site.root,
+      app: shop.app,
+      variables: (url) => ({ ...both(shop.site, shop.home, url), NODE_OPTIONS: `--require ${later}` }),
+    });
+    closing.push(() => hosting.stop());
+    const [status, text] = await read({ hosting });
+    expect([status, text]).toEqual([503, expect.stringContaining('missing: 002_one, 003_two')]);
+    expect(text).toContain(
+      `Back the tables up. Then let the panel&#39;s cron run this once: ${process.execPath}`,
+    );
+    expect(text).toContain(`${join(shop.app, 'dist/src/cli.js')} migrate`);
+  });
 });
 
 describe('work, when nobody asks', () => {

@@ -1,5 +1,5 @@
 import dns from 'node:dns';
-import { createReadStream, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { createReadStream, mkdtempSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,6 @@ import { seedDemo } from '../../seeds/demo';
 import { giveYear } from '../../seeds/year/year';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
 import { addToken } from '../../src/access/tokens';
-import { packageRoot } from '../../src/config';
 import { followUpdateXml } from '../../src/joomla/follow-xml';
 import { openKey } from '../../src/licensing/issue';
 import { table, type Db } from '../../src/store/database';
@@ -17,7 +16,7 @@ import { findLicense, type License } from '../../src/store/licenses';
 import { toSqlTime } from '../../src/store/time';
 import { PREFIX, startTestService, type TestService } from '../support/service';
 import { openBrowser } from './support/chromium';
-import { smallPng } from './support/pictures';
+import { savePicture } from './support/pictures';
 
 /** `npm run screenshots`: the pictures of the pages in docs/pictures, light and dark, of the demo's shop. */
 
@@ -25,9 +24,6 @@ import { smallPng } from './support/pictures';
 const NOW = new Date('2026-11-23T09:02:00Z');
 const SECRET = Buffer.alloc(32, 7);
 const HOST = 'acme.example';
-const FOLDER = join(packageRoot, 'docs/pictures');
-/** So that a picture in a README stays small. */
-const MOST_BYTES = 120_000;
 /** On a machine that has other work too. */
 const PATIENCE_MS = 180_000;
 /** Taller pages are cut off here. */
@@ -113,7 +109,6 @@ async function main(): Promise<void> {
     const newToken = { name: 'admin', scope: 'write', expiresAt: null } as const;
     const { token } = await addToken(db, newToken, { actor: 'operator:root', now: NOW });
     const shop = { service, token, pages: `${service.url}${PREFIX}/pages`, expired: await findExpired(db) };
-    mkdirSync(FOLDER, { recursive: true });
     const wanted = PICTURES.filter(({ name }) => process.argv.length < 3 || process.argv.includes(name));
     for (const picture of wanted) for (const dark of [false, true]) await take(browser, shop, picture, dark);
   } finally {
@@ -165,13 +160,7 @@ async function take(
   page.setDefaultTimeout(PATIENCE_MS);
   await open(page, shop);
   await page.waitForLoadState('networkidle');
-  const height = await page.evaluate<number>('document.documentElement.scrollHeight');
-  await page.setViewportSize({ width, height: Math.min(height, most) });
-  const file = `${name}-${dark ? 'dark' : 'light'}.png`;
-  const png = smallPng(await page.screenshot({ animations: 'disabled', caret: 'hide' }));
-  if (png.length > MOST_BYTES) throw new Error(`${file} has ${png.length} bytes.`);
-  writeFileSync(join(FOLDER, file), png);
-  process.stdout.write(`${file} ${png.length}\n`);
+  await savePicture(page, `${name}-${dark ? 'dark' : 'light'}`, most);
   await context.close();
 }
 

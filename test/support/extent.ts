@@ -6,3 +6,10 @@ export const runs = (some: number, all: number): number => (IS_WHOLE ? all : som
 
 /** In `npm run test:databases`, and where all bad input is tried: every test that runs on one database runs on both. */
 export const ON_BOTH = IS_WHOLE || process.env.TEST_DATABASES === 'both';
+
+/** In the second part of `npm run test:hosting`: the service runs behind Apache and Passenger (hosted-service.ts). */
+export const ON_PASSENGER = process.env.TEST_PASSENGER !== undefined;
+
+/** For a case that shared hosting has no place for; a comment beside it says why. */
+export const whereNotHosted = <T extends { skip: unknown }>(run: T): T =>
+  ON_PASSENGER ? (run.skip as T) : run;

@@ -20,6 +20,7 @@ import {
   sharedFolder,
   startProcess,
 } from './processes';
+import type { Certificate } from './certificates';
 import { htaccessLines } from '../../src/http/hosted';
 import type { Db } from '../../src/store/database';
 import { openDatabase } from '../../src/store/database';
@@ -29,7 +30,6 @@ import { giveRelease } from './packages';
 import { startPhp } from './php-fpm';
 import { giveLicense, givePlan, PREFIX, type TestLicense } from './service';
 import { startProgram, type Ended } from './service-process';
-import { ask } from './web-server';
 
 /** Shared hosting: the zip's content, and a private Apache with Debian's Passenger that serves a site and this in it. */
 
@@ -42,9 +42,12 @@ export const BASE = '/licensing-app';
 /** The user that the panel runs the seller's programs as. */
 export const SELLER = userInfo().uid === 0 ? 'www-data' : userInfo().username;
 
-/** As `npm run release` packs it: what a start needs, and no SQLite. TEST_HOSTING_FOLDER names an unpacked zip instead. */
-export function unpackHosting(folder: string): string {
-  const { TEST_HOSTING_FOLDER: unpacked } = process.env;
+/**
+ * As `npm run release` packs it: what a start needs, and no SQLite. TEST_HOSTING_FOLDER names an unpacked zip instead.
+ * @param isBuild this build all the same
+ */
+export function unpackHosting(folder: string, { isBuild = false } = {}): string {
+  const unpacked = isBuild ? undefined : process.env.TEST_HOSTING_FOLDER;
   mkdirSync(folder, { recursive: true });
   if (unpacked !== undefined) cpSync(unpacked, folder, { recursive: true });
   else {
@@ -112,6 +115,8 @@ export interface HostingOptions {
   idle?: number;
   /** how the panel writes it: cPanel's Application Manager a location, others the folder of the address in the site */
   as?: 'location' | 'folder';
+  /** where the site is served by https alone */
+  certificate?: Certificate;
 }
 
 /** Serves the site with PHP, and the application below `BASE`. */
@@ -123,15 +128,16 @@ export async function startHosting({
   processes = 1,
   idle = 300,
   as = 'location',
+  certificate,
 }: HostingOptions): Promise<Hosting> {
   const folder = sharedFolder();
   const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
+  const url = `${certificate ? 'https' : 'http'}://127.0.0.1:${port}`;
   const logs = join(folder, 'logs');
   const registry = join(folder, 'registry');
   for (const one of [logs, registry, join(app, 'tmp')]) mkdirSync(one, { recursive: true });
   const load =
-    'mpm_event authz_core authz_host alias dir env mime proxy proxy_fcgi rewrite setenvif passenger'
+    'mpm_event authz_core authz_host alias dir env mime proxy proxy_fcgi rewrite setenvif ssl passenger'
       .split(' ')
       .map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`)
       .join('\n');
@@ -154,6 +160,7 @@ ThreadsPerChild 64
 MaxRequestWorkers 64
 Listen 127.0.0.1:${port}
 ServerName shop.example
+${certificate ? `SSLEngine on\nSSLCertificateFile ${certificate.cert}\nSSLCertificateKeyFile ${certificate.key}` : ''}
 ErrorLog ${logs}/error.log
 LogLevel warn
 PassengerRoot ${LOCATIONS}
@@ -307,9 +314,7 @@ export async function openHostedShop({
     await site.stop();
   };
   try {
-    const first = await ask(hosting.url, `${PREFIX}/updates/1`);
-    if (first.status !== 200)
-      throw new Error(`The first answer is ${first.status}: ${first.body.toString()}`);
+    await firstAnswer(hosting);
     const license = await giveLicense(db, await givePlan(db));
     await giveRelease({ db, packagesDir }, { version: '2.1.0' });
     giveToSeller(packagesDir);
@@ -328,10 +333,17 @@ export async function openHostedShop({
       close,
     };
   } catch (error) {
-    const log = hosting.log();
     await close();
-    throw new Error(`The shop does not open.\n${log}`, { cause: error });
+    throw error;
   }
+}
+
+/** Waits for the first start. @throws Error with the answer and the log if the service does not run then */
+export async function firstAnswer(hosting: Hosting): Promise<void> {
+  const answer = await fetch(`${hosting.url}${PREFIX}/keys.json`);
+  const text = await answer.text();
+  if (answer.status !== 200)
+    throw new Error(`The first answer is ${answer.status}: ${text}\n${hosting.log()}`);
 }
 
 /** As a panel's cron: by the seller, with nothing of the form in the environment. */

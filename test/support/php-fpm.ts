@@ -4,7 +4,7 @@ import { connects, endProcess, eventually, hasEnded, startProcess } from './proc
 
 const IS_ROOT = process.getuid?.() === 0;
 
-/** Starts a private PHP-FPM on php.sock in the folder. */
+/** Starts a private PHP-FPM on php.sock in the folder. It serves two requests at once: a page may ask its own site. */
 export async function startPhp(folder: string): Promise<() => Promise<void>> {
   const socket = join(folder, 'php.sock');
   const conf = join(folder, 'php-fpm.conf');
@@ -18,7 +18,7 @@ ${IS_ROOT ? 'user = nobody' : ''}
 listen = ${socket}
 listen.mode = 0666
 pm = static
-pm.max_children = 1
+pm.max_children = 2
 `,
   );
   const child = startProcess(phpFpm(), ['-n', '-F', '-y', conf], { stdio: 'ignore' });

@@ -21,7 +21,8 @@ import {
 import { migrate } from '../../src/store/migrate';
 import type { MysqlSettings } from '../../src/store/mysql';
 import type { SqliteSettings } from '../../src/store/sqlite';
-import { ON_BOTH } from './extent';
+import { ON_BOTH, ON_PASSENGER } from './extent';
+import { startHostedService } from './hosted-service';
 import { ON_MYSQL } from './mysql/program';
 import { freePort, temporaryFolder } from './processes';
 import { REDIS_DATABASES } from './servers';
@@ -71,9 +72,17 @@ const ON_SERVERS: Backend = [
   }),
 ];
 
-export const BACKENDS: Backend[] = ON_MYSQL ? [ON_SERVERS] : [ON_SQLITE, ON_SERVERS];
+/** Its own database, by the site's configuration.php. */
+const HOSTED: Backend = ['shared hosting, limits in the database', () => Promise.resolve({})];
 
-export const ONE_BACKEND = ON_BOTH ? BACKENDS : [ON_SERVERS];
+export const BACKENDS = backends();
+
+export const ONE_BACKEND = ON_BOTH ? BACKENDS : BACKENDS.slice(-1);
+
+function backends(): Backend[] {
+  if (ON_PASSENGER) return [HOSTED];
+  return ON_MYSQL ? [ON_SERVERS] : [ON_SQLITE, ON_SERVERS];
+}
 
 export interface TestService {
   url: string;
@@ -91,12 +100,13 @@ export interface TestService {
 /** What no variable sets. */
 export type OwnSettings = Pick<Config, 'shopApiUrl'>;
 
-/** Runs the service in this process, on its own migrated database and a settable clock. */
+/** Runs the service, on its own migrated database and a settable clock: in this process, or with TEST_PASSENGER behind Apache. */
 export async function startTestService(
   settings: Settings = {},
   now = new Date(),
   own: OwnSettings = {},
 ): Promise<TestService> {
+  if (ON_PASSENGER) return startHostedService(settings, now);
   const folder = temporaryFolder();
   const config = readConfig(
     { LICENSING_ENV_FILE: '/dev/null' },

@@ -571,6 +571,7 @@ namespace Joomla\Http {
                 },
                 CURLOPT_CAINFO => \Host::$in['ca'],
                 CURLOPT_RESOLVE => \Host::$in['resolve'],
+                CURLOPT_CONNECT_TO => \Host::$in['connect'] ?? [],
                 CURLOPT_HTTPHEADER => [],
                 CURLOPT_URL => str_replace('&amp;', '&', $url),
                 CURLOPT_USERAGENT => 'Mozilla/5.0 Joomla!/' . \Host::$in['version'] . '.0 Joomla',

@@ -13,6 +13,7 @@ export function openBrowser(options: LaunchOptions = {}): Promise<Browser> {
       '--no-sandbox',
       '--ignore-certificate-errors',
       '--host-resolver-rules=MAP *.test 127.0.0.1, MAP *.example 127.0.0.1',
+      ...(options.args ?? []),
     ],
   });
 }

@@ -1,6 +1,26 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { deflateSync, inflateSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import { packageRoot } from '../../../src/config';
 
 /** PNGs of pages, made small: with a table of 256 colours, a page has a third of its size. */
+
+const FOLDER = join(packageRoot, 'docs/pictures');
+/** So that a picture in a README stays small. */
+const MOST_BYTES = 120_000;
+
+/** Writes docs/pictures/NAME.png of a page as it is. @param most its height, where the page is taller */
+export async function savePicture(page: Page, name: string, most: number): Promise<void> {
+  const { width } = page.viewportSize()!;
+  const height = await page.evaluate<number>('document.documentElement.scrollHeight');
+  await page.setViewportSize({ width, height: Math.min(height, most) });
+  const png = smallPng(await page.screenshot({ animations: 'disabled', caret: 'hide' }));
+  if (png.length > MOST_BYTES) throw new Error(`${name}.png has ${png.length} bytes.`);
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(join(FOLDER, `${name}.png`), png);
+  process.stdout.write(`${name}.png ${png.length}\n`);
+}
 
 interface Picture {
   width: number;

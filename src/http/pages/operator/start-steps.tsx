@@ -95,12 +95,14 @@ export function PackageForm({ form, limit }: { form: FormState; limit: number })
   const { t } = useView();
   const texts = t.start.product;
   return (
-    <Form path="/start/package" form={form} upload>
-      <FormErrors form={form} />
-      <PackageField form={form} limit={limit} texts={texts} />
-      <Submit busy={t.start.saving}>{texts.begin}</Submit>
-      <UploadProgress />
-    </Form>
+    <div class="mt-2">
+      <Form path="/start/package" form={form} upload>
+        <FormErrors form={form} />
+        <PackageField form={form} limit={limit} texts={texts} />
+        <Submit busy={t.start.saving}>{texts.begin}</Submit>
+        <UploadProgress />
+      </Form>
+    </div>
   );
 }
 

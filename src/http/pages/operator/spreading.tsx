@@ -1,5 +1,7 @@
 import { asWritten } from '../../../licensing/core/identifiers';
 import { listSpreadingKeys } from '../../../licensing/told';
+import { spreadingJson } from '../../../operations/told-sites';
+import { csvNameOf, csvOf } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { ListPage } from '../kit/list-page';
 import type { Answer, OperatorCall, Route } from '../page';
@@ -8,7 +10,10 @@ import type { Answer, OperatorCall, Route } from '../page';
 
 const SITES_NAMED = 5;
 
-export const spreadingRoutes: Route<OperatorCall>[] = [{ path: '/spreading', get: showSpreading }];
+export const spreadingRoutes: Route<OperatorCall>[] = [
+  { path: '/spreading', get: showSpreading },
+  { path: '/spreading.csv', get: downloadSpreading, hasDeadline: false },
+];
 
 async function showSpreading({ db, view, settings, at }: OperatorCall): Promise<Answer> {
   const { t, to, format, mayWrite } = view;
@@ -20,6 +25,8 @@ async function showSpreading({ db, view, settings, at }: OperatorCall): Promise<
       <ListPage
         title={texts.title}
         nav="licenses"
+        crumbs={[[t.licenses.title, '/licenses']]}
+        actions={<ButtonLink path="/spreading.csv">{t.common.csv}</ButtonLink>}
         sub={texts.about(format.number(settings.spreadFactor))}
         caption={texts.caption(format.number(keys.length))}
         rows={keys}
@@ -63,4 +70,12 @@ async function showSpreading({ db, view, settings, at }: OperatorCall): Promise<
       />
     ),
   };
+}
+
+async function downloadSpreading({ db, view, settings, at }: OperatorCall): Promise<Answer> {
+  const rows = csvOf(await listSpreadingKeys(db, settings.spreadFactor, at), (one) => {
+    const { sites, ...fields } = spreadingJson(one);
+    return { ...fields, sites: [...new Set(sites.map(({ site }) => site))].join(' ') };
+  });
+  return { csv: csvNameOf(view.t.told.spreading.title), rows };
 }

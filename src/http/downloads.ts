@@ -105,12 +105,12 @@ function sendVerdict(ctx: Context, refusal: Refusal | undefined, facts: Download
     message: code === null ? '' : (refusal?.message ?? API_TEXTS[code]),
     expires_at: formatTimestampOrNull(facts.expiresAt),
     version: facts.version,
-    security: facts.security,
     entitled_version: facts.entitledVersion,
     renew_url: facts.renewUrl,
     support_url: facts.supportUrl,
     latest: facts.latest,
     ...(facts.upgradeUrl !== null && { upgrade_url: facts.upgradeUrl }),
+    ...(facts.security && { security: true }),
   });
 }
 

@@ -51,6 +51,7 @@ export function readActivationRequest(body: unknown): ActivationRequest {
 /** Reads the label for an activation, trimmed; undefined when missing or blank. @throws InvalidRequestError */
 export function readLabel(body: unknown, key: string): string | undefined {
   const name = readText(requireFields(body), 'name', MAX_LABEL_LENGTH);
+  if (name !== undefined && isDamaged(name)) throw damaged('name');
   if (name !== undefined && holdsKey(name, key))
     throw new InvalidRequestError('"name" must not contain a license key.');
   return name;

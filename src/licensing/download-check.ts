@@ -2,7 +2,6 @@ import type { Plan, Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
 import type { DownloadRequest, FindRelease } from './download';
 import type { LicenseMatch } from './core/lookup';
-import { isVersion } from './versions';
 import {
   entitledUntil,
   isRefusal,
@@ -17,12 +16,12 @@ export interface DownloadFacts {
   expiresAt: Date | null;
   /** what was asked for, else what the download would give, else the latest */
   version: string | null;
-  /** whether that version closes a hole */
-  security: boolean;
   /** the latest this licence may have */
   entitledVersion: string | null;
   /** the product's latest, whoever asks */
   latest: string | null;
+  /** whether the product's latest closes a hole */
+  security: boolean;
   renewUrl: string | null;
   supportUrl: string | null;
   /** of the licence's plan, where a product or a free slot is missing */
@@ -54,13 +53,12 @@ export async function gatherFacts(
     findRelease({ productId, version: undefined }),
     known && lacksMore(known, code, now) ? findPlan(known.license.plan.id) : undefined,
   ]);
-  const given = version ?? release?.version;
   return {
     expiresAt: known?.license.expiresAt ?? null,
-    version: given ?? (await findRelease({ productId, version: undefined, group }))?.version ?? null,
-    security: await isSecurityRelease(release, { productId, version: given }, findRelease),
+    version: version ?? release?.version ?? (await findRelease({ productId, version: undefined, group }))?.version ?? null,
     entitledVersion: entitled?.version ?? null,
     latest: latest?.version ?? null,
+    security: latest?.security === true,
     renewUrl: own?.renewUrl ?? asked?.renewUrl ?? null,
     supportUrl: own?.supportUrl ?? asked?.supportUrl ?? null,
     upgradeUrl: plan?.upgradeUrl ?? null,
@@ -71,18 +69,6 @@ export async function gatherFacts(
 function lacksMore(found: LicenseMatch, code: RefusalCode | null, now: Date): boolean {
   if (code === 'PRODUCT_MISMATCH') return true;
   return code === 'ACTIVATION_NOT_FOUND' && judgeNewSite(found, now)?.refused === 'ACTIVATION_LIMIT_REACHED';
-}
-
-/** @param release what the download gives; undefined: the wanted version is looked up */
-async function isSecurityRelease(
-  release: Release | undefined,
-  { productId, version }: { productId: number; version: string | undefined },
-  findRelease: FindRelease,
-): Promise<boolean> {
-  // MySQL cannot compare the ASCII column with other characters.
-  const isFindable = version === undefined || isVersion(version);
-  const shown = release ?? (isFindable ? await findRelease({ productId, version }) : undefined);
-  return shown?.state === 'published' && shown.security;
 }
 
 /** Whichever site asks: the entitlement is the licence's. */

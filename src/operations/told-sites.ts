@@ -88,7 +88,7 @@ const SpreadingKey = exactly(
   { title: 'SpreadingKey' },
 );
 
-const spreadingJson = ({ key, license, slots, networks, most, at, sites }: Spreading) => ({
+export const spreadingJson = ({ key, license, slots, networks, most, at, sites }: Spreading) => ({
   license_id: license.id,
   product_id: license.product.id,
   key_id: key.id,

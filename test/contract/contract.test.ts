@@ -820,6 +820,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       ['a control character in the name', '"a\\u0000b"'],
       ['a line break in the name', '"a\\nb"'],
       ['a lone surrogate in the name', '"a\\ud83db"'],
+      ['a name that was not UTF-8', '"M\\ufffdller"'],
     ])('activate refuses %s, and to others it is a field they do not know', async (_what, name) => {
       const { id, key } = await give();
       const body = `{"license_key":"${key}","identifier":"a.example","name":${name}}`;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { editProduct } from '../../src/licensing/catalogue';
 import { addKey, endKey } from '../../src/licensing/license-keys';
-import { withdrawRelease } from '../../src/packages/releases';
+import { editRelease, withdrawRelease } from '../../src/packages/releases';
 import { table } from '../../src/store/database';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
@@ -75,7 +75,6 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   const ask = (path: string) => request(service.url).get(`${PREFIX}/downloads/${path}`);
 
   const bare = {
-    security: false,
     expires_at: null,
     latest: '2.0.0',
     renew_url: 'https://shop.example/renew',
@@ -138,7 +137,6 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       43,
       'PRODUCT_MISMATCH',
       {
-        security: false,
         expires_at: null,
         version: null,
         entitled_version: null,
@@ -180,6 +178,20 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     });
     // The form of a download's refusal depends on the key's name, that of a check does not.
     expect((await ask(`${productId}?dlid=${keyOf(name)}${query}&check=1`)).body).toEqual(check.body);
+  });
+
+  it('says whether the latest is a security release, whichever version was asked for, and else nothing', async () => {
+    const says = async (query: string) =>
+      ((await ask(`42?dlid=${keyOf('good')}&check=1${query}`)).body as { data: { security?: true } }).data;
+    await editRelease(service.db, 42, '2.0.0', { security: true });
+    const marked = [await says(''), await says('&version=1.0.0'), await says('&version=9.9')];
+    await editRelease(service.db, 42, '2.0.0', { security: false });
+    await editRelease(service.db, 42, '1.0.0', { security: true });
+    const older = [await says(''), await says('&version=1.0.0')];
+    await editRelease(service.db, 42, '1.0.0', { security: false });
+
+    for (const data of marked) expect(data).toMatchObject({ security: true, latest: '2.0.0' });
+    for (const data of older) expect(data).not.toHaveProperty('security');
   });
 
   it.each(['42', '42?dlid=', '42?license_key=', 'abc?dlid=KEY', 'abc?license_key=KEY', '?dlid=KEY'])(

@@ -94,3 +94,30 @@ test('is this key shared?', async () => {
   expect(rowsOf(keys).length).toBeGreaterThan(0);
   expect(textOf((await seller.get(`/licenses/${id}`)).html)).toContain('Is it used?');
 });
+
+test.each([
+  ...[
+    '/licenses',
+    '/not-renewed',
+    '/customers',
+    '/requests',
+    '/orders',
+    '/shops',
+    '/unmatched',
+    '/spreading',
+  ],
+  ...['/releases', '/products', '/products/42/sites', '/tokens', '/operators', '/mails', '/webhooks'],
+])('the list %s is a file too, with all of its rows', async (path) => {
+  const list = (await seller.get(path)).html;
+  const shown = rowsOf(list);
+  expect(shown).not.toEqual([]);
+  expect(list).toContain(`/pages${path}.csv`);
+
+  const { status, html: file } = await seller.get(`${path}.csv`);
+  const [head, ...lines] = file.trim().split('\r\n');
+  expect(status).toBe(200);
+  expect(head).toMatch(/"\w+"(,"\w+")+$/);
+  const isWhole = !list.includes('class="in paging"') && path !== '/mails';
+  if (isWhole) expect(lines).toHaveLength(shown.length);
+  else expect(lines.length).toBeGreaterThan(shown.length);
+});

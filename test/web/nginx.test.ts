@@ -65,6 +65,17 @@ it('sends a GET once more that was lost with its connection', async () => {
   expect(requests).toEqual([`GET ${PREFIX}/updates/7`, `GET ${PREFIX}/updates/8`, `GET ${PREFIX}/updates/8`]);
 });
 
+it.each(['manage', 'hooks', 'docs', 'licenses'])(
+  'leads to %s without the slash as the service does',
+  async (name) => {
+    const path = `${PREFIX}/${name}`;
+    const [direct, through] = [await get(shop.service, path), await get(shop.server, path)];
+
+    expect([through.status, through.text]).toEqual([direct.status, direct.text]);
+    expect(through.status).not.toBe(301);
+  },
+);
+
 it("refuses what is larger than every package in the form of the operator's API", async () => {
   const answer = await ask(shop.server.url, `${PREFIX}/manage/imports`, {
     method: 'POST',

@@ -155,7 +155,6 @@ const Check = dataOf('DownloadCheck', {
   version: orNull(
     Type.String({ description: 'What was asked for, else what the download gives, else the latest.' }),
   ),
-  security: Type.Boolean({ description: 'Whether this version closes a security hole.' }),
   entitled_version: orNull(Type.String({ description: 'The latest that this licence may have.' })),
   renew_url: TextOrNull,
   support_url: TextOrNull,
@@ -165,6 +164,9 @@ const Check = dataOf('DownloadCheck', {
       description:
         'Where to get a larger licence: only where a product or a free slot is missing, and the plan has one.',
     }),
+  ),
+  security: Type.Optional(
+    Type.Literal(true, { description: 'The latest version closes a security hole; else this is left out.' }),
   ),
 });
 

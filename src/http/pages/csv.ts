@@ -45,6 +45,22 @@ export async function* csvRows<Item>(
   } while (after !== undefined);
 }
 
+/** A list that is read at once. */
+export function csvOf<Item>(
+  items: Item[],
+  toFields: (item: Item) => Record<string, Cell>,
+): AsyncIterable<Cell[]> {
+  return csvRows(() => Promise.resolve({ items, next: null }), toFields);
+}
+
+const ASCII: Record<string, string> = { ä: 'ae', ö: 'oe', ü: 'ue', ß: 'ss', '\u00AD': '' };
+
+/** The name of a list's file, from its title. */
+export function csvNameOf(title: string): string {
+  const plain = title.toLowerCase().replace(/[äöüß\u00AD]/g, (letter) => ASCII[letter] ?? letter);
+  return `${plain.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}.csv`;
+}
+
 export async function* csvFile(rows: AsyncIterable<Cell[]>): AsyncIterable<string> {
   yield '\uFEFF';
   for await (const row of rows) yield csvLine(row);

@@ -61,7 +61,8 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
   );
   // The kept count may be a minute old.
   const total = counted === undefined ? undefined : Math.max(counted, items.length);
-  const isFiltered = Object.keys(filters).length > 0;
+  // A cursor that leads nowhere is no empty shop either.
+  const isFiltered = Object.keys(filters).length > 0 || after !== undefined;
   return {
     page: (
       <ListPage

@@ -1,15 +1,21 @@
 import { capitalized } from '../../../texts/case';
 import { describeStored } from '../../../texts/operators/failures';
-import { listAllMails } from '../../../mail/queue';
+import { listAllMails, mailJson } from '../../../mail/queue';
+import { csvNameOf, csvOf } from '../csv';
+import { ButtonLink } from '../kit/fields';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
 
 /** The latest mails, and those that were given up. A licence's own stand on its page. */
 
-export const mailRoutes: Route<OperatorCall>[] = [{ path: '/mails', get: showMails }];
+export const mailRoutes: Route<OperatorCall>[] = [
+  { path: '/mails', get: showMails },
+  { path: '/mails.csv', get: downloadMails, hasDeadline: false },
+];
 
 const LIMIT = 100;
+const CSV_LIMIT = 10_000;
 
 async function showMails({ db, query, settings, view }: OperatorCall): Promise<Answer> {
   const { t, to, format } = view;
@@ -24,6 +30,11 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<A
         title={texts.title}
         nav="system"
         crumbs={[[title, '/system']]}
+        actions={
+          <ButtonLink path="/mails.csv" query={{ state: failed ? 'failed' : undefined }}>
+            {t.common.csv}
+          </ButtonLink>
+        }
         above={
           <>
             {settings.mailing === undefined ? <p class="alert alert-warning">{texts.off}</p> : null}
@@ -83,4 +94,16 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<A
       />
     ),
   };
+}
+
+async function downloadMails({ db, query, view }: OperatorCall): Promise<Answer> {
+  const failed = query.get('state') === 'failed';
+  const rows = csvOf(await listAllMails(db, { failed, limit: CSV_LIMIT }), (one) => ({
+    ...mailJson(one.mail),
+    license_id: one.licenseId,
+    order_id: one.orderId,
+    attempts: one.attempts,
+    error: one.error,
+  }));
+  return { csv: csvNameOf(view.t.system.mails.title), rows };
 }

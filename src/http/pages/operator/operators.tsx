@@ -1,7 +1,9 @@
 import { addOperator, listOperators, removeOperator, type Operator } from '../../../access/operators';
+import { formatTimestamp } from '../../../licensing/timestamps';
 import { notFound } from '../../../operations/failures';
 import { readId } from '../../../operations/reading';
 import { clearSessionCookie } from '../../session-cookies';
+import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink, Choices, TextField } from '../kit/fields';
@@ -13,6 +15,7 @@ import { done, type Answer, type OperatorCall, type Route } from '../page';
 
 export const operatorListRoutes: Route<OperatorCall>[] = [
   { path: '/operators', scope: 'write', get: showOperators },
+  { path: '/operators.csv', scope: 'write', get: downloadOperators, hasDeadline: false },
   formRoute('/operators/new', { isSecret: true, show: showNew, work: add }),
   formRoute('/operators/:id/remove', {
     isSecret: true,
@@ -35,9 +38,12 @@ async function showOperators({ db, settings, view: { t, to, format } }: Operator
         crumbs={[[t.system.title, '/system']]}
         sub={`${texts.about} ${mayMail ? texts.needsMail : ''}`}
         actions={
-          <ButtonLink kind="primary" path="/operators/new">
-            {texts.add}
-          </ButtonLink>
+          <>
+            <ButtonLink kind="primary" path="/operators/new">
+              {texts.add}
+            </ButtonLink>
+            <ButtonLink path="/operators.csv">{t.common.csv}</ButtonLink>
+          </>
         }
         above={mayMail ? null : <p class="alert alert-warning">{texts.noMail}</p>}
         caption={texts.caption}
@@ -62,6 +68,15 @@ async function showOperators({ db, settings, view: { t, to, format } }: Operator
       />
     ),
   };
+}
+
+async function downloadOperators({ db, view }: OperatorCall): Promise<Answer> {
+  const rows = csvOf(await listOperators(db), ({ id, email, scope, createdAt, createdBy }) => ({
+    ...{ id, email, scope },
+    created_at: formatTimestamp(createdAt),
+    created_by: createdBy,
+  }));
+  return { csv: csvNameOf(view.t.system.operators.title), rows };
 }
 
 function showNew({ view: { t } }: OperatorCall, form: FormState): Answer {

@@ -4,9 +4,11 @@ import {
   listOrderPage,
   listUnmapped,
   ORDER_SORTS,
+  orderJson,
   type OrderView,
 } from '../../../orders/views';
 import { listShops } from '../../../orders/shops';
+import { csvNameOf, csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, NoMatch, orderField } from '../kit/filters';
 import { Icon } from '../kit/icons';
@@ -18,9 +20,13 @@ import { useView } from '../view';
 
 /** What shops posted: first the articles that orders wait for, which are mapped from here, then all orders. */
 
-export const orderListRoutes: Route<OperatorCall>[] = [{ path: '/orders', get: showList }];
+export const orderListRoutes: Route<OperatorCall>[] = [
+  { path: '/orders', get: showList },
+  { path: '/orders.csv', get: downloadList, hasDeadline: false },
+];
 
 const LIMIT = 50;
+const CSV_PAGE = 500;
 const MOST_ARTICLES = 50;
 const MOST_LICENSES = 3;
 
@@ -55,7 +61,14 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
         title={texts.title}
         nav="orders"
         sub={texts.about}
-        actions={mayWrite ? <ButtonLink path="/shops">{texts.toShops}</ButtonLink> : null}
+        actions={
+          <>
+            {mayWrite ? <ButtonLink path="/shops">{texts.toShops}</ButtonLink> : null}
+            <ButtonLink path="/orders.csv" query={{ ...filters, sort }}>
+              {t.common.csv}
+            </ButtonLink>
+          </>
+        }
         above={
           <>
             {waiting === undefined ? null : <WaitingPanel waiting={waiting} />}
@@ -132,6 +145,19 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
       />
     ),
   };
+}
+
+function downloadList({ db, at, query, view }: OperatorCall): Answer {
+  const { shop, order: number, state, sort } = readGiven(query);
+  const rows = csvRows(
+    (after) => listOrderPage(db, { shop, number, state }, { after, limit: CSV_PAGE }, sort),
+    (view) => {
+      const { lines, ...fields } = orderJson(view, at);
+      const licenses = lines.flatMap((line) => line.licenses.map(({ id }) => id));
+      return { ...fields, licenses: [...new Set(licenses)].join(' ') };
+    },
+  );
+  return { csv: csvNameOf(view.t.orders.title), rows };
 }
 
 async function readWaiting(db: OperatorCall['db']): Promise<Waiting | undefined> {

@@ -1,9 +1,10 @@
 import { plansOf } from '../../../licensing/catalogue';
 import { isPosting, SHOP_MAILS } from '../../../orders/shop-kinds';
-import { apiKeyLook, listShops, secretLook, SHOP_KINDS, type Shop } from '../../../orders/shops';
+import { apiKeyLook, listShops, secretLook, SHOP_KINDS, shopJson, type Shop } from '../../../orders/shops';
 import { countWaiting } from '../../../orders/views';
 import type { Failure } from '../../../operations/failures';
 import { act, filled } from '../act';
+import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox, Select, TextField, type Option } from '../kit/fields';
@@ -18,6 +19,7 @@ import { shopOperations } from '../../../operations/shops';
 
 export const shopListRoutes: Route<OperatorCall>[] = [
   { path: '/shops', scope: 'write', get: showList },
+  { path: '/shops.csv', scope: 'write', get: downloadList, hasDeadline: false },
   formRoute('/shops/new', {
     isSecret: true,
     show: showNew,
@@ -57,9 +59,12 @@ async function showList({ db, view: { t, to, format } }: OperatorCall): Promise<
         crumbs={[[t.orders.title, '/orders']]}
         sub={texts.about}
         actions={
-          <ButtonLink kind="primary" path="/shops/new">
-            {texts.add}
-          </ButtonLink>
+          <>
+            <ButtonLink kind="primary" path="/shops/new">
+              {texts.add}
+            </ButtonLink>
+            <ButtonLink path="/shops.csv">{t.common.csv}</ButtonLink>
+          </>
         }
         caption={texts.caption}
         rows={await listShops(db)}
@@ -81,6 +86,14 @@ async function showList({ db, view: { t, to, format } }: OperatorCall): Promise<
       />
     ),
   };
+}
+
+async function downloadList({ db, view }: OperatorCall): Promise<Answer> {
+  const rows = csvOf(await listShops(db), (shop) => {
+    const { rules: _rules, catch_up: _catchUp, ...fields } = shopJson(shop);
+    return fields;
+  });
+  return { csv: csvNameOf(view.t.orders.shops.title), rows };
 }
 
 async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {

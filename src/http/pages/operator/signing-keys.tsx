@@ -1,7 +1,9 @@
 import { listSigningKeys, type SigningKeyInUse } from '../../../licensing/signing-keys';
+import { signingKeyJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/failures';
 import { signingKeyOperations } from '../../../operations/signing-keys';
 import { act, filled } from '../act';
+import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox } from '../kit/fields';
@@ -13,6 +15,7 @@ import { done, type Answer, type OperatorCall, type Route } from '../page';
 
 export const signingKeyRoutes: Route<OperatorCall>[] = [
   { path: '/signing-keys', get: showKeys },
+  { path: '/signing-keys.csv', get: downloadKeys },
   formRoute('/signing-keys/new', { isSecret: true, show: askAdd, work: add }),
   formRoute('/signing-keys/:kid/retire', { isSecret: true, show: askRetire, work: retire }),
 ];
@@ -29,11 +32,14 @@ async function showKeys({ db, view }: OperatorCall): Promise<Answer> {
         crumbs={[[t.system.title, '/system']]}
         sub={texts.about}
         actions={
-          mayWrite ? (
-            <ButtonLink kind="primary" path="/signing-keys/new">
-              {texts.add}
-            </ButtonLink>
-          ) : null
+          <>
+            {mayWrite ? (
+              <ButtonLink kind="primary" path="/signing-keys/new">
+                {texts.add}
+              </ButtonLink>
+            ) : null}
+            <ButtonLink path="/signing-keys.csv">{t.common.csv}</ButtonLink>
+          </>
         }
         caption={texts.caption}
         rows={await listSigningKeys(db)}
@@ -71,6 +77,11 @@ async function showKeys({ db, view }: OperatorCall): Promise<Answer> {
       />
     ),
   };
+}
+
+async function downloadKeys({ db, view }: OperatorCall): Promise<Answer> {
+  const rows = csvOf(await listSigningKeys(db), signingKeyJson);
+  return { csv: csvNameOf(view.t.system.signingKeys.title), rows };
 }
 
 async function askAdd({ db, view }: OperatorCall, form: FormState): Promise<Answer> {

@@ -1,6 +1,8 @@
 import { asWritten } from '../../../licensing/core/identifiers';
 import { asSort } from '../../../licensing/sorting';
 import { listSpreadingPage, MOST_LISTED, SPREADING_SORTS } from '../../../licensing/told';
+import { spreadingJson } from '../../../operations/told-sites';
+import { csvNameOf, csvOf } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
@@ -10,7 +12,10 @@ import type { Answer, OperatorCall, Route } from '../page';
 
 const SITES_NAMED = 5;
 
-export const spreadingRoutes: Route<OperatorCall>[] = [{ path: '/spreading', get: showSpreading }];
+export const spreadingRoutes: Route<OperatorCall>[] = [
+  { path: '/spreading', get: showSpreading },
+  { path: '/spreading.csv', get: downloadSpreading, hasDeadline: false },
+];
 
 async function showSpreading({ db, query, view, settings, at }: OperatorCall): Promise<Answer> {
   const { t, to, format, mayWrite } = view;
@@ -25,6 +30,12 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
       <ListPage
         title={texts.title}
         nav="licenses"
+        crumbs={[[t.licenses.title, '/licenses']]}
+        actions={
+          <ButtonLink path="/spreading.csv" query={{ sort }}>
+            {t.common.csv}
+          </ButtonLink>
+        }
         sub={texts.about(format.number(settings.spreadFactor))}
         filter={
           keys.length < 2 ? undefined : (
@@ -88,4 +99,15 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
       />
     ),
   };
+}
+
+async function downloadSpreading({ db, query, view, settings, at }: OperatorCall): Promise<Answer> {
+  const sort = asSort(SPREADING_SORTS, query.get('sort'));
+  const page = { limit: MOST_LISTED };
+  const { items } = await listSpreadingPage(db, settings.spreadFactor, page, sort, at);
+  const rows = csvOf(items, (one) => {
+    const { sites, ...fields } = spreadingJson(one);
+    return { ...fields, sites: [...new Set(sites.map(({ site }) => site))].join(' ') };
+  });
+  return { csv: csvNameOf(view.t.told.spreading.title), rows };
 }

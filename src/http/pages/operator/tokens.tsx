@@ -1,10 +1,12 @@
 import { listTokenPage, listTokens, type Token } from '../../../access/tokens';
+import { tokenJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/failures';
 import { readId } from '../../../operations/reading';
 import { tokenOperations } from '../../../operations/tokens';
 import { clearSessionCookie } from '../../session-cookies';
 import { act, filled } from '../act';
 import { manageAddress } from '../address';
+import { csvNameOf, csvRows } from '../csv';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
@@ -18,11 +20,13 @@ import { done, type Answer, type OperatorCall, type Route } from '../page';
 /** Tokens of the API: who has one, a new one, which is shown once, and ending one. */
 
 const LIMIT = 50;
+const CSV_PAGE = 500;
 /** A shop's first: most need this one. */
 const SCOPES = ['issue', 'read', 'write'];
 
 export const tokenRoutes: Route<OperatorCall>[] = [
   { path: '/tokens', scope: 'write', get: showTokens },
+  { path: '/tokens.csv', scope: 'write', get: downloadTokens, hasDeadline: false },
   formRoute('/tokens/new', { isSecret: true, show: showNew, work: make }),
   formRoute('/tokens/:id/revoke', {
     isSecret: true,
@@ -47,9 +51,12 @@ async function showTokens({ db, at, query, caller, view }: OperatorCall): Promis
         crumbs={[[t.system.title, '/system']]}
         sub={texts.about}
         actions={
-          <ButtonLink kind="primary" path="/tokens/new">
-            {texts.add}
-          </ButtonLink>
+          <>
+            <ButtonLink kind="primary" path="/tokens/new">
+              {texts.add}
+            </ButtonLink>
+            <ButtonLink path="/tokens.csv">{t.common.csv}</ButtonLink>
+          </>
         }
         caption={texts.caption}
         rows={items}
@@ -99,6 +106,11 @@ async function showTokens({ db, at, query, caller, view }: OperatorCall): Promis
       />
     ),
   };
+}
+
+function downloadTokens({ db, view }: OperatorCall): Answer {
+  const rows = csvRows((after) => listTokenPage(db, { after, limit: CSV_PAGE }), tokenJson);
+  return { csv: csvNameOf(view.t.system.tokens.title), rows };
 }
 
 function showNew({ caller, view: { t } }: OperatorCall, form: FormState): Answer {

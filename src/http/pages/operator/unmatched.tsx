@@ -4,11 +4,17 @@ import { findEmail } from '../../../licensing/customer-email';
 import { OperatorError } from '../../../licensing/operator-error';
 import { notFound } from '../../../operations/failures';
 import { unmatchedOperations } from '../../../operations/unmatched';
-import { listUnmatchedPage, readUnmatched, type UnmatchedView } from '../../../orders/unmatched-views';
+import {
+  listUnmatchedPage,
+  readUnmatched,
+  unmatchedJson,
+  type UnmatchedView,
+} from '../../../orders/unmatched-views';
 import { act, filled } from '../act';
+import { csvNameOf, csvRows } from '../csv';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { Select } from '../kit/fields';
+import { ButtonLink, Select } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { TitledPage } from '../kit/operator-page';
@@ -23,6 +29,7 @@ import { planOptions } from './shop-map';
 
 export const unmatchedRoutes: Route<OperatorCall>[] = [
   { path: '/unmatched', scope: 'write', get: showList },
+  { path: '/unmatched.csv', scope: 'write', get: downloadList, hasDeadline: false },
   formRoute('/unmatched/:id/assign', { find: requireOne, show: showAssign, work: assign }),
   formRoute('/unmatched/:id/issue', { find: requireOne, show: showIssue, work: issue }),
   formRoute('/unmatched/:id/leave', { find: requireOne, show: showLeave, work: leave }),
@@ -30,6 +37,7 @@ export const unmatchedRoutes: Route<OperatorCall>[] = [
 
 const LIST = '/unmatched';
 const LIMIT = 50;
+const CSV_PAGE = 500;
 const MOST_LICENSES = 20;
 
 async function showList({ db, query, view: { t, to, format } }: OperatorCall): Promise<Answer> {
@@ -44,6 +52,11 @@ async function showList({ db, query, view: { t, to, format } }: OperatorCall): P
         nav="orders"
         crumbs={[[t.orders.title, '/orders']]}
         sub={texts.about}
+        actions={
+          <ButtonLink path={`${LIST}.csv`} query={{ shop }}>
+            {t.common.csv}
+          </ButtonLink>
+        }
         caption={texts.caption}
         rows={items}
         empty={
@@ -91,6 +104,15 @@ async function showList({ db, query, view: { t, to, format } }: OperatorCall): P
       />
     ),
   };
+}
+
+function downloadList({ db, query, view }: OperatorCall): Answer {
+  const shop = query.get('shop') ?? undefined;
+  const rows = csvRows(
+    (after) => listUnmatchedPage(db, { shop }, { after, limit: CSV_PAGE }),
+    (one) => unmatchedJson(one),
+  );
+  return { csv: csvNameOf(view.t.orders.unmatched.title), rows };
 }
 
 /** @throws ManageError (404) */

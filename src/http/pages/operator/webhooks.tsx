@@ -3,10 +3,12 @@ import {
   listWebhookPage,
   MOST_COUNTED,
   receiverName,
+  webhookJson,
   type WebhookRow,
 } from '../../../webhooks/receivers';
 import { WEBHOOK_TYPES } from '../../../licensing/webhook-events';
 import { act, filled, type DataOf } from '../act';
+import { csvNameOf, csvRows } from '../csv';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
@@ -22,9 +24,11 @@ import { webhookOperations } from '../../../operations/webhooks';
 /** Receivers of webhooks: which there are, and a new one, whose secret is shown once. */
 
 const LIMIT = 50;
+const CSV_PAGE = 500;
 
 export const webhookListRoutes: Route<OperatorCall>[] = [
   { path: '/webhooks', scope: 'write', get: showWebhooks },
+  { path: '/webhooks.csv', scope: 'write', get: downloadWebhooks, hasDeadline: false },
   formRoute('/webhooks/new', { isSecret: true, show: showNew, work: add }),
 ];
 
@@ -43,9 +47,12 @@ async function showWebhooks({ db, query, view: { t, to, format } }: OperatorCall
         crumbs={[[t.system.title, '/system']]}
         sub={texts.about}
         actions={
-          <ButtonLink kind="primary" path="/webhooks/new">
-            {texts.add}
-          </ButtonLink>
+          <>
+            <ButtonLink kind="primary" path="/webhooks/new">
+              {texts.add}
+            </ButtonLink>
+            <ButtonLink path="/webhooks.csv">{t.common.csv}</ButtonLink>
+          </>
         }
         caption={texts.caption}
         rows={rows}
@@ -75,6 +82,17 @@ async function showWebhooks({ db, query, view: { t, to, format } }: OperatorCall
       />
     ),
   };
+}
+
+function downloadWebhooks({ db, view }: OperatorCall): Answer {
+  const rows = csvRows(
+    (after) => listWebhookPage(db, { after, limit: CSV_PAGE }),
+    (webhook) => {
+      const { events, ...fields } = webhookJson(webhook);
+      return { ...fields, events: events.join(' ') };
+    },
+  );
+  return { csv: csvNameOf(view.t.webhooks.title), rows };
 }
 
 function showNew({ view: { t } }: OperatorCall, form: FormState): Answer {

@@ -277,10 +277,11 @@ final class Reason extends CMSPlugin implements SubscriberInterface
         $code = is_string($answer['code'] ?? null) ? $answer['code'] : '';
         $version = $this->version($answer['version'] ?? null);
         $entitled = $this->version($answer['entitled_version'] ?? null);
+        $latest = $this->version($answer['latest'] ?? null);
         $sentences = [$this->sentence($code, $answer, $version)];
 
-        if ($version !== '' && ($answer['security'] ?? null) === true) {
-            $sentences[] = sprintf($this->word('SECURITY'), $version);
+        if ($latest !== '' && ($answer['security'] ?? null) === true) {
+            $sentences[] = sprintf($this->word('SECURITY'), $latest);
         }
 
         if ($entitled !== '' && $entitled !== $version) {

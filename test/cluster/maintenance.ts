@@ -26,7 +26,7 @@ beforeAll(async () => {
   cluster = await startClustered();
 }, 120_000);
 afterEach(() => cluster.settle(), 120_000);
-afterAll(() => cluster.close(), 60_000);
+afterAll(() => cluster.close());
 
 /** Does it while two instances are called. A node that leaves or joins stalls the others for a moment. */
 async function inUse(begin: Fault['begin'], { lasts = 2, recovers = 10 } = {}) {

@@ -6,9 +6,9 @@ let stand: Stand;
 
 beforeAll(async () => {
   stand = await openStand();
-}, 60_000);
+});
 
-afterAll(() => stand.close(), 60_000);
+afterAll(() => stand.close());
 
 test('the database hangs for 20 s: refused within 5 s, memory bounded, back by itself, nothing lost', async () => {
   const { mariadb, db } = stand;

@@ -9,9 +9,9 @@ let stand: Stand;
 
 beforeAll(async () => {
   stand = await openStand();
-}, 60_000);
+});
 
-afterAll(() => stand.close(), 60_000);
+afterAll(() => stand.close());
 
 test('the database is killed and started again: refused at once, back by itself, nothing lost', async () => {
   const { db, mariadb } = stand;

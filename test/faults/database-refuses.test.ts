@@ -17,7 +17,7 @@ beforeAll(async () => {
     { options: [`--max-connections=${MAX_CONNECTIONS}`] },
   );
   ({ url } = await stand.start());
-}, 60_000);
+});
 
 beforeEach(async () => {
   goods = await stand.newGoods();
@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterAll(async () => {
   for (const connection of connections) connection.destroy();
   await stand.close();
-}, 60_000);
+});
 
 const under = (fault: Pick<Fault, 'begin' | 'end' | 'lasts'>, at = url): Promise<Outcome> =>
   underFault({ url: at, goods, db: stand.db, ...fault });

@@ -152,7 +152,6 @@ test('two of three are killed: 503, until the majority is back; nothing acknowle
     },
     recovers: 10,
   });
-  expect(meanwhile.length).toBeGreaterThan(24);
   expect(tally(meanwhile.filter((call) => !isUnavailable(call)))).toEqual({});
   expect(load.book.wrong).toEqual([]);
 }, 180_000);

@@ -35,7 +35,7 @@ test('the service is killed in the middle of batches, again and again: what it a
   expect(unanswered.filter(({ failure }) => failure !== 'ECONNREFUSED').length).toBeGreaterThan(0);
   expect(tally(calls.filter((call) => call.status !== undefined && !isHealthy(call)))).toEqual({});
   expect(tally(calls.filter((call) => call.sentAt > last && !isHealthy(call)))).toEqual({});
-  expect(calls.filter(isHealthy).length).toBeGreaterThan(500);
+  expect(calls.filter(isHealthy).length).toBeGreaterThan(100);
   expect(await findLosses(stand.db, load.book)).toEqual([]);
   note({ killed, ...countsOf(calls) });
 }, 120_000);

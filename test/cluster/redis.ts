@@ -37,13 +37,13 @@ beforeAll(async () => {
   db = await openMigrated(settings);
   goods = await giveGoods(db, packagesDir);
   services = await Promise.all([startServiceProcess(settings), startServiceProcess(settings)]);
-}, 60_000);
+});
 
 afterAll(async () => {
   for (const { commander } of nodes) commander.disconnect();
   await Promise.all([...services, ...nodes].map((one) => one.stop('SIGKILL')));
   await db.destroy();
-}, 60_000);
+});
 
 let addresses = 0;
 

@@ -20,7 +20,7 @@ const pids = () => spawnSync('sh', ['-c', `cat ${nodes}/node?/pid`], { encoding:
 afterAll(async () => {
   for (const pid of pids().filter(Boolean)) process.kill(Number(pid), 'SIGTERM');
   await eventually(() => expect(pids().filter(Boolean)).toEqual([]), 60_000);
-}, 90_000);
+});
 
 test('a node is killed and started again, and the product that it stored is there', () => {
   writeFileSync(join(folder, 'licensing'), `#!/bin/sh\nexec node ${ROOT}/dist/src/cli.js "$@"\n`, {

@@ -91,7 +91,7 @@ test.each([
   while (answered === 0) others.push(await call('validate', free, 0), await call('activate', free, 0));
   await holder.rollback();
   await Promise.all(waiting);
-  // Those who wait are refused after a second; with every connection waiting, the others would have got no further.
-  expect(others.length).toBeGreaterThan(20);
+  // Those who wait are refused after a second; with every connection waiting, the others would have got no further than one.
+  expect(others.length).toBeGreaterThan(6);
   expect(new Set(others)).toEqual(new Set([200]));
 });

@@ -120,4 +120,4 @@ test('slots, states and history agree after a storm, and nothing in it was a fau
   for (const name of ['licenses', 'activations', 'events', 'access_log'] as const)
     expect((await rows(db, name)).filter((row) => JSON.stringify(row).includes(CUSTOMER))).toEqual([]);
   expect(services.map((service) => service.process.exitCode)).toEqual([null, null]);
-}, 90_000);
+});

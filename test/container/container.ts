@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stop();
   image.remove();
-}, 60_000);
+});
 
 async function start(more: Record<string, string> = {}): Promise<void> {
   await stop();

@@ -19,7 +19,7 @@ beforeAll(async () => {
     LICENSING_PAGES_HOST: 'licences.shop.example',
     LICENSING_SHOP_LOGO: logo,
   });
-}, 60_000);
+});
 afterAll(() => service.stop());
 
 describe('with a host name of their own', () => {

@@ -160,7 +160,7 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
     expect(told.counted).toBeGreaterThanOrEqual(MOST_TOLD_SITES);
     await sites().delete();
     await networks().delete();
-  }, 60_000);
+  });
 
   it('stands clocks that go back, and services whose clocks differ', async () => {
     const { db, clock } = service;

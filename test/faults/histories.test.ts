@@ -73,9 +73,9 @@ describe('two instances on MariaDB', () => {
     instances = [];
     for (let i = 0; i < 2; i++)
       instances.push(await startInstance((listen) => stand.start({ LICENSING_LISTEN: listen })));
-  }, 60_000);
+  });
 
-  afterAll(() => stand.close(), 60_000);
+  afterAll(() => stand.close());
 
   /** All but our own: those of the services, and of the operator. */
   async function cutConnections(): Promise<void> {

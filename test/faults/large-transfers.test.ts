@@ -40,7 +40,7 @@ describe.each(DATABASE_KINDS)('a large export or import on %s', (kind) => {
     child.kill('SIGINT');
     expect(await ended).toEqual([null, 'SIGINT']);
     expect(readdirSync(folder)).toEqual([]);
-  }, 60_000);
+  });
 
   it('leaves nothing half done of an import that is killed while it is read, and comes in whole the next time', async () => {
     const to = await place(kind);
@@ -87,7 +87,7 @@ it('leaves no log as large as the import beside an SQLite database in use', asyn
   await to.db(table(to.db, 'plans')).update({ name: 'One' });
   const wal = `${url!.slice('sqlite:'.length)}-wal`;
   expect(existsSync(wal) ? statSync(wal).size : 0).toBeLessThanOrEqual(8 * 1024 * 1024);
-}, 60_000);
+});
 
 /** Rows of an import that is under way: seen by a look that minds no commit, or by what SQLite wrote ahead. */
 async function expectUncommittedRows({ settings, db }: Place): Promise<void> {

@@ -22,7 +22,7 @@ beforeAll(() => {
   ) as [{ filename: string; files: { path: string }[] }];
   tarball = join(folder, packed.filename);
   paths = packed.files.map(({ path }) => path);
-}, 60_000);
+});
 
 function npm(cwd: string, ...args: string[]): string {
   return execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });

@@ -22,9 +22,9 @@ beforeAll(async () => {
   stand = await openStand();
   ({ url } = await stand.start());
   command = operator(stand.settings);
-}, 60_000);
+});
 
-afterAll(() => stand.close(), 60_000);
+afterAll(() => stand.close());
 
 const isMissing = ({ status, code }: Call) => status === 404 && code === 'The package file is missing';
 const downloads = (calls: Call[]) => calls.filter(({ kind }) => kind === 'download');
@@ -96,7 +96,7 @@ describe.each<[string, (paths: { folder: string; aside: string; file: string }) 
     expect(tally(unhealthy(load.calls).filter((call) => !isMissing(call) && !cut.includes(call)))).toEqual(
       {},
     );
-  }, 60_000);
+  });
 });
 
 /** A disk of so many MB of its own; undefined where this user may not mount one. */
@@ -155,7 +155,7 @@ describe('a full disk', () => {
       recovers: 0,
     });
     expect(tally(unhealthy(load.calls))).toEqual({});
-  }, 60_000);
+  });
 
   test('while a package is uploaded: 507 in words over the API and on the page', async () => {
     const disk = mountDisk(1);
@@ -204,7 +204,7 @@ describe('a full disk', () => {
     }
     expect(readdirSync(packages)).toEqual([]);
     expect(await rows(stand.db, 'releases')).toEqual(before);
-  }, 60_000);
+  });
 
   test('under the embedded database: what has to be written is refused, downloads go on, nothing is lost', async () => {
     const disk = mountDisk(8);
@@ -233,7 +233,7 @@ describe('a full disk', () => {
     expect(tally(unhealthy(reads))).toEqual({});
     await service.stop();
     await db.destroy();
-  }, 60_000);
+  });
 
   test('under MariaDB: refused while there is no room, back when there is, nothing lost', async () => {
     const disk = mountDisk(512);

@@ -25,12 +25,12 @@ beforeAll(async () => {
   service = await stand.start({ LICENSING_RATE_LIMIT: String(LIMIT) });
   admin = new Redis(stand.redis.url, { retryStrategy: () => 100, maxRetriesPerRequest: null });
   admin.on('error', () => undefined);
-}, 60_000);
+});
 
 afterAll(async () => {
   admin.disconnect();
   await stand.close();
-}, 60_000);
+});
 
 /** How many of a hundred requests from one address are let through. */
 async function allowed(url = service.url): Promise<number> {
@@ -90,7 +90,7 @@ describe.each<[string, () => unknown, () => unknown]>([
     await eventually(() => expect(changes(from)).toEqual(['away', 'back']));
     expect(await allowed()).toBe(LIMIT);
     expect(changes(from)).toEqual(['away', 'back']);
-  }, 60_000);
+  });
 });
 
 test('with a password that is wrong from the start it starts, counts in memory and says so once', async () => {
@@ -105,4 +105,4 @@ test('with a password that is wrong from the start it starts, counts in memory a
   expect(own.lines.join('\n')).not.toMatch(/wrong@|:wrong|"wrong"/);
   await own.stop();
   await admin.config('SET', 'requirepass', '');
-}, 60_000);
+});

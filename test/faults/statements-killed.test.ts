@@ -26,12 +26,12 @@ beforeAll(async () => {
   const context = { actor: 'operator:test', now: new Date() };
   const settings = { keySecret: SECRET, webhookNetworks: ['127.0.0.0/8'] };
   receiver.secret = (await addWebhook(stand.db, fields, context, settings)).secret;
-}, 60_000);
+});
 
 afterAll(async () => {
   await receiver.stop();
   await stand.close();
-}, 60_000);
+});
 
 /** Kills what runs at random, and now and then a connection. @returns ends that, and tells how often it did */
 async function startKilling({

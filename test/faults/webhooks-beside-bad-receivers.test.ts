@@ -27,13 +27,13 @@ beforeAll(async () => {
   db = await openMigrated(settings);
   planId = await givePlan(db);
   instances = await Promise.all([startServiceProcess(settings), startServiceProcess(settings)]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all(instances.map((instance) => instance.stop('SIGKILL')));
   await Promise.all(receivers.map((receiver) => receiver.stop()));
   await db.destroy();
-}, 60_000);
+});
 
 async function add(answer: WebhookReceiver['answer']): Promise<WebhookReceiver> {
   const receiver = await startReceiver();

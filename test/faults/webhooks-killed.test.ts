@@ -39,13 +39,13 @@ beforeAll(async () => {
   const added = await addWebhook(db, fields, context, { keySecret: SECRET, webhookNetworks: NETWORKS });
   receiver.secret = added.secret;
   instances = await Promise.all(Array.from({ length: INSTANCES }, () => startServiceProcess(settings)));
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all(instances.map((instance) => instance.stop('SIGKILL')));
   await receiver.stop();
   await db.destroy();
-}, 60_000);
+});
 
 test(
   `${EVENTS} events arrive, each licence's in order, while instances are killed`,

@@ -34,7 +34,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     await write.ok('POST /shops', { name: 'stripe', kind: 'stripe', secret: SECRET }, 201);
     await write.ok('POST /shops', { name: 'paddle', kind: 'paddle', secret: PADDLE_SECRET }, 201);
     await write.ok('POST /shops/stripe/map', { sku: 'PRO-1Y', plan_id: plan }, 201);
-  }, 60_000);
+  });
   afterAll(async () => {
     await service.stop();
     await server.stop();

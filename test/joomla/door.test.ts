@@ -47,7 +47,7 @@ beforeAll(async () => {
   const zip = join(temporaryFolder(), 'com_licensing.zip');
   await operator({}).json(['joomla-door', '--out', zip]);
   await unpack(zip, folder);
-}, 60_000);
+});
 afterAll(async () => {
   const log = [...one.logLines, ...two.logLines].join('\n');
   expect(log).toContain('/enter-joomla');
@@ -57,7 +57,7 @@ afterAll(async () => {
   await one.stop();
   await two.stop();
   await site.stop();
-}, 60_000);
+});
 beforeEach(async () => {
   ann = await site.addUser(`ann${randomBytes(4).toString('hex')}`, [8]);
   // No API token: neither it nor the plugins matter.

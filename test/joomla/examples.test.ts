@@ -55,7 +55,7 @@ beforeAll(async () => {
     printed.set(title, said.join(''));
   }
   expect(printed.get('3. With activation and the field')).toContain(`'${signing!.kid}' => '${signing!.x}'`);
-}, 60_000);
+});
 
 /** The command in this process, and the rest by the shell. */
 async function runLine(line: string): Promise<string> {

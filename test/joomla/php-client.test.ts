@@ -144,7 +144,7 @@ beforeAll(async () => {
   tls = `https://localhost:${tlsPort}`;
   folder = join(temporaryFolder('licensing-php'), 'src/Licensing');
   await operator({}).json(['php', '--namespace', NAMESPACE, '--out', folder]);
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all([...php.values()].map((one) => one.stop()));
   for (const server of servers) {
@@ -345,7 +345,7 @@ it('has sodium in this PHP, so that these tests mean something', () => {
 
 // What the client does by itself is the same on both databases.
 describe.each(ONE_KIND)('of a service with %s', (kind) => {
-  beforeAll(() => startShop(kind), 60_000);
+  beforeAll(() => startShop(kind));
   afterAll(() => service.stop());
 
   describe.each(WAYS)('by %s', (_name, way) => {
@@ -450,7 +450,7 @@ describe.each(ONE_KIND)('of a service with %s', (kind) => {
 });
 
 describe('of a service', () => {
-  beforeAll(() => startShop('MariaDB'), 60_000);
+  beforeAll(() => startShop('MariaDB'));
   afterAll(() => service.stop());
 
   describe('the last signed answer', () => {

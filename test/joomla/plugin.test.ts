@@ -88,12 +88,12 @@ beforeAll(async () => {
     edit: (text) => text.replaceAll('/etc/letsencrypt/live/shop.example/', `${certificates}/`),
   });
   await writeUpdateXml(db, 42, {}, xmlDir, [], { xmlDir, publicUrl: `https://shop.example:${nginx.port}` });
-}, 60_000);
+});
 afterAll(async () => {
   await stopJoomlaSites();
   await nginx.stop();
   await service.stop();
-}, 60_000);
+});
 
 /** The package for downloads from this port of shop.example, unpacked. */
 async function makePackage(port: number, product = '42'): Promise<{ folder: string; files: string[] }> {
@@ -164,7 +164,7 @@ beforeAll(async () => {
   };
   const sites = [await siteWithPlugin('5.3', port), await siteWithPlugin('5.3', port)];
   slow = Promise.all([hang, drip].map((behaviour, i) => downloadWith([behaviour], sites[i]!)));
-}, 60_000);
+});
 afterAll(() => {
   server.closeAllConnections();
   server.close();
@@ -384,7 +384,7 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
     }));
     english = await site.run(downloads);
     german = await site.run(downloads, { language: 'de-AT' });
-  }, 60_000);
+  });
 
   const download = async (query: string, options?: HostOptions): Promise<Downloaded> => {
     const [result] = await site.run<Downloaded>([{ download: addressOn(nginx.port, query) }], options);
@@ -676,7 +676,7 @@ describe('an answer that is not clear', () => {
       expect(seconds).toBeGreaterThan(4);
       expect(seconds).toBeLessThan(7);
     }
-  }, 60_000);
+  });
 
   it('is shown as text: an unknown code, markup, addresses that are not https, and too much of it', async () => {
     const hostile = '<img src=x onerror=alert(1)><a href="data:text/html,x">x</a> & "quotes"\u0000\n';
@@ -760,4 +760,4 @@ it('is silent when the limit of the service is reached', async () => {
     await server.stop();
     await limited.stop();
   }
-}, 60_000);
+});

@@ -68,11 +68,11 @@ beforeAll(async () => {
   }
   for (const kind of SHOP_KINDS) packages.set(kind, await makePackage(kind));
   service = await startServiceProcess(settings);
-}, 60_000);
+});
 afterAll(async () => {
   await stopJoomlaSites();
   await service.stop();
-}, 60_000);
+});
 
 /** @returns the folder of the unpacked plugin */
 async function makePackage(kind: ShopKind): Promise<string> {

@@ -135,7 +135,7 @@ test('the command and the doctor see mail as the service does, and it says so at
     expect(log).toContain('listening');
   });
   service.kill('SIGTERM');
-}, 60_000);
+});
 
 test('mail list --failed has what was given up and what is tried again', async () => {
   const { settings } = machine(program('sendmail', 'exit 75'));

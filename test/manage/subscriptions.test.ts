@@ -36,7 +36,7 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
     const terms = { name: 'Month', duration: '30d', after_expiry: 'last_release' };
     plan = (await write.ok('POST /plans', { ...made, ...terms }, 201)).id as number;
     await write.ok('POST /shops', { name: 'shop', mail: 'none', billing_url: BILLING }, 201);
-  }, 60_000);
+  });
   beforeEach(() => {
     order = `S-${++number}`;
     service.clock.now = START;

@@ -85,7 +85,7 @@ describe('help', () => {
     for (const command of ['migrate', 'product add', 'plan list', 'license issue', 'release publish'])
       expect(seen).toContain(command);
     expect(seen.length).toBeGreaterThanOrEqual(17);
-  }, 60_000);
+  });
 });
 
 describe('a usage error', () => {
@@ -857,7 +857,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       .where({ id: ordered })
       .update({ reference: String(ordered) });
     await shop.json(['license', 'cancel', String(ordered)]);
-  }, 60_000);
+  });
 
   it('takes --json anywhere, and then prints one JSON value and nothing else', async () => {
     const places = [
@@ -924,7 +924,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect((await shop.run(['license', 'list', '--customer', 'nobody@example.com'])).stdout).toBe(
       'No licences.\n',
     );
-  }, 60_000);
+  });
 
   it('takes a plan by its name where only one has it', async () => {
     for (const id of ['160', '161']) {
@@ -947,7 +947,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     });
     expect(await shop.json(['license', 'list', '--product', '161', '--plan', 'Both have it'])).toEqual([]);
     expect(await refused(['license', 'issue', '--plan', 'Seventy'])).toContain('There is no plan Seventy.');
-  }, 60_000);
+  });
 
   it('gives a product no second plan of a name, and leaves those it has', async () => {
     await shop.json(['product', 'add', '--id', '162', '--name', 'Twins']);
@@ -967,7 +967,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       Array.from({ length: 2 }, () => shop.run(add('At once'), { ownProcess: true })),
     );
     expect(both.map(({ code }) => code).sort()).toEqual([0, 1]);
-  }, 60_000);
+  });
 
   it.each([
     ['suspend', 'active', 'suspended'],
@@ -1274,7 +1274,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     }
     expect(await refused(['activation', 'list', unknown])).not.toContain(unknown);
     expect(await refused(['license', 'show', '999999'])).toBe('error: There is no licence 999999.\n');
-  }, 60_000);
+  });
 
   it('shows control characters of customers as what they are, and obeys none', async () => {
     const { id } = await issue();

@@ -257,7 +257,7 @@ describe('the database', () => {
       // for every user but root
       '--init-connect=SET timestamp = UNIX_TIMESTAMP() - 3600',
     ]);
-  }, 60_000);
+  });
   afterAll(() => odd.stop());
 
   async function settingsOn(mariadb: MariaDb, rights: string): Promise<Settings & { name: string }> {
@@ -346,19 +346,15 @@ describe('the database', () => {
   });
 
   // MySQL cannot be made to call itself another version.
-  (ON_MYSQL ? test.skip : test)(
-    'an old one, which the service and migrations refuse',
-    async () => {
-      const old = await startMariaDb(['--version=10.5.29-MariaDB']);
-      cleanups.push(() => old.stop());
-      const settings = { LICENSING_DATABASE_URL: await old.createDatabase() };
-      await expect(openMigrated(settings)).rejects.toThrow(
-        /^The database server is MariaDB 10\.5\.29; this version needs MySQL 8\.0\.13 and MariaDB 10\.6 and later\./,
-      );
-      expectFinding(await doctor(settings), 'DATABASE_VERSION', 'problem', 'MariaDB 10.5.29');
-    },
-    60_000,
-  );
+  (ON_MYSQL ? test.skip : test)('an old one, which the service and migrations refuse', async () => {
+    const old = await startMariaDb(['--version=10.5.29-MariaDB']);
+    cleanups.push(() => old.stop());
+    const settings = { LICENSING_DATABASE_URL: await old.createDatabase() };
+    await expect(openMigrated(settings)).rejects.toThrow(
+      /^The database server is MariaDB 10\.5\.29; this version needs MySQL 8\.0\.13 and MariaDB 10\.6 and later\./,
+    );
+    expectFinding(await doctor(settings), 'DATABASE_VERSION', 'problem', 'MariaDB 10.5.29');
+  });
 
   test.each([
     ['10.6.0-MariaDB', true],
@@ -641,7 +637,7 @@ describe('packages', () => {
     settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase(), LICENSING_PACKAGES_DIR };
     service = await startTestService(settings);
     await givePlan(service.db);
-  }, 60_000);
+  });
   afterAll(() => service.stop());
 
   test('a folder that is not there, or is none', async () => {
@@ -916,7 +912,7 @@ describe('the site', () => {
     await givePlan(service.db);
     await giveRelease(service, { version: '2.1.0' });
     nginx = await startNginx({ upstream: upstream(), packagesDir: service.packagesDir });
-  }, 60_000);
+  });
   afterAll(async () => {
     await nginx.stop();
     await service.stop();

@@ -1042,7 +1042,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect((await importJson(large, await exported(large), '--dry-run')).records.license).toMatchObject({
       same: 4_001,
     });
-  }, 60_000);
+  });
 });
 
 describe('an import into a database in use', () => {
@@ -1090,7 +1090,7 @@ describe('an import into a database in use', () => {
       /version 1.0 of product 1 is withdrawn here and published in the file, and there is no way back/,
     );
     expect(await rows(to.db, 'releases')).toMatchObject([{ state: 'withdrawn', changelog: '' }]);
-  }, 60_000);
+  });
 
   it('takes an activation that came a moment before its own for the same one', async () => {
     const to = await place('MariaDB');
@@ -1134,7 +1134,7 @@ describe('an import into a database in use', () => {
       'new.example',
     ]);
     await expectCountersExact(to.db);
-  }, 60_000);
+  });
 
   it('locks what it changes when it has read everything, and no sooner', async () => {
     const to = await place('MariaDB');
@@ -1186,7 +1186,7 @@ describe('an import into a database in use', () => {
       child.kill('SIGKILL');
       await service.stop();
     }
-  }, 60_000);
+  });
 
   it('is not held up by, and does not hold up, those who issue and activate meanwhile', async () => {
     const to = await place('MariaDB');
@@ -1241,7 +1241,7 @@ describe('an import into a database in use', () => {
     } finally {
       await service.stop();
     }
-  }, 60_000);
+  });
 });
 
 describe('an import into a server that has its own ideas', () => {
@@ -1250,7 +1250,7 @@ describe('an import into a server that has its own ideas', () => {
   beforeAll(async () => {
     mariadb = await startMariaDb(['--log-bin', '--binlog-format=STATEMENT', '--max-allowed-packet=1M']);
     to = await place('MariaDB', { LICENSING_DATABASE_URL: await mariadb.createDatabase() });
-  }, 60_000);
+  });
   afterAll(() => mariadb.stop('SIGKILL'));
 
   it('works where changes are logged as statements', async () => {
@@ -1261,7 +1261,7 @@ describe('an import into a server that has its own ideas', () => {
     );
     expect(totals(await importJson(to, fileOf(changed)))).toMatchObject({ changed: 300, conflicting: 0 });
     await expectCountersExact(to.db);
-  }, 60_000);
+  });
 
   it('names a packet that is larger than the server takes', async () => {
     const long = lines(largeFile(1)).map((one) =>
@@ -1274,5 +1274,5 @@ describe('an import into a server that has its own ideas', () => {
     expect(await refused(to, 'import', fileOf(long))).toMatch(
       /ended the connection .* larger than its max_allowed_packet.*Raise max_allowed_packet/,
     );
-  }, 60_000);
+  });
 });

@@ -85,7 +85,7 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
       ['43', 'Single', 'device', '0'],
     ] as const)
       await addPlan(op, product, name, type, limit);
-  }, 60_000);
+  });
 
   afterEach(() => expect(openFiles()).not.toContain(FILE));
 
@@ -470,7 +470,7 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
       '1 row: 1 imported, 0 here already, 0 that do not fit.\nColumns that were left out: Notes.\n',
     );
     expect(await licenses()).toMatchObject([{ status: 'cancelled', expires_at: null, customer: null }]);
-  }, 60_000);
+  });
 
   const spelled: [string, string | Buffer, string[]][] = [
     ['a byte order mark and CRLF', '\ufeffKey,Plan\r\nkey-1,1\r\nkey-2,1\r\n', []],
@@ -565,7 +565,7 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
         ],
       });
     }
-  }, 60_000);
+  });
 
   it('counts lines as an editor does', async () => {
     const content =
@@ -634,5 +634,5 @@ describe.each(DATABASE_KINDS)('a table of another system, read into %s,', (kind)
     ])
       expect({ args, code: (await run('Key,Plan\n', ...args)).code }).toEqual({ args, code: 2 });
     expect((await op.run(['import', write('x'), '--plan', '1'])).stderr).toMatch(/with --csv only: --plan/);
-  }, 60_000);
+  });
 });

@@ -68,7 +68,7 @@ describe.each(ONE_KIND)('keys of licences that come again into %s', (kind) => {
     // Ids differ between the places.
     const other = await givePlan(to.db, { productId: 7 });
     for (let i = 0; i < 3; i++) await giveLicense(to.db, other);
-  }, 60_000);
+  });
 
   const context = ({ service }: Place) => ({ actor: 'operator:test', now: service.clock.now });
   const add = (place: Place, id: number, terms: Parameters<typeof addKey>[2]) =>

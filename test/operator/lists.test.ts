@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { toLicenseFilter } from '../../src/licensing/license-filter';
 import {
@@ -30,8 +30,6 @@ import { findLicense, insertLicenses } from '../../src/store/licenses';
 import { recordRefusals } from '../../src/store/refusals';
 import { DATABASE_KINDS, giveLicense, givePlan, newPlace, rows } from '../support/service';
 import { openMigrated } from '../support/service-process';
-
-jest.setTimeout(60_000);
 
 const NOW = new Date('2026-06-15T12:00:00Z');
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -52,7 +52,7 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
     ];
     await operator(place).json(publish);
     ({ token } = await giveToken(first.db, 'read', 'packages'));
-  }, 60_000);
+  });
   afterAll(() => first.stop());
   beforeEach(() => {
     for (const name of readdirSync(folder)) rmSync(join(folder, name));

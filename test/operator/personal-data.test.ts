@@ -159,7 +159,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     await seller.json(['signing-key', 'add']);
     own = await giveLicense(db, await givePlan(db, { limit: 5 }), { customer: JANE });
     await store();
-  }, 60_000);
+  });
   afterEach(() => service.stop());
 
   async function store(): Promise<void> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Readable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { readConfig, type Settings } from '../../src/config';
 import { createAccessLog, type AccessLog } from '../../src/licensing/access-log';
@@ -438,5 +438,3 @@ function createModel(all: string[]) {
     days: (productId: number | undefined) => [...figures.get(productId)!.values()],
   };
 }
-
-jest.setTimeout(60_000);

@@ -40,7 +40,7 @@ beforeAll(async () => {
   await shop.json(['product', 'add', '--id', '42', '--name', 'Example', '--element', 'pkg_example']);
   await addPlan(shop, '42', 'Single', 'domain', '1');
   await shop.json(['license', 'issue', '--plan', '1', '--customer', 'jane@example.com']);
-}, 60_000);
+});
 
 /** Everything that writes a file where it is told, with what it is told so by. */
 const WRITERS: [string, string[]][] = [

@@ -27,7 +27,7 @@ beforeAll(async () => {
   await service.write.ok('POST /products', { id: 42, name: 'Acme', element: 'pkg_acme' }, 201);
   await giveRelease(service, { version: '1.0.0' });
   pages = await pagesClient(service);
-}, 60_000);
+});
 afterAll(async () => {
   await service.stop();
   await site.stop();

@@ -11,7 +11,7 @@ let browser: Browser;
 let site: PagesSite;
 beforeAll(async () => {
   [browser, site] = await Promise.all([openBrowser(), startPagesSite({ licences: 4, downloads: 4 })]);
-}, 60_000);
+});
 afterAll(async () => {
   await browser.close();
   await site.stop();

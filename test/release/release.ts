@@ -242,7 +242,7 @@ describe('the archive on this machine', () => {
     const { code, stderr } = await run(['license', 'list'], env);
     expect(code).toBe(0);
     expect(Number(stderr.trim().split('\n').at(-1))).toBeLessThanOrEqual(25);
-  }, 60_000);
+  });
 
   test('its demo serves pages and mails', async () => {
     const demo = startProcess(join(tree(own), 'node'), ['dist/src/demo.js'], {
@@ -340,7 +340,7 @@ describe.each(['bookworm', 'trixie'])('a bare Debian (%s)', (suite) => {
     );
     expect(JSON.parse(answer)).toMatchObject({ ready: true });
     await endProcess(service);
-  }, 60_000);
+  });
 
   test('is not unpacked through the link that the set-up of an archive made', () => {
     inside(
@@ -359,5 +359,5 @@ describe.each(['bookworm', 'trixie'])('a bare Debian (%s)', (suite) => {
     expect(inside('ls -A /opt/licensing-gateway')).toBe('.env\n');
     expect(inside('ls -A /var/lib/licensing')).toContain('licensing.sqlite\n');
     expect(inside('command -v licensing || true')).toBe('');
-  }, 60_000);
+  });
 });

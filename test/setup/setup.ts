@@ -22,7 +22,7 @@ beforeAll(async () => {
   machine.put(makeTree(join(temporaryFolder(), 'tree'), '0.1.0'), TREE);
   await machine.well('mkdir -p /var/lib/licensing-gateway');
 }, 600_000);
-afterAll(() => machine.stop(), 60_000);
+afterAll(() => machine.stop());
 
 /** Asks by the machine's own Node: the base has no curl. */
 async function get(url: string): Promise<{ status: number; body: string }> {

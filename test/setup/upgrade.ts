@@ -29,7 +29,7 @@ beforeAll(async () => {
   // Root's own settings lead to another user.
   machine.write('/root/.my.cnf', '[mariadb-dump]\nuser=nobody\npassword=wrong\n');
 }, 600_000);
-afterAll(() => machine.stop(), 60_000);
+afterAll(() => machine.stop());
 
 /** Validates with four connections at a time until a file is there, and prints what came of it. */
 const LOAD = `const https = require('https'); const fs = require('fs');

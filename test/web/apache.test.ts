@@ -24,7 +24,7 @@ beforeAll(async () => {
   shops = await webShops(APACHE);
   shop = await shops.open();
 }, 120_000);
-afterAll(() => shops.close(), 60_000);
+afterAll(() => shops.close());
 
 describe('the configuration in deploy/apache', () => {
   it.each<[string, ApacheOptions]>([

@@ -83,7 +83,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
   afterAll(async () => {
     await shops.close();
     await service.stop();
-  }, 60_000);
+  });
 
   /** The web server with what the command writes. */
   async function start(upstream = hostOf(service), example = true): Promise<TestWebServer> {

@@ -23,7 +23,7 @@ beforeAll(async () => {
   shops = await webShops(NGINX);
   shop = await shops.open();
 }, 120_000);
-afterAll(() => shops.close(), 60_000);
+afterAll(() => shops.close());
 
 describe('the files of nginx/', () => {
   it.each<[string, Partial<NginxOptions>]>([

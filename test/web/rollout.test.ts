@@ -50,7 +50,7 @@ describe('behind nginx', () => {
     });
     await command.json(['product', 'edit', '42', '--element', 'pkg_example']);
   }, 120_000);
-  afterAll(() => shops.close(), 60_000);
+  afterAll(() => shops.close());
 
   const from = (address: string, path = PATH) =>
     get(server, path, { headers: { 'X-Forwarded-For': address } });
@@ -132,7 +132,7 @@ describe('behind nginx', () => {
     await command.json(['release', 'withdraw', '--product', '42', '--version', '2.3.0']);
     expect((await offered('2.3.0')).size).toBe(0);
     expect(existsSync(join(shop.xmlDir, 'rollout/pkg_example'))).toBe(false);
-  }, 60_000);
+  });
 
   it('shows nothing of the folders, and a file that is not there without an error page of the site', async () => {
     await publish('2.4.0', '--rollout', '1');

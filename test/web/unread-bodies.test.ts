@@ -56,5 +56,4 @@ test.each<[string, string, string | Buffer, string]>([
       connection.close();
     }
   },
-  60_000,
 );

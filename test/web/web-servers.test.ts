@@ -61,7 +61,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
     shop = bySender.get(kind.senders[0]![0])!;
     ({ server, key } = shop);
   }, 120_000);
-  afterAll(() => shops.close(), 60_000);
+  afterAll(() => shops.close());
 
   describe('which request reaches whom', () => {
     it.each(kind.site)('%s reaches the PHP of the site', async (uri, seen) => {
@@ -568,7 +568,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
         const upstream = await startUpstream((_request, response) => response.end('reached'));
         shops.closing(upstream);
         hosts = await shops.start({ upstream: upstream.host, ...kind.withPagesHost });
-      }, 60_000);
+      });
       const on = (host: string, path: string) => get(hosts, path, { headers: { Host: host } });
       const SITE = 'shop.example';
       const PAGES = 'pages.shop.example';

@@ -67,7 +67,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await shops.close();
   await service.stop();
-}, 60_000);
+});
 
 describe('a move from Membership Pro by the pages', () => {
   let pages: PagesClient;

@@ -51,7 +51,7 @@ beforeAll(async () => {
   pages = await everyPage(service);
   await spoil();
   browser = await openBrowser();
-}, 60_000);
+});
 afterAll(async () => {
   await browser.close();
   await service.stop();

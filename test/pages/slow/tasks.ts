@@ -27,7 +27,7 @@ describe.each(WAYS)('%s', (name, handsOf, options) => {
     page = await newPage(browser, options);
     page.setDefaultTimeout(15_000);
     await enter(desk());
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser.close();
     await site.stop();

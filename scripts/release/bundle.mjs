@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { HttpMethodEnum, KoaBodyMiddlewareOptionsSchema } from 'koa-body';
 import { transform } from '@swc/core';
@@ -287,42 +287,44 @@ function inAscii(text) {
 
 const packages = (...names) => `node_modules/(?:${names.join('|')})/`;
 
+const MAIL = packages('nodemailer');
+const REDIS = packages(
+  ...['@ioredis', 'cluster-key-slot', 'denque', 'ioredis', 'rate-limiter-flexible', 'redis-errors'],
+  ...['redis-parser', 'standard-as-callback'],
+);
+/** Of operators' requests, and of few of them */
+const LATER = [
+  'node_modules/mysql2/lib/constants/errors',
+  packages(
+    ...['@fastify', '@noble', '@opentelemetry', '@xmldom', 'ajv', 'csv-parse', 'entities', 'fast-uri'],
+    ...['formidable', 'hono', 'object-inspect', 'qs', 'send', 'tldts', 'yauzl', 'yazl'],
+  ),
+];
+
 /** What a service needs seldom or in few installations, in files of their own. */
-const PARTS = {
-  redis: new RegExp(
-    packages(
-      ...['ioredis', '@ioredis', 'denque', 'cluster-key-slot', 'redis-errors', 'redis-parser'],
-      ...['standard-as-callback', 'rate-limiter-flexible'],
-    ),
-  ),
-  mail: new RegExp(packages('nodemailer')),
-  operators: new RegExp(
-    [
-      '^src/http/(?:pages|api|document|hooks|operator-router|public-keys)\\b',
-      '^src/(?:cli|doctor|operations|privacy|selfservice|support|transfer)/',
-      '^src/texts/(?!customers/languages)',
-      '^src/orders/receivers/',
-      '^src/joomla/(?:updater|update-xml)/',
-      packages(
-        ...[
-          '@fastify',
-          '@noble',
-          '@xmldom',
-          'ajv',
-          'csv-parse',
-          'entities',
-          'fast-uri',
-          'formidable',
-          'hono',
-        ],
-        ...['object-inspect', 'qs', 'send', 'tldts', 'yauzl', 'yazl'],
-      ),
-    ].join('|'),
-  ),
+const SERVICE_PARTS = {
+  redis: REDIS,
+  mail: MAIL,
+  operators: [
+    '^src/http/(?:pages|api|document|hooks|operator-router|public-keys)\\b',
+    '^src/(?:cli|operations|privacy|selfservice|support|transfer)/',
+    '^src/doctor/(?!xml-reach)',
+    '^src/texts/(?!customers/languages)',
+    '^src/orders/receivers/',
+    '^src/joomla/(?!formerly|site/api-tokens)',
+    '^src/packages/(?!package-files)',
+    'node_modules/knex/lib/migrations/',
+    ...LATER,
+  ].join('|'),
 };
 
+/** What most commands do without. */
+const COMMAND_PARTS = { later: ['^src/http/', REDIS, MAIL, ...LATER].join('|') };
+
+const PARTS = { command: COMMAND_PARTS, hosting: SERVICE_PARTS, service: SERVICE_PARTS };
+
 /**
- * Writes FOLDER/command.js, service.js, demo.js and hosting.js, and the services' parts, such as service.mail.js.
+ * Writes FOLDER/command.js, service.js, demo.js and hosting.js, and their parts, such as service.mail.js.
  * @returns esbuild's description of what went in
  */
 export async function bundle(folder) {
@@ -354,12 +356,7 @@ export async function bundle(folder) {
   });
   mkdirSync(folder, { recursive: true });
   for (const { path, text } of outputFiles) {
-    const whole = inAscii(text);
-    if (!/\b(?:service|hosting)\.js$/.test(path)) {
-      writeFileSync(path, whole);
-      continue;
-    }
-    const { text: own, files } = moveToParts(whole, PARTS);
+    const { text: own, files } = moveToParts(inAscii(text), PARTS[basename(path, '.js')] ?? {});
     writeFileSync(path, own);
     for (const [name, part] of Object.entries(files)) writeFileSync(path.replace(/js$/, `${name}.js`), part);
   }

@@ -14,17 +14,18 @@ const NAME = /\b(?:__\w+|(?:require|init)_\w+|\w+_exports)\b/g;
 
 /**
  * @param text a bundle
- * @param patterns by each part's name, the paths of its modules
+ * @param patterns by each part's name, the paths of its modules as a regular expression
  * @returns the bundle without them, and the parts' texts by their names
  */
 export function moveToParts(text, patterns) {
+  if (Object.keys(patterns).length === 0) return { text, files: {} };
   const own = [];
   const parts = Object.keys(patterns).map((name) => ({ name, texts: [], defines: [] }));
   let from = 0;
   const found = [...text.matchAll(DEFINITION)];
   for (const [i, { index, 1: name, 2: path }] of found.entries()) {
     const definition = text.slice(index, found[i + 1]?.index);
-    const at = Object.values(patterns).findIndex((one) => one.test(path.replace(/\\\n/g, '')));
+    const at = Object.values(patterns).findIndex((one) => new RegExp(one).test(path.replace(/\\\n/g, '')));
     if (at < 0 || !isAlone(definition)) continue;
     own.push(text.slice(from, index));
     from = index + definition.length;

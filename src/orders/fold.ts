@@ -36,7 +36,7 @@ export interface LineEvent {
   paidUntil: Date | null;
   /** the shop's name of the payment that it is about */
   payment: string | null;
-  /** of an upgrade: it names an article or a quantity, whose meaning has to be known */
+  /** of an upgrade, or a renewal that pays for something else: it names an article or a quantity, whose meaning has to be known */
   changes: boolean;
   /** of an upgrade: what happens to licences that it takes away */
   reduced: Effect | null;
@@ -145,6 +145,12 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
     returnedAt = undefined;
     for (const name of holds.keys()) if (isLiftedByPayment(name)) holds.delete(name);
   };
+  const change = ({ identity, at, reduced: rule }: LineEvent, changed: Meaning) => {
+    upgrade = { identity, at };
+    if (changed.count < count) reduced = rule;
+    count = changed.count;
+    most = Math.max(most, count);
+  };
   for (const one of sorted) {
     const { event, identity, at, effect } = one;
     // As it was before the payment: what ended, or had not begun, has no grace.
@@ -180,6 +186,8 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
     } else if (effect === 'renew') {
       // Nothing to renew yet.
       if (!isKnown()) continue;
+      const changed = one.changes ? meanings.upgrades.get(identity) : undefined;
+      if (changed !== undefined && counts(one) && !returns.has(identity)) change(one, changed);
       if (counts(one)) addTerm();
       pay(one);
     } else if (effect === 'change_plan') {
@@ -189,12 +197,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
       if (begins) pay(one);
       // What was bought stays bought once all was given back. A confirmation is not paid for: only its time is given back.
       const changesPlan = changed !== undefined && (one.confirms || (counts(one) && !returns.has(identity)));
-      if (changesPlan) {
-        upgrade = { identity, at };
-        if (changed.count < count) reduced = one.reduced;
-        count = changed.count;
-        most = Math.max(most, count);
-      }
+      if (changesPlan) change(one, changed);
       if (counts(one) && isKnown() && (begins || one.paidUntil !== null)) addTerm(true);
     } else if (effect === 'suspend') {
       // Again, so that the latest comes last.

@@ -54,6 +54,8 @@ export interface LineMessage {
   ids?: string[] | undefined;
   /** of a receiver: the sender's id of the item's price, which is the article where `sku` is from before a change */
   price?: string | undefined;
+  /** of a receiver whose `sku` is that of the price: the sender's id of what is paid, by which a renewal is compared */
+  paidAs?: string | undefined;
   /** of a receiver: it is paid once, so no later message is about it */
   once?: true | undefined;
   /** of a receiver's `upgraded`: it says until when the payment before it pays, and is none itself */
@@ -71,6 +73,16 @@ export const MAX_NAME_LENGTH = 100;
 const MAX_SHOP_LENGTH = 40;
 /** A shop's clock may be a little ahead. */
 const MAX_AHEAD_MS = 5 * 60 * 1000;
+
+/** What a renewal pays for, as far as it can be stored: a payment is not lost for an article that cannot be. */
+export function asPaid(
+  sku: string | undefined,
+  quantity: number | undefined,
+): Pick<LineMessage, 'sku' | 'quantity'> {
+  if (sku === undefined || sku.trim() === '' || sku.length > MAX_LABEL_LENGTH) return {};
+  const isStorable = Number.isInteger(quantity) && Number(quantity) >= 1;
+  return { sku, ...(isStorable && Number(quantity) <= MAX_SLOTS_QUANTITY && { quantity }) };
+}
 
 /** @returns the message as it is stored @throws OperatorError that names the field by its path */
 export function requireMessage(message: OrderMessage, now: Date): OrderMessage {

@@ -270,14 +270,15 @@ function toEvent(
     renewsItself: isIgnored ? null : event === 'subscription_ended' ? false : (renewsItself ?? null),
     graceDays: graceOf(shop, context),
     effect: isIgnored ? 'none' : effectOf(event, rules),
-    reduced: event === 'upgraded' ? rules.reduced : null,
+    reduced: event === 'upgraded' || event === 'renewed' ? rules.reduced : null,
     linesJson: lines === undefined ? null : JSON.stringify(lines.map(storedLine)),
     outcomeJson: '[]',
   };
 }
 
 function storedLine(message: LineMessage): StoredLine {
-  const { line, planId, sku, quantity, paidUntil, renews, ids, price, first, once, confirms } = message;
+  const { line, planId, sku, quantity, paidUntil, renews, ids, price, paidAs, first, once, confirms } =
+    message;
   return {
     line,
     ...(planId !== undefined && { plan_id: planId }),
@@ -287,6 +288,7 @@ function storedLine(message: LineMessage): StoredLine {
     ...(renews !== undefined && { renews }),
     ...(ids !== undefined && { ids }),
     ...(price !== undefined && { price }),
+    ...(paidAs !== undefined && { paidAs }),
     ...(first !== undefined && { first }),
     ...(once !== undefined && { once }),
     ...(confirms !== undefined && { confirms }),
@@ -338,7 +340,7 @@ function opens(event: OrderEventName, { renews }: LineMessage): boolean {
 
 async function addLines(work: Work, lines: LineMessage[]): Promise<void> {
   const known = new Set(work.lines.map(({ line }) => line));
-  for (const { line, sku } of lines) await renameArticle(work, line, sku);
+  for (const line of lines) await renameArticle(work, line);
   const added = lines.filter(({ line }) => !known.has(line));
   await insertOrderLines(
     work.trx,
@@ -356,17 +358,22 @@ async function addLines(work: Work, lines: LineMessage[]): Promise<void> {
   if (added.length > 0) work.lines = await listOrderLines(work.trx, [work.order.id]);
 }
 
-/** A line that waits for its article to be mapped takes the one that another payment of it names, if that is mapped. */
+/**
+ * A line whose article nobody has mapped takes the one that another payment of it names, if that is mapped, with its
+ * quantity: an invoice names a price where its session names what was sold. A refund may have come between.
+ */
 async function renameArticle(
-  { trx, shop, lines }: Work,
-  name: string,
-  sku: string | undefined,
+  { trx, shop, lines, licenses }: Work,
+  { line: name, sku, quantity = 1 }: LineMessage,
 ): Promise<void> {
   const line = lines.find((one) => one.line === name);
-  if (line?.waitsFor !== 'not_mapped' || sku === undefined || sku === line.sku) return;
-  if ((await findSkus(trx, [skuDigest(shop.name, sku)])).length === 0) return;
-  await setOrderLine(trx, line.id, { sku });
-  line.sku = sku;
+  if (line === undefined || line.sku === null || sku === undefined || sku === line.sku) return;
+  if (licenses.some(({ lineId }) => lineId === line.id)) return;
+  const isMapped = async (article: string) =>
+    (await findSkus(trx, [skuDigest(shop.name, article)])).length > 0;
+  if ((await isMapped(line.sku)) || !(await isMapped(sku))) return;
+  await setOrderLine(trx, line.id, { sku, quantity });
+  Object.assign(line, { sku, quantity });
 }
 
 interface LineOutcome extends Outcome {

@@ -14,6 +14,11 @@ interface LineNames {
   ids: Set<string>;
   /** what it was sold as; changes with upgrades */
   sku: string | undefined;
+  /** what was paid for it last, as the shop counts it */
+  price: string | undefined;
+  quantity: number | undefined;
+  /** the article that each of its prices was sold as */
+  articles: Map<string, string | undefined>;
 }
 
 /** @returns the events, whose items have the names of the lines that they are */
@@ -26,19 +31,25 @@ export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' |
     line,
     ids: new Set([line]),
     sku: sku ?? undefined,
+    price: undefined,
+    quantity: undefined,
+    articles: new Map(),
   }));
+  const sorted = [...read].sort(([a], [b]) => compare(a, b));
   const paidOnce = new Set<string>();
   const learn = (line: string, ids: string[]) => {
     for (const id of ids) known.find((one) => one.line === line)?.ids.add(id);
   };
-  for (const [{ event }, items] of read)
+  for (const [{ event }, items] of sorted)
     if (event === 'paid')
-      for (const { line, ids, once } of items) {
-        if (once) paidOnce.add(line);
-        learn(line, ids ?? []);
+      for (const item of items) {
+        if (item.once) paidOnce.add(item.line);
+        learn(item.line, item.ids ?? []);
+        const one = known.find(({ line }) => line === item.line);
+        if (one !== undefined) paidAt(one, item);
       }
   const placed = new Map<OrderEvent, string>();
-  for (const [event, items] of [...read].sort(([a], [b]) => compare(a, b))) {
+  for (const [event, items] of sorted) {
     if (event.event === 'paid' || !items.some(({ ids }) => ids !== undefined)) continue;
     const found = match(
       items,
@@ -47,8 +58,16 @@ export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' |
     const named = items.map((item) => {
       const one = found.get(item);
       if (one === undefined) return item;
-      const own = event.event === 'upgraded' ? changeOf(item, one) : item;
-      if (own.sku !== undefined && event.event === 'upgraded') one.sku = own.sku;
+      const own =
+        event.event === 'upgraded'
+          ? changeOf(item, one)
+          : event.event === 'renewed'
+            ? renewedAs(item, one)
+            : item;
+      if (event.event === 'upgraded' || event.event === 'renewed') {
+        if (own.sku !== undefined) one.sku = own.sku;
+        if (event.event === 'upgraded' || item.sku !== undefined) paidAt(one, item);
+      }
       learn(one.line, item.ids ?? []);
       return { ...own, line: one.line };
     });
@@ -97,8 +116,36 @@ function match(items: StoredLine[], lines: LineNames[]): Map<StoredLine, LineNam
  * What an upgrade changes: the article only at another price. What the subscription says of itself (`sku`) may be from
  * before; then its price says what it is.
  */
-function changeOf({ price, sku, ...item }: StoredLine, { ids, sku: had }: LineNames): StoredLine {
+function changeOf({ price, sku, paidAs: _, ...item }: StoredLine, one: LineNames): StoredLine {
   if (price === undefined) return { ...item, ...(sku !== undefined && { sku }) };
-  if (ids.has(price)) return item;
-  return { ...item, sku: sku === undefined || sku === had ? price : sku };
+  return price === one.price ? item : { ...item, sku: articleAt(price, sku, one) };
+}
+
+/** A price that the line had before is the article that it was then. */
+function articleAt(price: string, sku: string | undefined, { sku: had, articles }: LineNames): string {
+  return articles.get(price) ?? (sku === undefined || sku === had ? price : sku);
+}
+
+/** What a renewal pays for, where that is not what was paid before: a shop may change it for the next period alone. */
+function renewedAs({ price, sku, quantity, paidAs, ...item }: StoredLine, one: LineNames): StoredLine {
+  const told = paidAs ?? price;
+  if (told === undefined || sku === undefined || one.price === undefined) return item;
+  const isOther = told !== one.price;
+  const isMore = quantity !== undefined && one.quantity !== undefined && quantity !== one.quantity;
+  if (!isOther && !isMore) return item;
+  return {
+    ...item,
+    follows: true,
+    ...(isOther && { sku: paidAs === undefined ? articleAt(told, sku, one) : sku }),
+    ...(isMore && { quantity }),
+  };
+}
+
+/** Keeps what was paid for a line, which a later message is compared with. */
+function paidAt(one: LineNames, { ids, price, paidAs = price, quantity }: StoredLine): void {
+  if (ids === undefined) return;
+  if (quantity !== undefined) one.quantity = quantity;
+  if (paidAs === undefined) return;
+  one.price = paidAs;
+  one.articles.set(paidAs, one.sku);
 }

@@ -112,22 +112,24 @@ export async function resolveUpgrades(
   let article = { planId: line.planId, sku: line.sku };
   let quantity = line.quantity;
   for (const { linesJson, identity, effect, changes } of concerned) {
-    if (effect !== 'change_plan' || !changes) continue;
+    if ((effect !== 'change_plan' && effect !== 'renew') || !changes) continue;
     const wanted = (JSON.parse(linesJson as string) as StoredLine[]).find((one) => one.line === line.line);
     const { plan_id: planId = null, sku = null } = wanted ?? {};
     // What it does not name stays as it was.
     const named = planId === null && sku === null ? article : { planId, sku };
     const many = wanted?.quantity ?? quantity;
-    if (!returned.has(identity)) [article, quantity] = [named, many];
     const of = JSON.stringify([named.planId, named.sku, many]);
     const before = plans.upgrades[identity];
-    if (before !== undefined && (before === null || before.of === of)) {
-      upgrades[identity] = before;
-      continue;
-    }
-    const sold = await soldAs(work, { ...named, quantity: many });
-    if (isWaiting(sold)) waiting.set(identity, sold);
-    else upgrades[identity] = { ...(await choosePlan(work, sold, plans)), of };
+    const isKnown = before !== undefined && (before === null || before.of === of);
+    const sold = isKnown ? undefined : await soldAs(work, { ...named, quantity: many });
+    const waits = sold !== undefined && isWaiting(sold) ? sold : undefined;
+    // A renewal at a price that nobody has mapped, such as one for this customer alone, renews what there is.
+    if (waits !== undefined && effect === 'renew') continue;
+    if (!returned.has(identity)) [article, quantity] = [named, many];
+    if (isKnown) upgrades[identity] = before;
+    else if (waits !== undefined) waiting.set(identity, waits);
+    else if (sold !== undefined && !isWaiting(sold))
+      upgrades[identity] = { ...(await choosePlan(work, sold, plans)), of };
   }
   // A test licence stays on the plan for tests.
   if (work.order.isTest) for (const identity of Object.keys(upgrades)) upgrades[identity] = null;

@@ -32,7 +32,7 @@ export function whyUnmatched(
   const isImpossible = concerned.some(({ id }) =>
     licenses.some((one) => one.lineId === id && upgradesOf(one)[event.identity] === null),
   );
-  return event.event === 'upgraded' && isImpossible ? 'other_activation_type' : undefined;
+  return isImpossible ? 'other_activation_type' : undefined;
 }
 
 /** The others begin an order, change nothing by themselves, or say that there is nothing to pay. */
@@ -56,7 +56,7 @@ export async function followUnmatched(
 ): Promise<void> {
   if (order.isTest) return;
   // What upgrades mean for them may have been stored just now.
-  const licenses = told.some(({ event }) => event === 'upgraded')
+  const licenses = told.some(({ event }) => event === 'upgraded' || event === 'renewed')
     ? await listOrderLicenses(trx, [order.id])
     : read;
   const events = placeLines(told, lines);

@@ -33,9 +33,12 @@ export interface StoredLine {
   /** as in LineMessage */
   ids?: string[];
   price?: string;
+  paidAs?: string;
   first?: true;
   once?: true;
   confirms?: true;
+  /** of `renewed`: it pays for another article or quantity than before */
+  follows?: true;
 }
 
 /** An order under its lock, in its transaction. */
@@ -94,7 +97,10 @@ export function concerning(
       paidUntil,
       payment,
       effect: effect as Effect,
-      changes: [own?.plan_id, own?.sku, own?.quantity].some((one) => one !== undefined),
+      // A shop that posts renews what it sold, whatever it names.
+      changes:
+        (event !== 'renewed' || own?.follows === true) &&
+        [own?.plan_id, own?.sku, own?.quantity].some((one) => one !== undefined),
       reduced: reduced as Effect | null,
       confirms: own?.confirms ?? false,
       renewsItself,

@@ -17,7 +17,7 @@ const DIGISTORE = 'a passphrase of the seller';
 
 const seconds = (text: string) => Date.parse(text) / 1000;
 const [BEGUN, RENEWED, UNTIL] = ['2026-11-24T10:00:00Z', '2026-12-24T10:00:00Z', '2027-01-24T10:00:00Z'];
-const [CHANGED, YEAR] = ['2027-01-10T10:00:00Z', '2028-01-10T10:00:00Z'];
+const [CHANGED, BACK, YEAR] = ['2027-01-10T10:00:00Z', '2027-01-11T10:00:00Z', '2028-01-10T10:00:00Z'];
 
 interface Message {
   id: string;
@@ -134,6 +134,11 @@ const failed = (id: string) =>
     id: `re_${id}`,
     payment_intent: `${id}_pi`,
     status: 'failed',
+  });
+
+const dispute = (status: string, day: number) =>
+  event(`charge.dispute.${status === 'won' ? 'closed' : 'created'}`, `2027-01-0${day}T10:00:00Z`, {
+    ...{ id: 'dp_1', payment_intent: 'IN_1_pi', charge: 'ch_1', status },
   });
 
 const credit = (price: string, quantity = 1): Line => ({
@@ -270,6 +275,63 @@ const CASES: Case[] = [
     is: [{ ...month, ends: UNTIL, limit: 6 }],
   },
   {
+    says: 'a change that is changed back is what it was',
+    told: () => [
+      session(),
+      first(),
+      cycle(),
+      invoice('IN_3', CHANGED, 'subscription_update', [credit('price_m'), rest('price_y', 1)]),
+      invoice('IN_4', BACK, 'subscription_update', [credit('price_y'), rest('price_m', 1)]),
+    ],
+    is: [{ ...month, ends: UNTIL }],
+  },
+  {
+    says: 'another price with the next period, without prorations, changes the plan then',
+    told: () => [session(), first(), cycle([{ price: 'price_y', from: RENEWED, to: YEAR }])],
+    is: [{ status: 'active', plan: 'Year', ends: YEAR }],
+  },
+  {
+    says: 'another price whose prorations are paid with the next period changes the plan',
+    told: () => [
+      session(),
+      first(),
+      cycle([
+        { ...credit('price_m'), to: RENEWED },
+        { ...rest('price_y', 1), to: RENEWED },
+        { price: 'price_y', from: RENEWED, to: YEAR },
+      ]),
+    ],
+    is: [{ status: 'active', plan: 'Year', ends: YEAR }],
+  },
+  {
+    says: 'a renewal at a price that is not mapped renews what there is',
+    told: () => [
+      session('SEATS'),
+      first(),
+      cycle([{ price: 'price_new', from: RENEWED, to: UNTIL, quantity: 5 }]),
+    ],
+    is: [{ ...month, ends: UNTIL, limit: 3 }],
+  },
+  {
+    says: 'the quantity of a session is that of its licences, and stays at a renewal',
+    told: () => [first(), session('PRO-1M', { metadata: { sku: 'PRO-1M', quantity: '2' } }), cycle()],
+    is: [
+      { ...month, ends: UNTIL },
+      { ...month, ends: UNTIL },
+    ],
+  },
+  {
+    says: 'a dispute that was won lets the session’s article be issued, whichever came first',
+    told: () => [
+      first([{ to: UNTIL }]),
+      paidBy('IN_1'),
+      dispute('needs_response', 3),
+      session(),
+      dispute('won', 4),
+    ],
+    is: [{ ...month, ends: UNTIL }],
+  },
+  {
     says: 'a subscription without a session has a licence for each of its lines, each with its own end',
     told: () => [
       first([
@@ -357,6 +419,11 @@ const PADDLE_CASES: { says: string; told: Thing[]; is: Thing[] }[] = [
     says: 'a replaced price of another product',
     told: [bought(base), renewedBy({ price: 'pri_9', product: 'pro_9' })],
     is: [{ ...month, ends: UNTIL }],
+  },
+  {
+    says: 'another price with the next period',
+    told: [bought(base), renewedBy({ price: 'pri_y', product: 'pro_1' })],
+    is: [{ status: 'active', plan: 'Year', ends: UNTIL }],
   },
   {
     says: 'a change to yearly',

@@ -63,6 +63,27 @@ describe('an item of a later message', () => {
     expect(namesOf(JSON.parse(early) as StoredLine[])).toEqual(['x', 'pro_1']);
   });
 
+  it('is told apart by what was paid before, so a renewal says what it changes', () => {
+    const was = [{ line: '1', sku: 'PRO' }];
+    const first = event('paid', 0, [item('1', ['si_1', 'm'], { sku: 'm', price: 'm', quantity: 2 })]);
+    const change = (minute: number, price: string) =>
+      event('upgraded', minute, [item('1', ['si_1', price], { sku: price, price, quantity: 2 })]);
+    const renewal = (price: string, quantity = 2) =>
+      event('renewed', 9, [item('1', ['si_1', price], { sku: price, price, quantity })]);
+    const renewed = (...events: OrderEvent[]) => {
+      const [line] = placed(events, was);
+      return { follows: line?.follows, sku: line?.sku, quantity: line?.quantity };
+    };
+    expect(renewed(first, renewal('m'))).toEqual({});
+    expect(renewed(first, renewal('y'))).toEqual({ follows: true, sku: 'y' });
+    expect(renewed(first, renewal('m', 3))).toEqual({ follows: true, quantity: 3 });
+    expect(renewed(change(5, 'y'), first, renewal('y'))).toEqual({});
+    expect(renewed(change(5, 'y'), first, renewal('m'))).toEqual({ follows: true, sku: 'PRO' });
+    // Of what was paid before, nothing is known.
+    expect(renewed(renewal('y'))).toEqual({});
+    expect(placed([first, change(5, 'y'), change(6, 'm')], was)[0]?.sku).toBe('PRO');
+  });
+
   it('is the order’s only line that ends first, where no id tells', () => {
     const items = [item('a', ['a']), item('1', ['b'], { first: true })];
     expect(namesOf(placed([event('renewed', 9, items)], order('1')))).toEqual(['a', '1']);

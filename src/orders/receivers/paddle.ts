@@ -1,4 +1,4 @@
-import type { LineMessage } from '../message';
+import { asPaid, type LineMessage } from '../message';
 import { customerOf } from './customer';
 import { listAt, numberAt, parseObject, requireText, requireTime, textAt, timeAt, valueAt } from './json';
 import type { Receiver, MessageContent, ContentEvent } from './receiver';
@@ -82,7 +82,11 @@ function readTransaction(data: unknown, at: Date): OneContent {
   if (origin === 'subscription_recurring') {
     // What was changed in between is paid with the next period.
     const isChanged = listAt(data, 'items').some((item) => valueAt(item, 'proration') instanceof Object);
-    const lines = recurring.map(({ line, ids, paidUntil }) => ({ line, ids, paidUntil }));
+    // Without a proration too it may pay for something else: what was to change with the period.
+    const lines = recurring.map(({ line, ids, paidUntil, paidAs, sku, quantity }) => ({
+      ...{ line, ids, paidUntil },
+      ...(!isChanged && { paidAs, ...asPaid(sku, quantity) }),
+    }));
     return {
       links,
       event: { ...shared, event: 'renewed', lines: lines.length === 0 ? undefined : lines },
@@ -120,6 +124,7 @@ function itemsOf(transaction: unknown): LineMessage[] {
       // The rest of a period that another payment paid for is given back with that one.
       ...(isRecurring ? { paidUntil: isRestOf(item) ? undefined : paidUntil } : { once: true as const }),
       sku: textAt(item, 'price', 'custom_data', 'sku') ?? price,
+      paidAs: price,
       quantity: numberAt(item, 'quantity'),
     };
   });

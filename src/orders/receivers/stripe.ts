@@ -1,4 +1,5 @@
 import { isStorable } from '../../licensing/timestamps';
+import { asPaid } from '../message';
 import { customerOf } from './customer';
 import {
   listAt,
@@ -171,7 +172,7 @@ function readInvoice({ object, event }: About): OneContent {
       const items = itemsOf(own);
       const lines =
         sku === undefined
-          ? items.map((item, i) => ({ ...item, quantity: quantityOf(own[i]) ?? lineQuantity(own[i]) ?? 1 }))
+          ? items
           : [
               {
                 ...(items.find(({ first }) => first) ?? { line: ONLY }),
@@ -184,9 +185,15 @@ function readInvoice({ object, event }: About): OneContent {
     }
     // What was changed in between is paid with the next period.
     case 'subscription_cycle': {
-      const lines = itemsOf(own).map(({ sku: _, ...item }) => item);
+      const isChanged = hasProration(object, subscription);
+      // Without prorations too it may pay for something else: what was to change with the period.
+      const named = textAt(details, 'metadata', 'sku');
+      const lines = itemsOf(own).map(({ sku, quantity, ...item }) => ({
+        ...item,
+        ...(!isChanged && asPaid(sku, named === undefined ? quantity : (quantityOf(details) ?? 1))),
+      }));
       const event = { ...renews, event: 'renewed', lines: lines.length === 0 ? undefined : lines } as const;
-      return { links, event, also: hasProration(object, subscription) ? changed : [] };
+      return { links, event, also: isChanged ? changed : [] };
     }
     case 'subscription_update':
       return changed[0] === undefined ? nothing : { links, event: changed[0] };
@@ -251,6 +258,7 @@ interface Item {
   ids: string[];
   sku?: string | undefined;
   price?: string | undefined;
+  quantity: number;
   paidUntil?: Date | undefined;
   first?: true;
 }
@@ -269,6 +277,7 @@ function itemsOf(lines: unknown[]): Item[] {
       ids: [item ?? [], price ?? []].flat(),
       sku,
       price,
+      quantity: quantityOf(line) ?? lineQuantity(line) ?? 1,
       ...(paidUntil !== undefined && isStorable(paidUntil) && { paidUntil }),
     };
   });

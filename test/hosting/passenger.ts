@@ -144,16 +144,28 @@ describe('two processes at once', () => {
     );
 
   test('of 200 requests at once 60 are let in, one refusal is recorded, and both processes have answered', async () => {
-    const from = { localAddress: '127.0.0.21' };
-    const answers = await Promise.all(
-      Array.from({ length: 200 }, () => validate(shop, shop.license.key, from)),
-    );
-    const count = (status: number) => answers.filter((answer) => answer.status === status).length;
-    expect([count(200), count(429)]).toEqual([60, 140]);
-    expect(answering().size).toBe(2);
-    await eventually(async () =>
-      expect(await countTimes(shop.db, 'access_log', { outcome: 'RATE_LIMITED', ip: '127.0.0.21' })).toBe(1),
-    );
+    const counted = (words: string) => shop.hosting.log().split(words).length - 1;
+    const [gone, back] = ['the database cannot count limits', 'limits are counted in the database again'];
+    for (let client = 21; ; client++) {
+      const ip = `127.0.0.${client}`;
+      const seen = [counted(gone), counted('"endpoint":"validate"')] as const;
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, () => validate(shop, shop.license.key, { localAddress: ip })),
+      );
+      await eventually(() => expect(counted('"endpoint":"validate"')).toBe(seen[1] + 200));
+      // On a busy machine the database may answer too late, and each process counts alone for a while.
+      if (counted(gone) > seen[0] && client < 25) {
+        await eventually(() => expect(counted(back)).toBe(counted(gone)));
+        continue;
+      }
+      const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+      expect([count(200), count(429)]).toEqual([60, 140]);
+      expect(answering().size).toBe(2);
+      await eventually(async () =>
+        expect(await countTimes(shop.db, 'access_log', { outcome: 'RATE_LIMITED', ip })).toBe(1),
+      );
+      return;
+    }
   });
 
   test('slots are exact', async () => {

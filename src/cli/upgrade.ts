@@ -553,9 +553,12 @@ async function goBack(live: Live, output: Output): Promise<void> {
     await followUnit(to.tree, from.tree, output);
     await startAgain(live, isOther, output);
     await writeUpgrade(undefined);
-    await finish({ ...live, tree: to.tree }, from.tree, output);
-    // This command runs from there, and has loaded all that it still needs.
-    if (to.isCopy) await rm(to.tree, { recursive: true, force: true });
+    try {
+      await finish({ ...live, tree: to.tree }, from.tree, output);
+    } finally {
+      // This command runs from there, and has loaded all that it still needs.
+      if (to.isCopy) await rm(to.tree, { recursive: true, force: true });
+    }
   } else await goBackPackage(live, made, from.package, output);
   output.print({ from: to.version, to: from.version }, `Version ${from.version} runs again.`);
 }

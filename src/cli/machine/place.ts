@@ -92,6 +92,7 @@ export async function packageOwning(tree: string): Promise<string | undefined> {
  * @throws OperatorError; nothing is changed then
  */
 export async function beAlone(who: string, output: Output): Promise<void> {
+  putOffInterrupts(() => output.note('A stop was asked for: it ends where nothing is left half done.'));
   await holdLock(who, new Date());
   // Whatever root's own is: the web server, systemd and the service's user read what is made.
   process.umask(0o022);
@@ -107,7 +108,6 @@ export async function beAlone(who: string, output: Output): Promise<void> {
     throw new OperatorError(
       `The package ${PACKAGE} is not installed to its end (dpkg says "${stdout.trim()}"). Nothing was changed. Let dpkg finish it first: dpkg --configure -a`,
     );
-  putOffInterrupts(() => output.note('A stop was asked for: it ends where nothing is left half done.'));
 }
 
 /** @param left what was done, and how to go on @throws OperatorError when a stop was asked for */

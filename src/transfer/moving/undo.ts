@@ -15,6 +15,7 @@ import {
   lockImport,
   setImport,
   type ImportedKind,
+  type ImportRun,
 } from '../../store/imports';
 import { deleteLicenses, findLicensesByIds, lockLicenses } from '../../store/licenses';
 import { findUsedLicenses, listKeyDigests } from '../../store/license-use';
@@ -38,7 +39,8 @@ const AT_ONCE = 500;
 /**
  * Takes an import back: removes what it made and nobody has used since, the one case in which licences are deleted. A check
  * of a key is no use. What was used stays, as does a product or plan that something else needs. What a later run has
- * changed stays as well, and belongs to that run from now on, so that taking that one back removes it.
+ * changed stays as well, and so does what has a key of another run's licence: it belongs to that run from now on, so that
+ * taking that one back removes it.
  * @throws OperatorError when there is no such import, or it was undone before
  */
 export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<Undone> {
@@ -46,10 +48,13 @@ export function undoImport(db: Db, id: number, { now }: { now: Date }): Promise<
 }
 
 async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
-  const found = await lockImport(trx, id);
+  const runs = await lockRuns(trx);
+  const found = runs.find((run) => run.id === id);
   if (found === undefined) throw refusal('no-import', [String(id)], { as: 'NOT_FOUND' });
   if (found.undoneAt !== null) throw refusal('undone-before', [String(id)], { as: 'CONFLICT' });
-  const later = await lockLaterRuns(trx, id);
+  /** those that nobody has taken back */
+  const others = runs.flatMap((run) => (run.id !== id && run.undoneAt === null ? [run.id] : []));
+  const later = others.filter((run) => run > id);
   // Before licences, as orders lock them.
   const named = new Map<number, string>();
   await eachOf(trx, id, 'customer', async (ids) => {
@@ -57,7 +62,8 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
       named.set(row.id as number, row.address as string);
   });
   const undone: Undone = { id, removed: { license: 0, product: 0, plan: 0 }, left: [] };
-  const { unused, stays, changedBy } = await sortLicenses(trx, id, later);
+  const changed = await changedOfEarlier(trx, id);
+  const { unused, stays, heirs } = await sortLicenses(trx, id, later);
   for (const some of chunksOf(unused)) {
     await forgetTimelines(trx, some);
     await deleteLicenses(trx, some);
@@ -65,43 +71,51 @@ async function undo(trx: Transaction, id: number, now: Date): Promise<Undone> {
   }
   undone.removed.license = unused.length;
   for (const [license, code] of stays) undone.left.push({ kind: 'license', id: license, code });
-  for (const run of later)
-    for (const some of chunksOf([...stays.keys()].filter((one) => changedBy.get(one) === run)))
+  for (const run of others)
+    for (const some of chunksOf([...stays.keys()].filter((one) => heirs.get(one) === run)))
       await handOverImported(trx, 'license', some, run);
   await unname(trx, named);
-  await removeThings(trx, undone, later, 'plan', (plan) => removePlan(trx, plan));
-  await removeThings(trx, undone, later, 'product', (product) => removeProduct(trx, product));
-  for (let after = 0; ;) {
-    const ids = await listChangedByRun(trx, id, { after, limit: AT_ONCE });
-    for (const license of ids) undone.left.push({ kind: 'license', id: license, code: 'earlier-run' });
-    if (ids.length < AT_ONCE) break;
-    after = ids.at(-1) as number;
-  }
+  const heir = later[0] ?? others.at(-1);
+  await removeThings(trx, undone, heir, 'plan', (plan) => removePlan(trx, plan));
+  await removeThings(trx, undone, heir, 'product', (product) => removeProduct(trx, product));
+  for (const license of changed) undone.left.push({ kind: 'license', id: license, code: 'earlier-run' });
   await setImport(trx, id, { undoneAt: now });
   return undone;
 }
 
-/** The later runs, of any source, that nobody has taken back, the earliest first; they stay so until the end. */
-async function lockLaterRuns(trx: Transaction, id: number): Promise<number[]> {
-  const ids = (await listImports(trx, {})).map((run) => run.id).filter((run) => run > id);
-  const later: number[] = [];
-  for (const run of ids.sort((a, b) => a - b))
-    if ((await lockImport(trx, run))?.undoneAt === null) later.push(run);
-  return later;
+/** All runs in the order in which they were, which stay as they are until the end. */
+async function lockRuns(trx: Transaction): Promise<ImportRun[]> {
+  const ids = (await listImports(trx, {})).map(({ id }) => id).sort((a, b) => a - b);
+  const runs: ImportRun[] = [];
+  for (const id of ids) {
+    const run = await lockImport(trx, id);
+    if (run !== undefined) runs.push(run);
+  }
+  return runs;
+}
+
+/** Licences that earlier runs made and this one changed: they stay as they are now. */
+async function changedOfEarlier(trx: Transaction, id: number): Promise<number[]> {
+  const changed: number[] = [];
+  for (;;) {
+    const ids = await listChangedByRun(trx, id, { after: changed.at(-1) ?? 0, limit: AT_ONCE });
+    changed.push(...ids);
+    if (ids.length < AT_ONCE) return changed;
+  }
 }
 
 interface Sorted {
   unused: number[];
   stays: Map<number, StaysCode>;
-  /** the later run that has changed a licence at last */
-  changedBy: Map<number, number>;
+  /** by licence, the run for whose sake it stays, which removes it when it is taken back */
+  heirs: Map<number, number>;
 }
 
 /** Locks a run's licences, and tells which of them may go. */
 async function sortLicenses(trx: Transaction, importId: number, later: number[]): Promise<Sorted> {
   const all = new Set<number>();
   const stays = new Map<number, StaysCode>();
-  const changedBy = new Map<number, number>();
+  const heirs = new Map<number, number>();
   const moved: { license: number; giver: number }[] = [];
   await eachOf(trx, importId, 'license', async (ids) => {
     // Before anything is read of them: nobody uses them from here on.
@@ -114,12 +128,12 @@ async function sortLicenses(trx: Transaction, importId: number, later: number[])
       all.add(one);
       const { run } = brought.get(one) ?? {};
       if (run === undefined || !later.includes(run)) continue;
-      changedBy.set(one, run);
+      heirs.set(one, run);
       if (!stays.has(one)) stays.set(one, 'later-run');
     }
   });
-  await keepOlderKeys(trx, moved, all, stays);
-  return { unused: [...all].filter((one) => !stays.has(one)), stays, changedBy };
+  await keepOlderKeys(trx, moved, { all, stays, heirs });
+  return { unused: [...all].filter((one) => !stays.has(one)), stays, heirs };
 }
 
 /** The keys of licences that went over from others, with whom they were at first. */
@@ -138,16 +152,22 @@ async function movedKeys(
 async function keepOlderKeys(
   trx: Transaction,
   moved: { license: number; giver: number }[],
-  all: ReadonlySet<number>,
-  stays: Map<number, StaysCode>,
+  { all, stays, heirs }: Omit<Sorted, 'unused'> & { all: ReadonlySet<number> },
 ): Promise<void> {
   const others = new Set<number>();
-  for (const some of chunksOf(moved.map(({ giver }) => giver).filter((giver) => !all.has(giver))))
+  const runs = new Map<number, number>();
+  for (const some of chunksOf(moved.map(({ giver }) => giver).filter((giver) => !all.has(giver)))) {
     for (const { id } of await findLicensesByIds(trx, some)) others.add(id);
+    for (const [giver, { importId }] of await findImported(trx, 'license', some)) runs.set(giver, importId);
+  }
   for (let before = -1; before !== stays.size;) {
     before = stays.size;
     for (const { license, giver } of moved)
       if (!stays.has(license) && (others.has(giver) || stays.has(giver))) stays.set(license, 'older-key');
+  }
+  for (const { license, giver } of moved) {
+    const run = runs.get(giver);
+    if (run !== undefined && !heirs.has(license)) heirs.set(license, run);
   }
 }
 
@@ -195,11 +215,10 @@ async function eachOf(
 async function removeThings(
   trx: Transaction,
   undone: Undone,
-  later: number[],
+  heir: number | undefined,
   kind: 'plan' | 'product',
   remove: (id: number) => Promise<unknown>,
 ): Promise<void> {
-  const [next] = later;
   for (const id of await listImported(trx, undone.id, kind, { after: 0, limit: 10_000 }))
     try {
       await remove(id);
@@ -210,7 +229,7 @@ async function removeThings(
       if (error instanceof OperatorError && error.code === 'NOT_FOUND') continue;
       if (!(error instanceof OperatorError)) throw error;
       undone.left.push({ kind, id, code: whyItStays(error) });
-      if (next !== undefined) await handOverImported(trx, kind, [id], next);
+      if (heir !== undefined) await handOverImported(trx, kind, [id], heir);
     }
 }
 

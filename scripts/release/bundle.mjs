@@ -319,12 +319,17 @@ const SERVICE_PARTS = {
 };
 
 /** What most commands do without. */
-const COMMAND_PARTS = { later: ['^src/http/', REDIS, MAIL, ...LATER].join('|') };
+const COMMAND_PARTS = {
+  later: [
+    ...['^src/(?:doctor|support|transfer)/', '^src/http/(?!server)', '^src/joomla/(?:updater|update-xml)/'],
+    ...['^src/orders/receivers/', REDIS, MAIL, ...LATER],
+  ].join('|'),
+};
 
 const PARTS = { command: COMMAND_PARTS, hosting: SERVICE_PARTS, service: SERVICE_PARTS };
 
 /**
- * Writes FOLDER/command.js, service.js, demo.js and hosting.js, and their parts, such as service.mail.js.
+ * Writes FOLDER/command.js, service.js, demo.js and hosting.js, and their parts, such as service/mail.js.
  * @returns esbuild's description of what went in
  */
 export async function bundle(folder) {
@@ -358,7 +363,11 @@ export async function bundle(folder) {
   for (const { path, text } of outputFiles) {
     const { text: own, files } = moveToParts(inAscii(text), PARTS[basename(path, '.js')] ?? {});
     writeFileSync(path, own);
-    for (const [name, part] of Object.entries(files)) writeFileSync(path.replace(/js$/, `${name}.js`), part);
+    const beside = path.replace(/\.js$/, '');
+    for (const [name, part] of Object.entries(files)) {
+      mkdirSync(beside, { recursive: true });
+      writeFileSync(join(beside, `${name}.js`), part);
+    }
   }
   return metafile;
 }

@@ -292,12 +292,12 @@ const REDIS = packages(
   ...['@ioredis', 'cluster-key-slot', 'denque', 'ioredis', 'rate-limiter-flexible', 'redis-errors'],
   ...['redis-parser', 'standard-as-callback'],
 );
-/** Of operators' requests, and of few of them */
+/** What few requests and commands need. */
 const LATER = [
   'node_modules/mysql2/lib/constants/errors',
   packages(
-    ...['@fastify', '@noble', '@opentelemetry', '@xmldom', 'ajv', 'csv-parse', 'entities', 'fast-uri'],
-    ...['formidable', 'hono', 'object-inspect', 'qs', 'send', 'tldts', 'yauzl', 'yazl'],
+    ...['@fastify', '@noble', '@opentelemetry', '@xmldom', 'csv-parse', 'entities', 'formidable', 'hono'],
+    ...['object-inspect', 'qs', 'send', 'tldts', 'yauzl', 'yazl'],
   ),
 ];
 
@@ -314,6 +314,7 @@ const SERVICE_PARTS = {
     '^src/joomla/(?!formerly|site/api-tokens)',
     '^src/packages/(?!package-files)',
     'node_modules/knex/lib/migrations/',
+    packages('ajv', 'fast-uri'),
     ...LATER,
   ].join('|'),
 };
@@ -321,7 +322,7 @@ const SERVICE_PARTS = {
 /** What most commands do without. */
 const COMMAND_PARTS = {
   later: [
-    ...['^src/(?:doctor|support|transfer)/', '^src/http/(?!server)', '^src/joomla/(?:updater|update-xml)/'],
+    ...['^src/(?:doctor|support|transfer)/', '^src/http/(?!server)'],
     ...['^src/orders/receivers/', REDIS, MAIL, ...LATER],
   ].join('|'),
 };

@@ -292,12 +292,12 @@ const REDIS = packages(
   ...['@ioredis', 'cluster-key-slot', 'denque', 'ioredis', 'rate-limiter-flexible', 'redis-errors'],
   ...['redis-parser', 'standard-as-callback'],
 );
-/** Of operators' requests, and of few of them */
+/** What few requests and commands need. */
 const LATER = [
   'node_modules/mysql2/lib/constants/errors',
   packages(
-    ...['@fastify', '@noble', '@opentelemetry', '@xmldom', 'ajv', 'csv-parse', 'entities', 'fast-uri'],
-    ...['formidable', 'hono', 'object-inspect', 'qs', 'send', 'tldts', 'yauzl', 'yazl'],
+    ...['@fastify', '@noble', '@opentelemetry', '@xmldom', 'csv-parse', 'entities', 'formidable', 'hono'],
+    ...['object-inspect', 'qs', 'send', 'tldts', 'yauzl', 'yazl'],
   ),
 ];
 
@@ -314,17 +314,23 @@ const SERVICE_PARTS = {
     '^src/joomla/(?!formerly|site/api-tokens)',
     '^src/packages/(?!package-files)',
     'node_modules/knex/lib/migrations/',
+    packages('ajv', 'fast-uri'),
     ...LATER,
   ].join('|'),
 };
 
 /** What most commands do without. */
-const COMMAND_PARTS = { later: ['^src/http/', REDIS, MAIL, ...LATER].join('|') };
+const COMMAND_PARTS = {
+  later: [
+    ...['^src/(?:doctor|support|transfer)/', '^src/http/(?!server)'],
+    ...['^src/orders/receivers/', REDIS, MAIL, ...LATER],
+  ].join('|'),
+};
 
 const PARTS = { command: COMMAND_PARTS, hosting: SERVICE_PARTS, service: SERVICE_PARTS };
 
 /**
- * Writes FOLDER/command.js, service.js, demo.js and hosting.js, and their parts, such as service.mail.js.
+ * Writes FOLDER/command.js, service.js, demo.js and hosting.js, and their parts, such as service/mail.js.
  * @returns esbuild's description of what went in
  */
 export async function bundle(folder) {
@@ -358,7 +364,11 @@ export async function bundle(folder) {
   for (const { path, text } of outputFiles) {
     const { text: own, files } = moveToParts(inAscii(text), PARTS[basename(path, '.js')] ?? {});
     writeFileSync(path, own);
-    for (const [name, part] of Object.entries(files)) writeFileSync(path.replace(/js$/, `${name}.js`), part);
+    const beside = path.replace(/\.js$/, '');
+    for (const [name, part] of Object.entries(files)) {
+      mkdirSync(beside, { recursive: true });
+      writeFileSync(join(beside, `${name}.js`), part);
+    }
   }
   return metafile;
 }

@@ -52,7 +52,7 @@ try {
     const top = `${name}-${version}-linux-${machine}`;
     const tree = join(work, top);
     cpSync(common, tree, { recursive: true });
-    leaveOut(tree, ['dist/bundles/hosting.js', 'dist/src/hosting.js']);
+    leaveOut(tree, ['dist/bundles/hosting', 'dist/bundles/hosting.js', 'dist/src/hosting.js']);
     addMachine(tree, machine, packages, join(work, 'npm'));
     setModes(tree);
     packTar(top, join(release, `${top}.tar.gz`));
@@ -109,7 +109,7 @@ async function packHosting(common, packages) {
   const top = join(work, 'hosting');
   cpSync(common, top, { recursive: true });
   leaveOut(top, ['bin', 'deploy', 'nginx', 'seeds']);
-  for (const name of ['demo.js', 'service.js']) leaveOut(top, [`dist/bundles/${name}`]);
+  for (const name of ['demo.js', 'service', 'service.js']) leaveOut(top, [`dist/bundles/${name}`]);
   for (const name of ['demo.js', 'main.js']) leaveOut(top, [`dist/src/${name}`]);
   const about = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'));
   about.scripts = { start: 'node app.js' };

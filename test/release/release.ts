@@ -6,14 +6,15 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { eventually, startProcess, temporaryFolder, endProcess } from '../support/processes';
 import { runInProcess } from '../support/command';
-import { startProgram, type Ended } from '../support/service-process';
+import { processEnvironment, startProgram, type Ended } from '../support/service-process';
 
 /** What `npm run release` makes, and that it runs on a machine with nothing. Needs root, for chroot. */
 
@@ -243,6 +244,40 @@ describe('the archive on this machine', () => {
     expect(code).toBe(0);
     expect(Number(stderr.trim().split('\n').at(-1))).toBeLessThanOrEqual(25);
   });
+
+  test('its service reads what operators need at their first request, as it was at the start', async () => {
+    const bundles = join(tree(own), 'dist/bundles');
+    const env = { LICENSING_DATABASE_URL: `sqlite:${join(folder, 'parts.sqlite')}` };
+    expect((await run(['migrate'], env)).code).toBe(0);
+    const service = startProcess(join(tree(own), 'bin/licensing-service'), [], {
+      env: processEnvironment({ ...env, LICENSING_PACKAGES_DIR: join(folder, 'packages') }),
+    });
+    let text = '';
+    service.stdout!.on('data', (data: Buffer) => (text += data.toString()));
+    const url = await eventually(() => {
+      const [, listen] = /"listen":"([^"]+)"/.exec(text) ?? [];
+      if (listen === undefined) throw new Error(text);
+      return `${listen}/api/index.php/v1/licensing`;
+    });
+    const opened = () =>
+      readdirSync(`/proc/${service.pid}/fd`)
+        .map((fd) => readlinkSync(`/proc/${service.pid}/fd/${fd}`))
+        .filter((path) => path.startsWith(`${bundles}/`))
+        .map((path) => basename(path).replace(/ .*/, ''))
+        .sort();
+    const body = JSON.stringify({ license_key: 'unknown', identifier: 'shop.example' });
+    const headers = { 'Content-Type': 'application/json' };
+    expect((await fetch(`${url}/licenses/validate`, { method: 'POST', headers, body })).status).toBe(403);
+    expect(opened()).toEqual(['mail.js', 'operators.js', 'redis.js']);
+    renameSync(join(bundles, 'service'), join(folder, 'service-parts'));
+    try {
+      expect((await fetch(`${url}/pages/sign-in`)).status).toBe(200);
+      expect(opened()).toEqual(['mail.js', 'redis.js']);
+    } finally {
+      renameSync(join(folder, 'service-parts'), join(bundles, 'service'));
+    }
+    await endProcess(service);
+  }, 60_000);
 
   test('its demo serves pages and mails', async () => {
     const demo = startProcess(join(tree(own), 'node'), ['dist/src/demo.js'], {

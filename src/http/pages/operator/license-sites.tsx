@@ -211,7 +211,7 @@ function siteTable(view: View, license: License, sites: Site[], empty: string): 
             .filter(Boolean)
             .join(', ') || t.common.none,
       },
-      { title: texts.since, cell: ({ activatedAt }) => format.localDay(activatedAt) },
+      { title: texts.since, kind: 'time', cell: ({ activatedAt }) => format.localDay(activatedAt) },
       { title: texts.from, cell: ({ ip }) => ip ?? t.common.none },
       mayWrite && {
         title: '',

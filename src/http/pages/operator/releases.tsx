@@ -90,6 +90,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
           },
           {
             title: columns.released,
+            kind: 'time',
             cell: ({ publishedAt }) => (publishedAt === null ? t.common.none : format.localDay(publishedAt)),
           },
           {

@@ -45,7 +45,7 @@ async function showSpreading({ db, view, settings, at }: OperatorCall): Promise<
           { title: columns.networks, kind: 'number', cell: ({ networks }) => format.number(networks) },
           { title: columns.most, kind: 'number', cell: ({ most }) => format.number(most) },
           { title: columns.slots, kind: 'number', cell: ({ slots }) => format.number(slots) },
-          { title: columns.latest, cell: (one) => format.moment(one.at) },
+          { title: columns.latest, kind: 'time', cell: (one) => format.moment(one.at) },
           {
             title: columns.sites,
             kind: 'long',

@@ -10,7 +10,7 @@ export const orders = {
   quick: 'Orders by state',
   all: 'All',
   onlyWaiting: 'Waiting',
-  caption: (shown: string) => `Orders, the newest first: ${shown}`,
+  caption: (shown: string) => `Newest first. ${shown} shown.`,
   noMatch: 'No order matches.',
   none: 'No order yet. A shop posts them with a token that may issue licences.',
   makeToken: 'Make a token',
@@ -152,7 +152,7 @@ export const orders = {
     title: 'Unmatched payments',
     about:
       'What shops told of money, and no order, line or payment of it is known. What it lacks may come yet; then it runs by itself.',
-    caption: 'Unmatched, the newest first',
+    caption: 'Newest first.',
     none: 'Nothing is unmatched: all that shops told has found its order.',
     toOrders: 'See the orders',
     columns: {
@@ -205,7 +205,7 @@ export const orders = {
     title: 'Shops',
     about: 'A shop is known once it is added, or has posted an order.',
     add: 'Add a shop',
-    caption: 'Shops, the oldest first.',
+    caption: 'Oldest first.',
     none: 'No shop yet.',
     columns: { name: 'Name', kind: 'Kind', waiting: 'Orders that wait', tests: 'Test orders' },
     testsNothing: 'issue nothing',

@@ -49,9 +49,11 @@ describe.each(ONE_BACKEND)('messages by Standard Webhooks, on %s', (_, settings)
     expect(await status()).toBe('active');
     await send(message('order.refunded', { at: '2026-11-24T11:30:00Z', shop: 'own', event: 'refunded' }));
     expect(await status()).toBe('suspended');
-    expect(await send(message('customer.created'))).toMatchObject({
-      data: { result: 'noted', reason: 'unused' },
-    });
+    for (const type of ['customer.created', 'order.shipped', 'order.'])
+      expect(await send(message(type))).toMatchObject({
+        ...{ status: 200, data: { result: 'noted', reason: 'unused' } },
+      });
+    expect(await status()).toBe('suspended');
   });
 
   it('tells events apart by event and time, not by the delivery', async () => {

@@ -1,4 +1,5 @@
 import { InvalidRequestError } from '../../errors';
+import { ORDER_EVENTS } from '../fold';
 import { parseObject, requireText, valueAt } from './json';
 import type { Receiver } from './receiver';
 import { secretsLike } from './secrets';
@@ -31,9 +32,10 @@ export const standard: Receiver = {
     const type = requireText(message, 'type');
     const data = valueAt(message, 'data');
     const id = header('webhook-id') ?? '';
-    if (!type.startsWith('order.')) return { id, type, note: 'unused' };
+    const event = ORDER_EVENTS.find((one) => type === `order.${one}`);
+    // Such as `order.shipped`: a refusal would make the sender repeat it, and then stop.
+    if (event === undefined) return { id, type, note: 'unused' };
     if (typeof data !== 'object' || data === null) throw new InvalidRequestError('"data" must be an object.');
-    const event = type.slice('order.'.length);
     requireSame(valueAt(data, 'shop'), shop, 'shop');
     requireSame(valueAt(data, 'event'), event, 'event');
     const { order, ...told } = readOrder({ ...data, shop, event });

@@ -194,21 +194,23 @@ export function Footer({
           <button type="button" class="btn-text" data-open="#keys" hidden>
             {common.keyboard}
           </button>
-        ) : null}{' '}
-        {kit.theme}:{' '}
-        {THEMES.map((one) => (
-          <>
-            <button
-              type="submit"
-              class="btn-text"
-              name="theme"
-              value={one}
-              {...(one === theme ? { 'aria-current': 'true' } : {})}
-            >
-              {kit.themes[one]}
-            </button>{' '}
-          </>
-        ))}
+        ) : null}
+        <span>
+          {kit.theme}:{' '}
+          {THEMES.map((one) => (
+            <>
+              <button
+                type="submit"
+                class="btn-text"
+                name="theme"
+                value={one}
+                {...(one === theme ? { 'aria-current': 'true' } : {})}
+              >
+                {kit.themes[one]}
+              </button>{' '}
+            </>
+          ))}
+        </span>
         {Object.entries(languages)
           .filter(([code]) => code !== language)
           .map(

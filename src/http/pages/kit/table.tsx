@@ -7,10 +7,10 @@ export interface Column<Row> {
   cell: (row: Row) => Child;
   /**
    * `number`: at the right; `mono`: a part of a key; `long`: may break anywhere; `name`: what the row is called; `act`:
-   * buttons, which stand beside the others on a phone; `text`: a sentence, which takes what width there is; `check`: a
-   * box to select the row
+   * buttons, which stand beside the others on a phone; `text`: a sentence, which takes what width there is; `time`: a day
+   * or a moment, in one line; `check`: a box to select the row
    */
-  kind?: 'number' | 'mono' | 'long' | 'name' | 'act' | 'text' | 'check' | undefined;
+  kind?: 'number' | 'mono' | 'long' | 'name' | 'act' | 'text' | 'time' | 'check' | undefined;
   /**
    * On a phone: `beside` the row's first cell, or `hidden`; by default below it, with the column's title, which `bare`
    * leaves out.
@@ -30,7 +30,16 @@ export interface Sorting {
 }
 
 const CLASSES = {
-  ...{ number: 'num', mono: 'mono', long: 'cust', name: 'cust', act: 'act', text: 'text', check: 'check' },
+  ...{
+    number: 'num',
+    mono: 'mono',
+    long: 'cust',
+    name: 'cust',
+    act: 'act',
+    text: 'text',
+    time: 'time',
+    check: 'check',
+  },
 };
 const ON_PHONES = { beside: 'beside', hidden: 'lg', bare: '' };
 

@@ -139,6 +139,7 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
                   { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
                   {
                     title: texts.seatColumns.since,
+                    kind: 'time',
                     cell: ({ activated_at }) => format.localDay(new Date(activated_at)),
                   },
                   {
@@ -362,7 +363,7 @@ function KeysPanel({ licenses, keys }: Pick<Customer, 'licenses' | 'keys'>) {
           },
           { title: texts.keyEnd, kind: 'mono', cell: ({ key }) => key.keyHint ?? t.common.none },
           { title: texts.seatColumns.label, cell: ({ key }) => key.label ?? t.common.none },
-          { title: texts.seatColumns.since, cell: ({ key }) => format.localDay(key.createdAt) },
+          { title: texts.seatColumns.since, kind: 'time', cell: ({ key }) => format.localDay(key.createdAt) },
         ]}
       />
     </Panel>

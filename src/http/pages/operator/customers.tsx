@@ -73,6 +73,7 @@ async function showList(call: OperatorCall): Promise<Answer> {
           { title: columns.licenses, kind: 'number', cell: ({ licenses }) => format.number(licenses) },
           {
             title: columns.nextEnd,
+            kind: 'time',
             cell: ({ next_end }) => (next_end === null ? t.common.none : format.day(new Date(next_end))),
           },
         ]}

@@ -40,6 +40,7 @@ async function showHistory(call: OperatorCall): Promise<Answer> {
         columns={[
           {
             title: texts.columns.when,
+            kind: 'time',
             cell: ({ at }) => <time datetime={at.toISOString()}>{format.moment(at)}</time>,
           },
           {

@@ -238,7 +238,12 @@ function siteTable(
             .filter(Boolean)
             .join(', ') || t.common.none,
       },
-      { title: texts.since, sort: 'id', cell: ({ activatedAt }) => format.localDay(activatedAt) },
+      {
+        title: texts.since,
+        kind: 'time',
+        sort: 'id',
+        cell: ({ activatedAt }) => format.localDay(activatedAt),
+      },
       { title: texts.from, cell: ({ ip }) => ip ?? t.common.none },
       mayWrite && {
         title: '',

@@ -418,7 +418,11 @@ function HistoryPanel({ shown, plans }: { shown: LicenseView; plans: Map<number,
         rows={events}
         empty={texts.none}
         columns={[
-          { title: texts.columns.when, cell: ({ at }) => <span class="nowrap">{format.moment(at)}</span> },
+          {
+            title: texts.columns.when,
+            kind: 'time',
+            cell: ({ at }) => <span class="nowrap">{format.moment(at)}</span>,
+          },
           {
             title: texts.columns.what,
             kind: 'name',

@@ -1,8 +1,9 @@
 import { capitalized } from '../../../texts/case';
 import { describeStored } from '../../../texts/operators/failures';
-import { listAllMails, mailJson } from '../../../mail/queue';
+import { listAllMails, mailJson, type Mail } from '../../../mail/queue';
 import { csvNameOf, csvOf } from '../csv';
 import { ButtonLink } from '../kit/fields';
+import { Icon, type IconName } from '../kit/icons';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
@@ -16,6 +17,23 @@ export const mailRoutes: Route<OperatorCall>[] = [
 
 const LIMIT = 100;
 const CSV_LIMIT = 10_000;
+
+/** The shape of a state, and whose status has its colour. */
+const MARKS: Record<Mail['state'], { icon: IconName; status: string }> = {
+  sent: { icon: 'yes', status: 'active' },
+  queued: { icon: 'clock', status: 'expired' },
+  failed: { icon: 'no', status: 'revoked' },
+};
+
+function State({ state, word = state }: { state: Mail['state']; word?: string | undefined }) {
+  const { icon, status } = MARKS[state];
+  return (
+    <span class={`st st-${status}`}>
+      <Icon name={icon} />
+      {word}
+    </span>
+  );
+}
 
 async function showMails({ db, query, settings, view }: OperatorCall): Promise<Answer> {
   const { t, to, format } = view;
@@ -59,7 +77,11 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<A
           {
             title: columns.state,
             cell: ({ mail, isNobodys }) =>
-              isNobodys ? t.failures.mail.NOBODYS : (mailStates[mail.state] ?? mail.state),
+              isNobodys ? (
+                t.failures.mail.NOBODYS
+              ) : (
+                <State state={mail.state} word={mailStates[mail.state]} />
+              ),
           },
           { title: columns.type, kind: 'name', cell: ({ mail }) => mailTypes[mail.type] ?? mail.type },
           {
@@ -73,9 +95,10 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<A
                 <a href={to(`/licenses/${licenseId}`)}>{texts.license(String(licenseId))}</a>
               ),
           },
-          { title: columns.queued, cell: ({ mail }) => format.moment(mail.createdAt) },
+          { title: columns.queued, kind: 'time', cell: ({ mail }) => format.moment(mail.createdAt) },
           {
             title: columns.sent,
+            kind: 'time',
             cell: ({ mail }) => (mail.sentAt === null ? t.common.none : format.moment(mail.sentAt)),
           },
           { title: columns.attempts, kind: 'number', cell: ({ attempts }) => format.number(attempts) },

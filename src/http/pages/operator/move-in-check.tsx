@@ -112,7 +112,7 @@ function Unknown({ keys }: { keys: MoveIn['unknownKeys'] }) {
         },
         { title: columns.sites, kind: 'number', cell: ({ sites }) => format.number(sites) },
         { title: columns.times, kind: 'number', cell: ({ times }) => format.number(times) },
-        { title: columns.at, cell: ({ at }) => format.moment(at) },
+        { title: columns.at, kind: 'time', cell: ({ at }) => format.moment(at) },
         {
           title: columns.nearest,
           kind: 'text',

@@ -148,7 +148,7 @@ function Runs({ runs }: { runs: ImportRun[] }) {
             </>
           ),
         },
-        { title: columns.at, cell: ({ at }) => format.moment(at) },
+        { title: columns.at, kind: 'time', cell: ({ at }) => format.moment(at) },
         { title: columns.actor, kind: 'long', cell: ({ actor }) => actor },
         count(columns.added, ({ new: added }) => added),
         count(columns.changed, ({ changed }) => changed),

@@ -98,11 +98,13 @@ async function showList(call: OperatorCall): Promise<Answer> {
           },
           {
             title: columns.since,
+            kind: 'time',
             cell: ({ customerSince }) => (customerSince ? format.day(customerSince) : t.common.none),
           },
-          { title: columns.ended, cell: ({ endedAt }) => format.day(endedAt) },
+          { title: columns.ended, kind: 'time', cell: ({ endedAt }) => format.day(endedAt) },
           {
             title: columns.download,
+            kind: 'time',
             cell: ({ lastDownloadAt }) => (lastDownloadAt ? format.localDay(lastDownloadAt) : t.common.none),
           },
           {
@@ -119,6 +121,7 @@ async function showList(call: OperatorCall): Promise<Answer> {
           },
           {
             title: columns.latest,
+            kind: 'time',
             cell: ({ refusedAt }) => (refusedAt ? format.moment(refusedAt) : t.common.none),
           },
         ]}

@@ -52,7 +52,7 @@ async function showOperators({ db, settings, view: { t, to, format } }: Operator
         columns={[
           { title: columns.email, kind: 'name', cell: ({ email }) => email },
           { title: columns.scope, cell: ({ scope }) => scopes[scope] },
-          { title: columns.since, cell: ({ createdAt }) => format.localDay(createdAt) },
+          { title: columns.since, kind: 'time', cell: ({ createdAt }) => format.localDay(createdAt) },
           { title: columns.by, kind: 'long', cell: ({ createdBy }) => createdBy },
           {
             title: '',

@@ -251,7 +251,7 @@ function Events({ events }: Pick<OrderDetails, 'events'>) {
                 <div>{told(line, action, reason)}</div>
               )),
           },
-          { title: columns.received, cell: ({ receivedAt }) => format.moment(receivedAt) },
+          { title: columns.received, kind: 'time', cell: ({ receivedAt }) => format.moment(receivedAt) },
         ]}
       />
     </Panel>

@@ -138,7 +138,12 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
             cell: ({ order: { customer } }) => customer ?? t.common.none,
           },
           { title: columns.licenses, cell: (one) => <Licenses order={one} /> },
-          { title: columns.posted, sort: 'id', cell: ({ order: { createdAt } }) => format.moment(createdAt) },
+          {
+            title: columns.posted,
+            kind: 'time',
+            sort: 'id',
+            cell: ({ order: { createdAt } }) => format.moment(createdAt),
+          },
           { title: columns.id, kind: 'number', cell: ({ order: { id } }) => String(id) },
         ]}
         paging={{ path: '/orders', query: { ...given }, next, limit: LIMIT }}

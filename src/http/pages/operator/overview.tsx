@@ -257,6 +257,7 @@ function RefusedPanel({ query, reasons }: { query: OverviewQuery; reasons: Refus
           },
           {
             title: texts.last,
+            kind: 'time',
             cell: ({ last }) => (last === null ? t.common.none : format.moment(last)),
           },
         ]}

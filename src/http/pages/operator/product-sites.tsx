@@ -113,7 +113,7 @@ async function showSites(call: OperatorCall): Promise<Answer> {
         columns={[
           { title: columns.site, kind: 'name', cell: ({ site }) => asWritten(site) },
           { title: columns.version, cell: ({ version }) => version },
-          { title: columns.told, sort: 'at', cell: ({ at }) => format.moment(at) },
+          { title: columns.told, kind: 'time', sort: 'at', cell: ({ at }) => format.moment(at) },
           {
             title: columns.license,
             kind: 'number',

@@ -107,6 +107,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
           },
           {
             title: columns.released,
+            kind: 'time',
             sort: 'published_at',
             cell: ({ publishedAt }) => (publishedAt === null ? t.common.none : format.localDay(publishedAt)),
           },

@@ -170,7 +170,9 @@ function MonthsPanel({ found: { months }, filters }: Shown) {
             label: monthName(format, month),
             values: [inTime, late, lost],
           }))}
-          axis={months.map(({ month }) => format.month(new Date(`${month}-01`)))}
+          axis={months.map(
+            ({ month, isFinal }) => `${format.month(new Date(`${month}-01`))}${isFinal ? '' : '*'}`,
+          )}
           series={[
             { title: texts.inTime, colour: 'b' },
             { title: texts.late, colour: 's' },

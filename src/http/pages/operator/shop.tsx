@@ -462,7 +462,7 @@ function MessagesPanel({ messages }: { messages: ShopMessage[] }) {
         rows={messages}
         empty={<p class="mb-0">{texts.messagesNone}</p>}
         columns={[
-          { title: titles.at, cell: ({ receivedAt }) => format.moment(receivedAt) },
+          { title: titles.at, kind: 'time', cell: ({ receivedAt }) => format.moment(receivedAt) },
           { title: titles.type, kind: 'name', cell: ({ type }) => type },
           {
             title: titles.became,

@@ -56,9 +56,10 @@ async function showKeys({ db, view }: OperatorCall): Promise<Answer> {
           },
           { title: columns.kid, kind: 'name', cell: ({ kid }) => kid },
           { title: columns.x, kind: 'long', cell: ({ x }) => <code>{x}</code> },
-          { title: columns.made, cell: ({ createdAt }) => format.localDay(createdAt) },
+          { title: columns.made, kind: 'time', cell: ({ createdAt }) => format.localDay(createdAt) },
           {
             title: columns.retired,
+            kind: 'time',
             cell: ({ retiredAt }) => (retiredAt === null ? t.common.none : format.localDay(retiredAt)),
           },
           { title: columns.id, kind: 'number', cell: ({ id }) => String(id) },

@@ -74,7 +74,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
           },
           { title: columns.most, kind: 'number', cell: ({ most }) => format.number(most) },
           { title: columns.slots, kind: 'number', cell: ({ slots }) => format.number(slots) },
-          { title: columns.latest, sort: 'at', cell: (one) => format.moment(one.at) },
+          { title: columns.latest, kind: 'time', sort: 'at', cell: (one) => format.moment(one.at) },
           {
             title: columns.sites,
             kind: 'long',

@@ -73,9 +73,10 @@ async function showTokens({ db, at, query, caller, view }: OperatorCall): Promis
             ),
           },
           { title: columns.scope, cell: ({ scope }) => scopes[scope] },
-          { title: columns.made, cell: ({ createdAt }) => format.localDay(createdAt) },
+          { title: columns.made, kind: 'time', cell: ({ createdAt }) => format.localDay(createdAt) },
           {
             title: columns.used,
+            kind: 'time',
             cell: ({ lastUsedAt }) => (lastUsedAt === null ? t.common.never : format.moment(lastUsedAt)),
           },
           {

@@ -87,7 +87,7 @@ async function showList({ db, query, view: { t, to, format } }: OperatorCall): P
               ),
           },
           { title: columns.customer, kind: 'long', cell: ({ customer }) => customer ?? t.common.none },
-          { title: columns.at, cell: ({ at }) => format.moment(at) },
+          { title: columns.at, kind: 'time', cell: ({ at }) => format.moment(at) },
           {
             title: '',
             kind: 'act',

@@ -213,7 +213,7 @@ function Deliveries({ webhook, deliveries, next, after, isWaiting }: Shown) {
                   <a href={to(`/licenses/${licenseId}`)}>{texts.license(String(licenseId))}</a>
                 ),
             },
-            { title: columns.queued, cell: ({ createdAt }) => format.moment(createdAt) },
+            { title: columns.queued, kind: 'time', cell: ({ createdAt }) => format.moment(createdAt) },
             { title: columns.attempts, kind: 'number', cell: ({ attempts }) => format.number(attempts) },
             { title: columns.answer, kind: 'long', cell: (row) => <LastAnswer row={row} /> },
             { title: columns.id, kind: 'number', cell: ({ id }) => String(id) },

@@ -74,7 +74,7 @@ async function showWebhooks({ db, query, view: { t, to, format } }: OperatorCall
             kind: 'number',
             cell: ({ waiting }) => <WaitingCount count={waiting} />,
           },
-          { title: columns.added, cell: ({ webhook }) => format.localDay(webhook.createdAt) },
+          { title: columns.added, kind: 'time', cell: ({ webhook }) => format.localDay(webhook.createdAt) },
           { title: columns.id, kind: 'number', cell: ({ webhook }) => String(webhook.id) },
         ]}
         paging={{ path: '/webhooks', query: { after }, next, limit: LIMIT }}

@@ -154,7 +154,7 @@ export const orders: Translated<typeof english> = {
     title: 'Nicht zugeordnete Zahlungen',
     about:
       'Was Shops über Geld gemeldet haben, und keine Bestellung, Position oder Zahlung dazu ist bekannt. Was fehlt, kann noch kommen; dann läuft es von selbst.',
-    caption: 'Nicht zugeordnet, die neuesten zuerst',
+    caption: 'Neueste zuerst.',
     none: 'Alles ist zugeordnet: Was Shops gemeldet haben, hat seine Bestellung gefunden.',
     toOrders: 'Zu den Bestellungen',
     columns: {
@@ -208,7 +208,7 @@ export const orders: Translated<typeof english> = {
     title: 'Shops',
     about: 'Ein Shop ist bekannt, sobald er angelegt ist oder eine Bestellung gemeldet hat.',
     add: 'Shop anlegen',
-    caption: 'Shops, die ältesten zuerst.',
+    caption: 'Älteste zuerst.',
     none: 'Noch kein Shop.',
     columns: { name: 'Name', kind: 'Art', waiting: 'Wartende Bestellungen', tests: 'Testbestellungen' },
     testsNothing: 'stellen nichts aus',

@@ -23,7 +23,7 @@ export const renewals: Translated<typeof en> = {
     late: 'Binnen 30 Tagen',
     lost: 'Ver\u00adloren',
     notFinal: 'vorläufig',
-    says: 'Lizenzen nach dem Monat ihres Ablaufs: verlängert, bevor sie nicht mehr galten, binnen 30 Tagen danach, oder verloren. Ein Monat ist endgültig, wenn sein letzter Tag 30 Tage her ist; bis dahin heißt verloren: noch nicht verlängert. Was heute abläuft, zählt ab morgen.',
+    says: 'Lizenzen nach dem Monat ihres Ablaufs: verlängert, bevor sie nicht mehr galten, binnen 30 Tagen danach, oder verloren. Ein Monat ist endgültig, wenn sein letzter Tag 30 Tage her ist. Bis dahin hat er ein *, und verloren heißt: noch nicht verlängert. Was heute abläuft, zählt ab morgen.',
     caption: 'Verlängerungen nach Monat, der älteste zuerst.',
     empty: 'Hier stehen künftig die ablaufenden Lizenzen nach Monat, mit den verlängerten.',
   },

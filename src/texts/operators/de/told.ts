@@ -35,7 +35,7 @@ export const told: Translated<typeof en> = {
   spreading: {
     title: 'Schlüssel in vielen Händen',
     about: (factor) =>
-      `Mit diesen Schlüsseln wurde in 30 Tagen aus mehr Netzen heruntergeladen, als ihre Plätze erklären: mehr als ${factor} je Platz und 10. Abgelehnt wird deshalb nichts. Joomlas Updater belegt keinen Platz, also ist diese Liste die Bremse.`,
+      `Mit diesen Schlüsseln wurde in 30 Tagen aus mehr Netzen heruntergeladen, als ihre Plätze erklären: mehr als ${factor} je Platz und dazu 10. Abgelehnt wird deshalb nichts. Joomlas Updater belegt keinen Platz, also ist diese Liste die Bremse.`,
     none: 'Kein Schlüssel ist in vielen Händen.',
     orders: {
       '-at': 'Die letzten zuerst',

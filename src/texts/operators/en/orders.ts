@@ -152,7 +152,7 @@ export const orders = {
     title: 'Unmatched payments',
     about:
       'What shops told of money, and no order, line or payment of it is known. What it lacks may come yet; then it runs by itself.',
-    caption: 'Unmatched, the newest first',
+    caption: 'Newest first.',
     none: 'Nothing is unmatched: all that shops told has found its order.',
     toOrders: 'See the orders',
     columns: {
@@ -205,7 +205,7 @@ export const orders = {
     title: 'Shops',
     about: 'A shop is known once it is added, or has posted an order.',
     add: 'Add a shop',
-    caption: 'Shops, the oldest first.',
+    caption: 'Oldest first.',
     none: 'No shop yet.',
     columns: { name: 'Name', kind: 'Kind', waiting: 'Orders that wait', tests: 'Test orders' },
     testsNothing: 'issue nothing',

@@ -22,7 +22,7 @@ export const renewals = {
     late: 'Within 30 days',
     lost: 'Lost',
     notFinal: 'not final',
-    says: 'Licences by the month of their end: renewed before they stopped working, within 30 days after, or lost. A month is final when its last day is 30 days ago; until then lost means: not renewed yet. The ends of today count from tomorrow on.',
+    says: 'Licences by the month of their end: renewed before they stopped working, within 30 days after, or lost. A month is final when its last day is 30 days ago. Until then it has a *, and lost means: not renewed yet. The ends of today count from tomorrow on.',
     caption: 'Renewals by month, the oldest first.',
     empty: 'The licences that end will appear here by month, with those that were renewed.',
   },

@@ -32,7 +32,7 @@ export const told = {
   spreading: {
     title: 'Keys in many hands',
     about: (factor: string) =>
-      `More networks downloaded by these keys in 30 days than their slots explain: more than ${factor} for each slot, and 10. Nothing is refused by it. Joomla’s updater takes no slot, so this list is the brake.`,
+      `More networks downloaded by these keys in 30 days than their slots explain: more than ${factor} for each slot and 10 besides. Nothing is refused by it. Joomla’s updater takes no slot, so this list is the brake.`,
     none: 'No key is in many hands.',
     orders: {
       '-at': 'The latest first',

@@ -40,14 +40,20 @@ export function inTime<T>(work: Promise<T>): Promise<T> {
   });
 }
 
+/** Of a response, because a page may do many things for one. */
+const SIGNALS = new WeakMap<object, AbortSignal>();
+
 /** Aborts when the client leaves before it is answered, for work that takes its time. */
 export function clientGone({ res }: Context): AbortSignal {
+  const known = SIGNALS.get(res);
+  if (known !== undefined) return known;
   const gone = new AbortController();
   const leave = () => {
     if (!res.writableFinished) gone.abort(new CodedError('CLIENT_GONE'));
   };
   if (res.destroyed) leave();
   else res.once('close', leave);
+  SIGNALS.set(res, gone.signal);
   return gone.signal;
 }
 

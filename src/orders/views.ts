@@ -1,5 +1,5 @@
 import { liveStatus } from '../licensing/core/states';
-import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
+import { isAscii, readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
 import { jsonOf } from '../licensing/json';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/database';
@@ -53,6 +53,8 @@ export async function listOrderPage(
   filter: OrderFilter,
   { after, limit }: PageRequest,
 ): Promise<Page<OrderView>> {
+  // A column of ASCII cannot be compared with other text.
+  if (filter.shop !== undefined && !isAscii(filter.shop)) return { items: [], next: null };
   const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
   const { items, next } = toPage(
     await listOrders(db, filter, { after: before, limit: limit + 1 }),

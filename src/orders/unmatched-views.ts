@@ -1,4 +1,4 @@
-import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
+import { isAscii, readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/database';
 import { findOrder } from '../store/orders';
@@ -24,6 +24,8 @@ export async function listUnmatchedPage(
   filter: { shop?: string | undefined; state?: Unmatched['state'] | undefined },
   { after, limit }: PageRequest,
 ): Promise<Page<UnmatchedView>> {
+  // A column of ASCII cannot be compared with other text.
+  if (filter.shop !== undefined && !isAscii(filter.shop)) return { items: [], next: null };
   const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
   const { items, next } = toPage(
     await listUnmatched(db, filter, { before, limit: limit + 1 }),

@@ -1,5 +1,5 @@
 import { liveStatus } from '../licensing/core/states';
-import { readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
+import { isAscii, readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
 import { jsonOf } from '../licensing/json';
 import { columnOf, readSort } from '../licensing/sorting';
 import { formatTimestampOrNull } from '../licensing/timestamps';
@@ -59,6 +59,8 @@ export async function listOrderPage(
   sort?: string,
 ): Promise<Page<OrderView>> {
   const { isDown } = columnOf(readSort(ORDER_SORTS, sort) ?? '-id');
+  // A column of ASCII cannot be compared with other text.
+  if (filter.shop !== undefined && !isAscii(filter.shop)) return { items: [], next: null };
   const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
   const { items, next } = toPage(
     await listOrders(db, filter, { after: place, limit: limit + 1, isDown }),

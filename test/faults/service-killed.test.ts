@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countsOf, note } from '../support/faults';
 import { findLosses, isHealthy, openStand, startLoad, tally, type Stand } from '../support/load';
-import { freePort } from '../support/processes';
+import { eventually, freePort } from '../support/processes';
 
 let stand: Stand;
 
@@ -45,7 +45,10 @@ test('the book itself finds what is lost', async () => {
   const { url } = await stand.start();
   const goods = await stand.newGoods();
   const load = startLoad(url, goods);
-  await sleep(2_000);
+  await eventually(() => {
+    expect(load.book.checks[0]!.acknowledged).toBeGreaterThan(0);
+    expect(load.book.activations[0]!.acknowledged.size).toBeGreaterThan(0);
+  });
   await load.stop();
   expect(await findLosses(db, load.book)).toEqual([]);
 

@@ -43,7 +43,7 @@ describe.each([
   const desk = (): Desk => ({ page, hands: handsOf(page), site, name });
   beforeAll(async () => {
     page = await newPage(browser);
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000);
     await enter(desk());
   });
   afterAll(() => page.context().close());

@@ -28,7 +28,7 @@ beforeAll(async () => {
   server = createServer(app.callback() as never).listen(0, '127.0.0.1');
   browser = await openBrowser();
   served = `http://127.0.0.1:${(server.address() as AddressInfo).port}${API_PATH}/pages/guide`;
-}, 120_000);
+});
 afterAll(async () => {
   await browser.close();
   server.closeAllConnections();

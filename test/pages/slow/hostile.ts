@@ -159,7 +159,7 @@ describe('no text becomes more than a text', () => {
     await page.goto(`${service.url}${PREFIX}/pages/licenses?q=${encodeURIComponent(hostile(97))}`);
     expect(await page.evaluate<string[]>(FOREIGN)).toEqual([]);
     expectClean(page);
-  }, 300_000);
+  });
 
   it('for the customer', async () => {
     const byKey = await newPage(browser);
@@ -183,7 +183,7 @@ describe('no text becomes more than a text', () => {
     await byMail.goto(`${service.url}${PREFIX}/pages/my#key=${encodeURIComponent(hostile(96))}`);
     await byMail.getByRole('alert').waitFor();
     expect(await byMail.evaluate<string[]>(FOREIGN)).toEqual([]);
-  }, 120_000);
+  });
 
   it('and the texts were shown', () => {
     const missing = columns.filter((_, i) => !seen.has(i + 1));

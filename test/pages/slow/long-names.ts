@@ -18,7 +18,7 @@ beforeAll(async () => {
   await giveShops(site.service.db);
   pages = await everyPage(site.service);
   await giveLongNames(site.service.db);
-}, 180_000);
+});
 afterAll(async () => {
   await browser.close();
   await site.stop();

@@ -30,7 +30,7 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   await once(other, 'listening');
   otherUrl = `http://evil.test:${(other.address() as AddressInfo).port}`;
-}, 120_000);
+});
 afterAll(async () => {
   await browser.close();
   other.closeAllConnections();

@@ -25,7 +25,7 @@ beforeAll(async () => {
   [browser, site] = await Promise.all([openBrowser(), startPagesSite({ licences: 20, downloads: 20 })]);
   await giveShops(site.service.db);
   pages = await everyPage(site.service);
-}, 120_000);
+});
 afterAll(async () => {
   await browser.close();
   await site.stop();

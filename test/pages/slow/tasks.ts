@@ -25,7 +25,7 @@ describe.each(WAYS)('%s', (name, handsOf, options) => {
   beforeAll(async () => {
     [browser, site] = await Promise.all([openBrowser(), startPagesSite({ licences: 4, downloads: 4 })]);
     page = await newPage(browser, options);
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000);
     await enter(desk());
   });
   afterAll(async () => {

@@ -2,6 +2,7 @@ import { myRoutes } from '../../../src/http/pages/my/routes';
 import { operatorRoutes } from '../../../src/http/pages/operator/routes';
 import { signInRoutes } from '../../../src/http/pages/sign-in/routes';
 import { table, type Db } from '../../../src/store/database';
+import { sendAgain } from '../../support/manage';
 import { SHOP } from '../../support/sample-shop';
 import { rows, type TestService } from '../../support/service';
 import { customerClient, pagesClient, type PagesClient } from './session';
@@ -114,7 +115,7 @@ function addressesOf(path: string, ids: Ids): string[] {
 async function shown(client: PagesClient, addresses: string[]): Promise<string[]> {
   const found: string[] = [];
   for (const address of new Set(addresses)) {
-    const { status, headers } = await client.get(address);
+    const { status, headers } = await sendAgain(() => client.get(address));
     if (status >= 500) throw new Error(`${address} answered ${status}.`);
     if (
       (headers.get('content-type') ?? '').startsWith('text/html') &&

@@ -237,7 +237,7 @@ describe('the page of licences', () => {
       { limit: 500 },
       NOW,
     );
-    expect([page.items.length, page.next]).toEqual([500, expect.any(String)]);
+    expect([page.items.length, page.next]).toEqual([259, null]);
     for (const one of page.items.slice(0, 20)) expect(await suspensions(one.id)).toHaveLength(1);
     expect(await suspensions(first!.id)).toEqual([]);
 

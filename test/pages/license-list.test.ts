@@ -210,26 +210,26 @@ describe('the page of licences', () => {
 
   test('does with a whole list what it does with a page, in several steps, and names what changed meanwhile', async () => {
     const many = await givePlan(service.db, { productId: 77 }, NOW);
-    for (let i = 0; i < 510; i++)
+    for (let i = 0; i < 260; i++)
       await giveLicense(service.db, many, { customer: `many-${i}@example.org` }, NOW);
     const [first] = (await listLicensePage(service.db, { planId: many, sort: 'id' }, { limit: 1 }, NOW))
       .items;
     const list = `plan_id=${many}&sort=customer`;
     const asked = await seller.post('/licenses/bulk', { action: 'suspend', found: '1', list });
-    expect(textOf(asked.html)).toContain('Suspend 510 licences?');
-    expect(textOf(asked.html)).toContain('What you selected. 50 of 510 shown.');
+    expect(textOf(asked.html)).toContain('Suspend 260 licences?');
+    expect(textOf(asked.html)).toContain('What you selected. 50 of 260 shown.');
     await seller.post(`/licenses/${first!.id}/slots`, { activation_limit: '9' });
 
     const sent = { ...formOf(asked.html, '/licenses/bulk/suspend'), reason: 'closed down' };
     const step = await seller.post('/licenses/bulk/suspend', sent);
-    expect([step.status, textOf(step.html)]).toEqual([200, expect.stringContaining('500 of 510 done')]);
+    expect([step.status, textOf(step.html)]).toEqual([200, expect.stringContaining('250 of 260 done')]);
     expect(step.html).toContain('data-goes-on');
     // Reloaded, it repeats nothing.
-    expect(textOf((await seller.post('/licenses/bulk/suspend', sent)).html)).toContain('500 of 510 done');
+    expect(textOf((await seller.post('/licenses/bulk/suspend', sent)).html)).toContain('250 of 260 done');
     const rest = formOf(step.html, '/licenses/bulk/suspend');
     expect(rest.reason).toBe('closed down');
     const done = await seller.send('/licenses/bulk/suspend', rest);
-    expect(textOf(done.html)).toContain('509 licences were suspended');
+    expect(textOf(done.html)).toContain('259 licences were suspended');
     expect(textOf(done.html)).toContain('many-0@example.org');
     const page = await listLicensePage(
       service.db,
@@ -237,7 +237,7 @@ describe('the page of licences', () => {
       { limit: 500 },
       NOW,
     );
-    expect([page.items.length, page.next]).toEqual([500, expect.any(String)]);
+    expect([page.items.length, page.next]).toEqual([259, null]);
     for (const one of page.items.slice(0, 20)) expect(await suspensions(one.id)).toHaveLength(1);
     expect(await suspensions(first!.id)).toEqual([]);
 

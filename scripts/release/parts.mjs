@@ -72,7 +72,7 @@ function isAlone(definition) {
 
 /** What reads a part, in the bundle. */
 const PART = `var __part=(name,args)=>{
-const path=__filename.replace(/\.js$/,"/"+name+".js"),fs=require("node:fs"),file=fs.openSync(path);
+const path=__filename.replace(/[.]js$/,"/"+name+".js"),fs=require("node:fs"),file=fs.openSync(path);
 let modules;
 return()=>{
 if(modules===undefined){

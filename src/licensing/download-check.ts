@@ -55,7 +55,11 @@ export async function gatherFacts(
   ]);
   return {
     expiresAt: known?.license.expiresAt ?? null,
-    version: version ?? release?.version ?? (await findRelease({ productId, version: undefined, group }))?.version ?? null,
+    version:
+      version ??
+      release?.version ??
+      (await findRelease({ productId, version: undefined, group }))?.version ??
+      null,
     entitledVersion: entitled?.version ?? null,
     latest: latest?.version ?? null,
     security: latest?.security === true,

@@ -124,7 +124,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineFold {
   let upgrade: LineFold['upgrade'];
   let count = meanings.base.count;
   let most = count;
-  let reduced: Effect | null = null;
+  let reduced = null as Effect | null;
   let renewal: Renewal = NO_RENEWAL;
   const ended = (state: LineFold['state'], by?: OrderEventName): LineFold => ({
     state,

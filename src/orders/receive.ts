@@ -3,6 +3,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db } from '../store/database';
+import { tellProfile } from '../store/customer-profiles';
 import { findOrder, listOrderEvents } from '../store/orders';
 import {
   findLink,
@@ -13,6 +14,8 @@ import {
   type ShopLink,
   type ShopMessage,
 } from '../store/shop-messages';
+import { findShop } from '../store/shops';
+import { inReadCommitted } from '../store/transaction';
 import { requireExactText, type LineMessage, type OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
 import type { Link, MessageContent, ContentEvent } from './receivers/receiver';
@@ -75,6 +78,8 @@ export async function receive(
   try {
     const stored = links.map((link) => toStored(shop, link, context.now));
     for (const link of stored) await keepLink(db, link);
+    // Before the mail that the address lets go.
+    for (const link of links) if ('email' in link) await tellLanguage(db, shop, link, context.now);
     const awaiting = await listAwaiting(
       db,
       stored.map(({ digest }) => digest),
@@ -223,6 +228,17 @@ function toStored(shop: string, link: Link, now: Date): Omit<ShopLink, 'id'> {
   if ('other' in link)
     return { ...shared, kind: 'key', target: requireExactText(link.other, 'id', MAX_LABEL_LENGTH) };
   return { ...shared, kind: 'customer', target: link.email, createdAt: earlier(link.at, now) };
+}
+
+/** What a customer reads, where the sender tells it with the address and no order does. A test's customer is nobody. */
+async function tellLanguage(
+  db: Db,
+  shop: string,
+  { email, language, at }: Extract<Link, { email: string }>,
+  now: Date,
+): Promise<void> {
+  if (language === undefined || (await findShop(db, shop))?.isTest) return;
+  await inReadCommitted(db, (trx) => tellProfile(trx, email, { language }, earlier(at, now)));
 }
 
 /** @returns when the events that waited happened */

@@ -88,6 +88,19 @@ describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
     expect((await findLicense())?.customer).toBe('own@example.com');
   });
 
+  it('mails a customer in the language of the checkout', async () => {
+    const email = `checkout-${id}@example.com`;
+    await send(paid());
+    await send(message('customer.created', { email, locale: 'de-AT' }, '2026-11-24T10:00:00Z'));
+    const language = async (): Promise<unknown> =>
+      (await service.read.ok(`GET /customers/${encodeURIComponent(email)}`)).language;
+    expect(await language()).toBe('de');
+    await send(message('customer.updated', { email, locale: 'xx' }, '2026-11-24T10:30:00Z'));
+    expect(await language()).toBe('de');
+    await send(message('customer.updated', { email, locale: 'en' }, '2026-11-24T11:00:00Z'));
+    expect(await language()).toBe('en');
+  });
+
   it('keeps the newest address of a customer, in any order', async () => {
     const updated = (email: string, at: string) => send(message('customer.updated', { email }, at));
     await updated('second@example.com', '2026-11-24T11:00:00Z');

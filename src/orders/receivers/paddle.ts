@@ -173,7 +173,8 @@ function readEnd(data: unknown, at: Date): OneContent {
 }
 
 function readCustomer(data: unknown, at: Date): OneContent {
-  const customer = customerOf(textAt(data, 'email'));
+  const customer = customerOf(textAt(data, 'email'), undefined, textAt(data, 'locale')?.slice(0, 2));
   if (customer === undefined) return { note: 'unused' };
-  return { note: 'links', links: [{ key: requireText(data, 'id'), email: customer.email, at }] };
+  const { email, language } = customer;
+  return { note: 'links', links: [{ key: requireText(data, 'id'), email, at, language }] };
 }

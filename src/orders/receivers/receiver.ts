@@ -102,5 +102,5 @@ type OrderReference =
 export type Link =
   | { key: string; order: string; paid?: number | undefined }
   | { key: string; other: string }
-  /** `at`: when the customer had this address */
-  | { key: string; email: string; at: Date };
+  /** `at`: when the customer had this address; `language`: that of their checkout */
+  | { key: string; email: string; at: Date; language?: string | undefined };

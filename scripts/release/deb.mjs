@@ -39,7 +39,10 @@ export function buildDeb({ tree, version, machine, folder, to, time }) {
   put('DEBIAN/conffiles', `/etc/logrotate.d/${PACKAGE}\n`);
   put('DEBIAN/md5sums', files.map((file) => `${md5(join(folder, file))}  ${file}\n`).join(''));
   for (const script of ['preinst', 'postinst', 'prerm', 'postrm'])
-    put(`DEBIAN/${script}`, own(script).replace(/^# ALONE\n/m, () => own('alone')));
+    put(
+      `DEBIAN/${script}`,
+      own(script).replace(/^# ALONE\n/m, () => own('alone')),
+    );
   setModes(folder);
   mkdirSync(join(folder, 'usr/bin'), { mode: 0o755 });
   symlinkSync(`/opt/${PACKAGE}/bin/licensing`, join(folder, 'usr/bin/licensing'));

@@ -129,7 +129,9 @@ async function fill(service: TestService): Promise<void> {
   const plans: Record<number, number> = {};
   for (const [id, name] of Object.entries(NAMES)) {
     plans[Number(id)] = await givePlan(db, { productId: Number(id), limit: 1 }, NOW);
-    await db(table(db, 'products')).where({ id: Number(id) }).update({ name });
+    await db(table(db, 'products'))
+      .where({ id: Number(id) })
+      .update({ name });
   }
   const customers = ['dora', 'ann', 'bob', 'ann', 'zoe'];
   const products = [42, 42, 42, 43, 44];

@@ -253,7 +253,7 @@ function givingTime(sorted: LineEvent[], { renews }: Meanings): LineEvent[] {
         );
 }
 
-function isPayment({ effect }: LineEvent): boolean {
+function isPayment({ effect }: Pick<LineEvent, 'effect'>): boolean {
   return effect === 'issue' || effect === 'renew' || effect === 'change_plan';
 }
 
@@ -266,7 +266,9 @@ function isReturn(identity: string, returns: ReadonlyMap<string, string>): boole
  * back, nor does one that is older than the payment.
  * @param sorted by time @returns identities of payments' events, with those of the refunds
  */
-export function findReturned(sorted: LineEvent[]): Map<string, string> {
+export function findReturned(
+  sorted: Pick<LineEvent, 'event' | 'identity' | 'effect' | 'payment' | 'confirms'>[],
+): Map<string, string> {
   const named = new Set(sorted.filter(isPayment).flatMap(({ payment }) => payment ?? []));
   const returns = new Map<string, string>();
   const before: { identity: string; payment: string | null }[] = [];

@@ -1,5 +1,5 @@
 import type { OrderEvent, OrderLine } from '../store/orders';
-import { ORDER_EVENTS, type OrderEventName } from './fold';
+import { findReturned, ORDER_EVENTS, type Effect, type OrderEventName } from './fold';
 import type { StoredLine } from './work';
 
 /**
@@ -48,6 +48,12 @@ export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' |
         const one = known.find(({ line }) => line === item.line);
         if (one !== undefined) paidAt(one, item);
       }
+  const returned = findReturned(
+    sorted.map(([{ event, identity, effect, payment }, items]) => ({
+      ...{ event: event as OrderEventName, identity, effect: effect as Effect, payment },
+      confirms: items.some(({ confirms }) => confirms),
+    })),
+  );
   const placed = new Map<OrderEvent, string>();
   for (const [event, items] of sorted) {
     if (event.event === 'paid' || !items.some(({ ids }) => ids !== undefined)) continue;
@@ -64,7 +70,9 @@ export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' |
           : event.event === 'renewed'
             ? renewedAs(item, one)
             : item;
-      if (event.event === 'upgraded' || event.event === 'renewed') {
+      // What was given back has changed nothing, so the next payment for it says that it does.
+      const stands = item.confirms === true || !returned.has(event.identity);
+      if (stands && (event.event === 'upgraded' || event.event === 'renewed')) {
         if (own.sku !== undefined) one.sku = own.sku;
         if (event.event === 'upgraded' || item.sku !== undefined) paidAt(one, item);
       }
@@ -130,13 +138,15 @@ function articleAt(price: string, sku: string | undefined, { sku: had, articles 
 function renewedAs({ price, sku, quantity, paidAs, ...item }: StoredLine, one: LineNames): StoredLine {
   const told = paidAs ?? price;
   if (told === undefined || sku === undefined || one.price === undefined) return item;
-  const isOther = told !== one.price;
+  const article = paidAs === undefined ? articleAt(told, sku, one) : sku;
+  // The same at another price, such as a higher one, is no other plan: what its map says now is for who buys it now.
+  const isOther = told !== one.price && article !== one.sku;
   const isMore = quantity !== undefined && one.quantity !== undefined && quantity !== one.quantity;
   if (!isOther && !isMore) return item;
   return {
     ...item,
     follows: true,
-    ...(isOther && { sku: paidAs === undefined ? articleAt(told, sku, one) : sku }),
+    ...(isOther && { sku: article }),
     ...(isMore && { quantity }),
   };
 }

@@ -291,7 +291,7 @@ async function moveToState(
 
 /** Whether an order suspended the licence last; a seller's own suspension is the seller's to lift. */
 async function isSuspendedByOrder(trx: Transaction, licenseId: number): Promise<boolean> {
-  const [latest] = await findEvents(trx, ['suspend', 'reinstate'], { licenseId }, 1);
+  const [latest] = await findEvents(trx, ['suspend', 'reinstate'], { licenseId, isWhole: true }, 1);
   return latest?.action === 'suspend' && latest.after?.order !== undefined;
 }
 

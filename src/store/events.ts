@@ -155,17 +155,17 @@ export async function findEventPlace(db: Db, licenseId: number, id: number): Pro
   return at === undefined ? undefined : { at, id };
 }
 
-/** Of a licence: so many of its latest changes are looked at. */
+/** Of a licence: so many of its latest changes are looked at for what is only shown. */
 const LATEST_CHANGES = 2_000;
 
 /**
- * Events with certain actions, newest first: among the latest changes of one licence, or with a certain value in a field
- * before the change, for which all events are read.
+ * Events with certain actions, newest first: among the latest changes of one licence, or with `isWhole` among all, on which
+ * something may depend; or with a certain value in a field before the change, for which all events are read.
  */
 export async function findEvents(
   db: Db,
   actions: EventAction[],
-  by: { licenseId: number } | { field: string; before: string },
+  by: { licenseId: number; isWhole?: true } | { field: string; before: string },
   limit: number,
 ): Promise<RecordedEvent[]> {
   if ('licenseId' in by) {
@@ -174,7 +174,7 @@ export async function findEvents(
       db,
       `SELECT e.* FROM (
          SELECT id, action FROM ${table(db, 'events')}${forceIndex(db, 'events', ...licenseIndex('events'))}
-          WHERE license_id = ? ORDER BY at DESC, id DESC LIMIT ${LATEST_CHANGES}) latest
+          WHERE license_id = ? ${by.isWhole ? '' : `ORDER BY at DESC, id DESC LIMIT ${LATEST_CHANGES}`}) latest
          ${orderedJoin(db)} ${table(db, 'events')} e${forceIndex(db, 'events')} ON e.id = latest.id
         WHERE latest.action IN (${placeholders(actions.length)}) ORDER BY latest.id DESC LIMIT ${limit}`,
       [by.licenseId, ...actions],

@@ -12,11 +12,14 @@ import { sendHook, signDigistore24, signPaddle, signStripe } from '../support/sh
 
 const NOW = new Date('2027-01-15T12:00:00Z');
 const STRIPE = 'whsec_stripe_signs_with_this';
+/** One for each order of arrival: a shop may send so many messages a minute. */
+const STRIPE_SHOPS = ['stripe', 'stripe-back', 'stripe-twice'];
 const PADDLE = 'pdl_ntfset_paddle_signs_with_this';
 const DIGISTORE = 'a passphrase of the seller';
 
 const seconds = (text: string) => Date.parse(text) / 1000;
 const [BEGUN, RENEWED, UNTIL] = ['2026-11-24T10:00:00Z', '2026-12-24T10:00:00Z', '2027-01-24T10:00:00Z'];
+const MIDST = '2026-12-10T10:00:00Z';
 const [CHANGED, BACK, YEAR] = ['2027-01-10T10:00:00Z', '2027-01-11T10:00:00Z', '2028-01-10T10:00:00Z'];
 
 interface Message {
@@ -157,6 +160,18 @@ const rest = (price: string, quantity: number): Line => ({
   quantity,
   proration: true,
 });
+
+/** Of a subscription whose metadata says what it is. */
+const seats = {
+  parent: {
+    type: 'subscription_details',
+    subscription_details: { subscription: 'SUB', metadata: { sku: 'SEATS' } },
+  },
+};
+const addedSeats: Line[] = [
+  { ...credit('price_m', 1), from: MIDST, to: RENEWED },
+  { ...rest('price_m', 3), from: MIDST, to: RENEWED },
+];
 
 interface Case {
   says: string;
@@ -313,6 +328,30 @@ const CASES: Case[] = [
     is: [{ ...month, ends: UNTIL, limit: 3 }],
   },
   {
+    says: 'seats that were added stay at a renewal, whatever the subscription says of itself',
+    told: () => [
+      invoice('IN_1', BEGUN, 'subscription_create', [{ to: RENEWED }], seats),
+      invoice('IN_3', MIDST, 'subscription_update', addedSeats, seats),
+      cycle([{ from: RENEWED, to: UNTIL, quantity: 3 }], seats),
+    ],
+    is: [{ ...month, ends: UNTIL, limit: 9 }],
+  },
+  {
+    says: 'a change whose payment was given back counts once a renewal pays for it',
+    told: () => [
+      session(),
+      first(),
+      invoice('IN_3', MIDST, 'subscription_update', [
+        { ...credit('price_m'), from: MIDST, to: RENEWED },
+        { ...rest('price_y', 1), from: MIDST, to: RENEWED },
+      ]),
+      paidBy('IN_3'),
+      refund('IN_3', '2026-12-12T10:00:00Z'),
+      cycle([{ price: 'price_y', from: RENEWED, to: YEAR }]),
+    ],
+    is: [{ status: 'active', plan: 'Year', ends: YEAR }],
+  },
+  {
     says: 'the quantity of a session is that of its licences, and stays at a renewal',
     told: () => [first(), session('PRO-1M', { metadata: { sku: 'PRO-1M', quantity: '2' } }), cycle()],
     is: [
@@ -459,16 +498,18 @@ describe.each(BACKENDS)('money, on %s', (_, settings) => {
     };
     const [monthly, yearly] = [await add('Month', '1m'), await add('Year', '1y')];
     for (const [name = '', kind = '', secret = ''] of [
-      ['stripe', 'stripe', STRIPE],
+      ...STRIPE_SHOPS.map((name) => [name, 'stripe', STRIPE]),
       ['paddle', 'paddle', PADDLE],
       ['ds24', 'digistore24', DIGISTORE],
     ])
       await write.ok('POST /shops', { name, kind, secret }, 201);
     const map = async (shop: string, sku: string, plan_id: number, quantity = 'licenses') =>
       write.ok(`POST /shops/${shop}/map`, { sku, plan_id, quantity }, 201);
-    for (const sku of ['PRO-1M', 'price_solo']) await map('stripe', sku, monthly);
-    for (const sku of ['PRO-1Y', 'price_y']) await map('stripe', sku, yearly);
-    await map('stripe', 'SEATS', monthly, 'slots');
+    for (const shop of STRIPE_SHOPS) {
+      for (const sku of ['PRO-1M', 'price_solo']) await map(shop, sku, monthly);
+      for (const sku of ['PRO-1Y', 'price_y']) await map(shop, sku, yearly);
+      await map(shop, 'SEATS', monthly, 'slots');
+    }
     for (const sku of ['pri_m', 'pri_fee']) await map('paddle', sku, monthly);
     await map('paddle', 'pri_y', yearly);
     await map('ds24', 'M', monthly);
@@ -490,14 +531,14 @@ describe.each(BACKENDS)('money, on %s', (_, settings) => {
     return shown;
   }
 
-  async function tell(messages: Message[], unique: string): Promise<Thing[]> {
+  async function tell(messages: Message[], unique: string, shop = 'stripe'): Promise<Thing[]> {
     const answers: Thing[] = [];
     for (const message of messages) {
       const own = JSON.parse(
         JSON.stringify(message).replaceAll(/\b(SUB|IN_\d(?:_pi)?)\b/g, `$1_${unique}`),
       ) as Message;
       const signed = signStripe({ ...own, id: `${own.id}_${unique}` }, STRIPE, service.clock.now);
-      const answer = await sendHook(service.url, 'stripe', signed);
+      const answer = await sendHook(service.url, shop, signed);
       expect([answer.status, answer.text]).toEqual([200, answer.text]);
       answers.push((JSON.parse(answer.text) as { data: Thing }).data);
     }
@@ -567,18 +608,21 @@ describe.each(BACKENDS)('money, on %s', (_, settings) => {
     expect(await licensesOf('stripe', `IN_9_${unique}`)).toHaveLength(10);
   });
 
-  describe.each(arrivals)('told %s', (__, arrive) => {
-    it.each(CASES.map(({ says, ...one }) => [says, one] as const))(
-      'stripe: %s',
-      async (___, { told, is, orNone }) => {
-        for (shape of ['new', 'old'] as const) {
-          const unique = randomUUID().replaceAll('-', '');
-          await tell(arrive(told()), unique);
-          const found = await licensesOf('stripe', `SUB_${unique}`);
-          if (found.length > 0 || !orNone) expect([shape, found]).toMatchObject([shape, is]);
-        }
-        shape = 'new';
-      },
-    );
-  });
+  describe.each(arrivals.map(([how, arrive], i) => [how, arrive, STRIPE_SHOPS[i] as string] as const))(
+    'told %s',
+    (__, arrive, shop) => {
+      it.each(CASES.map(({ says, ...one }) => [says, one] as const))(
+        'stripe: %s',
+        async (___, { told, is, orNone }) => {
+          for (shape of ['new', 'old'] as const) {
+            const unique = randomUUID().replaceAll('-', '');
+            await tell(arrive(told()), unique, shop);
+            const found = await licensesOf(shop, `SUB_${unique}`);
+            if (found.length > 0 || !orNone) expect([shape, found]).toMatchObject([shape, is]);
+          }
+          shape = 'new';
+        },
+      );
+    },
+  );
 });

@@ -71,15 +71,17 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       change(other!.id, 'suspend', 8),
       change(one!.id, 'suspend', 7),
     ]);
-    const found = async (limit: number) =>
-      (await findEvents(service.db, ['suspend'], { licenseId: one!.id }, limit)).map(
-        ({ after }) => after?.days,
-      );
+    const found = async (limit: number, isWhole?: true) =>
+      (
+        await findEvents(service.db, ['suspend'], { licenseId: one!.id, ...(isWhole && { isWhole }) }, limit)
+      ).map(({ after }) => after?.days);
     expect(await found(5)).toEqual([7, 9]);
     expect(await found(1)).toEqual([7]);
     for (let i = 0; i < 2_000; i += 250)
       await add(Array.from({ length: 250 }, () => change(one!.id, 'reveal', 6)));
     expect(await found(5)).toEqual([]);
+    // What an order does depends on it.
+    expect(await found(5, true)).toEqual([7, 9]);
   });
 
   test('the outer keys alone are looked at where all would be too many', async () => {

@@ -84,6 +84,33 @@ describe('an item of a later message', () => {
     expect(placed([first, change(5, 'y'), change(6, 'm')], was)[0]?.sku).toBe('PRO');
   });
 
+  it('is no other article at another price of the same, nor what was given back', () => {
+    const was = [{ line: '1', sku: 'PRO' }];
+    const pay = (name: string, minute: number, paidAs: string, more: Partial<StoredLine> = {}) => ({
+      ...event(name, minute, [item('1', [paidAs, 'pro_1'], { sku: 'PRO', paidAs, quantity: 1, ...more })]),
+      ...{ payment: `txn_${minute}`, effect: name === 'paid' ? 'issue' : 'renew' },
+    });
+    const last = (...events: OrderEvent[]) => {
+      const [line] = placed(events, was);
+      return { follows: line?.follows, sku: line?.sku, quantity: line?.quantity };
+    };
+    const first = pay('paid', 0, 'm');
+    expect(last(first, pay('renewed', 9, 'dearer'))).toEqual({});
+    expect(last(first, pay('renewed', 9, 'dearer', { quantity: 2 }))).toEqual({ follows: true, quantity: 2 });
+
+    const yearly = (minute: number) => pay('renewed', minute, 'y', { sku: 'YEAR' });
+    expect(last(first, yearly(5), yearly(9))).toEqual({});
+    const refund = { ...event('refunded', 6, []), linesJson: null, payment: 'txn_5', effect: 'suspend' };
+    expect(last(first, yearly(5), refund, yearly(9))).toEqual({ follows: true, sku: 'YEAR' });
+    const failed = {
+      ...event('refund_failed', 7, []),
+      linesJson: null,
+      payment: 'txn_5',
+      effect: 'reinstate',
+    };
+    expect(last(first, yearly(5), refund, failed, yearly(9))).toEqual({});
+  });
+
   it('is the order’s only line that ends first, where no id tells', () => {
     const items = [item('a', ['a']), item('1', ['b'], { first: true })];
     expect(namesOf(placed([event('renewed', 9, items)], order('1')))).toEqual(['a', '1']);

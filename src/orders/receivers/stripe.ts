@@ -186,11 +186,12 @@ function readInvoice({ object, event }: About): OneContent {
     // What was changed in between is paid with the next period.
     case 'subscription_cycle': {
       const isChanged = hasProration(object, subscription);
-      // Without prorations too it may pay for something else: what was to change with the period.
-      const named = textAt(details, 'metadata', 'sku');
+      // Without prorations too it may pay for something else: what was to change with the period. A quantity that the
+      // subscription says of itself may be from before.
+      const isCounted = textAt(details, 'metadata', 'sku') === undefined && own.every(isUnsaid);
       const lines = itemsOf(own).map(({ sku, quantity, ...item }) => ({
         ...item,
-        ...(!isChanged && asPaid(sku, named === undefined ? quantity : (quantityOf(details) ?? 1))),
+        ...(!isChanged && asPaid(sku, isCounted ? quantity : undefined)),
       }));
       const event = { ...renews, event: 'renewed', lines: lines.length === 0 ? undefined : lines } as const;
       return { links, event, also: isChanged ? changed : [] };
@@ -316,6 +317,11 @@ function changesOf(invoice: unknown, subscription: string): ContentEvent['lines'
   });
   const told = lines.filter(({ sku, quantity, paidUntil }) => sku ?? quantity ?? paidUntil);
   return told.length === 0 ? undefined : told;
+}
+
+/** Its quantity is the one that is paid. */
+function isUnsaid(line: unknown): boolean {
+  return quantityOf(line) === undefined;
 }
 
 function lineQuantity(line: unknown): number | undefined {

@@ -280,7 +280,8 @@ function goOn(
         nav="licenses"
         crumbs={[[t.licenses.title, list]]}
         path={`/licenses/bulk/${action}`}
-        form={formState()}
+        // With its id, so that no step is done twice, however somebody came back to it.
+        form={formState(undefined, undefined, sent.get('once') || undefined)}
         about={texts.goesOn(format.number(rest.length))}
         submit={texts.goOn}
         goesOn

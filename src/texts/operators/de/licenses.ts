@@ -92,7 +92,7 @@ export const licenses: Translated<typeof en> = {
         ? `Inzwischen geändert. ${count} gezeigt.`
         : `Inzwischen geändert. ${count} von ${all} gezeigt.`,
     soFar: (count, all) => `${count} von ${all} erledigt`,
-    goesOn: (count) => `${count} fehlen noch. Folgen die nächsten nicht von selbst, fahren Sie bitte fort.`,
+    goesOn: (count) => `Noch offen: ${count}. Folgen die nächsten nicht von selbst, fahren Sie bitte fort.`,
     goOn: 'Fortfahren',
     goingOn: 'Es geht weiter...',
     stopHere: 'Hier aufhören',

@@ -18,7 +18,8 @@ export const moveIn: Translated<typeof en> = {
   file: 'Datei (CSV)',
   fileHint: 'Nur für Systeme, die eine Datei exportieren. Importiert wird noch nichts.',
   users: 'Benutzer oder Bestellungen (CSV)',
-  usersHint: 'Nur für License Manager for WooCommerce und Freemius, deren Exporte ohne Adressen sein können.',
+  usersHint:
+    'Nur für License Manager for WooCommerce und Freemius, deren Exporten die Adressen fehlen können.',
   dates: 'Schreibweise der Datumsangaben',
   datesHint: 'Wählen Sie nur, wenn Sie gefragt werden.',
   dateForms: {

@@ -51,8 +51,8 @@ export const releases: Translated<typeof en> = {
   orders: {
     '-version': 'Höchste Version zuerst',
     version: 'Niedrigste Version zuerst',
-    '-published_at': 'Zuletzt veröffentlichte zuerst',
-    published_at: 'Zuerst veröffentlichte zuerst',
+    '-published_at': 'Neueste Veröffentlichung zuerst',
+    published_at: 'Älteste Veröffentlichung zuerst',
   },
   columns: {
     version: 'Version',

@@ -38,8 +38,8 @@ export const told: Translated<typeof en> = {
       `Mit diesen Schlüsseln wurde in 30 Tagen aus mehr Netzen heruntergeladen, als ihre Plätze erklären: mehr als ${factor} je Platz und dazu 10. Abgelehnt wird deshalb nichts. Joomlas Updater belegt keinen Platz, also ist diese Liste die Bremse.`,
     none: 'Kein Schlüssel ist in vielen Händen.',
     orders: {
-      '-at': 'Die letzten zuerst',
-      at: 'Die frühesten zuerst',
+      '-at': 'Neueste zuerst',
+      at: 'Älteste zuerst',
       '-networks': 'Meiste Netze zuerst',
       networks: 'Wenigste Netze zuerst',
       customer: 'Kunden A bis Z',

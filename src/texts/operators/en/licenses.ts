@@ -85,7 +85,7 @@ export const licenses = {
     leftCaption: (count: string, all: string) =>
       count === all ? `Changed meanwhile. ${count} shown.` : `Changed meanwhile. ${count} of ${all} shown.`,
     soFar: (count: string, all: string) => `${count} of ${all} done`,
-    goesOn: (count: string) => `${count} are left. If the next ones do not follow by themselves, go on.`,
+    goesOn: (count: string) => `${count} to go. If the next ones do not follow by themselves, go on.`,
     goOn: 'Go on',
     goingOn: 'Going on...',
     stopHere: 'Stop here',

@@ -337,6 +337,21 @@ const CASES: Case[] = [
     is: [{ ...month, ends: UNTIL, limit: 9 }],
   },
   {
+    says: 'several lines of a price, as of tiers, are no change of its quantity, in any order',
+    told: () => [
+      session('SEATS'),
+      first([
+        { to: RENEWED, quantity: 5 },
+        { to: RENEWED, quantity: 3 },
+      ]),
+      cycle([
+        { from: RENEWED, to: UNTIL, quantity: 3 },
+        { from: RENEWED, to: UNTIL, quantity: 5 },
+      ]),
+    ],
+    is: [{ ...month, ends: UNTIL, limit: 3 }],
+  },
+  {
     says: 'a change whose payment was given back counts once a renewal pays for it',
     told: () => [
       session(),

@@ -186,9 +186,8 @@ function readInvoice({ object, event }: About): OneContent {
     // What was changed in between is paid with the next period.
     case 'subscription_cycle': {
       const isChanged = hasProration(object, subscription);
-      // Without prorations too it may pay for something else: what was to change with the period. A quantity that the
-      // subscription says of itself may be from before.
-      const isCounted = textAt(details, 'metadata', 'sku') === undefined && own.every(isUnsaid);
+      // Without prorations too it may pay for something else: what was to change with the period.
+      const isCounted = textAt(details, 'metadata', 'sku') === undefined && haveQuantities(own);
       const lines = itemsOf(own).map(({ sku, quantity, ...item }) => ({
         ...item,
         ...(!isChanged && asPaid(sku, isCounted ? quantity : undefined)),
@@ -319,9 +318,14 @@ function changesOf(invoice: unknown, subscription: string): ContentEvent['lines'
   return told.length === 0 ? undefined : told;
 }
 
-/** Its quantity is the one that is paid. */
-function isUnsaid(line: unknown): boolean {
-  return quantityOf(line) === undefined;
+/**
+ * Whether their quantities are those that are paid: what a subscription says of itself may be from before, and of a price in
+ * several lines, as of tiers, each has a part.
+ */
+function haveQuantities(lines: unknown[]): boolean {
+  return (
+    lines.every((line) => quantityOf(line) === undefined) && new Set(lines.map(priceOf)).size === lines.length
+  );
 }
 
 function lineQuantity(line: unknown): number | undefined {

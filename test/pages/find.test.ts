@@ -180,9 +180,9 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
 
   it('lists customers by an id that names nobody', async () => {
     const list = await read.get('/customers');
-    expect(textOf(list.html)).toContain('By e-mail. 2 shown.');
+    expect(textOf(list.html)).toContain('E-mails A to Z. 2 shown.');
     expectNoAddressInLinks(list.html);
-    expect(textOf((await read.get('/customers?q=JA')).html)).toContain('By e-mail. 1 shown.');
+    expect(textOf((await read.get('/customers?q=JA')).html)).toContain('E-mails A to Z. 1 shown.');
     expect(textOf((await read.get('/customers?q=x')).html)).toContain('Clear the filters');
     const formula = await giveLicense(service.db, await givePlan(service.db), { customer: '+a@example.com' });
     const csv = await read.get('/customers.csv');

@@ -107,7 +107,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
     );
     if (code !== 0)
       throw new OperatorError(
-        `The backup ${file} was not read to its end: ${lastLines(stderr)}\nMend this, and read it again: ${program} ${database.database} < ${file}`,
+        `The backup ${file} was not read to its end: ${lastLines(stderr)}\nThe service stands still. Mend this, and run it again.`,
       );
   });
 }

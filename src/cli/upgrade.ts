@@ -195,7 +195,7 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
       last !== undefined && isCutOff(live, last) && haveOther(completed, last) ? last : undefined;
     if (cutOff !== undefined)
       output.note(
-        `An upgrade to ${cutOff.to.version} was cut off when it had changed tables. The way back is to the tables from before that one.`,
+        `An upgrade to ${cutOff.to.version} was cut off when it had changed tables. ${cutOff.backup === undefined ? 'It made no backup (--no-backup), so there is no way back' : 'The way back is to the tables from before that one'}.`,
       );
     const { backup, completed: then } = cutOff ?? {
       completed,

@@ -103,8 +103,10 @@ async function setUp(
   };
   // All refusals come before the first change.
   const planned: { step: string; changes: string[] }[] = [];
-  for (const step of stepsOf(setup))
+  for (const step of stepsOf(setup)) {
     planned.push({ step: step.title, changes: (await step.look()).map(({ words }) => words) });
+    stopHere('Nothing was changed.');
+  }
   if (dryRun) {
     output.print({ changed: false, steps: planned }, () =>
       [...planned.map(({ step, changes }) => describeStep(step, changes)), 'Nothing was changed.'].join('\n'),

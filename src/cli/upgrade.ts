@@ -136,6 +136,8 @@ interface Upgrade {
   backup?: { file: string; extent: Extent };
   /** the migrations that the tables had */
   completed: string[];
+  /** the copy of the tables that a way back has begun to replace by the backup; until that is done they are no version's */
+  replaced?: string;
 }
 
 interface Version {
@@ -164,6 +166,11 @@ async function writeUpgrade(made: Upgrade | undefined): Promise<void> {
 }
 
 async function upgrade(live: Live, given: string, withBackup: boolean, output: Output): Promise<void> {
+  const last = readUpgrade();
+  if (last?.replaced !== undefined)
+    throw new OperatorError(
+      `A way back to ${last.from.version} was cut off while it read the tables of the backup. Nothing was changed. Finish it first: licensing upgrade --back`,
+    );
   const path = resolve(given);
   const isPackage = path.endsWith('.deb');
   if (live.owner !== undefined && !isPackage)
@@ -176,7 +183,6 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
     );
   if (isPackage) return upgradePackage(live, path, withBackup, output);
   refuseDataIn(live);
-  const last = readUpgrade();
   const next = await placeTree(path, live.tree);
   let made: Upgrade | undefined;
   try {
@@ -189,7 +195,7 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
       last !== undefined && isCutOff(live, last) && haveOther(completed, last) ? last : undefined;
     if (cutOff !== undefined)
       output.note(
-        `An upgrade to ${cutOff.to.version} was cut off when it had changed tables. The way back is to the tables from before that one.`,
+        `An upgrade to ${cutOff.to.version} was cut off when it had changed tables. ${cutOff.backup === undefined ? 'It made no backup (--no-backup), so there is no way back' : 'The way back is to the tables from before that one'}.`,
       );
     const { backup, completed: then } = cutOff ?? {
       completed,
@@ -239,7 +245,8 @@ function haveOther(now: string[], { completed }: Upgrade): boolean {
 }
 
 /** Also when nobody can tell. */
-function isChangedSince(live: Live, made: Upgrade): Promise<boolean> {
+async function isChangedSince(live: Live, made: Upgrade): Promise<boolean> {
+  if (made.replaced !== undefined) return true;
   return statusWith(live, made.to.tree).then(
     ({ completed }) => haveOther(completed, made),
     () => true,
@@ -534,7 +541,7 @@ async function goBack(live: Live, output: Output): Promise<void> {
     throw new OperatorError(
       `There is no version to go back to: ${NOTE} has no note of an upgrade. docs/upgrade.md goes back by hand.`,
     );
-  const { from, to, backup } = made;
+  const { from, to } = made;
   if (isCutOff(live, made)) return goBackBefore(live, made, output);
   if (from.package === undefined && live.tree !== to.tree)
     throw new OperatorError(
@@ -547,7 +554,7 @@ async function goBack(live: Live, output: Output): Promise<void> {
   if (from.package === undefined) {
     await carrySettings(live.tree, from.tree);
     const isOther = await haveOtherTables(live, made);
-    if (isOther) await readBack(live, backup, from.version, output);
+    if (isOther) await readBack(live, made, output);
     else await requireUsable(live, from);
     await lead(from.tree);
     await followUnit(to.tree, from.tree, output);
@@ -565,9 +572,9 @@ async function goBack(live: Live, output: Output): Promise<void> {
 
 /** From an upgrade that was cut off: the version is still the one before, the tables perhaps not. */
 async function goBackBefore(live: Live, made: Upgrade, output: Output): Promise<void> {
-  const { to, backup } = made;
+  const { to } = made;
   if (await isChangedSince(live, made)) {
-    await readBack(live, backup, live.version, output);
+    await readBack(live, made, output);
     await startAgain(live, true, output);
   }
   await writeUpgrade(undefined);
@@ -579,9 +586,8 @@ async function goBackBefore(live: Live, made: Upgrade, output: Output): Promise<
 }
 
 async function goBackPackage(live: Live, made: Upgrade, old: string, output: Output): Promise<void> {
-  const { from, backup } = made;
   const isOther = await haveOtherTables(live, made);
-  if (isOther) await readBack(live, backup, from.version, output);
+  if (isOther) await readBack(live, made, output);
   const before = await startsOf(live.instances);
   await installPackage(old, output);
   const after = await startsOf(live.instances);
@@ -593,7 +599,8 @@ async function goBackPackage(live: Live, made: Upgrade, old: string, output: Out
 
 /** Only then the backup has to come back: no other fault of the earlier version is a reason to lose what was written since. */
 async function haveOtherTables(live: Live, made: Upgrade): Promise<boolean> {
-  return haveOther((await statusWith(live, live.tree)).completed, made);
+  // The list of migrations may be back, and tables after it not.
+  return made.replaced !== undefined || haveOther((await statusWith(live, live.tree)).completed, made);
 }
 
 /** @throws OperatorError when the earlier version cannot work on the tables as they are */
@@ -610,28 +617,36 @@ async function requireUsable(live: Live, { version, tree }: Version): Promise<vo
 }
 
 /** @throws OperatorError when there is no backup; nothing is changed then */
-async function readBack(
-  live: Live,
-  backup: Upgrade['backup'],
-  version: string,
-  output: Output,
-): Promise<void> {
+async function readBack(live: Live, made: Upgrade, output: Output): Promise<void> {
+  const { backup, replaced, ...others } = made;
+  const { version } = made.from;
   if (backup === undefined || !existsSync(backup.file))
     throw new OperatorError(
       `Version ${version} cannot use the tables as they are now, and there is no backup from before the upgrade${backup === undefined ? ' (--no-backup)' : `: ${backup.file} is gone`}. Nothing was changed.`,
     );
   await requireReadable(live.config, backup.file);
-  const lost = await withDatabase(live.config, (db) => countSince(db, backup.extent));
-  output.note(
-    `Version ${version} cannot use the tables as they are now, so those of ${backup.file} come back. ${describeLost(lost)}`,
-  );
+  if (replaced === undefined) {
+    const lost = await withDatabase(live.config, (db) => countSince(db, backup.extent));
+    output.note(
+      `Version ${version} cannot use the tables as they are now, so those of ${backup.file} come back. ${describeLost(lost)}`,
+    );
+  } else output.note(`A way back was cut off while it read ${backup.file}, which is read again.`);
   if (live.instances.length > 0) await runWell(['systemctl', 'stop', ...live.instances]);
-  const kept = await backUp(live, `after-${live.version}`, output).catch(async (error: unknown) => {
+  const kept = replaced ?? (await keepReplaced(live, output));
+  output.note(`What was written since is in ${kept} alone.`);
+  await writeUpgrade({ ...others, backup, replaced: kept });
+  await readBackTables(live.config, backup.file);
+  // From here on the version before may write again, which another reading would lose.
+  await writeUpgrade({ ...others, backup });
+}
+
+async function keepReplaced(live: Live, output: Output): Promise<string> {
+  try {
+    return (await backUp(live, `after-${live.version}`, output)).file;
+  } catch (error) {
     if (live.instances.length > 0) await run(['systemctl', 'start', ...live.instances]);
     throw error;
-  });
-  output.note(`What was written since is in ${kept.file} alone.`);
-  await readBackTables(live.config, backup.file);
+  }
 }
 
 function describeLost({ licenses, orders, releases, events }: Extent): string {

@@ -31,10 +31,21 @@ export async function backUpTables(
     if (database.kind === 'sqlite') await copySqlite(db, file);
     else await dump(database, await ownTables(db), file);
     await chmod(file, 0o600);
+    for (const path of [file, folder]) await keep(path);
     return file;
   } catch (error) {
     await rm(file, { force: true });
     throw error;
+  }
+}
+
+/** On the disk: the tables change next, and a power failure would leave an empty file. */
+async function keep(path: string): Promise<void> {
+  const handle = await open(path);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
 
@@ -107,7 +118,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
     );
     if (code !== 0)
       throw new OperatorError(
-        `The backup ${file} was not read to its end: ${lastLines(stderr)}\nMend this, and read it again: ${program} ${database.database} < ${file}`,
+        `The backup ${file} was not read to its end: ${lastLines(stderr)}\nThe service stands still. Mend this, and run it again.`,
       );
   });
 }

@@ -177,7 +177,7 @@ mv /root/slow/bin/licensing /root/slow/bin/quick`);
   const back = await machine.sh('licensing upgrade --back');
   expect({ code: back.code, text: back.text }).toEqual({
     code: 0,
-    text: expect.stringMatching(/was written since\.[^]*Version 0\.1\.0 runs with the tables that it had/),
+    text: expect.stringMatching(/Version 0\.1\.0 runs with the tables that it had[^]*was written since\./),
   });
   expect(await tables()).not.toContain('notes');
   expect(await machine.well('ls -A /opt')).toBe(before);
@@ -191,6 +191,51 @@ mv /root/slow/bin/licensing /root/slow/bin/quick`);
   expect(await machine.well('ls -A /opt')).toBe(before);
   await machine.well('systemctl is-active licensing@1 licensing@2');
 }, 300_000);
+
+test('a way back that ends while it reads the backup is finished by the next one', async () => {
+  const before = await tables();
+  const listed = () => machine.well('sudo -u licensing licensing license list');
+  const licenses = await listed();
+  await machine.well('licensing upgrade /root/licensing-gateway-0.2.0.tar.gz');
+  await machine.well('sudo -u licensing licensing license issue --plan 1 --customer since@two.example');
+  // The list of migrations is back then, and the tables of orders and what follows are not.
+  machine.write(
+    '/usr/local/bin/mariadb',
+    `#!/bin/sh
+[ "$1" != --version ] || exec /usr/bin/mariadb --version
+sed '/Table structure for table .jos_licensing_order/,$d' | /usr/bin/mariadb "$@"
+exit 1
+`,
+  );
+  await machine.well('chmod 755 /usr/local/bin/mariadb');
+  const cut = await machine.sh('licensing upgrade --back');
+  expect({ code: cut.code, text: cut.text }).toEqual({
+    code: 1,
+    text: expect.stringMatching(
+      /was not read to its end.*\nThe service stands still\. Mend this, and run it again/,
+    ),
+  });
+  await machine.well('rm /usr/local/bin/mariadb');
+  const left = await tables();
+  expect(left).toContain('jos_licensing_migrations');
+  expect(left).not.toContain('jos_licensing_orders');
+
+  const other = await machine.sh('licensing upgrade /root/licensing-gateway-0.1.1.tar.gz');
+  expect({ code: other.code, text: other.text }).toEqual({
+    code: 1,
+    text: expect.stringMatching(
+      /was cut off.*Nothing was changed\. Finish it first: licensing upgrade --back/,
+    ),
+  });
+  const back = await machine.well('licensing upgrade --back');
+  const [, kept] = /What was written since is in (\S+after-0\.2\.0\.sql) alone/.exec(back) ?? [];
+  expect(await machine.well(`cat ${kept}`)).toContain('since@two.example');
+  expect(await version()).toBe('0.1.0');
+  expect(await tables()).toBe(before);
+  expect(await listed()).toBe(licenses);
+  await machine.well('systemctl is-active licensing@1 licensing@2');
+  expect((await machine.sh('licensing upgrade --back')).text).toContain('There is no version to go back to');
+}, 180_000);
 
 test('the same version number is taken again, and two versions are kept', async () => {
   await machine.well('licensing upgrade /root/licensing-gateway-0.1.1.tar.gz');

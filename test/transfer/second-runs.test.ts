@@ -93,6 +93,8 @@ describe.each(DATABASE_KINDS)('runs after each other, on %s', (kind) => {
     await run(eddCsv, edd('active', 'lifetime'), { plans: `Gallery=${other}` });
     expect(await licenses()).toMatchObject([{ plan_id: other, activation_limit: 5 }]);
     const [{ id } = { id: 0 }] = await licenses();
+    const [event] = (await rows<{ after_json: string | null }>(service.db, 'events')).slice(-1);
+    expect(JSON.parse(event?.after_json ?? '{}')).toEqual({ plan_id: other, activation_limit: 5 });
     await setLimit(service.db, id, 9, { actor: 'operator:test', now: NOW });
     await run(eddCsv, edd('active', 'lifetime'), { plans: `Gallery=${planId}` });
     expect(await licenses()).toMatchObject([{ plan_id: planId, activation_limit: 9 }]);

@@ -415,6 +415,9 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
     const limit = (row.activation_limit as number | undefined) ?? license.activationLimit;
     const used = wasHere ? await addSites(job, { ...license, activationLimit: limit }, wanted, brought) : 0;
     const given = await addKeys(job, license, one, keys);
+    // With another plan its limit may come, too.
+    const shown: Field[] =
+      limit === license.activationLimit ? changed : [...new Set([...changed, 'activation_limit' as const])];
     if (used > 0) row.activations_used = license.activationsUsed + used;
     const difference =
       'metadata' in row
@@ -422,9 +425,9 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
         : undefined;
     events.push({
       ...{ licenseId, at: now, actor, action: 'import' as const },
-      before: { ...pick(changed, jsonOf(license)), ...(difference && { metadata: difference.before }) },
+      before: { ...pick(shown, jsonOf(license)), ...(difference && { metadata: difference.before }) },
       after: {
-        ...pick(changed, { ...jsonOf(license), ...jsonOf(wantedLicense(license, wanted)) }),
+        ...pick(shown, { ...jsonOf(license), ...jsonOf(wantedLicense(license, wanted)) }),
         ...(difference && { metadata: difference.after }),
         ...(used > 0 && { activations_used: license.activationsUsed + used }),
         ...(given > 0 && { keys: given }),

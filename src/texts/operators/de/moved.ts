@@ -157,7 +157,7 @@ export const moved: Translated<typeof en> = {
     changed: 'sie wurde geändert',
     'older-key': 'sie hat einen Schlüssel, den vorher eine andere Lizenz hatte',
     'later-run': 'ein späterer Umzug hat sie geändert: Nehmen Sie auch ihn zurück, dann wird sie entfernt',
-    'earlier-run': 'ein früherer Umzug brachte sie, und was dieser an ihr geändert hat, bleibt',
+    'earlier-run': 'ein früherer Umzug brachte sie, und was der zurückgenommene an ihr geändert hat, bleibt',
     'in-use': 'etwas anderes braucht dies noch',
     'in-shop': 'ein Shop verkauft dies',
     included: 'ein anderes Produkt enthält dies',

@@ -107,7 +107,7 @@ export const moved = {
     'other-table': (title: string, ...missing: string[]) =>
       `This is not the table that ${title} exports: its first line has no column ${missing.map((names) => names.replaceAll('|', ' or ')).join(', ')}. Nothing was imported.`,
     'foreign-column': (title: string, column: string) =>
-      `This is not the table that ${title} exports: it has a column "${column}", as another system's. Nothing was imported.`,
+      `This is not the table that ${title} exports: it has a column "${column}", as that of another system has. Nothing was imported.`,
     'other-people': (...missing: string[]) =>
       `This is neither a list of users nor of orders: its first line has no column ${missing.map((names) => names.replaceAll('|', ' or ')).join(', ')}. Nothing was imported.`,
     'which-dates': (column: string, rows: string, ...fits: string[]) =>
@@ -123,7 +123,7 @@ export const moved = {
     'unseen-columns': (title: string, table: string, found: string) =>
       `The table ${table} has other columns than are known of ${title}. Found: ${found || 'none'}. Read its list of licences as a CSV file instead.`,
     'several-components': (names: string) =>
-      `The site has the subscriptions of several components: ${names}. Move from one after the other is not possible by their Download IDs: remove the rows of those that are no longer in use.`,
+      `The site has the subscriptions of several components: ${names}. Their Download IDs cannot be moved one after the other: remove the rows of those that are no longer in use.`,
     'confirm-columns': (title: string, columns: string) =>
       `The tables of ${title} are not known for certain. These columns were found: ${columns}. A dry run shows what they are read as. Then confirm them.`,
     'map-form': 'Write the plans as THEIRS=OURS, with commas between: 3=7,4=8. 9=- leaves one out.',

@@ -16,12 +16,13 @@ export function readBaseUrl(text: string | undefined): string {
     throw new OperatorError(
       "Name the site's address with --base-url, as https://shop.example. It is remembered for the next time.",
     );
-  const url = requireWebAddress(text, 'The base address');
-  if (/[?#]/.test(text)) throw new OperatorError('The base address must not have a "?" or "#".');
+  const url = requireWebAddress(text, 'The base address', 'base_url');
+  if (/[?#]/.test(text)) throw refusedOption('base_url', 'The base address must not have a "?" or "#".');
   const path = url.pathname.replace(/\/+$/, '').replace(new RegExp(`${API_PATH}$`), '');
   const folder = siteFolder(path);
   if (path !== folder)
-    throw new OperatorError(
+    throw refusedOption(
+      'base_url',
       `The base address is the site's alone: what follows it, ${API_PATH}/, is added. Write --base-url ${url.origin}${folder}`,
     );
   return url.origin + path;

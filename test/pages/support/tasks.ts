@@ -34,8 +34,12 @@ const link = ({ page }: Desk, name: string) =>
   page.getByRole('main').getByRole('link', { name, exact: true });
 const label = ({ page }: Desk, name: string) =>
   page.getByRole('main').getByLabel(name).and(page.locator('input, select, textarea'));
-const nav = ({ page }: Desk, name: string) =>
-  page.getByRole('navigation').getByRole('link', { name, exact: true });
+/** On a phone the navigation is folded. */
+async function goTo({ page, hands }: Desk, name: string): Promise<void> {
+  const menu = page.locator('.nav-menu > summary');
+  if (await menu.isVisible()) await hands.press(menu);
+  await hands.follow(page.getByRole('navigation').getByRole('link', { name, exact: true }));
+}
 /** What the last action did, as the page says it. */
 const said = ({ page }: Desk) => page.locator('main .alert-success [role=status]').innerText();
 const heading = ({ page }: Desk) => page.getByRole('heading', { level: 1 }).innerText();
@@ -108,7 +112,7 @@ export const firstRun: Task = async (desk) => {
 export const sell: Task = async (desk) => {
   const { page, hands, site, name } = desk;
   const texts = t.licenses.issuePage;
-  await hands.follow(nav(desk, t.common.nav.licenses));
+  await goTo(desk, t.common.nav.licenses);
   await hands.follow(link(desk, t.licenses.issue));
   await hands.pick(label(desk, texts.plan), 'Agency 25');
   await hands.type(label(desk, texts.customer), `${name}@example.com`);
@@ -224,7 +228,7 @@ export const publishAndWithdraw: Task = async (desk) => {
   const { form, withdrawPage, add } = t.releases;
   const taken = (await rows<{ version: string }>(site.service.db, 'releases')).map(({ version }) => version);
   const version = ['2.3.0', '2.4.0', '2.5.0'].find((one) => !taken.includes(one))!;
-  await hands.follow(nav(desk, t.common.nav.releases));
+  await goTo(desk, t.common.nav.releases);
   if (await label(desk, t.releases.product).count()) {
     await hands.pick(label(desk, t.releases.product), 'Gallery Pro');
     await hands.follow(button(desk, t.releases.show));
@@ -285,7 +289,7 @@ export const importTable: Task = async (desk) => {
     file,
     ['key,email,plan,state', `${keys[0]},${rest(1)}`, `${keys[1]},${rest(2)}`, `,${rest(3)}`].join('\n'),
   );
-  await hands.follow(nav(desk, t.common.nav.system));
+  await goTo(desk, t.common.nav.system);
   await hands.follow(link(desk, t.system.go.imports));
   await hands.attach(label(desk, texts.file), file);
   await hands.press(button(desk, texts.read));
@@ -324,7 +328,7 @@ export const moveInAndBack: Task = async (desk) => {
       `${name}-out,${key.replace('e', 'f')},odd,${name}-moved@example.com,Gallery of ${name},lifetime,3`,
     ].join('\n'),
   );
-  await hands.follow(nav(desk, t.common.nav.system));
+  await goTo(desk, t.common.nav.system);
   await hands.follow(link(desk, texts.go));
   await hands.pick(label(desk, texts.from), `EDD Software Licensing (${texts.reads.file})`);
   await hands.attach(label(desk, texts.file), file);
@@ -350,7 +354,7 @@ export const moveInAndBack: Task = async (desk) => {
 export const makeAndRevokeToken: Task = async (desk) => {
   const { page, hands, site, name } = desk;
   const { tokens, revokeToken, go } = t.system;
-  await hands.follow(nav(desk, t.common.nav.system));
+  await goTo(desk, t.common.nav.system);
   await hands.follow(link(desk, go.tokens));
   await hands.follow(link(desk, tokens.add));
   await hands.type(label(desk, tokens.name), `shop-${name}`);
@@ -371,7 +375,7 @@ export const eraseCustomer: Task = async (desk) => {
   const { hands, site } = desk;
   const { erasePage, one } = t.customers;
   const { id, email, key } = await openLicence(desk);
-  await hands.follow(nav(desk, t.common.nav.customers));
+  await goTo(desk, t.common.nav.customers);
   await hands.type(label(desk, t.customers.q), email);
   await hands.follow(button(desk, t.common.filter));
   await hands.follow(link(desk, email));

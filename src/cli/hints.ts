@@ -59,6 +59,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'is-withdrawn': () => '',
   'equal-version': () => '',
   'other-update-server': () => 'To publish it all the same: --new-update-server.',
+  'foreign-server': () => 'To publish it all the same: --new-update-server.',
   'too-much-xml': ({ product }) =>
     `\nPack it again with its XML files, but for the manifest, in folders of folders; ${notForJoomla(product)}`,
   'no-manifest': ({ product }) =>
@@ -72,7 +73,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'rollout-silent': () => '',
   'rollout-apache': () => '',
   'rollout-nginx': () => '',
-  'first-without-lines': () => 'To publish it all the same: --unchecked.',
+  'without-lines': () => 'To publish it all the same: --unchecked.',
   'malformed-manifest': () => 'Correct it there and pack it again.',
   'manifest-version': ({ version }) =>
     `Correct <version> in the manifest and pack it again${version === undefined ? '' : `, or publish it with --version ${version}`}.`,

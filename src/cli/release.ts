@@ -49,7 +49,7 @@ const WRITE_XML =
   'the file of the update XML, which is written anyway; with it, nothing changes when it cannot be written';
 
 const NEW_UPDATE_SERVER =
-  'publish a package with other addresses of update servers: Joomla up to 5.3.0 drops the Download Key';
+  'publish a package with other update servers than the version before, or than this service in a first one';
 
 const UNCHECKED =
   'publish a package that lacks files its manifest names, or a first one without the lines for updates';
@@ -97,11 +97,7 @@ function addPublish(release: Command): void {
         const { db, config, now, output } = session;
         const { writeXml } = options;
         if (writeXml !== undefined) await requireXml(session, options.product, writeXml);
-        const {
-          release: published,
-          remarks,
-          manifestRemark,
-        } = await publish(
+        const { release: published, remarks } = await publish(
           db,
           { packagesDir: config.packagesDir, home: config },
           {
@@ -119,9 +115,7 @@ function addPublish(release: Command): void {
           now,
           (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),
         );
-        for (const remark of remarks) output.note(`note: ${remark}`);
-        if (manifestRemark !== undefined)
-          output.note(`note: ${manifestRemark} "licensing manifest" prints what to add.`);
+        for (const { message } of remarks) output.note(`note: ${message}`);
         const text = `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`;
         // Publish before writing the XML, so that updaters find the package it names.
         const { productId, version } = published;
@@ -131,7 +125,7 @@ function addPublish(release: Command): void {
             ? // Nobody is offered a draft.
               { json: stateJson(await readUpdateXmlState(db, config, productId)), line: [] }
             : await writeOrFollow(session, { productId, writeXml, what });
-        output.print({ ...releaseJson(published), update_xml: json }, [text, ...line].join('\n'));
+        output.print({ ...releaseJson(published), remarks, update_xml: json }, [text, ...line].join('\n'));
       }),
     );
 }

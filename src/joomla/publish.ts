@@ -1,4 +1,5 @@
 import { requireProduct } from '../licensing/find-or-refuse';
+import type { Remark } from '../licensing/remarks';
 import { OperatorError } from '../licensing/operator-error';
 import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versions';
 import { publishRelease, type PublishRequest } from '../packages/releases';
@@ -7,7 +8,7 @@ import type { Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
 import { latestRelease } from '../licensing/updates';
 import { packagePath, pathOfStaged, statPackage, type StagedPackage } from '../packages/package-files';
-import { unreadable } from '../packages/zip';
+import { checkZip, unreadable } from '../packages/zip';
 import { listReleases } from '../store/releases';
 import {
   describeMisses,
@@ -19,20 +20,19 @@ import {
   type PackageManifest,
 } from './manifest';
 import { describeFaults, findContentFaults } from './package-contents';
+import { folderOf, isFormerXml } from './formerly/addresses';
 import { findXmlPlace, type XmlHome } from './update-xml/place';
 import { requireStaging } from './update-xml/staged';
 
 export interface Published {
   release: Release;
-  /** anything unusual about the version, its date and its package */
-  remarks: string[];
-  /** what customers will miss in the package's manifest; undefined: nothing */
-  manifestRemark: string | undefined;
+  /** anything unusual about the version, its date and its package, and the checks that were skipped */
+  remarks: Remark[];
 }
 
 /** A version to publish, by whichever door. */
 export interface JoomlaPublishRequest extends PublishRequest {
-  /** accept other addresses of update servers than those of the latest published version's package */
+  /** accept other addresses of update servers than the latest published package has, or than ours in a first one */
   newUpdateServer?: boolean;
   /** accept a package that lacks what its manifest names, and a first one that lacks the lines for updates */
   unchecked?: boolean;
@@ -57,14 +57,14 @@ export async function publish(
   const { productId, version, date, draft, file, rollout } = request;
   const product = await requireProduct(db, productId);
   await requireStaging(db, home, productId, draft ? undefined : rollout);
-  let manifestRemark: string | undefined;
-  let firstWithoutChangelog: string | undefined;
-  const found: (string | undefined)[] = [];
+  const found: Remark[] = [];
+  const remark = (code: Remark['code'], message: string, ...facts: string[]) =>
+    found.push({ code, facts, message });
   /** A draft may have faults: they are told, and refused when it is published. */
   const refuse = (fault: OperatorError | undefined, isAccepted: boolean) => {
     if (fault === undefined) return;
     if (!draft && !isAccepted) throw fault;
-    found.push(draft ? `when it is published: ${fault.message}` : fault.message);
+    found.push(remarkOn(fault, draft ? 'when it is published: ' : ''));
   };
   const release = await publishRelease(db, packagesDir, request, now, {
     ...(onProgress && { onProgress }),
@@ -73,39 +73,62 @@ export async function publish(
     inspect: async (path) => {
       const manifest = await findManifest(path, signal);
       // A draft was examined when it was stored.
-      if (file !== undefined) manifestRemark = checkManifest(manifest, version, product);
-      if (product.element !== null && isManifest(manifest)) {
+      if (file !== undefined) checkManifest(manifest, version, product);
+      if (!isManifest(manifest)) return;
+      const before = await readBefore(db, packagesDir, productId);
+      if (before?.unread !== undefined) remark('before-unread', before.unread, before.version);
+      const url = (await findXmlPlace(db, product, home))?.url ?? null;
+      if (product.element !== null) {
         refuse(await findLack(path, manifest, signal), unchecked);
-        const lacksLines = await findMissingLines(db, home, product, manifest);
-        // It says what the remark would, with the lines.
-        if (lacksLines !== undefined) manifestRemark = undefined;
-        refuse(lacksLines, unchecked);
-        firstWithoutChangelog = await remarkOnChangelog(db, home, product, manifest);
+        const lines = findMissingLines(product, manifest, url);
+        if (url !== null && (await isFirst(db, productId))) refuse(lines, unchecked);
+        else if (lines !== undefined) remark('without-lines', lines.message.replace('The', 'the'));
+        // A draft is checked when it is published.
+        if (before === undefined && url === null && !draft) remark('server-unchecked', UNCHECKED);
       }
-      const fault = await findServerFault(db, packagesDir, productId, manifest);
-      if (!(fault instanceof OperatorError)) found.push(fault);
-      else if (!newUpdateServer) refuse(fault, false);
+      const isForeign = url !== null && isElsewhere(manifest, url, home, productId);
+      if (before?.servers !== undefined) {
+        if (!newUpdateServer) refuse(findServerFault(manifest, before), false);
+        if (isForeign) remark('foreign-server', ...describeForeign(manifest, url));
+      } else if (isForeign && before === undefined) refuse(foreignServer(manifest, url), newUpdateServer);
+      const noChangelog = await remarkOnChangelog(db, manifest, product, url);
+      if (noChangelog !== undefined) remark('no-changelog-address', noChangelog);
     },
   }).catch(async (error: unknown) => {
     if (file === undefined) throw error;
     throw (await findOtherExtension(error, packagesDir, file, product)) ?? error;
   });
-  const remarks = [
-    remarkOnVersion(version),
-    ...found,
-    firstWithoutChangelog,
-    date !== undefined && date > now && !draft
-      ? 'the date lies in the future; the version is offered from now on all the same.'
-      : undefined,
-  ].filter((remark) => remark !== undefined);
-  return { release, remarks, manifestRemark };
+  const odd = remarkOnVersion(version);
+  if (odd !== undefined) found.unshift({ ...odd, facts: [version] });
+  if (date !== undefined && date > now && !draft)
+    remark('future-date', 'the date lies in the future; the version is offered from now on all the same.');
+  return { release, remarks: found };
+}
+
+/** A refusal that was accepted, or that waits until a draft is published. */
+function remarkOn({ message, facts }: OperatorError, before = ''): Remark {
+  const as = (code: Remark['code'], ...named: string[]) => ({
+    code,
+    facts: named,
+    message: before + message,
+  });
+  switch (facts?.reason) {
+    case 'package-lacks':
+      return as(facts.reason, facts.joomla ?? '', ...facts.lacks);
+    case 'foreign-server':
+      return as(facts.reason, facts.named, facts.url);
+    case 'other-update-server':
+      return as(facts.reason);
+    default:
+      return as('without-lines');
+  }
 }
 
 /** The version that a package's manifest says; undefined: none. @throws OperatorError when it is not a whole zip */
 export async function versionOf(path: string, signal?: AbortSignal): Promise<string | undefined> {
-  const manifest = await findManifest(path, signal).catch((error: unknown) => {
+  const manifest = await findManifest(path, signal).catch(async (error: unknown) => {
     signal?.throwIfAborted();
-    throw unreadable(error);
+    throw await unreadable(path, error);
   });
   // Asking for the version would hide the fault.
   if (!isManifest(manifest) && manifest.none === 'malformed') throw malformed(manifest);
@@ -137,16 +160,11 @@ async function findOtherExtension(
  * Refuses a package that no site could be updated by, because a published package never changes. Joomla stores the
  * manifest's version as the installed version, so a different published version would be offered forever.
  *
- * @returns a remark on what the manifest lacks
  * @throws OperatorError when the manifest is of another product or version
  */
-function checkManifest(
-  manifest: PackageManifest | NoManifest,
-  version: string,
-  product: Product,
-): string | undefined {
+function checkManifest(manifest: PackageManifest | NoManifest, version: string, product: Product): void {
   if (product.element !== null) requireElement(manifest, product.id, product.element);
-  if (!isManifest(manifest)) return undefined;
+  if (!isManifest(manifest)) return;
   const { path, version: inside } = manifest;
   if (!isVersion(inside) || compareVersions(inside, version) !== 0)
     throw new OperatorError(
@@ -154,8 +172,6 @@ function checkManifest(
         'the first for installed and go on offering the second. Nothing was published.',
       { facts: { reason: 'manifest-version', version: isVersion(inside) ? inside : undefined } },
     );
-  const misses = product.element === null ? [] : describeMisses(manifest);
-  return misses.length === 0 ? undefined : `the manifest in the package (${path}) ${misses.join('. It ')}.`;
 }
 
 /** Files that the manifest names and the package lacks: Joomla's update fails, or leaves them out. */
@@ -182,34 +198,34 @@ async function findLack(
 }
 
 /** A product's first package decides whether sites ever ask for the second one. */
-async function findMissingLines(
-  db: Db,
-  home: XmlHome,
+function findMissingLines(
   product: Product,
   manifest: PackageManifest,
-): Promise<OperatorError | undefined> {
+  url: string | null,
+): OperatorError | undefined {
   const misses = describeMisses(manifest);
   if (misses.length === 0) return undefined;
-  if (!(await isFirst(db, product.id))) return undefined;
-  const url = (await findXmlPlace(db, product, home))?.url;
-  // Without the update XML's address there are no lines to add yet; the doctor and the page ask for it.
-  if (url === undefined || url === null) return undefined;
+  const lines =
+    url === null
+      ? '"licensing manifest" prints what to add.'
+      : `Add these lines to it and pack it again:\n${manifestSnippets(product, url).xml}`;
   return new OperatorError(
-    `The manifest in the package (${manifest.path}) ${misses.join('. It ')}. Add these lines to it and pack it again:\n${manifestSnippets(product, url).xml}`,
-    { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'first-without-lines' } },
+    `The manifest in the package (${manifest.path}) ${misses.join('. It ')}. ${lines}`,
+    { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'without-lines' } },
   );
 }
+
+const UNCHECKED =
+  'it was not checked whether sites that install this version ask this service for the next one, because the address of the update XML is not known. Set LICENSING_PUBLIC_URL, and compare: "licensing manifest" prints the lines.';
 
 /** Joomla 4.4 never learns of a package's changelog later (PackageAdapter). */
 async function remarkOnChangelog(
   db: Db,
-  home: XmlHome,
-  product: Product,
   { hasChangelog, path }: PackageManifest,
+  product: Product,
+  url: string | null,
 ): Promise<string | undefined> {
-  if (hasChangelog || !(await isFirst(db, product.id))) return undefined;
-  const url = (await findXmlPlace(db, product, home))?.url ?? null;
-  if (url === null) return undefined;
+  if (hasChangelog || url === null || !(await isFirst(db, product.id))) return undefined;
   return `the manifest in the package (${path}) has no <changelogurl>. Joomla 4.4 keeps the one of a package's first installation, so its sites never show the changelog. "licensing manifest" prints the line.`;
 }
 
@@ -218,34 +234,88 @@ async function isFirst(db: Db, productId: number): Promise<boolean> {
   return (await listReleases(db, productId)).every(({ state }) => state === 'draft');
 }
 
+interface Before {
+  version: string;
+  /** undefined: the package cannot be read */
+  servers: PackageManifest | undefined;
+  /** the sentence that says why */
+  unread?: string;
+}
+
+/** The latest published version, which most sites have; undefined: none that makes a site ask for the next one. */
+async function readBefore(db: Db, packagesDir: string, productId: number): Promise<Before | undefined> {
+  const latest = await latestRelease(db, productId);
+  if (latest === undefined) return undefined;
+  const { version, sha256 } = latest;
+  const unread = (why: string) => ({
+    version,
+    servers: undefined,
+    unread: `the package of version ${version} ${why}, so its update servers could not be compared with these.`,
+  });
+  if (!(await statPackage(packagesDir, sha256))) return unread('is missing');
+  const before = await findManifest(packagePath(packagesDir, sha256)).catch((error: unknown) =>
+    unread(`cannot be read (${(error as Error).message})`),
+  );
+  if ('unread' in before) return before;
+  // Sites that were never offered an update have no key to lose.
+  return isManifest(before) && before.updateServers.length > 0 ? { version, servers: before } : undefined;
+}
+
 /**
  * Joomla keeps the Download Key with the update site, by its address. Up to 5.3.0, a package with another address makes
- * a new update site without the key (plg_extension_joomla, addUpdateSite); a package without one removes it. Compared
- * with the latest published version, which most sites have.
- *
- * @returns the refusal, or a remark when it cannot be told
+ * a new update site without the key (plg_extension_joomla, addUpdateSite); a package without one removes it.
  */
-async function findServerFault(
-  db: Db,
-  packagesDir: string,
-  productId: number,
-  manifest: PackageManifest | NoManifest,
-): Promise<OperatorError | string | undefined> {
-  const latest = await latestRelease(db, productId);
-  if (latest === undefined || !isManifest(manifest)) return undefined;
-  if (!(await statPackage(packagesDir, latest.sha256)))
-    return `the package of version ${latest.version} is missing, so its update servers could not be compared with these.`;
-  const before = await findManifest(packagePath(packagesDir, latest.sha256));
-  // Sites that were never offered an update have no key to lose.
-  if (!isManifest(before) || before.updateServers.length === 0) return undefined;
-  const [earlier, named] = [before, manifest].map(({ updateServers }) => [...updateServers].sort());
+function findServerFault(manifest: PackageManifest, { version, servers }: Before): OperatorError | undefined {
+  if (servers === undefined) return undefined;
+  const [earlier, named] = [servers, manifest].map(({ updateServers }) => [...updateServers].sort());
   if (JSON.stringify(earlier) === JSON.stringify(named)) return undefined;
   return new OperatorError(
     `The manifest in the package (${manifest.path}) names ${describeServers(manifest)}, and that of version ` +
-      `${latest.version} names ${describeServers(before)}. Joomla keeps the Download Key by this address: up to 5.3.0 ` +
+      `${version} names ${describeServers(servers)}. Joomla keeps the Download Key by this address: up to 5.3.0 ` +
       'a site that installs this version loses its key, and can no longer update until its administrator enters it ' +
       'again. Pack it again with the earlier address, byte by byte. Nothing was published.',
     { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'other-update-server' } },
+  );
+}
+
+/** Reports whether sites that install the package ask other addresses alone: not ours, and none that we answer for a former system. */
+function isElsewhere(
+  { updateServers }: PackageManifest,
+  url: string,
+  home: XmlHome,
+  productId: number,
+): boolean {
+  const hostOf = (address: URL) => address.host.replace(/^www\./, '');
+  const own = new URL(url);
+  const isOurs = (server: string) => {
+    const address = URL.canParse(server.trim()) ? new URL(server.trim()) : undefined;
+    // A site's web server leads from http to https.
+    if (address === undefined || hostOf(address) !== hostOf(own)) return false;
+    return (
+      address.pathname === own.pathname ||
+      isFormerXml(address, home.formerly ?? [], productId, folderOf(home.publicUrl))
+    );
+  };
+  return updateServers.length > 0 && !updateServers.some(isOurs);
+}
+
+function describeForeign(
+  manifest: PackageManifest,
+  url: string,
+): [message: string, named: string, url: string] {
+  return [
+    `The manifest in the package (${manifest.path}) names ${describeServers(manifest)}, and the update XML is at ${url}: ` +
+      'sites that install this version ask the first for updates, and are offered none of yours.',
+    manifest.updateServers.map((server) => server.trim()).join(', '),
+    url,
+  ];
+}
+
+function foreignServer(manifest: PackageManifest, url: string): OperatorError {
+  const [message, named] = describeForeign(manifest, url);
+  return new OperatorError(
+    `${message} Pack it again with the address of the update XML. If this is a former address of yours, name it in LICENSING_FORMERLY.`,
+    { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'foreign-server', named, url } },
   );
 }
 
@@ -266,12 +336,16 @@ function requireElement(manifest: PackageManifest | NoManifest, product: number,
 }
 
 /**
- * What the manifest of a package says of a product that is not there yet. Where the name is a word of the language files, the
- * element stands for it.
- * @throws OperatorError that says why there is none
+ * Reads the name and the element of a new product from its package's manifest. If the name is a word of the language
+ * files, the element stands for it.
+ * @throws OperatorError when the zip cannot be read, or its manifest names no version: a draft of it could not be stored
  */
-export async function readNewProduct(zip: string): Promise<{ name: string; element: string | undefined }> {
-  const found = await findManifest(zip);
+export async function readNewProduct(
+  zip: string,
+  signal?: AbortSignal,
+): Promise<{ name: string; element: string | undefined }> {
+  await checkZip(zip, signal);
+  const found = await findManifest(zip, signal);
   if (!isManifest(found))
     throw found.none === 'malformed'
       ? malformed(found)
@@ -279,7 +353,13 @@ export async function readNewProduct(zip: string): Promise<{ name: string; eleme
           'The package has no Joomla manifest (an XML file with <extension>) at its top, so it does not say what product it is.',
           { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'no-manifest' } },
         );
-  const { name, element, packageName } = found;
+  const { name, element, packageName, path, version } = found;
+  if (!isVersion(version))
+    throw new OperatorError(`The manifest in the package (${path}) says no version.`, {
+      code: 'INVALID_REQUEST',
+      field: 'file',
+      facts: { reason: 'manifest-version', version: undefined },
+    });
   const isWord = name === '' || /^[A-Z0-9_]+$/.test(name);
   return { name: isWord ? packageName || (element ?? name) : name, element };
 }

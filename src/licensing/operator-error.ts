@@ -56,7 +56,10 @@ export type RefusalFacts =
     }
   | { reason: 'no-draft' | 'no-draft-package' }
   | { reason: 'no-version' | 'xml-of-another'; product: number }
-  | { reason: 'other-update-server' | 'no-zip' | 'no-version-inside' }
+  | { reason: 'other-update-server' | 'no-version-inside' }
+  /** `named`: the package's update servers; `url`: the address of the update XML */
+  | { reason: 'foreign-server'; named: string; url: string }
+  | { reason: 'no-zip'; fault: ZipFault }
   | { reason: 'not-published' | 'not-security' | 'is-notified' }
   | { reason: 'is-published' | 'is-withdrawn' | 'equal-version'; version: string }
   | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' | 'no-key-column' | 'no-plan-column' }
@@ -68,7 +71,7 @@ export type RefusalFacts =
       lacks: string[];
       /** undefined: its update ends in success */ joomla: string | undefined;
     }
-  | { reason: 'first-without-lines' }
+  | { reason: 'without-lines' }
   | { reason: 'rollout-number' | 'rollout-draft' | 'rollout-withdrawn' }
   | {
       reason: 'rollout-no-address' | 'rollout-silent' | 'rollout-apache' | 'rollout-nginx';
@@ -90,6 +93,9 @@ export type RefusalFacts =
   | { reason: 'text-file' }
   | { reason: 'no-webhook' | 'webhook-address' }
   | { reason: 'disk-full' | 'folder-closed' };
+
+/** Why a zip cannot be read: `other` is another kind of file, and `cut` lacks its end. */
+export type ZipFault = 'empty' | 'other' | 'cut' | 'encrypted' | 'damaged';
 
 /** Why a text of a mail cannot be used; `line` counts from 1. */
 export type MailTextFault =

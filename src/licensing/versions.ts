@@ -66,7 +66,9 @@ export function stabilityOf(version: string): Stability {
 }
 
 /** Warns where PHP's order may surprise: it knows few words and reads others by prefix. Ignores invalid versions. */
-export function remarkOnVersion(version: string): string | undefined {
+export function remarkOnVersion(
+  version: string,
+): { code: 'odd-version' | 'pre-release'; message: string } | undefined {
   if (!isVersion(version)) return undefined;
   const words = parts(version).filter((part) => !isNumber(part));
   const odd = words.find((word) => !KNOWN_WORDS.has(word));
@@ -76,10 +78,16 @@ export function remarkOnVersion(version: string): string | undefined {
       known === undefined
         ? `Joomla does not know "${odd}", and takes ${version} for less than every alpha`
         : `Joomla takes "${odd}" for "${known}", because it begins like that`;
-    return `${counts}. Write numbers alone, as 2.1.0, for a release, and 2.1.0-dev, -alpha1, -beta1 or -rc1, in lower case, before it.`;
+    return {
+      code: 'odd-version',
+      message: `${counts}. Write numbers alone, as 2.1.0, for a release, and 2.1.0-dev, -alpha1, -beta1 or -rc1, in lower case, before it.`,
+    };
   }
   return isPrerelease(version)
-    ? `${version} is a pre-release (${stabilityOf(version)}): the API offers it only while no release proper is published, and the update XML offers it to sites whose minimum stability is "${stabilityOf(version)}" or lower.`
+    ? {
+        code: 'pre-release',
+        message: `${version} is a pre-release (${stabilityOf(version)}): the API offers it only while no release proper is published, and the update XML offers it to sites whose minimum stability is "${stabilityOf(version)}" or lower.`,
+      }
     : undefined;
 }
 

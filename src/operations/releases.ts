@@ -4,6 +4,7 @@ import { publish, versionOf } from '../joomla/publish';
 import { requireStaging } from '../joomla/update-xml/staged';
 import { listReleasePage, RELEASE_SORTS } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
+import { REMARKS } from '../licensing/remarks';
 import { releaseJson } from '../licensing/views';
 import {
   packagePath,
@@ -18,7 +19,7 @@ import { invalid, notFound } from './failures';
 import { follow } from './follow';
 import { file, get, list, patch, post, type Call } from './operation';
 import { isSet, pageOf, readId } from './reading';
-import { exactly, Flag, Paging, sortBy, Text } from './schemas';
+import { exactly, Flag, Paging, sortBy, Text, wordOf } from './schemas';
 import { requireRecentSignIn } from './sign-in-again';
 import type { UploadRules } from './upload';
 import { Release } from './things';
@@ -50,7 +51,7 @@ const UploadFields = exactly({
     Type.Unsafe<Static<typeof Flag>>({
       ...Flag,
       description:
-        'Allows another update-server address in the manifest than the version before had. Joomla up to 5.3.0 drops the Download Key then.',
+        'Allows other update servers in the manifest than the version before had, or than the address of the update XML in a first package. Joomla up to 5.3.0 drops the Download Key when the address changes.',
     }),
   ),
 });
@@ -65,6 +66,21 @@ function notThere(): never {
 }
 
 const FOLLOW = follow('ReleaseWithXml', 'product_id');
+
+const Published = exactly(
+  {
+    ...Release.properties,
+    remarks: Type.Array(
+      exactly({ code: wordOf([...REMARKS]), facts: Type.Array(Text), message: Text }, { title: 'Remark' }),
+      {
+        description:
+          'What is unusual about the package, what a draft will be refused for, and which check was skipped. `facts` are the names and addresses of the sentence.',
+      },
+    ),
+  },
+  { title: 'Published' },
+);
+const FOLLOW_PUBLISHED = follow('PublishedWithXml', 'product_id');
 
 async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
   const { db, path, query, body, settings, now, gone: signal } = call;
@@ -81,7 +97,7 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
       field: 'version',
       facts: { reason: 'no-version-inside' },
     });
-  const { release } = await publish(
+  const { release, remarks } = await publish(
     db,
     placesOf(settings),
     {
@@ -99,7 +115,7 @@ async function upload(call: Call<Static<typeof UploadFields>, Upload>) {
     },
     now,
   ).catch(refuseThePackage);
-  return { data: releaseJson(release) };
+  return { data: { ...releaseJson(release), remarks } };
 }
 
 function placesOf({ packagesDir, updateXml }: Call['settings']) {
@@ -107,7 +123,7 @@ function placesOf({ packagesDir, updateXml }: Call['settings']) {
 }
 
 /** What is refused for its content is wrong in the request, and no conflict. */
-function refuseThePackage(error: unknown): never {
+export function refuseThePackage(error: unknown): never {
   throw error instanceof OperatorError && error.code === 'REFUSED'
     ? new OperatorError(error.message, { code: 'INVALID_REQUEST', field: 'file', facts: error.facts })
     : error;
@@ -160,10 +176,10 @@ export const releaseOperations = {
           discard: removeStaged,
         }),
       },
-      data: Release,
+      data: Published,
       status: 201,
       hasDeadline: false,
-      afterCommit: FOLLOW,
+      afterCommit: FOLLOW_PUBLISHED,
     },
     upload,
   ),
@@ -228,9 +244,9 @@ export const releaseOperations = {
         rollout: Type.Optional(Rollout),
         security: Type.Optional(Type.Boolean()),
       }),
-      data: Release,
+      data: Published,
       hasDeadline: false,
-      afterCommit: FOLLOW,
+      afterCommit: FOLLOW_PUBLISHED,
     },
     async (call) => {
       const { productId, version } = await requireRelease(call);
@@ -241,8 +257,8 @@ export const releaseOperations = {
         rollout: call.body.rollout,
         security: call.body.security,
       };
-      const { release } = await publish(call.db, placesOf(call.settings), request, call.now);
-      return { data: releaseJson(release) };
+      const { release, remarks } = await publish(call.db, placesOf(call.settings), request, call.now);
+      return { data: { ...releaseJson(release), remarks } };
     },
   ),
   withdrawRelease: post(

@@ -1,11 +1,12 @@
-import { stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
 import { fromBufferPromise, openPromise, type Entry, type ZipFile } from 'yauzl';
-import { OperatorError } from '../licensing/operator-error';
+import { OperatorError, type ZipFault } from '../licensing/operator-error';
 
-const NO_ZIP = { facts: { reason: 'no-zip' } } as const;
+/** The first bytes of a zip's first entry, and of a zip without entries. */
+const BEGINNINGS = ['PK\x03\x04', 'PK\x05\x06'];
 
 /** Far more than an extension has, and read within seconds: 3.2 MB can claim terabytes, each of which would be inflated. */
 const MAX_UNPACKED_BYTES = 2 ** 31;
@@ -24,17 +25,18 @@ export async function checkZip(path: string, signal?: AbortSignal): Promise<void
       path,
       async (zip, entry) => {
         entries++;
-        if (entry.isEncrypted())
-          throw new OperatorError(`"${entry.fileName}" in it is encrypted; Joomla cannot unpack it.`);
         if (!entry.fileName.endsWith('/')) await checkContent(zip, entry, signal);
       },
       signal,
     );
   } catch (error) {
     signal?.throwIfAborted();
-    throw unreadable(error);
+    throw await unreadable(path, error);
   }
-  if (entries === 0) throw new OperatorError('The package is an empty zip file.', NO_ZIP);
+  if (entries === 0)
+    throw new OperatorError('The package is an empty zip file.', {
+      facts: { reason: 'no-zip', fault: 'empty' },
+    });
 }
 
 /** Refuses a zip that would unpack to more than any extension has. @throws Error that ends a sentence */
@@ -56,10 +58,36 @@ async function requireModest(path: string, signal: AbortSignal | undefined): Pro
   );
 }
 
-/** The refusal of a zip that cannot be read; a fault of our own disk stays one. */
-export function unreadable(error: unknown): unknown {
+/** Returns the refusal of a zip that cannot be read; a fault of our own disk stays one. */
+export async function unreadable(path: string, error: unknown): Promise<unknown> {
   if (isFileError(error)) return error;
-  return new OperatorError(`The package is not a readable zip file: ${(error as Error).message}`, NO_ZIP);
+  const fault = await faultOf(path, error);
+  const why = WORDS[fault] ?? (error as Error).message;
+  return new OperatorError(`The package is not a readable zip file: ${why}`, {
+    facts: { reason: 'no-zip', fault },
+  });
+}
+
+const WORDS: Partial<Record<ZipFault, string>> = {
+  empty: 'it is empty.',
+  other: 'it does not begin as a zip file does.',
+  cut: 'its end is missing, as after an upload that broke off. Upload it again, or pack it again.',
+};
+
+/** Names the kind of fault that a seller can do something about. */
+async function faultOf(path: string, error: unknown): Promise<ZipFault> {
+  if (error instanceof OperatorError && error.facts?.reason === 'no-zip') return error.facts.fault;
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
+    if (bytesRead === 0) return 'empty';
+    if (!BEGINNINGS.includes(buffer.toString('latin1'))) return 'other';
+  } finally {
+    await file.close();
+  }
+  const { message } = error as Error;
+  if (message.includes('strong encryption')) return 'encrypted';
+  return message.startsWith('End of central directory') ? 'cut' : 'damaged';
 }
 
 /**
@@ -99,6 +127,10 @@ async function readOn(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   signal?.throwIfAborted();
+  if (entry.isEncrypted())
+    throw new OperatorError(`"${entry.fileName}" in it is encrypted; Joomla cannot unpack it.`, {
+      facts: { reason: 'no-zip', fault: 'encrypted' },
+    });
   await visit(zip, entry);
   zip.readEntry();
 }

@@ -400,9 +400,10 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
         message: expect.stringMatching(/up to 5\.3\.0 .* loses its key.*Nothing was published\.$/),
       });
       // A draft is stored, with a warning, and refused when it is published.
-      expect((await put(id, '1.1.0', other, { draft: true })).remarks.join()).toMatch(
-        /^when it is published: /,
+      const [draft] = (await put(id, '1.1.0', other, { draft: true })).remarks.filter(
+        ({ code }) => code === 'other-update-server',
       );
+      expect(draft?.message).toMatch(/^when it is published: /);
       await expect(put(id, '1.1.0', undefined)).rejects.toMatchObject(refused);
       const { release: published } = await put(id, '1.1.0', undefined, { newUpdateServer: true });
       expect(published.state).toBe('published');
@@ -422,7 +423,9 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       const { release: first } = await put(id, '1.0.0', await packed('1.0.0', SERVER));
       rmSync(join(service.packagesDir, `${first.sha256}.zip`));
       const { remarks } = await put(id, '1.1.0', await packed('1.1.0', `${SITE}/other.xml`));
-      expect(remarks).toEqual([expect.stringContaining('package of version 1.0.0 is missing')]);
+      expect(remarks).toMatchObject([
+        { code: 'before-unread', message: expect.stringContaining('package of version 1.0.0 is missing') },
+      ]);
     });
   });
 });

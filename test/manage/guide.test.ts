@@ -34,13 +34,14 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'licensing'), `#!/bin/sh\nexec node ${join(ROOT, 'dist/src/cli.js')} "$@"\n`, {
     mode: 0o755,
   });
-  copyFileSync(join(ROOT, 'seeds/pkg_example-1.1.0.zip'), join(folder, 'pkg_example-1.1.0.zip'));
-  const server = 'https://shop.example/updates/pkg_example.xml';
-  const manifest = `<extension type="package"><packagename>example</packagename><version>1.1.1</version><updateservers><server type="extension">${server}</server></updateservers></extension>`;
-  copyFileSync(
-    (await makePackage({ 'pkg_example.xml': manifest })).path,
-    join(folder, 'pkg_example-1.1.1.zip'),
-  );
+  const server = 'https://shop.example/licensing-updates/pkg_example.xml';
+  const manifest = (version: string) =>
+    `<extension type="package"><packagename>example</packagename><version>${version}</version><updateservers><server type="extension">${server}</server></updateservers><dlid prefix="dlid="/></extension>`;
+  for (const version of ['1.1.0', '1.1.1'])
+    copyFileSync(
+      (await makePackage({ 'pkg_example.xml': manifest(version) })).path,
+      join(folder, `pkg_example-${version}.zip`),
+    );
   expect(await startLicensing(['migrate'], settings).ended).toMatchObject({ code: 0 });
   service = await startServiceProcess(settings);
 });

@@ -73,13 +73,14 @@ beforeAll(async () => {
     ],
   ] as const)
     writeFileSync(join(folder, name), `#!/bin/sh\n${does}\n`, { mode: 0o755 });
-  copyFileSync(join(ROOT, 'seeds/pkg_example-1.1.0.zip'), join(folder, 'pkg_example-1.1.0.zip'));
-  const server = '<server type="extension">https://shop.example/updates/pkg_example.xml</server>';
-  const manifest = `<extension type="package"><packagename>example</packagename><version>1.1.1</version><updateservers>${server}</updateservers></extension>`;
-  copyFileSync(
-    (await makePackage({ 'pkg_example.xml': manifest })).path,
-    join(folder, 'pkg_example-1.1.1.zip'),
-  );
+  const server = '<server type="extension">https://shop.example/licensing-updates/pkg_example.xml</server>';
+  const manifest = (version: string) =>
+    `<extension type="package"><packagename>example</packagename><version>${version}</version><updateservers>${server}</updateservers><dlid prefix="dlid="/></extension>`;
+  for (const version of ['1.1.0', '1.1.1'])
+    copyFileSync(
+      (await makePackage({ 'pkg_example.xml': manifest(version) })).path,
+      join(folder, `pkg_example-${version}.zip`),
+    );
   writeFileSync(
     join(folder, 'old.csv'),
     'License Key,Plan,Status,Expires,E-mail\n' +

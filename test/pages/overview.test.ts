@@ -246,7 +246,7 @@ describe('the first steps', () => {
 
   async function upload(inside: string, version?: string) {
     const { html } = await seller.get('/start');
-    const manifest = `<extension type="package"><packagename>gallery</packagename><version>${inside}</version><updateservers><server>https://shop.example/u.xml</server></updateservers><dlid prefix="dlid="/></extension>`;
+    const manifest = `<extension type="package"><packagename>gallery</packagename><version>${inside}</version><updateservers><server>https://shop.example/licensing-updates/pkg_gallery.xml</server></updateservers><dlid prefix="dlid="/></extension>`;
     const { path } = await makePackage({ 'pkg_gallery.xml': manifest });
     const form = new FormData();
     if (version !== undefined) form.set('version', version);

@@ -53,10 +53,14 @@ export function keepChoices(ctx: Context, sent: URLSearchParams, base: string): 
 }
 
 /** Lets the next page say what was done. */
-export function keepSaid(ctx: Context, { code, values }: Said, base: string): void {
-  const text = Buffer.from(JSON.stringify([code, ...values.map((value) => value.slice(0, 200))])).toString(
-    'base64url',
-  );
+export function keepSaid(ctx: Context, { code, values, remarks = [] }: Said, base: string): void {
+  const cut = (texts: string[]) => texts.map((value) => value.slice(0, 200));
+  // A cookie that is too long would say nothing at all.
+  const asText = (kept: string[][]) =>
+    Buffer.from(JSON.stringify([code, ...cut(values), ...kept.map(cut)])).toString('base64url');
+  const fitting = [...remarks];
+  while (fitting.length > 0 && asText(fitting).length > LONGEST_SAID) fitting.pop();
+  const text = asText(fitting);
   ctx.cookies.set(SAID, text, { path: base, sameSite: 'strict', httpOnly: true, overwrite: true });
 }
 
@@ -68,12 +72,14 @@ export function takeSaid(ctx: Context, { said, kit }: Texts, base: string): Said
   ctx.cookies.set(SAID, null, { path: base, sameSite: 'strict', httpOnly: true, overwrite: true });
   if (text.length > LONGEST_SAID) return undefined;
   try {
-    const [code, ...values] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[];
-    const isOurs =
-      typeof code === 'string' &&
-      (Object.hasOwn(said, code) || Object.hasOwn(kit.said, code)) &&
-      values.every((one) => typeof one === 'string');
-    return isOurs ? { code: code as Said['code'], values: values } : undefined;
+    const [code, ...rest] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[];
+    const areTexts = (list: unknown[]): list is string[] => list.every((one) => typeof one === 'string');
+    const remarks = rest.filter((one): one is unknown[] => Array.isArray(one));
+    const values = rest.filter((one) => !Array.isArray(one));
+    const isOurs = typeof code === 'string' && (Object.hasOwn(said, code) || Object.hasOwn(kit.said, code));
+    return isOurs && areTexts(values) && remarks.every(areTexts)
+      ? { code: code as Said['code'], values, remarks }
+      : undefined;
   } catch {
     return undefined;
   }

@@ -68,13 +68,18 @@ export interface CustomerCall extends PageCall {
 
 export type Answer =
   | { page: Child; status?: number }
-  /** another page, by its path below `pages` (303), and what it says on top */
-  | { to: string; said?: Said }
+  | Redirect
   /** a table as a file */
   | { csv: string; rows: AsyncIterable<Cell[]> }
   | { file: string; type: string; content: string | Buffer }
   /** the handler has written the answer itself */
   | { sent: true };
+
+/** Another page, by its path below `pages` (303), and what it says on top. */
+export interface Redirect {
+  to: string;
+  said?: Said;
+}
 
 export interface Route<Call extends PageCall> {
   /** below `pages`, such as `/licenses/:id` */
@@ -103,6 +108,6 @@ export function scopeOf({ scope }: Pick<Route<never>, 'scope'>, method: string):
 }
 
 /** Goes to another page, which says what was done. */
-export function done(to: string, code?: Said['code'], ...values: string[]): Answer {
+export function done(to: string, code?: Said['code'], ...values: string[]): Redirect {
   return code === undefined ? { to } : { to, said: { code, values } };
 }

@@ -46,6 +46,8 @@ export type Query = Record<string, string | number | undefined>;
 export interface Said {
   code: keyof (Texts['said'] & Texts['kit']['said']);
   values: string[];
+  /** remarks on a package: each a code and what its sentence names */
+  remarks?: string[][];
 }
 
 const ViewContext = createContext<View | undefined>(undefined);

@@ -130,6 +130,19 @@ export function formerAddresses(
   });
 }
 
+/** Reports whether the web server answers a former address, at this site, with a product's update XML. */
+export function isFormerXml(
+  { pathname, search }: URL,
+  list: readonly Formerly[],
+  productId: number,
+  folder: string,
+): boolean {
+  const request = `GET ${pathname}?${search.slice(1)}`;
+  return formerAddresses(list, new Map(), folder).some(
+    (one) => one.asked === 'xml' && one.productId === productId && new RegExp(one.pattern, 'i').test(request),
+  );
+}
+
 /** The path of a package; any other is an update XML's. */
 export function isPackagePath(path: string): boolean {
   return /\.zip$/i.test(path);

@@ -9,6 +9,7 @@ import {
 } from '../../packages/replace-file';
 import { listUpdateXmlSettings, type Product } from '../../store/catalogue';
 import type { Db } from '../../store/database';
+import type { Formerly } from '../formerly/addresses';
 import { findRemembered, type Remembered } from './remembered';
 
 /** Where update XMLs go that were not given a file of their own, and what the addresses are. */
@@ -19,6 +20,8 @@ export interface XmlHome {
   publicUrl: string | undefined;
   /** the site's folder, whose files it serves */
   joomlaRoot?: string | undefined;
+  /** LICENSING_FORMERLY: addresses that are answered with our XMLs too */
+  formerly?: readonly Formerly[];
 }
 
 /** The web server serves LICENSING_XML_DIR below this path of the site. */

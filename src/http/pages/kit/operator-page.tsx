@@ -155,14 +155,23 @@ export function SaidLine() {
   const { t, to, path, said } = useView();
   if (said === undefined) return null;
   const say: (...values: string[]) => string = { ...t.said, ...t.kit.said }[said.code];
+  const words: Record<string, (...facts: string[]) => string> = t.releases.remarks;
+  const remarks = (said.remarks ?? []).flatMap(([code = '', ...facts]) =>
+    Object.hasOwn(words, code) ? (words[code]?.(...facts) ?? []) : [],
+  );
   return (
-    <div class="alert alert-success said mt-3 mb-0">
-      <span role="status">{say(...said.values)}</span>
-      {/* The page without it; the script takes it away at once. */}
-      <a class="close" href={to(path)} data-close>
-        {t.kit.close}
-      </a>
-    </div>
+    <>
+      <div class="alert alert-success said mt-3 mb-0">
+        <span role="status">{say(...said.values)}</span>
+        {/* The page without it; the script takes it away at once. */}
+        <a class="close" href={to(path)} data-close>
+          {t.kit.close}
+        </a>
+      </div>
+      {remarks.map((remark) => (
+        <p class="alert alert-warning mt-3 mb-0">{remark}</p>
+      ))}
+    </>
   );
 }
 

@@ -1,4 +1,5 @@
 import { findReleaseById, releasesOf, type Release } from '../../../packages/releases';
+import { readProduct } from '../../../licensing/catalogue';
 import { latestOf } from '../../../licensing/updates';
 import { compareVersions, isPrerelease } from '../../../licensing/versions';
 import { ManageError } from '../../../operations/failures';
@@ -12,7 +13,8 @@ import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { offeredVersion } from './catalogue';
 import { ChangelogPreview } from './release-changelog';
 import { RolloutField } from './release-rollout';
-import { allowedIn, Allowances, explainPackage, published } from './release-new';
+import { allowedIn, Allowances, explainPackage, lacksLines, published } from './release-new';
+import { ManifestPanel, readOffer } from './update-xml';
 import { releaseOperations } from '../../../operations/releases';
 
 /** One version: its changelog, publishing a draft, and taking it back. */
@@ -136,12 +138,15 @@ async function askPublish(call: OperatorCall, form: FormState, release: Release)
   const { publishPage: texts, title: list } = call.view.t.releases;
   const { id, version } = release;
   const latest = await latestBeside(call, release);
+  const { product } = await readProduct(call.db, release.productId);
+  const offer = lacksLines(form) ? await readOffer(call, product) : undefined;
   return {
     page: (
       <FormPage
         title={texts.title(version)}
         nav="releases"
         crumbs={[[list, listOf(release)]]}
+        above={offer === undefined ? null : <ManifestPanel offer={offer} />}
         path={`/releases/${id}/publish`}
         form={form}
         points={[

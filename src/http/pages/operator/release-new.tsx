@@ -7,7 +7,7 @@ import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { Checkbox, Choices, FileField, TextArea, TextField, UploadProgress } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type Answer, type OperatorCall, type Route } from '../page';
+import { done, type Answer, type OperatorCall, type Redirect, type Route } from '../page';
 import { useView } from '../view';
 import { explainRollout, RolloutField } from './release-rollout';
 import { ManifestPanel, readOffer } from './update-xml';
@@ -62,20 +62,23 @@ export async function uploadPackage(
 }
 
 /** Where such a draft is published. */
-export function keptAsDraft({ id, version }: Uploaded): Answer {
-  return done(`/releases/${id}/publish`, 'draftInstead', version);
+export function keptAsDraft(data: Uploaded): Answer {
+  return withRemarks(done(`/releases/${data.id}/publish`, 'draftInstead', data.version), data);
+}
+
+/** Lets the next page show what was remarked on a package as well. */
+export function withRemarks(answer: Redirect, { remarks }: Pick<Uploaded, 'remarks'>): Answer {
+  if (answer.said) answer.said.remarks = remarks.map(({ code, facts }) => [code, ...facts]);
+  return answer;
 }
 
 /** Says what Joomla offers from then on. */
-export async function published(
-  call: OperatorCall,
-  productId: number,
-  { version, state, rollout, update_xml }: Uploaded,
-): Promise<Answer> {
+export async function published(call: OperatorCall, productId: number, data: Uploaded): Promise<Answer> {
+  const { version, state, rollout, update_xml } = data;
   const to = `/releases?product_id=${productId}`;
-  if (state === 'draft') return done(to, 'draftKept', version);
+  if (state === 'draft') return withRemarks(done(to, 'draftKept', version), data);
   const offered = await offeredVersion(call, productId);
-  return done(to, 'releasePublished', version, update_xml.state, offered, String(rollout));
+  return withRemarks(done(to, 'releasePublished', version, update_xml.state, offered, String(rollout)), data);
 }
 
 /** Why a package was refused, with both sides of what does not fit. */
@@ -97,16 +100,18 @@ export function explainPackage(
       return texts.otherElement(facts.inPackage, facts.element);
     case 'other-update-server':
       return texts.otherServer;
+    case 'foreign-server':
+      return texts.foreignServer(facts.named, facts.url);
     case 'no-manifest':
       return texts.noManifest;
     case 'malformed-manifest':
       return texts.malformed(facts.path, facts.fault);
     case 'package-lacks':
       return texts.lacks(facts.lacks, facts.joomla);
-    case 'first-without-lines':
+    case 'without-lines':
       return texts.withoutLines;
     case 'no-zip':
-      return texts.noZip;
+      return texts.noZip[facts.fault];
     case 'is-published':
       return texts.published(facts.version);
     case 'is-withdrawn':
@@ -120,7 +125,7 @@ export function explainPackage(
 
 async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
   const { product } = await readProduct(call.db, readId(call));
-  const offer = form.failure?.reason === 'first-without-lines' ? await readOffer(call, product) : undefined;
+  const offer = lacksLines(form) ? await readOffer(call, product) : undefined;
   const { t, format } = call.view;
   const texts = t.releases.form;
   return {
@@ -176,17 +181,28 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
   };
 }
 
+/** Reports whether a form was refused for lines that the package's manifest lacks, which are shown then. */
+export function lacksLines({ failure }: FormState): boolean {
+  return ['without-lines', 'foreign-server'].includes(failure?.reason ?? '');
+}
+
 /** What may be published all the same, shown only after a refusal for it. @param value what it is sent as */
 export function Allowances({ form, value = '1' }: { form: FormState; value?: string }) {
-  const { newServer, newServerHint, unchecked, uncheckedHint } = useView().t.releases.form;
+  const { newServer, newServerHint, foreignServerHint, unchecked, uncheckedHint } = useView().t.releases.form;
   const wasRefusedFor = (name: string, ...reasons: string[]) =>
     reasons.includes(form.failure?.reason ?? '') || form.value(name) !== undefined;
   return (
     <>
-      {wasRefusedFor('new_update_server', 'other-update-server') ? (
-        <Checkbox form={form} name="new_update_server" value={value} label={newServer} hint={newServerHint} />
+      {wasRefusedFor('new_update_server', 'other-update-server', 'foreign-server') ? (
+        <Checkbox
+          form={form}
+          name="new_update_server"
+          value={value}
+          label={newServer}
+          hint={form.failure?.reason === 'foreign-server' ? foreignServerHint : newServerHint}
+        />
       ) : null}
-      {wasRefusedFor('unchecked', 'package-lacks', 'first-without-lines') ? (
+      {wasRefusedFor('unchecked', 'package-lacks', 'without-lines') ? (
         <Checkbox form={form} name="unchecked" value={value} label={unchecked} hint={uncheckedHint} />
       ) : null}
     </>

@@ -17,7 +17,7 @@ import {
   UploadProgress,
 } from '../kit/fields';
 import { Icon } from '../kit/icons';
-import { Allowances } from './release-new';
+import { Allowances, lacksLines } from './release-new';
 import { useView } from '../view';
 import { ManifestLines } from './start-joomla';
 
@@ -197,7 +197,7 @@ export function ReleaseForm({
   return (
     <>
       {product && xml?.url ? (
-        <details class="fold mb-3" open={form.failure?.reason === 'first-without-lines'}>
+        <details class="fold mb-3" open={lacksLines(form)}>
           <summary>{texts.before}</summary>
           <div class="in">
             <ManifestLines product={product} url={xml.url} />

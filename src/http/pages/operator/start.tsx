@@ -4,7 +4,7 @@ import { readNewProduct } from '../../../joomla/publish';
 import { invalid } from '../../../operations/failures';
 import type { UploadTerms } from '../../../operations/operation';
 import { requireRight } from '../../../operations/perform';
-import { releaseOperations } from '../../../operations/releases';
+import { refuseThePackage, releaseOperations } from '../../../operations/releases';
 import type { UploadRules } from '../../../operations/upload';
 import { pathOfStaged, removeStaged, type StagedPackage } from '../../../packages/package-files';
 import { releasesOf } from '../../../packages/releases';
@@ -17,7 +17,7 @@ import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
 import { CopyText } from '../kit/copy';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
-import { explainPackage, keptAsDraft, uploadPackage } from './release-new';
+import { explainPackage, keptAsDraft, uploadPackage, withRemarks } from './release-new';
 import { LIFETIME, PackageForm, PlanForm, ProductForm, ReleaseForm, Step } from './start-steps';
 import { JoomlaPanel, LicencePanel } from './start-joomla';
 import { licenseOperations } from '../../../operations/licenses';
@@ -68,15 +68,19 @@ async function beginWithPackage(call: OperatorCall, sent: URLSearchParams): Prom
   if (file === undefined) throw invalid('file', '');
   let product: DataOf<typeof productOperations.addProduct>;
   try {
-    const body = await readNewProduct(await pathOfStaged(settings.packagesDir, file));
+    const body = await readNewProduct(await pathOfStaged(settings.packagesDir, file)).catch(refuseThePackage);
     product = await act(call, sent, productOperations.addProduct, { body });
   } catch (error) {
     await removeStaged(file);
     throw error;
   }
   const amend = (fields: Record<string, string>) => ({ ...fields, draft: '1' });
-  await act(call, sent, uploadRelease, { path: { id: product.id }, received, amend });
-  return done('/start', 'saved');
+  const draft = await act(call, sent, releaseOperations.uploadRelease, {
+    path: { id: product.id },
+    received,
+    amend,
+  });
+  return withRemarks(done('/start', 'saved'), draft);
 }
 
 async function addProduct(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
@@ -106,7 +110,7 @@ async function addRelease(call: OperatorCall, sent: URLSearchParams): Promise<An
   const { product } = await stepsOf(call);
   if (product === undefined) return { to: '/start' };
   const { data, isKept } = await uploadPackage(call, sent, product.id);
-  return isKept ? keptAsDraft(data) : done('/start', 'saved');
+  return isKept ? keptAsDraft(data) : withRemarks(done('/start', 'saved'), data);
 }
 
 async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {

@@ -117,6 +117,7 @@ export const common: Translated<typeof en> = {
         'Diese Version wurde zurückgezogen, und Kunden können ihr Paket haben. Veröffentlichen Sie die nächste.',
       'equal-version': 'Für Joomla ist diese Version dieselbe wie eine, die es schon gibt.',
       'other-update-server': 'Das Paket nennt einen anderen Update-Server als die letzte Version.',
+      'foreign-server': 'Das Paket nennt einen fremden Update-Server.',
       'no-zip': 'Diese Datei ist kein lesbares ZIP. Packen Sie es neu.',
       'no-manifest': 'Das Paket hat kein Manifest.',
       'too-much-xml': 'Das Paket hat zu viel XML, um geprüft zu werden.',

@@ -90,15 +90,19 @@ export const releases: Translated<typeof en> = {
     newServer: 'Mit dem anderen Update-Server veröffentlichen',
     newServerHint:
       'Joomla merkt sich den Download-Schlüssel zu dieser Adresse. Bis 5.3.0 verliert eine Website, die diese Version installiert, ihren Schlüssel und bekommt kein Update mehr, bis er wieder eingetragen ist.',
+    foreignServerHint:
+      'Websites, die diese Version installieren, fragen die Adresse im Paket nach der nächsten. Ein veröffentlichtes Paket ändert sich nie.',
   },
   refused: {
     otherVersion: (inside, typed) => `Das Paket sagt ${inside}, Sie haben ${typed} eingegeben.`,
     noVersion: (typed) =>
-      `Das Manifest des Pakets nennt keine Version, die Joomla kennt, Sie haben ${typed} eingegeben.`,
+      `Das Manifest des Pakets nennt keine Version, die Joomla kennt${typed === '' ? '' : `, Sie haben ${typed} eingegeben`}.`,
     otherElement: (inside, element) =>
       `Das Paket ist das von ${inside}, das Element des Produkts ist ${element}. Joomla würde das eine nicht durch das andere ersetzen.`,
     otherServer:
       'Das Paket nennt einen anderen Update-Server als die Version davor. Packen Sie es noch einmal mit der früheren Adresse, oder erlauben Sie es unten.',
+    foreignServer: (named, url) =>
+      `Das Paket schickt Websites für Updates zu ${named}, Ihr Update-XML liegt aber unter ${url}. Schreiben Sie Ihre Adresse ins Manifest und packen Sie das Paket noch einmal, oder erlauben Sie es unten. Eine frühere Adresse von Ihnen gehört in LICENSING_FORMERLY.`,
     malformed: (path, fault) =>
       `Das Manifest des Pakets ist kein wohlgeformtes XML: ${path}: ${fault}. Berichtigen Sie es und packen Sie es noch einmal.`,
     lacks: (paths, joomla) =>
@@ -113,7 +117,34 @@ export const releases: Translated<typeof en> = {
       `${version} wurde zurückgezogen, und Kunden haben vielleicht ihr Paket. Veröffentlichen Sie die nächste Version.`,
     equal: (version) => `Für Joomla ist das dieselbe Version wie ${version}, die es schon gibt.`,
     noFile: 'Bitte wählen Sie das Paket.',
-    noZip: 'Bitte wählen Sie das Paket: Diese Datei ist kein ganzes Zip.',
+    noZip: {
+      empty: 'Diese Datei ist leer. Bitte wählen Sie das Paket.',
+      other: 'Diese Datei ist kein ZIP. Bitte wählen Sie das Paket.',
+      cut: 'Diesem ZIP fehlt das Ende: Ein Upload oder eine Kopie ist abgebrochen. Laden Sie es noch einmal hoch, oder packen Sie es noch einmal.',
+      encrypted: 'Dieses ZIP ist verschlüsselt, Joomla kann es nicht entpacken. Packen Sie es ohne Passwort.',
+      damaged: 'Dieses ZIP ist beschädigt, oder Joomla kann es nicht entpacken. Packen Sie es noch einmal.',
+    },
+  },
+  remarks: {
+    'package-lacks': (joomla, ...paths) =>
+      `Im Paket fehlt oder ist unbrauchbar, was sein Manifest nennt: ${paths.join(', ')}. ${joomla === '' ? 'Joomla ließe es weg.' : `Joomla würde „${joomla}“ sagen.`}`,
+    'without-lines': () =>
+      'Im Manifest des Pakets fehlen Zeilen, durch die Joomla nach Updates oder nach dem Schlüssel fragt. Websites, die diese Version installieren, bekommen vielleicht nie eine andere angeboten. Fügen Sie die Zeilen ins nächste Paket ein.',
+    'other-update-server': () =>
+      'Das Paket nennt einen anderen Update-Server als die Version davor. Bis Joomla 5.3.0 verliert eine Website, die es installiert, ihren Schlüssel.',
+    'foreign-server': (named, url) =>
+      `Das Paket schickt Websites für Updates zu ${named}, Ihr Update-XML liegt aber unter ${url}. Diese Websites bekommen keine Ihrer Versionen angeboten.`,
+    'server-unchecked': () =>
+      'Wir konnten nicht prüfen, ob Websites bei diesem Dienst nach Updates fragen, weil die Adresse Ihrer Website nicht eingetragen ist. Tragen Sie sie unter Einstellungen ein, und vergleichen Sie das Paket mit den Zeilen für das Manifest.',
+    'before-unread': (version) =>
+      `Das Paket von ${version} fehlt oder ist beschädigt. Deshalb konnten wir nicht prüfen, ob der Update-Server derselbe ist.`,
+    'no-changelog-address': () =>
+      'Das Manifest des Pakets hat kein <changelogurl>. Websites mit Joomla 4.4 zeigen Ihre Änderungen nie.',
+    'odd-version': (version) =>
+      `Joomla kennt ein Wort in ${version} nicht und ordnet die Version vielleicht falsch ein. Verwenden Sie nur Zahlen, oder danach -dev, -alpha1, -beta1 oder -rc1.`,
+    'pre-release': (version) =>
+      `${version} ist eine Testversion. Angeboten wird sie nur Websites, deren Mindeststabilität das erlaubt.`,
+    'future-date': () => 'Das Datum liegt in der Zukunft. Die Version wird ab jetzt angeboten.',
   },
   publishPage: {
     title: (version) => `${version} veröffentlichen?`,

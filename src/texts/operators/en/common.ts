@@ -122,6 +122,7 @@ export const common = {
         'This version was withdrawn, and customers may hold its package. Publish the next version.',
       'equal-version': 'To Joomla this version is the same as one that exists already.',
       'other-update-server': 'The package names another update server than the version before.',
+      'foreign-server': 'The package names the update server of somebody else.',
       'no-zip': 'This file is not a readable zip file. Pack it again.',
       'no-manifest': 'The package has no manifest.',
       'too-much-xml': 'The package has too much XML to be examined.',

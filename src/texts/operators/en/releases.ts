@@ -1,3 +1,6 @@
+import type { ZipFault } from '../../../licensing/operator-error';
+import type { Remark } from '../../../licensing/remarks';
+
 /** Versions of a product, and what sites are offered. */
 export const releases = {
   title: 'Releases',
@@ -85,15 +88,19 @@ export const releases = {
     newServer: 'Publish it with the other update server',
     newServerHint:
       'Joomla keeps the Download Key by this address. Up to 5.3.0, a site that installs this version loses its key and gets no further update until it is entered again.',
+    foreignServerHint:
+      'Sites that install this version ask the address in the package for the next one. A published package never changes.',
   },
   refused: {
     otherVersion: (inside: string, typed: string) => `The package says ${inside}, you typed ${typed}.`,
     noVersion: (typed: string) =>
-      `The package’s manifest says no version that Joomla knows, you typed ${typed}.`,
+      `The package’s manifest says no version that Joomla knows${typed === '' ? '' : `, you typed ${typed}`}.`,
     otherElement: (inside: string, element: string) =>
       `The package is that of ${inside}, the product’s element is ${element}. Joomla would not update the one by the other.`,
     otherServer:
       'The package names another update server than the version before. Pack it again with the earlier address, or allow it below.',
+    foreignServer: (named: string, url: string) =>
+      `The package sends sites to ${named} for updates, and your update XML is at ${url}. Put your address into the manifest and pack it again, or allow it below. A former address of yours belongs into LICENSING_FORMERLY.`,
     malformed: (path: string, fault: string) =>
       `The package’s manifest is not well-formed XML: ${path}: ${fault}. Correct it and pack it again.`,
     lacks: (paths: string[], joomla: string | undefined) =>
@@ -108,8 +115,36 @@ export const releases = {
       `${version} was withdrawn, and customers may have its package. Publish the next version.`,
     equal: (version: string) => `To Joomla, this is the same version as ${version}, which exists already.`,
     noFile: 'Please choose the package.',
-    noZip: 'Please choose the package: this file is not a whole zip.',
+    noZip: {
+      empty: 'This file is empty. Please choose the package.',
+      other: 'This file is not a zip. Please choose the package.',
+      cut: 'The end of this zip is missing: an upload or a copy broke off. Upload it again, or pack it again.',
+      encrypted: 'This zip is encrypted, and Joomla cannot unpack it. Pack it without a password.',
+      damaged: 'This zip is damaged, or not one that Joomla can unpack. Pack it again.',
+    } satisfies Record<ZipFault, string>,
   },
+  /** Remarks on a package that was taken. A draft’s are refusals when it is published. */
+  remarks: {
+    'package-lacks': (joomla, ...paths) =>
+      `The package lacks, or cannot use, what its manifest names: ${paths.join(', ')}. ${joomla === '' ? 'Joomla would leave it out.' : `Joomla would say “${joomla}”.`}`,
+    'without-lines': () =>
+      'The package’s manifest lacks lines that make Joomla ask for updates or for the key. Sites that install this version may never be offered another. Add the lines to the next package.',
+    'other-update-server': () =>
+      'The package names another update server than the version before. Up to Joomla 5.3.0, a site that installs it loses its key.',
+    'foreign-server': (named, url) =>
+      `The package sends sites to ${named} for updates, and your update XML is at ${url}. Those sites are offered none of your versions.`,
+    'server-unchecked': () =>
+      'We could not check whether sites ask this service for updates, because the address of your site is not set. Set it under Settings, and compare the package with the lines for the manifest.',
+    'before-unread': (version) =>
+      `The package of ${version} is missing or damaged, so we could not check whether the update server is still the same.`,
+    'no-changelog-address': () =>
+      'The package’s manifest has no <changelogurl>. Sites with Joomla 4.4 never show your changelog.',
+    'odd-version': (version) =>
+      `Joomla does not know a word in ${version}, and may sort it wrongly. Use numbers alone, or -dev, -alpha1, -beta1 or -rc1 after them.`,
+    'pre-release': (version) =>
+      `${version} is a pre-release. Sites are offered it only if their minimum stability allows it.`,
+    'future-date': () => 'The date is in the future. The version is offered from now on.',
+  } satisfies Record<Remark['code'], (...facts: string[]) => string>,
   publishPage: {
     title: (version: string) => `Publish ${version}?`,
     download: (version: string) => `From then on a download gives ${version}.`,

@@ -87,10 +87,14 @@ function addShow(customer: Command): void {
     );
 }
 
-/** Followed by an empty line; nothing when neither is known. */
-function personLine({ name, language }: CustomerJson): string[] {
+/** Followed by an empty line; nothing when none of it is known. */
+function personLine({ name, language, former_addresses: former }: CustomerJson): string[] {
   const known = [name, language].filter((one) => one !== null);
-  return known.length === 0 ? [] : [known.join(', '), ''];
+  const lines = [
+    ...(known.length === 0 ? [] : [known.join(', ')]),
+    ...(former.length === 0 ? [] : [`Former addresses: ${former.join(', ')}`]),
+  ];
+  return lines.length === 0 ? [] : [...lines, ''];
 }
 
 interface SetOptions {
@@ -283,7 +287,7 @@ function addErase(customer: Command): void {
         }
         if (!yes) {
           output.note(
-            `The address stands in ${counts.map(([table, count]) => `${quantity(count, 'row')} of ${table}`).join(', ')}.`,
+            `${found.addresses.length === 1 ? 'The address stands' : `The addresses ${found.addresses.join(', ')} stand`} in ${counts.map(([table, count]) => `${quantity(count, 'row')} of ${table}`).join(', ')}.`,
           );
           const answer = await askYesOrNo('Erase it? There is no way back. [y/N] ');
           if (answer === undefined)

@@ -79,6 +79,9 @@ const CustomerData = exactly(
   {
     id: Text,
     customer: Text,
+    former_addresses: Type.Array(Text, {
+      description: 'That the customer had before and nobody has now. What names them is here too.',
+    }),
     ...person,
     licenses: Type.Array(
       exactly({

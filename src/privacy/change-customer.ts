@@ -18,10 +18,11 @@ import { findLicenseIdsOf } from '../store/customers';
 import type { Db, Transaction } from '../store/database';
 import { lockLicenses, moveLicenses } from '../store/licenses';
 import { findOrderIdsOf, moveOrders } from '../store/orders';
-import { deleteWaitingMails, moveWaitingMails } from '../store/outbox';
+import { deleteWaitingMails, moveMails, moveWaitingMails } from '../store/outbox';
 import { deleteVisits, findVisits } from '../store/personal-data';
 import { moveLinks } from '../store/shop-messages';
 import { inReadCommitted } from '../store/transaction';
+import { isKnown } from './customer-address';
 import { noCustomer, resolveCustomer } from './customer-list';
 
 /** What a seller changes of a person: address, language and name. */
@@ -117,14 +118,6 @@ function requireNewAddress(text: string): string {
   return requireLabel(requireEmail(text, 'email'), 'email');
 }
 
-async function isKnown(db: Db, address: string): Promise<boolean> {
-  return (
-    (await findProfile(db, address)) !== undefined ||
-    (await findLicenseIdsOf(db, address)).length > 0 ||
-    (await findOrderIdsOf(db, address)).length > 0
-  );
-}
-
 /** Locks orders, then the customers, then licences, each by id, as all code that takes several of them does. */
 async function moveCustomer(
   trx: Transaction,
@@ -144,7 +137,7 @@ async function moveCustomer(
   await moveWaitingMails(trx, 'order_keys', from, to);
   await deleteWaitingMails(trx, 'customer_link', from);
   // Whoever reads the old address's mails may be somebody else by now. A key's session goes on: the key is as it was.
-  await deleteVisits(trx, await findVisits(trx, from, [], []));
+  await deleteVisits(trx, await findVisits(trx, [from], [], []));
   const [theirs, others] = [profiles.get(from), profiles.get(to)] as [CustomerProfile, CustomerProfile];
   await deleteProfile(trx, from);
   await setProfile(trx, others.id, joined(theirs, others));
@@ -155,6 +148,7 @@ async function moveCustomer(
     await queueMail(trx, { type: 'address_old', email: from, licenseId }, mail);
     await queueMail(trx, { type: 'address_new', email: to, licenseId }, mail);
   }
+  await moveMails(trx, from, to);
   return { licenses, orders };
 }
 
@@ -179,7 +173,8 @@ async function moveSome(
     trx,
     own.map((licenseId) => ({
       ...{ licenseId, at: now, actor, action: 'set-customer' },
-      ...{ before: { customer: from }, after: { customer: to } },
+      // So that the former address is still known as this customer's (`findFormer`).
+      ...{ before: { customer: from }, after: { customer: to, moved: true } },
     })),
   );
   return own.length;

@@ -1,7 +1,11 @@
 import { requireEmail } from '../licensing/customer-email';
+import { findProfile } from '../store/customer-profiles';
+import { findLicenseIdsOf } from '../store/customers';
 import type { Db } from '../store/database';
+import { parseEventJson } from '../store/events';
 import type { Row, SqlValue } from '../store/export';
 import { findLicensesByIds, type License } from '../store/licenses';
+import { findOrderIdsOf } from '../store/orders';
 import { findTextRows, idRange, TEXT_COLUMNS, type Only, type TextTable } from '../store/personal-data';
 import { likePattern } from '../store/statements';
 
@@ -10,28 +14,36 @@ export const PAGE = 500;
 /** Ids in one search of a whole table, which must end before a service's statements time out. */
 const SCANNED_AT_ONCE = 20_000;
 
-/** Matches one customer's e-mail address, but not `mary-jane@example.com` for `jane@example.com`. */
+/** Matches one customer's e-mail addresses, but not `mary-jane@example.com` for `jane@example.com`. */
 export interface CustomerAddress {
   address: string;
+  /** that address first, then those that the customer had before and nobody has now */
+  addresses: string[];
   /** LIKE patterns for the database, which may find other texts too */
   patterns: string[];
   isIn(text: SqlValue | undefined): boolean;
-  /** the text with each occurrence of the address replaced */
+  /** the text with each occurrence of the addresses replaced */
   without(text: string, replacement: string): string;
 }
 
 /** @throws OperatorError when `text` is not an e-mail address */
 export async function readCustomerAddress(db: Db, text: string): Promise<CustomerAddress> {
   const address = requireEmail(text);
-  const patterns = spellings(address).map(likePattern);
-  const others = await otherAddresses(db, address, patterns);
+  return matchAddresses(db, [address, ...(await findFormer(db, address)).own]);
+}
+
+/** @param addresses of one customer, that of now first */
+export async function matchAddresses(db: Db, addresses: string[]): Promise<CustomerAddress> {
+  const own = new Set(addresses.flatMap(spellings));
+  const patterns = [...own].map(likePattern);
+  const others = await otherAddresses(db, addresses, patterns);
   // Longer addresses first, so that they win at the same position.
-  const known = [...others].sort((a, b) => b.length - a.length).flatMap(spellings);
-  const finder = new RegExp([...known, ...spellings(address)].map(escapeRegExp).join('|'), 'giu');
-  const own = new Set(spellings(address));
+  const known = [...others, ...addresses].sort((a, b) => b.length - a.length).flatMap(spellings);
+  const finder = new RegExp(known.map(escapeRegExp).join('|'), 'giu');
   const isOwn = (found: string) => own.has(found.toLowerCase());
   return {
-    address,
+    address: addresses[0] as string,
+    addresses,
     patterns,
     isIn: (value) => typeof value === 'string' && (value.match(finder) ?? []).some(isOwn),
     without: (value, replacement) => value.replace(finder, (found) => (isOwn(found) ? replacement : found)),
@@ -46,12 +58,13 @@ function escapeRegExp(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-/** Addresses of other customers and seats that contain this one. */
-async function otherAddresses(db: Db, address: string, patterns: string[]): Promise<Set<string>> {
+/** Addresses of other customers and seats that contain one of these. */
+async function otherAddresses(db: Db, addresses: string[], patterns: string[]): Promise<Set<string>> {
   const others = new Set<string>();
   const look = (value: SqlValue | undefined) => {
     const other = typeof value === 'string' ? value.toLowerCase() : '';
-    if (other !== address && other.includes(address) && /^[^\s@<>()",;:]+@[^\s@<>()",;:]+$/.test(other))
+    const contains = addresses.some((address) => other.includes(address));
+    if (contains && !addresses.includes(other) && /^[^\s@<>()",;:]+@[^\s@<>()",;:]+$/.test(other))
       others.add(other);
   };
   for await (const row of textRows(db, 'licenses', patterns)) look(row.customer);
@@ -59,6 +72,73 @@ async function otherAddresses(db: Db, address: string, patterns: string[]): Prom
   for await (const { row, license } of withLicenses(db, textRows(db, 'activations', patterns)))
     if (license?.plan.activationType === 'seat') look(row.identifier);
   return others;
+}
+
+/** Whether an address is a customer's now: of licences, of orders, or with a name or a note. */
+export async function isKnown(db: Db, address: string): Promise<boolean> {
+  return (
+    (await findProfile(db, address)) !== undefined ||
+    (await findLicenseIdsOf(db, address)).length > 0 ||
+    (await findOrderIdsOf(db, address)).length > 0
+  );
+}
+
+/** Addresses that a customer had before. */
+export interface Former {
+  /** nobody has them now */
+  own: string[];
+  /** somebody else has or had them later: only the history of the customer's licences is about this customer */
+  passedOn: string[];
+}
+
+/** A licence that went from one address to another. */
+interface Move {
+  from: string;
+  to: string;
+  /** the customer got another address, and kept everything (change-customer.ts) */
+  isWhole: boolean;
+}
+
+/**
+ * Finds a customer's former addresses in the history of all licences. Where the history does not say that the customer kept
+ * everything, the licence may have been sold: then the former address counts only if all its licences went this way.
+ */
+export async function findFormer(db: Db, address: string): Promise<Former> {
+  let found = [address];
+  const moves: Move[] = [];
+  for (const to of found) {
+    moves.push(...(await movesNaming(db, to)));
+    for (const { from, to: end, isWhole } of moves)
+      if (end === to && !found.includes(from) && (isWhole || !(await isKnown(db, from)))) found.push(from);
+  }
+  for (;;) {
+    const own: string[] = [];
+    const passedOn: string[] = [];
+    for (const from of found.slice(1)) {
+      const all = moves.filter((move) => move.from === from);
+      const whole = all.filter(({ isWhole }) => isWhole);
+      const leadsHere = ({ to }: Move) => found.includes(to);
+      if ((whole.length > 0 ? whole : all).every(leadsHere) && !(await isKnown(db, from))) own.push(from);
+      else if (whole.some(leadsHere)) passedOn.push(from);
+    }
+    if (own.length + passedOn.length === found.length - 1) return { own, passedOn };
+    found = [address, ...own, ...passedOn];
+  }
+}
+
+async function movesNaming(db: Db, address: string): Promise<Move[]> {
+  const moves: Move[] = [];
+  for await (const { action, before_json, after_json } of textRows(
+    db,
+    'events',
+    spellings(address).map(likePattern),
+  )) {
+    if (action !== 'set-customer') continue;
+    const from = parseEventJson(before_json as string | null)?.customer;
+    const { customer: to, moved } = parseEventJson(after_json as string | null) ?? {};
+    if (typeof from === 'string' && typeof to === 'string') moves.push({ from, to, isWhole: moved === true });
+  }
+  return moves;
 }
 
 /** A table's rows that name the customer in any text. */

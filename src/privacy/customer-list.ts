@@ -19,7 +19,7 @@ import { listLicenses } from '../store/licenses';
 import { inSnapshot } from '../store/transaction';
 import { fromRow } from '../transfer/records';
 import { customerJson, isEmpty, latestAccesses, partsOf, readStored } from './customer';
-import { readCustomerAddress } from './customer-address';
+import { readCustomerAddress, type CustomerAddress } from './customer-address';
 import { eraseCustomer, type Erased } from './erase-customer';
 import { listStored, MOST_LISTED, type Listed } from './stored-data';
 
@@ -94,7 +94,8 @@ export async function readOneCustomer(
   now: Date,
 ) {
   const customer = await resolveCustomer(db, idOrAddress);
-  const page = await pageOfLicenses(db, customer, { after, limit }, now);
+  const only = { address: customer, addresses: [customer] };
+  const page = await pageOfLicenses(db, only, { after, limit }, now);
   const ids = page.licenses.map(({ id }) => id);
   // Of a later page, the first one has shown it.
   const stored = after === undefined ? await listByIndexes(db, customer) : null;
@@ -115,20 +116,24 @@ export async function readOneCustomer(
 const SHOWN_ON_PAGE = 50;
 
 async function listByIndexes(db: Db, address: string): Promise<Listed> {
-  const customer = { address, patterns: [], isIn: () => false, without: (text: string) => text };
+  const customer = {
+    ...{ address, addresses: [address], patterns: [] },
+    ...{ isIn: () => false, without: (text: string) => text },
+  };
   const licenseIds = await findLicenseIdsOf(db, address);
   return listStored(db, { customer, licenseIds, searches: false }, SHOWN_ON_PAGE);
 }
 
 async function pageOfLicenses(
   db: Db,
-  customer: string,
+  { address: customer, addresses }: Pick<CustomerAddress, 'address' | 'addresses'>,
   { after, limit }: { after?: number | undefined; limit: number },
   now: Date,
 ) {
   const found = await listLicenses(db, { customer, after, limit: limit + 1 }, now);
   const licenses = found.slice(0, limit);
-  const rows = after === undefined ? await findSeatRows(db, customer) : [];
+  const rows: Awaited<ReturnType<typeof findSeatRows>> = [];
+  if (after === undefined) for (const address of addresses) rows.push(...(await findSeatRows(db, address)));
   return {
     licenses,
     seats: rows.map((row) =>
@@ -149,7 +154,7 @@ export async function readCustomerJson(
   const address = await resolveCustomer(db, idOrAddress);
   const customer = await readCustomerAddress(db, address);
   return inSnapshot(db, async (trx) => {
-    const { next, ...page } = await pageOfLicenses(trx, address, { after, limit }, now);
+    const { next, ...page } = await pageOfLicenses(trx, customer, { after, limit }, now);
     const stored = after === undefined ? await readStored(trx, customer) : null;
     if (stored !== null && page.licenses.length + page.seats.length === 0 && isEmpty(stored))
       return noCustomer();
@@ -158,7 +163,7 @@ export async function readCustomerJson(
     return customerJson(
       {
         ...{ ...page, ...(await partsOf(trx, ids)), customer: address, accesses, stored },
-        ...{ person: await readPerson(trx, address) },
+        ...{ person: await readPerson(trx, address), formerAddresses: customer.addresses.slice(1) },
       },
       next,
       now,

@@ -30,6 +30,8 @@ export interface CustomerPage {
 export interface CustomerData extends CustomerPage {
   /** the address alone */
   customer: string;
+  /** see CustomerAddress */
+  formerAddresses: string[];
   person: Person;
   /** of each licence */
   activations: StoredActivation[][];
@@ -71,6 +73,7 @@ export async function readCustomer(
     return {
       ...page,
       customer: customer.address,
+      formerAddresses: customer.addresses.slice(1),
       person: await readPerson(trx, customer.address),
       ...(await partsOf(trx, ids)),
       accesses: await latestAccesses(trx, ids, MOST_LISTED),
@@ -161,6 +164,7 @@ export async function latestAccesses(
 export function customerJson(
   {
     customer,
+    formerAddresses,
     person,
     licenses,
     activations,
@@ -176,6 +180,7 @@ export function customerJson(
   return {
     id: customerDigest(customer),
     customer,
+    former_addresses: formerAddresses,
     name: person.name,
     language: person.language,
     licenses: licenses.map((license, i) => ({

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { requireEmail } from '../licensing/customer-email';
 import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { announceErasure, recordEvents, type WebhookData } from '../licensing/webhook-events';
@@ -7,7 +8,7 @@ import type { Db, Transaction } from '../store/database';
 import { deleteProfile, findProfile } from '../store/customer-profiles';
 import { listDeliveriesOfLicenses, setDeliveryTexts } from '../store/deliveries';
 import type { Row, SqlValue } from '../store/export';
-import { deleteImported } from '../store/imports';
+import { deleteImported, replaceBrought } from '../store/imports';
 import { lockLicenses, raiseRevisions } from '../store/licenses';
 import { deleteOutboxOf } from '../store/outbox';
 import {
@@ -24,9 +25,12 @@ import {
 } from '../store/personal-data';
 import { deleteTold } from '../store/told';
 import { inTransaction } from '../store/transaction';
+import { shortDigest } from '../transfer/moving/brought';
 import {
   customerLicenses,
+  findFormer,
   inPages,
+  matchAddresses,
   PAGE,
   readCustomerAddress,
   rowsNaming,
@@ -50,7 +54,7 @@ const MAX_ROUNDS = 5;
 const LICENSES_AT_ONCE = 100;
 
 /**
- * Erases a customer's address everywhere, and the network addresses that used their licences. Licences, slots and
+ * Erases a customer's addresses everywhere, and the network addresses that used their licences. Licences, slots and
  * counts stay. Each licence is changed completely or not at all; run again to continue after an interruption.
  */
 export async function eraseCustomer(
@@ -60,18 +64,25 @@ export async function eraseCustomer(
   onProgress: (done: number, total: number) => void = () => undefined,
 ): Promise<Erased> {
   const erased: Erased = { licenses: 0, rows: 0 };
+  const address = requireEmail(text);
+  // The first round erases the history that says which they were.
+  const { own, passedOn } = await findFormer(db, address);
+  const before = passedOn.length === 0 ? undefined : await matchAddresses(db, passedOn);
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const customer = await readCustomerAddress(db, text);
+    const customer = await matchAddresses(db, [address, ...own]);
+    // Licences come last: their history is what names the former addresses when an interrupted erasure is run again.
+    const elsewhere = await eraseElsewhere(db, customer);
+    if (elsewhere > 0) await inTransaction(db, (trx) => announceErasures(trx, customer, context.now));
+    erased.rows += elsewhere;
     const ids = await licensesNaming(db, customer);
     for (let i = 0; i < ids.length; i += LICENSES_AT_ONCE) {
       const some = ids.slice(i, i + LICENSES_AT_ONCE);
-      erased.rows += await inTransaction(db, (trx) => eraseFromLicenses(trx, some, customer, context));
+      erased.rows += await inTransaction(db, (trx) =>
+        eraseFromLicenses(trx, some, { customer, before }, context),
+      );
       erased.licenses += some.length;
       onProgress(i + some.length, ids.length);
     }
-    const elsewhere = await eraseElsewhere(db, customer);
-    if (elsewhere > 0) await inTransaction(db, (trx) => announceErasure(trx, customer.address, context.now));
-    erased.rows += elsewhere;
     if (ids.length + elsewhere === 0) return erased;
   }
   throw new OperatorError(
@@ -128,7 +139,7 @@ async function licensesNaming(db: Db, customer: CustomerAddress): Promise<number
 async function eraseFromLicenses(
   trx: Transaction,
   ids: number[],
-  customer: CustomerAddress,
+  { customer, before }: { customer: CustomerAddress; before: CustomerAddress | undefined },
   { actor, now }: { actor: string; now: Date },
 ): Promise<number> {
   const licenses = [...(await lockLicenses(trx, ids)).values()];
@@ -156,6 +167,7 @@ async function eraseFromLicenses(
   for (const name of ['license_keys', 'activations', 'events', 'access_log'] as const)
     rows += await eraseRows(trx, name, customer, { licenseIds: ids });
   if (theirs.size > 0) {
+    if (before !== undefined) rows += await eraseRows(trx, 'events', before, { licenseIds: [...theirs] });
     await removeIps(trx, [...theirs]);
     rows += await deleteTold(trx, [...theirs]);
     // Also a digest of an address is found by who knows the address. A next run of the import keeps these licences.
@@ -164,7 +176,7 @@ async function eraseFromLicenses(
     await removeKeyLabels(trx, [...theirs]);
     rows += await deleteOutboxOf(trx, { licenseIds: [...theirs] });
     await eraseDeliveries(trx, [...theirs], customer);
-    rows += await deleteVisits(trx, await findVisits(trx, customer.address, [...theirs], []));
+    rows += await deleteVisits(trx, await findVisits(trx, customer.addresses, [...theirs], []));
   }
   await raiseRevisions(trx, new Map(licenses.map(({ id }) => [id, 1])));
   if (licenses.length > 0)
@@ -179,8 +191,13 @@ async function eraseFromLicenses(
         after: theirs.has(id) ? { customer: null, ...(metadata === null ? {} : { metadata: null }) } : null,
       })),
     );
-  if (licenses.length > 0) await announceErasure(trx, customer.address, now);
+  if (licenses.length > 0) await announceErasures(trx, customer, now);
   return rows;
+}
+
+/** A receiver may know the customer by a former address. */
+async function announceErasures(trx: Transaction, { addresses }: CustomerAddress, now: Date): Promise<void> {
+  for (const address of addresses) await announceErasure(trx, address, now);
 }
 
 /** Webhooks about a customer's licences lose all that is the customer's; what waits is still delivered. */
@@ -267,12 +284,15 @@ async function changeTexts(
 }
 
 async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number> {
-  let count = await deleteOutboxOf(db, { address: customer.address });
+  let count = await deleteOutboxOf(db, { addresses: customer.addresses });
   const profile = await findProfile(db, customer.address);
   if (profile !== undefined) count += await deleteImported(db, 'customer', [profile.id]);
   count += await deleteProfile(db, customer.address);
-  const visits = await findVisits(db, customer.address, [], requestDigests(customer.address));
+  const visits = await findVisits(db, customer.addresses, [], requestDigests(customer.addresses));
   count += await deleteVisits(db, visits);
+  // Of licences that are another customer's now; those of this customer's are deleted with the rest of them.
+  for (const address of customer.addresses)
+    count += await replaceBrought(db, shortDigest(address), shortDigest(randomBytes(32).toString('hex')));
   for (const name of ['orders', 'order_events', 'order_lines', 'shop_messages', 'shop_links'] as const)
     count += await eraseWithoutLock(db, name, customer);
   for (const name of ['products', 'plans', 'releases', 'outbox', 'webhooks', 'customers'] as const)

@@ -38,7 +38,11 @@ export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Pro
       throw new OperatorError('Nothing is stored about this address. No file was written.', {
         code: 'NOT_FOUND',
       });
-    const head = { customer: customer.address, exported_at: formatTimestamp(now) };
+    const head = {
+      customer: customer.address,
+      exported_at: formatTimestamp(now),
+      former_addresses: customer.addresses.slice(1),
+    };
     await sink(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "licenses": [`);
     for (const [index, license] of licenses.entries()) {
       await sink(

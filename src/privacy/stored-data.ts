@@ -20,15 +20,7 @@ import {
 import { toFields, type RowOf } from '../store/row-fields';
 import type { ShopMessage } from '../store/shop-messages';
 import { listNetworksOf, listToldSitesOf } from '../store/told';
-import {
-  fromRow,
-  RECORD_TYPES,
-  RECORDS,
-  tableLayout,
-  type KeyRecord,
-  type RecordOf,
-  type RecordType,
-} from '../transfer/records';
+import { fromRow, tableLayout, type KeyRecord, type RecordOf, type RecordType } from '../transfer/records';
 import { PAGE, rowsNaming, type CustomerAddress } from './customer-address';
 
 /** What is stored about a customer, by kind, for the three doors: the command, the API and the pages. */
@@ -126,16 +118,33 @@ export async function* licenseItems(
     for (const row of rows) yield fromRow(type, row);
 }
 
-/** Records that are not about orders, and keys, which are parts of licences. */
-type MentionType =
-  Exclude<RecordType, 'shop' | 'sku' | 'order' | 'shop_link' | 'customer' | 'signing_key'> | 'key';
+/** The table that is searched for records of a type that name the customer; null: it is not. */
+const SEARCHED = {
+  product: 'products',
+  plan: 'plans',
+  release: 'releases',
+  license: 'licenses',
+  activation: 'activations',
+  event: 'events',
+  access: 'access_log',
+  key: 'license_keys',
+  customer: 'customers',
+  // Sections of their own.
+  order: null,
+  shop_link: null,
+  // They name no customer: see UNSEARCHED (store/personal-data.ts).
+  shop: null,
+  sku: null,
+  signing_key: null,
+  setting: null,
+} as const satisfies Record<RecordType | 'key', TextTable | null>;
+type MentionType = {
+  [Type in keyof typeof SEARCHED]: (typeof SEARCHED)[Type] extends null ? never : Type;
+}[keyof typeof SEARCHED];
 
-/** Orders, links and customers are sections; shops, articles and signing keys name no customer. */
-export const MENTIONS: MentionType[] = [...RECORD_TYPES.filter(isSearched), 'key'];
-
-function isSearched(type: RecordType): type is Exclude<MentionType, 'key'> {
-  return !['shop', 'sku', 'order', 'shop_link', 'customer', 'signing_key'].includes(type);
-}
+export const MENTIONS = (Object.keys(SEARCHED) as (keyof typeof SEARCHED)[]).filter(
+  (type): type is MentionType => SEARCHED[type] !== null,
+);
 
 /** Records elsewhere that contain the address. Looks through whole tables. */
 export async function* mentionItems(
@@ -144,11 +153,13 @@ export async function* mentionItems(
   { customer, licenseIds }: Pick<Whose, 'customer' | 'licenseIds'>,
 ): AsyncGenerator<object> {
   const own = new Set(licenseIds);
-  const table: TextTable = type === 'key' ? 'license_keys' : (RECORDS[type].table as TextTable);
-  for await (const row of rowsNaming(db, table, customer)) {
+  for await (const row of rowsNaming(db, SEARCHED[type], customer)) {
     const licenseId = (type === 'license' ? row.id : row.license_id) as number;
     if (own.has(licenseId)) continue;
-    if (type === 'key') yield { license_id: licenseId, ...personalKey(fromRow('key', row)) };
+    // A note on somebody else, whose own data stay out.
+    if (type === 'customer') {
+      if (!customer.addresses.includes(row.address as string)) yield { id: row.id, note: row.note };
+    } else if (type === 'key') yield { license_id: licenseId, ...personalKey(fromRow('key', row)) };
     else if (type === 'license') yield withoutKeys(fromRow('license', { ...row, keys: [], customer: null }));
     else yield fromRow(type, row);
   }
@@ -275,7 +286,7 @@ async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
 }
 
 async function* outboxRows(db: Db, whose: Whose): AsyncGenerator<OutboxEntry> {
-  const ids = await findOutboxIds(db, whose.customer.address, whose.licenseIds);
+  const ids = await findOutboxIds(db, whose.customer.addresses, whose.licenseIds);
   for await (const row of rowsOf(db, 'outbox', ids, whose))
     yield toFields(row as RowOf<Omit<OutboxEntry, 'attemptedBefore' | 'dueAt'>>);
 }
@@ -315,19 +326,23 @@ async function* requestItems(db: Db, whose: Whose): AsyncGenerator<object> {
 }
 
 function visitsOf(db: Db, { customer, licenseIds }: Whose): Promise<Visits> {
-  return findVisits(db, customer.address, licenseIds, requestDigests(customer.address));
+  return findVisits(db, customer.addresses, licenseIds, requestDigests(customer.addresses));
 }
 
 /** See `countRequest` in access/link-requests.ts. */
-export function requestDigests(address: string): string[] {
-  return ['customer', 'operator'].map((kind) => hash('sha256', `${kind} ${address}`));
+export function requestDigests(addresses: string[]): string[] {
+  return addresses.flatMap((address) =>
+    ['customer', 'operator'].map((kind) => hash('sha256', `${kind} ${address}`)),
+  );
 }
 
 /** Somebody who works here with the same address. */
 async function* operatorItems(db: Db, { customer }: Whose): AsyncGenerator<object> {
-  const operator = await findOperatorByEmail(db, customer.address);
-  if (operator !== undefined)
-    yield { email: operator.email, scope: operator.scope, created_at: formatTimestamp(operator.createdAt) };
+  for (const address of customer.addresses) {
+    const operator = await findOperatorByEmail(db, address);
+    if (operator !== undefined)
+      yield { email: operator.email, scope: operator.scope, created_at: formatTimestamp(operator.createdAt) };
+  }
 }
 
 /** Rows with these ids, and those that name the customer, by id. */

@@ -148,6 +148,16 @@ export async function setBrought(trx: Transaction, licenseId: number, broughtJso
     .update({ brought_json: broughtJson });
 }
 
+/** Replaces a digest in what imports brought. @returns in how many things */
+export async function replaceBrought(db: Db, digest: string, replacement: string): Promise<number> {
+  const found = await db(table(db, 'imported')).where('brought_json', 'like', `%${digest}%`);
+  for (const { kind, item_id, brought_json } of found)
+    await db(table(db, 'imported'))
+      .where({ kind, item_id, brought_json })
+      .update({ brought_json: (brought_json as string).replaceAll(digest, replacement) });
+  return found.length;
+}
+
 export async function deleteImported(db: Db, kind: ImportedKind, itemIds: number[]): Promise<number> {
   return itemIds.length === 0
     ? 0

@@ -324,6 +324,13 @@ export async function moveWaitingMails(
   await waitingMails(trx, type, from).update({ recipient: to, recipient_digest: customerDigest(to) });
 }
 
+/** Says that the mails to an address are another's from now on. They go where they were going. */
+export async function moveMails(trx: Transaction, from: string, to: string): Promise<void> {
+  await trx(tableBy(trx, 'outbox', 'recipient_digest', 'created_at'))
+    .where({ recipient_digest: customerDigest(from) })
+    .update({ recipient_digest: customerDigest(to) });
+}
+
 /** Deletes an address's waiting mails of a type. */
 export async function deleteWaitingMails(trx: Transaction, type: string, address: string): Promise<void> {
   await waitingMails(trx, type, address).delete();
@@ -335,10 +342,10 @@ function waitingMails(trx: Transaction, type: string, address: string) {
     .whereNotNull('next_attempt_at');
 }
 
-/** Deletes the mails about licences, and those for an address. @returns how many */
+/** Deletes the mails about licences, and those for addresses. @returns how many */
 export async function deleteOutboxOf(
   db: Db,
-  { licenseIds = [], address = null }: { licenseIds?: number[]; address?: string | null },
+  { licenseIds = [], addresses = [] }: { licenseIds?: number[]; addresses?: string[] },
 ): Promise<number> {
   const ids = new Set<number>();
   if (licenseIds.length > 0)
@@ -347,9 +354,9 @@ export async function deleteOutboxOf(
       .where({ kind: 'mail' })
       .pluck('id'))
       ids.add(id);
-  if (address !== null)
+  if (addresses.length > 0)
     for (const id of await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
-      .where({ recipient_digest: customerDigest(address) })
+      .whereIn('recipient_digest', addresses.map(customerDigest))
       .pluck('id'))
       ids.add(id);
   if (ids.size > 0)

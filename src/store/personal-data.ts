@@ -143,17 +143,17 @@ export async function findMessageIds(db: Db, orderIds: number[]): Promise<number
   );
 }
 
-/** Mails about licences, and those to an address; and what receivers of webhooks were told of the licences. */
-export async function findOutboxIds(db: Db, address: string, licenseIds: number[]): Promise<number[]> {
-  const ofAddress = await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
-    .where({ recipient_digest: customerDigest(address) })
+/** Mails about licences, and those to addresses; and what receivers of webhooks were told of the licences. */
+export async function findOutboxIds(db: Db, addresses: string[], licenseIds: number[]): Promise<number[]> {
+  const ofAddresses = await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
+    .whereIn('recipient_digest', addresses.map(customerDigest))
     .pluck('id');
   const ofLicenses = await inParts(licenseIds, (ids) =>
     db(tableBy(db, 'outbox', 'license_id'))
       .whereIn('license_id', ids)
       .pluck('id'),
   );
-  return ascending([...ofAddress, ...ofLicenses]);
+  return ascending([...ofAddresses, ...ofLicenses]);
 }
 
 /** What was opened in a customer's name: pages, by a key or by a link, and the links that wait. Small tables. */
@@ -167,18 +167,18 @@ export interface Visits {
 /** @param requestDigests of requests for links (access/link-requests.ts) */
 export async function findVisits(
   db: Db,
-  address: string,
+  addresses: string[],
   licenseIds: number[],
   requestDigests: string[],
 ): Promise<Visits> {
-  const customer_digest = customerDigest(address);
+  const digests = addresses.map(customerDigest);
   const own = new Set(licenseIds);
   const sessions = await db(table(db, 'sessions')).where({ kind: 'customer' }).orderBy('id');
   return {
     sessions: sessions.filter(
-      (row) => row.customer_digest === customer_digest || own.has(row.license_id as number),
+      (row) => digests.includes(row.customer_digest) || own.has(row.license_id as number),
     ),
-    codes: await db(table(db, 'one_time_codes')).where({ customer_digest }).orderBy('created_at'),
+    codes: await db(table(db, 'one_time_codes')).whereIn('customer_digest', digests).orderBy('created_at'),
     requests: await db(table(db, 'link_requests'))
       .whereIn('address_digest', requestDigests)
       .orderBy('requested_at'),

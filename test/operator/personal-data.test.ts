@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openSession } from '../../src/access/sessions';
 import type { Settings } from '../../src/config';
+import { queueMail } from '../../src/mail/queue';
 import { requestDigests } from '../../src/privacy/stored-data';
 import { customerDigest } from '../../src/store/customer-digest';
 import { isSqlite, table, type Db, type TableName } from '../../src/store/database';
@@ -27,6 +28,7 @@ import {
  */
 
 const JANE = 'jane@example.com';
+const OTHER = 'other@example.org';
 /** What a person's columns hold: the text that is looked for in each door, and in the database after erasing. */
 const PERSONAL: Partial<Record<TableName, Record<string, string>>> = {
   products: { name: `Product for ${JANE}`, update_xml: `xml of ${JANE}` },
@@ -268,6 +270,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       ...of('customers', 'address', 'name', 'chosen_name', 'note'),
     });
     await add('imported', { kind: 'customer', item_id: customer, import_id: 1 });
+    await add('customers', { digest: customerDigest(OTHER), address: OTHER, note: `a friend of ${JANE}` });
     const time = (name: TableName, column: string) => value(name, column).replace('T', ' ').slice(0, 19);
     const mailed = {
       kind: 'customer',
@@ -281,13 +284,62 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       ...{ ...mailed, code_digest: digest(), created_at: time('one_time_codes', 'created_at') },
     });
     await add('link_requests', {
-      ...{ address_digest: requestDigests(JANE)[0], slot: 1 },
+      ...{ address_digest: requestDigests([JANE])[0], slot: 1 },
       requested_at: time('link_requests', 'requested_at'),
     });
     await add('operators', { email: JANE, scope: 'read', created_by: 'operator:root', created_at: AT });
+    await storeOthers(plan!.product_id, plan!.id);
+  }
+
+  /** A row of each table that holds nothing of a person. */
+  async function storeOthers(product_id: number, plan_id: number): Promise<void> {
+    const [day, month, license_id] = ['2026-11-24', '2026-11', own.id];
+    const made = { created_by: 'operator:root', created_at: AT };
+    const others: [TableName, object][] = [
+      ['product_includes', { product_id, included_id: product_id }],
+      ['license_refusals', { license_id, at: AT }],
+      ['leases', { name: 'a-work', holder: 'an-instance', until: AT }],
+      ['limit_counts', { key: 'a-digest', points: 1, expire: 1 }],
+      [
+        'idempotency',
+        { key_digest: digest(), claim: 'a', request_digest: digest(), lease_ends_at: AT, created_at: AT },
+      ],
+      ['daily_sums', { product_id, day, kind: 'issued', name: '', times: 1, licenses: 1 }],
+      ['refused_licenses', { day, product_id, code: 'LICENSE_EXPIRED', license_id }],
+      ['license_counts', { product_id, plan_id, status: 'trial', month, licenses: 1 }],
+      ['license_months', { license_id, month, downloads: 1, refused: 1 }],
+      ['refused_counts', { product_id, days: 7, code: 'X', licenses: 1, licenses_before: 1 }],
+      ['told_counts', { product_id, version: '1.0.0', sites: 1 }],
+      ['end_sums', { day, plan_id, outcome: 'renewed', licenses: 1 }],
+      ['state_sums', { month, plan_id, status: 'active', licenses: 1 }],
+      ['settings', { name: 'shop_name', value: 'Acme', revision: 'a', changed_by: 'x', changed_at: AT }],
+      ['shops', { name: 'fair', kind: 'api', is_test: 0, ...made }],
+      [
+        'shop_skus',
+        { shop: 'fair', sku: 'A', awaited: digest(), plan_id, quantity: 'licenses', created_at: AT },
+      ],
+      ['shop_refusals', { shop: 'fair', day, times: 1 }],
+      ['security_notices', { release_id: 1, actor: 'operator:root', plan_id: 0, license_id: 0, due_at: AT }],
+      [
+        'unmatched',
+        { digest: digest(), shop: 'fair', event: 'refunded', reason: 'x', at: AT, state: 'open' },
+      ],
+      ['imports', { source: 'edd', at: AT, actor: 'operator:root', plans_json: '{}', counts_json: '{}' }],
+    ];
+    for (const [name, row] of others) await db(table(db, name)).insert(row);
   }
 
   const tables = Object.keys(OTHERS) as TableName[];
+
+  async function storedTables(): Promise<string[]> {
+    const found = (await db.raw(
+      isSqlite(db)
+        ? `SELECT name AS found FROM sqlite_master WHERE type = 'table'`
+        : 'SELECT table_name AS found FROM information_schema.tables WHERE table_schema = DATABASE()',
+    )) as { found: string }[] | [{ found: string }[]];
+    const rows = (isSqlite(db) ? found : found[0]) as { found: string }[];
+    return rows.map((row) => row.found).filter((name) => !/^sqlite_|migrations_lock$/.test(name));
+  }
 
   async function dump(name: TableName): Promise<string> {
     return JSON.stringify(await db(table(db, name)));
@@ -303,13 +355,11 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
   }
 
   it('is in tables and columns that are all known', async () => {
-    const found = (await db.raw(
-      isSqlite(db)
-        ? `SELECT name AS found FROM sqlite_master WHERE type = 'table'`
-        : 'SELECT table_name AS found FROM information_schema.tables WHERE table_schema = DATABASE()',
-    )) as { found: string }[] | [{ found: string }[]];
-    const rows = (isSqlite(db) ? found : found[0]) as { found: string }[];
-    const stored = rows.map((row) => row.found).filter((name) => !/^sqlite_|migrations_lock$/.test(name));
+    const stored = await storedTables();
+    // What is found in an empty table says nothing.
+    const empty: string[] = [];
+    for (const name of stored) if ((await db(name).limit(1)).length === 0) empty.push(name);
+    expect(empty).toEqual([]);
     expect(stored.sort()).toEqual(tables.map((name) => table(db, name)).sort());
     expect([...Object.keys(TEXT_COLUMNS), ...Object.keys(UNSEARCHED)].sort()).toEqual([...tables].sort());
     for (const name of tables) {
@@ -398,6 +448,84 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     const [message] = await db<{ pending_json: string }>(table(db, 'shop_messages')).select('pending_json');
     expect(JSON.parse(message!.pending_json)).toEqual({ event: { event: 'paid' }, of: 'payment' });
     expect(await seller.json(['customer', 'erase', JANE, '--yes'])).toEqual({ licenses: 0, rows: 0 });
+  });
+
+  it('is in the export as a note on another customer, who is not named', async () => {
+    const { stdout } = await seller.run(['customer', 'export', JANE, '--out', '-']);
+    const { mentions } = JSON.parse(stdout) as { mentions: Record<string, object[]> };
+    expect(mentions.customer).toEqual([{ id: expect.any(Number), note: `a friend of ${JANE}` }]);
+    expect(stdout).not.toContain(OTHER);
+  });
+
+  it('is followed through each change of the address, by every door and in the erasure', async () => {
+    const [second, third] = ['jane@second.example', 'jane@third.example'];
+    const mail = { type: 'customer_link', email: JANE } as const;
+    const mailId = await queueMail(db, mail, { now: service.clock.now, language: 'en' });
+    await db(table(db, 'outbox')).where({ id: mailId }).update({ sent_at: AT, next_attempt_at: null });
+    const sold = await giveLicense(db, await givePlan(db, { type: 'seat', limit: 5 }), { customer: JANE });
+    await db(table(db, 'imported')).insert({
+      ...{ kind: 'license', item_id: sold.id, import_id: 1 },
+      brought_json: JSON.stringify({ run: 1, customer: shortDigest(JANE), keys: [], sites: [] }),
+    });
+    await seller.json(['license', 'set-customer', String(sold.id), OTHER]);
+    await seller.json(['customer', 'set', JANE, '--email', second]);
+    await seller.json(['customer', 'set', second, '--email', third]);
+
+    const answered = await service.read.ok(`GET /customers/${customerDigest(third)}`);
+    const shown = await seller.json(['customer', 'show', third]);
+    const { stdout } = await seller.run(['customer', 'export', third, '--out', '-']);
+    const isThere = (name: TableName) =>
+      !['licenses', 'sessions', 'one_time_codes', 'orders', 'customers'].includes(name);
+    for (const text of [answered, shown, JSON.parse(stdout)].map((one) => JSON.stringify(one))) {
+      expect(missingIn(text, isThere)).toEqual([]);
+      expect(text).toContain(`"former_addresses":["${second}","${JANE}"]`);
+      expect(text).toContain(`{"customer":"${JANE}"}`);
+      expect(text).toContain('"type":"customer_link"');
+    }
+    expect((await seller.run(['customer', 'show', third])).stdout).toContain(
+      `Former addresses: ${second}, ${JANE}`,
+    );
+
+    await service.write.ok(`DELETE /customers/${customerDigest(third)}`, undefined, 204);
+    for (const name of tables) {
+      const text = await dump(name);
+      for (const address of name === 'operators' ? [second, third] : [JANE, second, third])
+        for (const found of [address, customerDigest(address), shortDigest(address)])
+          expect({ name, found, is: text.includes(found) }).toEqual({ name, found, is: false });
+    }
+    expect(await dump('licenses')).toContain(OTHER);
+    expect(await seller.json(['customer', 'erase', third, '--yes'])).toEqual({ licenses: 0, rows: 0 });
+  });
+
+  it('leaves alone what belongs to the one who has a former address now, or from whom a licence came', async () => {
+    const [second, seat] = ['jane@second.example', 'seat@example.net'];
+    const plan = await givePlan(db, { type: 'seat', limit: 5 });
+    const given = await giveLicense(db, plan, { customer: seat });
+    await giveLicense(db, plan, { customer: OTHER });
+    for (const from of [OTHER, 'agency@example.net']) {
+      const one = await giveLicense(db, plan, { customer: from });
+      await seller.json(['license', 'set-customer', String(one.id), JANE]);
+    }
+    await seller.json(['license', 'set-customer', String(given.id), 'agency@example.net']);
+    await seller.json(['license', 'set-customer', String(given.id), 'client@example.net']);
+    await seller.json(['customer', 'set', JANE, '--email', second]);
+    // Somebody else has it from now on.
+    const theirs = await giveLicense(db, plan, { customer: JANE });
+
+    const shown = await service.read.ok(`GET /customers/${customerDigest(second)}`);
+    expect(shown).toMatchObject({ former_addresses: [] });
+    await seller.json(['customer', 'erase', second, '--yes']);
+    const events = await db(table(db, 'events')).select('license_id', 'before_json', 'after_json');
+    const naming = (address: string) =>
+      events.filter((one) => JSON.stringify(one).includes(address)).map((one) => one.license_id);
+    expect(naming(second)).toEqual([]);
+    // Its issue and its change; none of a licence that was the other one's.
+    expect(new Set(naming(JANE))).toEqual(new Set([theirs.id]));
+    expect(naming(OTHER)).not.toEqual([]);
+    expect(naming('agency@example.net').filter((id) => id === given.id)).toHaveLength(2);
+    expect(naming('client@example.net')).toEqual([given.id]);
+    const customers = await db(table(db, 'licenses')).whereNotNull('customer').pluck('customer');
+    expect(customers.sort()).toEqual(['client@example.net', JANE, OTHER]);
   });
 
   it('is found of somebody who bought and was given nothing yet', async () => {

@@ -2,6 +2,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { quantity } from '../quantity';
+import { fileSettingFault } from '../operations/configuration';
 import { explainReadFault } from '../packages/file-faults';
 import { NOT_SENT_WHOLE } from '../licensing/core/keys';
 import { countAfterImport } from '../licensing/statistics';
@@ -194,12 +195,17 @@ async function runRecords(session: Session, file: string, options: ImportOptions
       dryRun,
       actor,
       now,
+      settingFault: (name, value) => fileSettingFault(config, name, value),
       onProgress: (type, count) => output.progress(`${type}: ${count}`),
     }),
   );
-  const { records, conflicts, conflicting, sealedUnchecked, packagesMissing } = report;
+  const { records, conflicts, conflicting, leftOut, leftOutCount, sealedUnchecked, packagesMissing } = report;
   if (!dryRun) await countAfterImport(db, now);
-  output.print({ dry_run: dryRun, records, conflicts, conflicting }, () => formatRecords(report, dryRun));
+  output.print({ dry_run: dryRun, records, conflicts, conflicting, left_out: leftOut }, () =>
+    formatRecords(report, dryRun),
+  );
+  if (leftOutCount > 0)
+    output.note(`Settings that were left out:\n${describeRemarks(leftOut, leftOutCount)}`);
   if (sealedUnchecked > 0)
     output.note(
       `${quantity(sealedUnchecked, 'licence has', 'licences have')} a sealed key, and no LICENSING_KEY_SECRET is set here: they work, and their keys cannot be shown. ` +

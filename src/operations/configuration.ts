@@ -10,6 +10,8 @@ import { MOST_UPLOADED_BYTES, UPLOADED_TYPES, uploadedPicture } from '../package
 import {
   EDITABLE,
   EDITABLE_NAMES,
+  isEditable,
+  NOTHING_STORED,
   variableOf,
   type Editable,
   type EditableName,
@@ -17,6 +19,7 @@ import {
   type StoredSettings,
 } from '../settings';
 import {
+  MAIL_TEXT,
   PICTURE,
   readEffective,
   readStored,
@@ -27,8 +30,10 @@ import {
 } from '../stored-settings';
 import { describeDatabase } from '../store/error-messages';
 import { deleteSetting, type StoredSetting } from '../store/settings';
-import { invalid, notFound } from './failures';
+import { invalid, ManageError, notFound } from './failures';
+import { mailTextFault } from './mail-texts';
 import { list, patch, post, put, remove, type Call } from './operation';
+import { bodyReader } from './read-input';
 import { exactly, oneOf, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './schemas';
 import type { UploadRules } from './upload';
 
@@ -159,6 +164,8 @@ const Changed = exactly(
   { description: 'A missing field stays, null returns to the default.' },
 ) as unknown as TUnsafe<Changes>;
 
+const readChanged = bodyReader(Changed);
+
 /** Stores what was given, if the service could start with it. */
 async function change(call: Call<unknown, Changes>): Promise<void> {
   const { db, body, settings, context } = call;
@@ -219,6 +226,31 @@ async function tryMail({ mail }: Config, untried: boolean, settings: Call['setti
     );
   if (!untried)
     await tryMailServer(mail, { field: 'mail_url', gainsNoRights: await settings.mailGainsNoRights() });
+}
+
+/**
+ * Says why a setting of an export file cannot be stored here, by the checks of the operations that set it; undefined: it can.
+ * The mail server never can: a copy on another machine must not mail the customers.
+ */
+export function fileSettingFault(config: Config, name: string, value: string): string | undefined {
+  if (name === PICTURE) {
+    const bytes = Buffer.from(value, 'base64');
+    return bytes.length <= MOST_UPLOADED_BYTES && uploadedPicture(bytes)
+      ? undefined
+      : 'It must be a PNG, JPEG or WebP picture of at most 256 KiB.';
+  }
+  if (name.startsWith(MAIL_TEXT)) return mailTextFault(name.slice(MAIL_TEXT.length), value);
+  if (!isEditable(name)) return 'There is no such setting.';
+  if (name === 'mail_url') return 'The mail server is in no file. Set it here.';
+  try {
+    const isNumber = EDITABLE[name].kind === 'number' && /^\d+$/.test(value);
+    readChanged({ [name]: isNumber ? Number(value) : value });
+    tryOut(config, NOTHING_STORED, [[name, value]]);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ManageError) return error.message;
+    throw error;
+  }
 }
 
 const PictureThing = exactly(

@@ -80,7 +80,7 @@ const CustomerData = exactly(
     id: Text,
     customer: Text,
     former_addresses: Type.Array(Text, {
-      description: 'That the customer had before and nobody has now. What names them is here too.',
+      description: 'Former addresses that no customer has now. The answer has what names them, too.',
     }),
     ...person,
     licenses: Type.Array(

@@ -39,8 +39,10 @@ const MailTextThing = exactly(
   { title: 'MailText' },
 );
 
+const MOST_TEXT = 20_000;
+
 const Written = exactly({
-  text: Type.String({ maxLength: 20_000, description: 'The subject in the first line.' }),
+  text: Type.String({ maxLength: MOST_TEXT, description: 'The subject in the first line.' }),
 });
 
 interface Named {
@@ -66,6 +68,16 @@ async function readOne({ db, settings }: Pick<Call, 'db' | 'settings'>, { name, 
   const { written, source } = findMailText(mailTexts, name, language);
   const built_in = builtInText(mailTexts, name, language);
   return { name, language, source, text: written, built_in, placeholders: placeholdersFor(name) };
+}
+
+/** Says why a text of an export file cannot be used, by the checks of `setMailText`. @param id `NAME.LANGUAGE` */
+export function mailTextFault(id: string, text: string): string | undefined {
+  const named = MAIL_TEXTS.find(({ name, language }) => textId(name, language) === id);
+  if (named === undefined) return 'There is no such text of a mail.';
+  // The line end that it is stored with does not count.
+  if (text.trimEnd().length > MOST_TEXT) return `It has more than ${MOST_TEXT} characters.`;
+  const parsed = parseMailText(text, named.name);
+  return 'code' in parsed ? `The text cannot be used: ${describeTextFault(parsed)}` : undefined;
 }
 
 function refuse(fault: MailTextFault): never {

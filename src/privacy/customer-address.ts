@@ -17,7 +17,7 @@ const SCANNED_AT_ONCE = 20_000;
 /** Matches one customer's e-mail addresses, but not `mary-jane@example.com` for `jane@example.com`. */
 export interface CustomerAddress {
   address: string;
-  /** that address first, then those that the customer had before and nobody has now */
+  /** that address first, then the former ones that no customer has now */
   addresses: string[];
   /** LIKE patterns for the database, which may find other texts too */
   patterns: string[];
@@ -32,7 +32,7 @@ export async function readCustomerAddress(db: Db, text: string): Promise<Custome
   return matchAddresses(db, [address, ...(await findFormer(db, address)).own]);
 }
 
-/** @param addresses of one customer, that of now first */
+/** @param addresses one customer's, beginning with the present one */
 export async function matchAddresses(db: Db, addresses: string[]): Promise<CustomerAddress> {
   const own = new Set(addresses.flatMap(spellings));
   const patterns = [...own].map(likePattern);
@@ -74,7 +74,7 @@ async function otherAddresses(db: Db, addresses: string[], patterns: string[]): 
   return others;
 }
 
-/** Whether an address is a customer's now: of licences, of orders, or with a name or a note. */
+/** Reports whether an address is a customer's now: of licences, of orders, or with a name or a note. */
 export async function isKnown(db: Db, address: string): Promise<boolean> {
   return (
     (await findProfile(db, address)) !== undefined ||
@@ -85,13 +85,13 @@ export async function isKnown(db: Db, address: string): Promise<boolean> {
 
 /** Addresses that a customer had before. */
 export interface Former {
-  /** nobody has them now */
+  /** no customer has them now */
   own: string[];
-  /** somebody else has or had them later: only the history of the customer's licences is about this customer */
+  /** another customer has or had them later: only the history of the licences is about this customer */
   passedOn: string[];
 }
 
-/** A licence that went from one address to another. */
+/** A licence's change from one address to another. */
 interface Move {
   from: string;
   to: string;
@@ -100,8 +100,8 @@ interface Move {
 }
 
 /**
- * Finds a customer's former addresses in the history of all licences. Where the history does not say that the customer kept
- * everything, the licence may have been sold: then the former address counts only if all its licences went this way.
+ * Finds a customer's former addresses in the history of all licences. A licence that moved alone may have been sold: then the
+ * former address counts only if all its licences went to this customer.
  */
 export async function findFormer(db: Db, address: string): Promise<Former> {
   let found = [address];

@@ -290,7 +290,7 @@ async function eraseElsewhere(db: Db, customer: CustomerAddress): Promise<number
   count += await deleteProfile(db, customer.address);
   const visits = await findVisits(db, customer.addresses, [], requestDigests(customer.addresses));
   count += await deleteVisits(db, visits);
-  // Of licences that are another customer's now; those of this customer's are deleted with the rest of them.
+  // Another customer may have the imported licence now. Rows of this customer's licences are deleted below.
   for (const address of customer.addresses)
     count += await replaceBrought(db, shortDigest(address), shortDigest(randomBytes(32).toString('hex')));
   for (const name of ['orders', 'order_events', 'order_lines', 'shop_messages', 'shop_links'] as const)

@@ -156,7 +156,7 @@ export async function* mentionItems(
   for await (const row of rowsNaming(db, SEARCHED[type], customer)) {
     const licenseId = (type === 'license' ? row.id : row.license_id) as number;
     if (own.has(licenseId)) continue;
-    // A note on somebody else, whose own data stay out.
+    // A note on another customer, whose own data stay out.
     if (type === 'customer') {
       if (!customer.addresses.includes(row.address as string)) yield { id: row.id, note: row.note };
     } else if (type === 'key') yield { license_id: licenseId, ...personalKey(fromRow('key', row)) };

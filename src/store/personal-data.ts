@@ -143,7 +143,7 @@ export async function findMessageIds(db: Db, orderIds: number[]): Promise<number
   );
 }
 
-/** Mails about licences, and those to addresses; and what receivers of webhooks were told of the licences. */
+/** Finds mails about licences or to addresses, and webhooks' messages about the licences. */
 export async function findOutboxIds(db: Db, addresses: string[], licenseIds: number[]): Promise<number[]> {
   const ofAddresses = await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
     .whereIn('recipient_digest', addresses.map(customerDigest))

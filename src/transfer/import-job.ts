@@ -18,6 +18,8 @@ export interface ImportOptions {
   dryRun: boolean;
   actor: string;
   now: Date;
+  /** the reason that keeps a setting from being stored here; undefined: none */
+  settingFault: (name: string, value: string) => string | undefined;
   /** the source can be read several times: after a lock conflict the import runs again */
   readsAgain?: boolean;
   onProgress?: (type: RecordType, count: number) => void;
@@ -34,6 +36,9 @@ export interface ImportReport {
   records: Record<RecordType, Tally>;
   conflicts: Remark[];
   conflicting: number;
+  /** settings that cannot be stored here */
+  leftOut: Remark[];
+  leftOutCount: number;
   /** licences with a sealed key that cannot be checked without a secret here */
   sealedUnchecked: number;
   /** releases whose package is missing here */
@@ -104,6 +109,8 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
       records: await entries(() => ({ new: 0, same: 0, changed: 0, conflicting: 0 })),
       conflicts: [],
       conflicting: 0,
+      leftOut: [],
+      leftOutCount: 0,
       sealedUnchecked: 0,
       packagesMissing: 0,
     },

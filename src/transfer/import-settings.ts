@@ -1,11 +1,20 @@
 import { findRows } from '../store/import';
 import { settingRevision } from '../store/settings';
 import { changeRow, insertNew, tally, type Job } from './import-job';
+import { keepRemark } from './lines';
 import type { Numbered } from './record-reader';
 import { fromRow } from './records';
 
-/** Settings are matched by name, and come from the file. The mail server is in no file, and stays as it is. */
-export async function importSettings(job: Job, records: Numbered<'setting'>[]): Promise<void> {
+/** Settings are matched by name, and come from the file. Reports those that a seller could not set here. */
+export async function importSettings(job: Job, all: Numbered<'setting'>[]): Promise<void> {
+  const { report, options } = job;
+  const records = all.filter(({ line, value: { name, value } }) => {
+    const fault = options.settingFault(name, value);
+    if (fault === undefined) return true;
+    report.leftOutCount++;
+    keepRemark(report.leftOut, line, `${name}: ${fault}`);
+    return false;
+  });
   const names = records.map(({ value }) => value.name);
   const here = new Map((await findRows(job.trx, 'settings', 'name', names)).map((row) => [row.name, row]));
   const added: Numbered<'setting'>[] = [];

@@ -356,7 +356,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
 
   it('is in tables and columns that are all known', async () => {
     const stored = await storedTables();
-    // What is found in an empty table says nothing.
+    // An empty table proves nothing.
     const empty: string[] = [];
     for (const name of stored) if ((await db(name).limit(1)).length === 0) empty.push(name);
     expect(empty).toEqual([]);
@@ -509,7 +509,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     await seller.json(['license', 'set-customer', String(given.id), 'agency@example.net']);
     await seller.json(['license', 'set-customer', String(given.id), 'client@example.net']);
     await seller.json(['customer', 'set', JANE, '--email', second]);
-    // Somebody else has it from now on.
+    // Another customer has it from now on.
     const theirs = await giveLicense(db, plan, { customer: JANE });
 
     const shown = await service.read.ok(`GET /customers/${customerDigest(second)}`);

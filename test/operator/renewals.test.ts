@@ -217,6 +217,7 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
     await importRecords(there, Readable.from([Buffer.from(lines.join(''))]), {
       ...{ packagesDir: temporaryFolder(), packagesFrom: undefined, secret: undefined },
       ...{ withoutSealedKeys: false, dryRun: false, actor: 'operator:test', now: END },
+      settingFault: () => undefined,
     });
     await sum(there);
     for (const productId of [42, 43]) {

@@ -378,6 +378,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
         withoutSealedKeys: false,
       },
       ...{ dryRun: false, actor: 'operator:test', now: new Date('2026-11-23T12:00:00Z') },
+      settingFault: () => undefined,
     });
     await sum(there);
     expect(await days(42, there)).toEqual(await days(42));

@@ -292,6 +292,68 @@ test('an export has the settings without the mail server, and an import takes th
   await api.ok('DELETE /settings/picture', undefined, 204);
 });
 
+test('an import leaves out what could not be set here, the mail server too, and says so', async () => {
+  const there = operator({ ...(await newPlace('SQLite')), LICENSING_KEY_SECRET: KEY_SECRET });
+  await there.json(['migrate']);
+  await there.json(['settings', 'set', 'grace_days', '5']);
+  const file = join(temporaryFolder(), 'export.jsonl');
+  await there.json(['export', '--out', file]);
+  const [header, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n');
+  const footer = JSON.parse(lines.pop()!) as { records: Thing };
+  const good = {
+    ...{ shop_name: 'Acme', public_url: 'https://new.example', token_days: '70', mail_language: 'de' },
+    'mail_text.license_key.en': 'Your key\n\n{key}\n',
+    picture: PNG.toString('base64'),
+  };
+  const bad: [string, string, string][] = [
+    ['mail_url', 'smtp://evil.example?from=a@b.example', 'The mail server is in no file.'],
+    ['mail_url', 'file:/tmp/mails?from=a@b.example', 'The mail server is in no file.'],
+    ['public_url', 'javascript:alert(1)', "must be the site's address"],
+    ['rate_limit', 'abc', 'must be of type integer'],
+    ['log_days', '0', 'must be'],
+    ['token_days', '', 'must be of type integer'],
+    ['mail_language', 'xx', 'must be one of en, de'],
+    ['shop_name', 'A'.repeat(101), 'must NOT have more than 100 characters'],
+    ['key_secret', 'x', 'There is no such setting.'],
+    ['untried', '1', 'There is no such setting.'],
+    ['picture', 'PHN2Zz4=', 'It must be a PNG, JPEG or WebP picture'],
+    ['picture', Buffer.concat([PNG, Buffer.alloc(262_144)]).toString('base64'), 'at most 256 KiB'],
+    ['mail_text.license_key.en', 'Your key\n\nis gone\n', 'it lacks {key}'],
+    ['mail_text.license_key.xx', 'Your key\n\n{key}\n', 'There is no such text of a mail.'],
+  ];
+  const importing = async (settings: (readonly string[])[], options: string[] = []) => {
+    const records = settings.map(([name, value], i) =>
+      JSON.stringify({
+        ...{ type: 'setting', id: i + 1, name, value },
+        ...{ changed_by: 'operator:root', changed_at: '2026-11-24T10:00:00Z' },
+      }),
+    );
+    const others = lines.filter((line) => !line.includes('"type":"setting"'));
+    const end = JSON.stringify({ ...footer, records: { ...footer.records, setting: records.length } });
+    writeFileSync(file, [header, ...others, ...records, end, ''].join('\n'));
+    return there.run(['import', file, ...options]);
+  };
+  for (const [name, value, fault] of bad) {
+    const { code, stdout, stderr } = await importing([[name, value]], ['--json']);
+    expect({ name, value, code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(fault) });
+    expect(JSON.parse(stdout)).toMatchObject({
+      records: { setting: { new: 0, same: 0, changed: 0, conflicting: 0 } },
+      left_out: [{ message: expect.stringContaining(fault) }],
+    });
+  }
+  const names = async () =>
+    (await there.json<Thing[]>(['settings', 'list']))
+      .filter(({ source }) => source === 'stored')
+      .map(({ name }) => name);
+  expect(await names()).toEqual(['grace_days']);
+  const all = [...Object.entries(good), ...bad.slice(0, 1), ...bad.slice(8, 9)];
+  expect(await importing(all, ['--dry-run'])).toMatchObject({
+    ...{ code: 0, stderr: expect.stringMatching(/^Settings that were left out:\n {2}line \d+: mail_url: /) },
+  });
+  expect(await importing(all)).toMatchObject({ code: 0 });
+  expect(await names()).toEqual(['shop_name', 'public_url', 'mail_language', 'grace_days', 'token_days']);
+});
+
 describe('texts of mails', () => {
   const text = 'Ihr Schlüssel für {product}\n\nHier ist er:\n\n{key}\n\n<b>{shop}</b>';
 

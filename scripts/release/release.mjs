@@ -22,8 +22,10 @@ import { addMachine, buildCommon, emptyFolder, setModes, terms } from './tree.mj
 
 /**
  * `npm run release`: makes everything in release/. The same commit gives the same bytes on one kind of machine: names are
- * sorted, times are the commit's, and nobody owns a file.
+ * sorted, times are the commit's, and nobody owns a file. A zip has times of the local zone, and the umask changes a folder's mode.
  */
+process.env.TZ = 'UTC';
+process.umask(0o022);
 
 const { name, version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const release = join(root, 'release');

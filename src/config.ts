@@ -136,8 +136,7 @@ export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Set
   const base = read === undefined ? packageRoot : dirname(file);
   const merged = {
     ...defaults,
-    ...withSecretFiles(read?.settings ?? {}, base),
-    ...withSecretFiles(withoutEmpty(env), base),
+    ...mergeSettings(read?.settings ?? {}, withoutEmpty(env), base, file),
   };
   return read === undefined ? buildConfig(merged, base) : buildConfig(merged, base, file, read.warnings);
 }
@@ -146,25 +145,40 @@ export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Set
 const LARGEST_SECRET_FILE = 65_536;
 
 /**
- * The settings of one source, with what the files say that LICENSING_..._FILE name. Relative paths start at `base`.
+ * The settings of a file, which those of the environment override. The file of a secret that the environment gives may be
+ * gone: a container often mounts the secrets of one start only.
  * @throws ConfigError
  */
-export function withSecretFiles(settings: Settings, base: string): Settings {
+export function mergeSettings(kept: Settings, given: Settings, base: string, file: string): Settings {
+  const used = { ...kept };
+  for (const names of SECRET_FILES)
+    if (given[names.secret] ?? given[names.file])
+      Object.assign(used, { [names.secret]: undefined, [names.file]: undefined });
+  return { ...withSecretFiles(used, base, file), ...withSecretFiles(given, base) };
+}
+
+/**
+ * The settings of one source, with what the files say that LICENSING_..._FILE name. Relative paths start at `base`.
+ * @param from the settings file that they are of
+ * @throws ConfigError
+ */
+export function withSecretFiles(settings: Settings, base: string, from?: string): Settings {
+  const of = from === undefined ? '' : `${from}: `;
   const all = { ...settings };
   for (const { secret, file } of SECRET_FILES) {
     const named = settings[file]?.trim();
     if (!named) continue;
     if (settings[secret]?.trim())
-      throw new ConfigError(`${secret} and ${file} are both set in one place. Remove one of them.`);
+      throw new ConfigError(`${of}${secret} and ${file} are both set in one place. Remove one of them.`);
     all[file] = resolve(base, named);
-    all[secret] = readSecretFile(file, all[file]);
+    all[secret] = readSecretFile(file, all[file], of);
   }
   return all;
 }
 
 /** Never repeats what the file holds. */
-function readSecretFile(name: Variable, path: string): string {
-  const refuse = (fault: string) => new ConfigError(`${name} names ${path}, ${fault}.`);
+function readSecretFile(name: Variable, path: string, of: string): string {
+  const refuse = (fault: string) => new ConfigError(`${of}${name} names ${path}, ${fault}.`);
   let text: string;
   try {
     const stats = statSync(path);

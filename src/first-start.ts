@@ -22,7 +22,7 @@ import {
   readEnvFile,
   readPublicUrl,
   withoutEmpty,
-  withSecretFiles,
+  mergeSettings,
   type Config,
   type Settings,
 } from './config';
@@ -103,8 +103,7 @@ function realPath(path: string): string {
 function given(file: string): Settings {
   const base = dirname(file);
   return {
-    ...withSecretFiles(readEnvFile(file)?.settings ?? {}, base),
-    ...withSecretFiles(withoutEmpty(environment()), base),
+    ...mergeSettings(readEnvFile(file)?.settings ?? {}, withoutEmpty(environment()), base, file),
   };
 }
 

@@ -8,6 +8,7 @@ import {
   envFilePath,
   environment,
   loginName,
+  mergeSettings,
   packageRoot,
   readEnvFile,
   withoutEmpty,
@@ -89,8 +90,7 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
   const additions = newSettings(kept, fromEnvironment, place, file);
   const base = dirname(file);
   const settings = {
-    ...withSecretFiles(kept, base),
-    ...withSecretFiles(fromEnvironment, base),
+    ...mergeSettings(kept, fromEnvironment, base, file),
     ...withSecretFiles(additions, base),
   };
   const config = buildConfig(settings, base, file, remarks);
@@ -172,9 +172,7 @@ function placeSettings(
     );
   const site = root ?? known;
   const base = dirname(file);
-  const url =
-    withSecretFiles(kept, base).LICENSING_DATABASE_URL ||
-    withSecretFiles(fromEnvironment, base).LICENSING_DATABASE_URL;
+  const url = mergeSettings(kept, fromEnvironment, base, file).LICENSING_DATABASE_URL;
   if (sqlite !== undefined) {
     const path = sqlite === true ? join(packageRoot, SQLITE_FILE) : resolve(sqlite);
     if (site !== undefined || (url !== undefined && !leadsTo(url, path, file)))

@@ -310,6 +310,15 @@ describe('a secret in a file', () => {
     expect(readConfig({ ...env, LICENSING_KEY_SECRET: other.toString('base64') }).keySecret).toEqual(other);
   });
 
+  it('may be gone where the environment gives the secret, and is named with the settings file otherwise', () => {
+    const path = settingsFile('LICENSING_DATABASE_URL=sqlite:a\nLICENSING_KEY_SECRET_FILE=/nowhere/secret\n');
+    const env = { LICENSING_ENV_FILE: path };
+    expect(() => readConfig(env)).toThrow(`${path}: LICENSING_KEY_SECRET_FILE names /nowhere/secret, which`);
+    const secret = SECRET.toString('base64');
+    expect(readConfig({ ...env, LICENSING_KEY_SECRET: secret }).keySecret).toEqual(SECRET);
+    expect(readConfig({ ...env, LICENSING_KEY_SECRET_FILE: file(secret) }).keySecret).toEqual(SECRET);
+  });
+
   it.each<[string, () => NodeJS.ProcessEnv, string]>([
     [
       'is missing',

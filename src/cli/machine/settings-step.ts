@@ -60,7 +60,7 @@ function wanted(setup: Setup): NodeJS.ProcessEnv {
 /** As the settings are, or will be when `init` has written them. @throws ConfigError */
 export function configOf(setup: Setup): Config {
   const { PATH: _, LICENSING_ENV_FILE: file = '', ...planned } = wanted(setup);
-  const kept = withSecretFiles(readEnvFile(file)?.settings ?? {}, dirname(file));
+  const kept = withSecretFiles(readEnvFile(file)?.settings ?? {}, dirname(file), file);
   const xml = { LICENSING_XML_DIR: join(DATA, 'xml'), LICENSING_JOOMLA_ROOT: setup.joomlaRoot };
   return buildConfig({ ...xml, ...(planned as Settings), ...kept }, dirname(file), file);
 }

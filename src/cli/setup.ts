@@ -1,6 +1,3 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { chmodSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { readConfig, readPublicUrl, type Config } from '../config';
@@ -8,12 +5,13 @@ import { ConfigError } from '../errors';
 import { readJoomlaSite } from '../joomla/site/configuration';
 import { OperatorError } from '../licensing/operator-error';
 import { quantity } from '../quantity';
-import { readText, writeText } from '../setup/files';
+import { readText } from '../setup/files';
 import { forget, note, readJournal, STATE } from '../setup/journal';
 import { asUser, run, succeeds } from '../setup/machine';
 import { requireSystemd, unitProperty } from '../setup/units';
-import { authorities, folderName, fileName, upTo, usageError } from './arguments';
+import { folderName, upTo, usageError } from './arguments';
 import { createOutput, type Output } from './command';
+import { caFile, keepAuthority, withAuthority } from './machine/authority';
 import {
   beAlone,
   DATA,
@@ -35,8 +33,6 @@ import { describeUndo, undo } from './machine/undo';
 import { findWebServer } from './machine/web-servers';
 
 const MOST_INSTANCES = 9;
-/** of `--ca` */
-const AUTHORITY = join(STATE, 'ca.pem');
 
 interface SetupOptions {
   joomlaRoot?: string;
@@ -189,33 +185,16 @@ async function examine(
   output: Output,
 ): Promise<number | null> {
   output.note('doctor');
-  const folder = await mkdtemp(join(tmpdir(), 'licensing-setup-'));
-  try {
-    chmodSync(folder, 0o755);
-    const copy = join(folder, 'ca.pem');
-    // The file may be root's alone; an authority's certificate is public. The next run, as by an upgrade, takes it again.
-    if (ca !== undefined) {
-      await mkdir(STATE, { recursive: true, mode: 0o700 });
-      await writeText(AUTHORITY, await readFile(ca, 'utf8'), { mode: 0o600 });
-    }
-    const known = readText(AUTHORITY);
-    if (known !== undefined) await writeFile(copy, known, { mode: 0o644 });
-    const address = url.href.replace(/\/$/, '');
-    const line = lineIn(HOME, [
-      'doctor',
-      '--url',
-      address,
-      ...(known === undefined || url.protocol !== 'https:' ? [] : ['--ca', copy]),
-    ]);
-    // Not root's own environment, which the service does not have.
-    const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: envFile };
-    const { code, stdout, stderr } = await run(asUser(USER, webServer.group, line), { env });
-    output.note(stdout.trimEnd());
-    if (code !== 0 && stdout === '') output.note(stderr.trimEnd());
-    return code;
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await keepAuthority(ca);
+  const address = url.href.replace(/\/$/, '');
+  // Not root's own environment, which the service does not have.
+  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: envFile };
+  const { code, stdout, stderr } = await withAuthority(address, (options) =>
+    run(asUser(USER, webServer.group, lineIn(HOME, ['doctor', '--url', address, ...options])), { env }),
+  );
+  output.note(stdout.trimEnd());
+  if (code !== 0 && stdout === '') output.note(stderr.trimEnd());
+  return code;
 }
 
 /** What to type next, and what to keep. */
@@ -297,9 +276,4 @@ function siteAddress(text: string): URL {
   if (address === undefined)
     throw new InvalidArgumentError('It must be the address of the site, as https://shop.example.');
   return new URL(address);
-}
-
-function caFile(text: string): string {
-  authorities(text);
-  return resolve(fileName(text));
 }

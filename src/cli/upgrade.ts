@@ -16,6 +16,7 @@ import { countSince, readExtent, type Extent } from '../store/whole-tables';
 import { fileName, usageError } from './arguments';
 import { createOutput, type Output } from './command';
 import { withDatabase } from './database';
+import { caFile, keepAuthority, withAuthority } from './machine/authority';
 import {
   beAlone,
   HOME,
@@ -46,6 +47,7 @@ import { isReady } from './machine/unit-step';
 
 interface UpgradeOptions {
   backup: boolean;
+  ca?: string;
   back?: boolean;
 }
 
@@ -64,25 +66,33 @@ export function addUpgradeCommand(program: Command): void {
       fileName,
     )
     .option('--no-backup', 'without a backup of the tables')
+    .option(
+      '--ca <file>',
+      "authorities that may have signed the site's certificate, in PEM form; else those of NODE_EXTRA_CA_CERTS, or of the set-up or upgrade before",
+      caFile,
+    )
     .option('--back', 'return to the version before; it says what was written since and is lost')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing upgrade licensing-gateway-0.2.0-linux-x64.tar.gz\n  licensing upgrade --back',
     )
-    .action(async (file: string | undefined, { backup, back = false }: UpgradeOptions, command: Command) => {
-      if ((file === undefined) !== back)
-        usageError(
-          command,
-          back ? '--back takes no file.' : 'Name the archive or folder of the new version, or --back.',
-        );
-      const output = createOutput(command);
-      requireRoot('upgrade ...');
-      await requireSystemd();
-      await beAlone(back ? 'licensing upgrade --back' : 'licensing upgrade', output);
-      const live = await readLive();
-      if (file === undefined) await goBack(live, output);
-      else await upgrade(live, file, backup, output);
-    });
+    .action(
+      async (file: string | undefined, { backup, ca, back = false }: UpgradeOptions, command: Command) => {
+        if ((file === undefined) !== back)
+          usageError(
+            command,
+            back ? '--back takes no file.' : 'Name the archive or folder of the new version, or --back.',
+          );
+        const output = createOutput(command);
+        requireRoot('upgrade ...');
+        await requireSystemd();
+        await beAlone(back ? 'licensing upgrade --back' : 'licensing upgrade', output);
+        await keepAuthority(ca);
+        const live = await readLive();
+        if (file === undefined) await goBack(live, output);
+        else await upgrade(live, file, backup, output);
+      },
+    );
 }
 
 /** What is installed. */
@@ -414,10 +424,13 @@ async function finish(live: Live, tree: string, output: Output): Promise<void> {
       throw new OperatorError(`The version runs, and something is left to do. ${error?.message ?? ''}`);
     return;
   }
-  const { code, stdout, stderr } = await runAsService(live, tree, [
-    'doctor',
-    ...(publicUrl === undefined ? [] : ['--url', publicUrl]),
-  ]);
+  const { code, stdout, stderr } = await withAuthority(publicUrl ?? '', (options) =>
+    runAsService(live, tree, [
+      'doctor',
+      ...(publicUrl === undefined ? [] : ['--url', publicUrl]),
+      ...options,
+    ]),
+  );
   output.note((stdout || stderr).trimEnd());
   if (code !== 0) throw new OperatorError('The version runs, and the doctor found problems: see above.');
 }

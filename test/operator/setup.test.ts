@@ -15,8 +15,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { createConnection, type Connection } from 'mysql2/promise';
+import { keepAuthority, withAuthority } from '../../src/cli/machine/authority';
 import { readConfig } from '../../src/config';
 import { backUpTables, readBackTables } from '../../src/setup/backup';
 import { giveRights } from '../../src/setup/files';
@@ -40,6 +42,7 @@ describe('the commands', () => {
     ['setup --joomla-root /srv/site --url https://shop.example --instances 10', 2, '--instances'],
     ['setup --joomla-root /srv/site --url https://shop.example --ca /nowhere', 2, '--ca'],
     ['upgrade', 2, 'Name the archive'],
+    ['upgrade a.tar.gz --ca /nowhere', 2, '--ca'],
     ['upgrade a.tar.gz --back', 2, '--back takes no file'],
     ['setup --undo', 1, IS_ROOT ? 'systemd does not run this machine' : 'Run this as root'],
     ['upgrade a.tar.gz', 1, IS_ROOT ? 'systemd does not run this machine' : 'Run this as root'],
@@ -48,6 +51,29 @@ describe('the commands', () => {
     const ended = await operator({}).run(line.split(' '), { env: { PATH: temporaryFolder() } });
     expect(ended).toMatchObject({ code, stderr: expect.stringContaining(words) });
   });
+});
+
+test('an authority is kept for the doctor of later runs, which gets a copy that its user may read', async () => {
+  const state = join(temporaryFolder(), 'state');
+  const looked = (url: string) =>
+    withAuthority(
+      url,
+      ([option, file = '']) =>
+        Promise.resolve([option, file && readFileSync(file, 'utf8'), file && statSync(file).mode & 0o777]),
+      state,
+    );
+  await keepAuthority(undefined, { NODE_EXTRA_CA_CERTS: join(state, 'none.pem') }, state);
+  expect(await looked('https://shop.example')).toEqual([undefined, '', '']);
+  const pem = rootCertificates[0]!;
+  const file = join(temporaryFolder(), 'ca.pem');
+  writeFileSync(file, pem, { mode: 0o600 });
+  await keepAuthority(undefined, { NODE_EXTRA_CA_CERTS: file }, state);
+  await keepAuthority(undefined, {}, state);
+  expect(await looked('https://shop.example')).toEqual(['--ca', pem, 0o644]);
+  expect(await looked('http://shop.example')).toEqual([undefined, '', '']);
+  writeFileSync(file, rootCertificates[1]!);
+  await keepAuthority(file, {}, state);
+  expect(await looked('https://shop.example')).toEqual(['--ca', rootCertificates[1], 0o644]);
 });
 
 describe('one change of the machine at a time', () => {

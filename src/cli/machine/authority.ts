@@ -1,0 +1,62 @@
+import { chmodSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { environment } from '../../config';
+import { readText, writeText } from '../../setup/files';
+import { STATE } from '../../setup/journal';
+import { authorities, fileName } from '../arguments';
+
+/** The authorities of `--ca`, which the doctor of later runs takes again, as after an upgrade. */
+
+const FILE = 'ca.pem';
+
+/** Reads `--ca`. */
+export function caFile(text: string): string {
+  authorities(text);
+  return resolve(fileName(text));
+}
+
+/** @param ca undefined: those of NODE_EXTRA_CA_CERTS; without that, an earlier run's stay */
+export async function keepAuthority(
+  ca: string | undefined,
+  { NODE_EXTRA_CA_CERTS: nodes }: NodeJS.ProcessEnv = environment(),
+  state = STATE,
+): Promise<void> {
+  const file = ca ?? (nodes && isAuthority(nodes) ? nodes : undefined);
+  if (file === undefined) return;
+  await mkdir(state, { recursive: true, mode: 0o700 });
+  await writeText(join(state, FILE), await readFile(file, 'utf8'), { mode: 0o600 });
+}
+
+/** Node only warns of a file that it cannot use. */
+function isAuthority(file: string): boolean {
+  try {
+    return authorities(file).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Runs the doctor with the kept authorities. The file may be root's alone, and the doctor runs as the service's user: it gets
+ * a copy, because an authority's certificate is public.
+ * @param run gets the options to add
+ */
+export async function withAuthority<T>(
+  url: string,
+  run: (options: string[]) => Promise<T>,
+  state = STATE,
+): Promise<T> {
+  const known = readText(join(state, FILE));
+  if (known === undefined || !url.startsWith('https:')) return run([]);
+  const folder = await mkdtemp(join(tmpdir(), 'licensing-setup-'));
+  try {
+    chmodSync(folder, 0o755);
+    const copy = join(folder, 'ca.pem');
+    await writeFile(copy, known, { mode: 0o644 });
+    return await run(['--ca', copy]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}

@@ -21,8 +21,9 @@ export class MailFailure extends CodedError<MailFailureCode> {
 
   /** Any mail would fail now, whoever it is for. */
   get isOfServer(): boolean {
-    return ['PASSWORD_REFUSED', 'TLS', 'NOT_CONNECTED', 'SENDMAIL', 'SENDMAIL_RIGHTS', 'FOLDER'].includes(
-      this.code,
+    return (
+      this.code.startsWith('SENDMAIL') ||
+      ['PASSWORD_REFUSED', 'TLS', 'NOT_CONNECTED', 'FOLDER'].includes(this.code)
     );
   }
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, mkdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { access, lstat, mkdir, readlink, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { createTransport as createNodemailer, type SendMailOptions } from 'nodemailer';
 import type { ComposedMail } from './compose';
 import { MailFailure, toMailFailure } from './failures';
@@ -110,11 +110,14 @@ async function writeMessage(mail: ComposedMail, from: { address: string; name: s
 const MAX_SAID = 1_000;
 
 /** The program takes the recipient as an argument. Nodemailer's own transport cannot end a program that hangs. */
-function sendmailTransport(path: string, gainsNoRights: boolean): MailTransport {
+function sendmailTransport(named: string, gainsNoRights: boolean): MailTransport {
+  const path = resolve(named);
   const verify = async () => {
     await access(path, constants.X_OK).catch(() => {
       throw new MailFailure('SENDMAIL');
     });
+    if (!MAIL_PROGRAM.test(basename(path)) || !(await isGuarded(path)))
+      throw new MailFailure('SENDMAIL_OWNER');
     // Postfix's would try to queue the mail for ever instead of failing.
     if (gainsNoRights && (await needsRights(path))) throw new MailFailure('SENDMAIL_RIGHTS');
   };
@@ -147,6 +150,27 @@ function sendmailTransport(path: string, gainsNoRights: boolean): MailTransport 
     verify,
   };
 }
+
+/** A shell or Perl would run a file that is named like the sender's address, which configuration.php names too. */
+const MAIL_PROGRAM = /sendmail|^(?:exim4?|[ems]smtp|dma)$/;
+
+/**
+ * Reports whether only root, or the user who runs this, can change a program or put another in its place: it and every link
+ * and folder on the way belong to them. Otherwise a person who may write configuration.php, such as PHP's user, would have a
+ * program of theirs run with other rights than their own.
+ */
+async function isGuarded(path: string): Promise<boolean> {
+  const { uid, mode } = await lstat(path);
+  const isLink = (mode & constants.S_IFMT) === constants.S_IFLNK;
+  if (uid !== 0 && uid !== process.geteuid?.()) return false;
+  if (!isLink && (mode & WRITABLE_BY_OTHERS) !== 0) return false;
+  const folder = dirname(path);
+  if (isLink && !(await isGuarded(resolve(await realpath(folder), await readlink(path))))) return false;
+  return folder === path || isGuarded(folder);
+}
+
+/** Access lists show their limit in the group's bit. */
+const WRITABLE_BY_OTHERS = 0o022;
 
 /** Of util-linux, which systemd needs. */
 const SETPRIV = '/usr/bin/setpriv';

@@ -1,5 +1,6 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { readConfig } from '../../src/config';
 import { composeTest } from '../../src/mail/compose';
@@ -19,9 +20,9 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-/** A program in a folder of its own. */
+/** A program in a folder of its own, where no other user may write, unlike in the folder for temporary files. */
 function program(name: string, commands: string, mode = 0o755): string {
-  const path = join(temporaryFolder(), name);
+  const path = join(temporaryFolder('.licensing-test', homedir()), name);
   writeFileSync(path, `#!/bin/sh\n${commands}\n`);
   chmodSync(path, mode);
   return path;
@@ -77,6 +78,30 @@ test('what the program wrote is told to the person who asked', async () => {
   expect(
     await send(program('sendmail', 'cat > /dev/null; echo "no account for shop" >&2; exit 78'), true),
   ).toBe('SENDMAIL: no account for shop');
+});
+
+test('a program that somebody else can change is not run, and none that is not for mail', async () => {
+  const proof = join(temporaryFolder(), 'proof');
+  const own = program('sendmail', `cat > /dev/null; touch ${proof}`);
+  const shared = join(temporaryFolder(), 'sendmail');
+  writeFileSync(shared, readFileSync(own), { mode: 0o755 });
+  const link = (name: string, to: string) => {
+    const path = join(dirname(own), name);
+    symlinkSync(to, path);
+    return path;
+  };
+  const changeable = program('sendmail', `touch ${proof}`, 0o775);
+  const inOpenFolder = program('sendmail', `touch ${proof}`);
+  chmodSync(dirname(inOpenFolder), 0o777);
+  // A shell would run the file that is named like the sender.
+  const shell = program('sh', `touch ${proof}`);
+  const notRun = [shared, link('sendmail.a', shared), link('sendmail.b', changeable), changeable];
+  for (const path of [...notRun, inOpenFolder, shell, '/bin/sh'])
+    expect([path, await send(path, false)]).toEqual([path, 'SENDMAIL_OWNER']);
+  expect(existsSync(proof)).toBe(false);
+  // /usr/sbin/sendmail is often such a link.
+  expect(await send(link('sendmail.c', 'sendmail'), false)).toBe('queued by sendmail');
+  expect(existsSync(proof)).toBe(true);
 });
 
 /** A Joomla site that sends by this program, and a machine whose unit gives no rights. */

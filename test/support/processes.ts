@@ -25,8 +25,8 @@ function guard(line: string): void {
 }
 
 /** A folder that is removed when this process ends. */
-export function temporaryFolder(name = 'licensing-test'): string {
-  const path = mkdtempSync(join(tmpdir(), `${name}-`));
+export function temporaryFolder(name = 'licensing-test', parent = tmpdir()): string {
+  const path = mkdtempSync(join(parent, `${name}-`));
   guard(`dir ${path}`);
   return path;
 }

@@ -29,6 +29,8 @@ export type MailFailureCode =
   | 'SENDMAIL'
   /** the program needs rights that systemd's NoNewPrivileges keeps from it */
   | 'SENDMAIL_RIGHTS'
+  /** the program of the site's settings is not a mail program that only root can change */
+  | 'SENDMAIL_OWNER'
   | 'FOLDER'
   | 'UNKNOWN';
 
@@ -81,5 +83,5 @@ export function mailRemedy(
   stored: string,
   from: string,
 ): string | undefined {
-  return stored.startsWith('SENDMAIL_RIGHTS') ? mailRights(from) : undefined;
+  return /^SENDMAIL_(?:RIGHTS|OWNER)/.test(stored) ? mailRights(from) : undefined;
 }

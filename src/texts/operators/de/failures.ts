@@ -13,6 +13,8 @@ export const failures: FailureTexts = {
     SENDMAIL: 'Das Programm sendmail ist fehlgeschlagen oder lässt sich nicht ausführen',
     SENDMAIL_RIGHTS:
       'Das Programm sendmail braucht die Rechte eines anderen Benutzers oder einer Gruppe, und die Unit des Dienstes lässt das nicht zu (NoNewPrivileges)',
+    SENDMAIL_OWNER:
+      'Das Programm, das configuration.php als sendmail nennt, wird nicht verwendet, weil es kein bekanntes Mailprogramm ist, das nur root ändern kann',
     FOLDER: 'In den Ordner für Mails kann nicht geschrieben werden',
     NO_CUSTOMER: 'Die Lizenz hat keinen Kunden mit E-Mail-Adresse',
     KEY_UNKNOWN: 'Der Schlüssel der Lizenz lässt sich nicht anzeigen',

@@ -13,6 +13,8 @@ export const failures: FailureTexts = {
     SENDMAIL: 'the sendmail program failed or cannot be run',
     SENDMAIL_RIGHTS:
       'the sendmail program needs the rights of another user or group, which the unit of the service does not allow (NoNewPrivileges)',
+    SENDMAIL_OWNER:
+      'the program that configuration.php names as sendmail is not used, because it is not a known mail program that only root can change',
     FOLDER: 'the folder for mails cannot be written to',
     NO_CUSTOMER: 'the licence has no customer with an e-mail address',
     KEY_UNKNOWN: "the licence's key cannot be revealed",

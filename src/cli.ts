@@ -13,8 +13,11 @@ import { version } from './version';
 const FAILED = 1;
 const USAGE = 2;
 
-/** Runs the command of this line, as in process.argv, and returns its exit code. */
-export async function run(argv: string[]): Promise<number> {
+/**
+ * Runs the command of this line, as in process.argv, and returns its exit code.
+ * @param isOwnProcess the process ends with it, and may change to another user
+ */
+export async function run(argv: string[], isOwnProcess = false): Promise<number> {
   if (asksForVersion(argv.slice(2))) {
     writeStandardOutput(argv.includes('--json') ? jsonLine({ version }) : `${version}\n`);
     return 0;
@@ -30,6 +33,10 @@ export async function run(argv: string[]): Promise<number> {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeErr: complain })
     .exitOverride();
+  if (isOwnProcess)
+    program.hook('preAction', async (_program, command) =>
+      (await import('./cli/service-user.js')).leaveRoot(command),
+    );
   for (const load of wantedCommands(argv)) (await load())(program);
   try {
     await program.parseAsync(asHelpOption(argv));
@@ -76,7 +83,7 @@ export function main(): void {
     process.exit(FAILED);
   });
   process.stderr.on('error', () => undefined);
-  void run(process.argv).then((code) => {
+  void run(process.argv, true).then((code) => {
     process.exitCode = code;
   });
 }

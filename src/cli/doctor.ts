@@ -8,6 +8,7 @@ import { quantity } from '../quantity';
 import { examine } from '../doctor/examine';
 import { problem, type CommandFinding, type Patient } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';
+import { asCaller } from '../process/rights';
 import { explainReadFault } from '../packages/file-faults';
 import { authorities, fileName } from './arguments';
 import { doctor as english } from '../texts/operators/en/doctor';
@@ -97,7 +98,7 @@ async function openLog(file: string): Promise<NonNullable<Patient['log']>> {
   if (file === '-')
     return { name: 'Standard input', readLines: () => createInterface({ input: process.stdin }) };
   try {
-    const handle = await open(file);
+    const handle = await asCaller(() => open(file));
     return { name: file, readLines: () => handle.readLines() };
   } catch (error) {
     throw new OperatorError(`${file} cannot be read: ${explainReadFault(error)}.`, {

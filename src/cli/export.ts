@@ -4,6 +4,7 @@ import { quantity } from '../quantity';
 import { EXPORT_FILE, exportRecords } from '../transfer/export';
 import { RECORD_TYPES, type RecordType } from '../transfer/records';
 import { makeFolder } from '../packages/replace-file';
+import { asCaller } from '../process/rights';
 import { fileName, folderName } from './arguments';
 import { withSession } from './command';
 import { ownFiles, writeOutput } from './output-file';
@@ -40,7 +41,7 @@ export function addExportCommand(program: Command): void {
     )
     .action(({ out, packages }: { out: string; packages?: string }, command: Command) =>
       withSession(command, async ({ db, config, output }) => {
-        if (packages !== undefined) await makeFolder(resolve(packages));
+        if (packages !== undefined) await asCaller(() => makeFolder(resolve(packages)));
         const counts = await writeOutput(out, ownFiles(config), EXPORT_FILE, (sink) =>
           exportRecords(db, sink, {
             ...(packages === undefined

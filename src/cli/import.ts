@@ -14,6 +14,7 @@ import type { ImportReport } from '../transfer/import-job';
 import { describeRemarks } from '../transfer/lines';
 import { DATE_FORMS } from '../transfer/moving/source';
 import { SOURCES } from '../transfer/moving/sources';
+import { asCaller } from '../process/rights';
 import { folderName, usage, usageError, wholeNumber } from './arguments';
 import { withSession, type Session } from './command';
 import { REKEY } from './hints';
@@ -346,7 +347,7 @@ async function withInput<T>(
 
 async function openInput(file: string): Promise<FileHandle> {
   try {
-    return await open(file, 'r');
+    return await asCaller(() => open(file, 'r'));
   } catch (error) {
     throw new OperatorError(`${file} cannot be read: ${explainReadFault(error)}.`);
   }

@@ -1,10 +1,10 @@
-import { basename, dirname, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { packageRoot } from '../config';
 import { makeDoor } from '../joomla/door';
-import { lookAt, makeFolder, replaceFile, requireReplaceable, type FileKind } from '../packages/replace-file';
+import { requireReplaceable, type FileKind } from '../packages/replace-file';
 import { createOutput } from './command';
-import { settingsFile } from './output-file';
+import { settingsFile, writeZip } from './output-file';
 
 const ZIP: FileKind = { name: 'a zip', isOne: (beginning) => beginning.startsWith('PK') };
 
@@ -22,10 +22,7 @@ export function addJoomlaDoorCommand(program: Command): void {
     .action(async ({ out }: { out: string }, command: Command) => {
       const file = resolve(out);
       const { element, version, zip } = await makeDoor(packageRoot);
-      await makeFolder(dirname(file));
-      const place = await lookAt(file);
-      await requireReplaceable(place, [settingsFile()], ZIP);
-      await replaceFile(place, 0o644, (_sink, handle) => handle.writeFile(zip));
+      await writeZip(file, zip, (place) => requireReplaceable(place, [settingsFile()], ZIP));
       createOutput(command).print({ file, element, version }, describe(file));
     });
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { OperatorError } from '../licensing/operator-error';
+import { asCaller } from '../process/rights';
 import { listAllMails, mailJson } from '../mail/queue';
 import { findTextFaults, TEXT_NAMES, type TextName } from '../mail/texts';
 import { answerOperations } from '../operations/answers';
@@ -107,7 +108,7 @@ function addText(mail: Command): void {
 
 async function readText(file: string): Promise<string> {
   if (file === '-') return readValue('-', 'Text');
-  return readFile(file, 'utf8').catch((error: unknown) => {
+  return asCaller(() => readFile(file, 'utf8')).catch((error: unknown) => {
     throw new OperatorError(`The text ${file} cannot be read: ${explainReadFault(error)}.`);
   });
 }

@@ -6,6 +6,7 @@ import { packageRoot, readConfig, type Config } from '../config';
 import { quantity } from '../quantity';
 import { hostAndPort } from '../http/server';
 import { findInstances, instanceSocket } from '../process/instances';
+import { asCaller } from '../process/rights';
 import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { nginxParts, type NginxParts } from '../joomla/formerly/nginx';
@@ -239,7 +240,15 @@ export function differs(path: string): string {
 }
 
 /** Writes new versions beside files edited by hand. @returns the paths written, and the existing files that differ */
-export async function writeFiles(
+export function writeFiles(
+  dir: string,
+  files: { name: string; text: string }[],
+  own: OwnFile[],
+): Promise<Written> {
+  return asCaller(() => writeInFolder(dir, files, own));
+}
+
+async function writeInFolder(
   dir: string,
   files: { name: string; text: string }[],
   own: OwnFile[],

@@ -1,19 +1,23 @@
 import { once } from 'node:events';
 import type { Stats } from 'node:fs';
 import { readFile, type FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { envFilePath, type Config } from '../config';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import {
   lookAt,
+  makeFolder,
   PRIVATE,
   replaceFile,
   requireReplaceable,
   writeInto,
   type FileKind,
   type OwnFile,
+  type Place,
   type Sink,
 } from '../packages/replace-file';
+import { asCaller, asServiceUser } from '../process/rights';
 import { databaseFiles } from './database';
 import { writeStandardOutput } from './standard-output';
 
@@ -39,13 +43,30 @@ export async function writeOutput<T>(
   produce: (sink: Sink) => Promise<T>,
 ): Promise<T> {
   if (path === '-') return produce(toStandardOutput);
-  const place = await lookAt(path);
-  await requireReplaceable(place, own, kind);
-  const { there } = place;
-  // A pipe or /dev/null cannot be replaced, only written to.
-  return there === undefined || there.isFile() || there.isDirectory()
-    ? replaceFile(place, PRIVATE, produce)
-    : writeInto(place, produce);
+  return asCaller(async () => {
+    const place = await lookAt(path);
+    await requireReplaceable(place, own, kind);
+    const { there } = place;
+    const write = (sink: Sink) => asServiceUser(() => produce(sink));
+    // A pipe or /dev/null cannot be replaced, only written to.
+    return there === undefined || there.isFile() || there.isDirectory()
+      ? replaceFile(place, PRIVATE, write)
+      : writeInto(place, write);
+  });
+}
+
+/**
+ * Writes a zip that all users may read, and makes the folder for it.
+ * @param judge throws to refuse the place
+ * @throws OperatorError
+ */
+export function writeZip(path: string, zip: Buffer, judge: (place: Place) => Promise<void>): Promise<void> {
+  return asCaller(async () => {
+    await makeFolder(dirname(path));
+    const place = await lookAt(path);
+    await judge(place);
+    await replaceFile(place, 0o644, (_sink, handle) => handle.writeFile(zip));
+  });
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { packageRoot } from '../config';
 import { BEGINNING, makePhpClient } from '../joomla/php-client';
 import { lookAt, makeFolder, replaceFile, requireReplaceable, type FileKind } from '../packages/replace-file';
+import { asCaller } from '../process/rights';
 import { createOutput } from './command';
 
 /** Never replaces another file of the extension. */
@@ -27,13 +28,15 @@ export function addPhpCommand(program: Command): void {
       const output = createOutput(command);
       const files = await makePhpClient(namespace, packageRoot);
       const folder = resolve(out);
-      await makeFolder(folder);
-      const placed = await Promise.all(
-        files.map(async ({ name, text }) => ({ place: await lookAt(join(folder, name)), text })),
-      );
-      // None is written if one may not be.
-      for (const { place } of placed) await requireReplaceable(place, [], CLIENT_FILE);
-      for (const { place, text } of placed) await replaceFile(place, 0o644, (sink) => sink(text));
+      await asCaller(async () => {
+        await makeFolder(folder);
+        const placed = await Promise.all(
+          files.map(async ({ name, text }) => ({ place: await lookAt(join(folder, name)), text })),
+        );
+        // None is written if one may not be.
+        for (const { place } of placed) await requireReplaceable(place, [], CLIENT_FILE);
+        for (const { place, text } of placed) await replaceFile(place, 0o644, (sink) => sink(text));
+      });
       output.print(
         { folder, files: files.map(({ name }) => name) },
         [

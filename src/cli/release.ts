@@ -5,6 +5,7 @@ import { readUpdateXmlState, type FollowedXml, type UpdateXmlState } from '../jo
 import { publish } from '../joomla/publish';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
+import { asCaller } from '../process/rights';
 import { requireRelease } from '../packages/releases';
 import { releaseOperations } from '../operations/releases';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
@@ -351,7 +352,7 @@ async function changelogOf({
   changelogFile: file,
 }: Pick<PublishOptions, 'changelog' | 'changelogFile'>): Promise<string | undefined> {
   if (file === undefined) return changelog;
-  return readFile(file, 'utf8').then(
+  return asCaller(() => readFile(file, 'utf8')).then(
     (text) => text.trim(),
     (error: unknown) => {
       throw new OperatorError(`The changelog ${file} cannot be read: ${explainReadFault(error)}.`);

@@ -2,9 +2,9 @@ import { join, resolve } from 'node:path';
 import { Argument, type Command } from 'commander';
 import { packageRoot } from '../config';
 import { makeShopPlugin, SHOP_KINDS, SHOP_TITLES, type ShopKind } from '../joomla/shop-plugin';
-import { lookAt, makeFolder, refuseOwn, replaceFile } from '../packages/replace-file';
+import { refuseOwn } from '../packages/replace-file';
 import { withSession } from './command';
-import { ownFiles } from './output-file';
+import { ownFiles, writeZip } from './output-file';
 
 export function addPlugin(shop: Command): void {
   shop
@@ -22,10 +22,7 @@ export function addPlugin(shop: Command): void {
       withSession(command, async ({ config, output }) => {
         const made = await makeShopPlugin({ kind }, config.operatorUrl, packageRoot);
         const file = join(resolve(out), made.fileName);
-        await makeFolder(resolve(out));
-        const place = await lookAt(file);
-        await refuseOwn(place, ownFiles(config));
-        await replaceFile(place, 0o644, (_sink, handle) => handle.writeFile(made.zip));
+        await writeZip(file, made.zip, (place) => refuseOwn(place, ownFiles(config)));
         const address = config.operatorUrl ?? null;
         output.print(
           { kind, file, element: made.element, version: made.version, address },

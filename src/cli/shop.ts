@@ -3,6 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { API_PATH } from '../api';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
+import { asCaller } from '../process/rights';
 import { quantity } from '../quantity';
 import { isTestApi } from '../orders/catch-up/ask';
 import type { Effect } from '../orders/fold';
@@ -152,7 +153,7 @@ function fileOrInput(text: string): string {
 async function readSecret(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined;
   if (file === '-') return readValue('-', 'Secret');
-  return readFile(file, 'utf8').catch((error: unknown) => {
+  return asCaller(() => readFile(file, 'utf8')).catch((error: unknown) => {
     throw new OperatorError(`The secret's file ${file} cannot be read: ${explainReadFault(error)}.`);
   });
 }

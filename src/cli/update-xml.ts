@@ -17,6 +17,7 @@ import { followUpdateXml, type FollowedXml, type UpdateXmlState } from '../jooml
 import { explainReadFault } from '../packages/file-faults';
 import { packagePath } from '../packages/package-files';
 import { OperatorError } from '../licensing/operator-error';
+import { asCaller } from '../process/rights';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { authorities, elementName, oneOf, positiveInteger } from './arguments';
 import { createOutput, withSession, type Output, type Session } from './command';
@@ -287,8 +288,8 @@ function lint(source: string, options: LintOptions): Promise<LintFinding[]> {
     return lintUpdateXmlAt(source, options);
   }
   // Beside the file lies what will be at the address that it names.
-  const readChangelog = () => readFile(changelogBeside(source)).catch(() => undefined);
-  return readFile(source).then(
+  const readChangelog = () => asCaller(() => readFile(changelogBeside(source))).catch(() => undefined);
+  return asCaller(() => readFile(source)).then(
     (bytes) => lintUpdateXml(bytes, { ...options, readChangelog }),
     (error: unknown) => {
       throw new OperatorError(`The update XML ${source} cannot be read: ${explainReadFault(error)}.`);

@@ -6,7 +6,11 @@ import { pipeline } from 'node:stream/promises';
 import { CodedError } from '../errors';
 import { createBatches, eachOnce } from '../licensing/core/batches';
 import type { FindPackage } from '../licensing/download';
+import { asCaller } from '../process/rights';
 import { toStorageError } from './file-faults';
+
+/** For packages in a folder that the caller named. */
+export { asCaller };
 
 /** Packages are named by their SHA-256: equal bytes share a file, and a published version can never change. */
 export interface StoredPackage {
@@ -86,7 +90,7 @@ export async function stageFile(
   source: string,
   onProgress?: (bytes: number) => void,
 ): Promise<StagedPackage> {
-  const { handle, stats } = await openPackage(source);
+  const { handle, stats } = await asCaller(() => openPackage(source));
   // Stop at the size seen first: a file that is still growing must not fill the disk.
   const bytes = handle.createReadStream({ highWaterMark: 1 << 20, end: Math.max(stats.size, 1) - 1 });
   return stageBytes(dir, bytes, onProgress).finally(() => bytes.destroy());

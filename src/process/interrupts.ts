@@ -1,3 +1,5 @@
+import { withRightsOfNow } from './rights';
+
 let isPutOff = false;
 let isAsked = false;
 
@@ -24,8 +26,9 @@ export function isAskedToStop(): boolean {
 export function onInterrupt(cleanUp: () => void): () => void {
   if (isPutOff) return () => undefined;
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const clean = withRightsOfNow(cleanUp);
   const end = (signal: NodeJS.Signals) => {
-    cleanUp();
+    clean();
     restore();
     process.kill(process.pid, signal);
   };

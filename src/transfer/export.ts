@@ -6,6 +6,7 @@ import type { Db, Transaction } from '../store/database';
 import { readPages, withKeys, withOrderRows, type Row } from '../store/export';
 import {
   acceptPackage,
+  asCaller,
   isPackageWhole,
   packagePath,
   removeStaged,
@@ -99,7 +100,7 @@ function writeLine(type: RecordType, row: WholeRow): string {
 
 async function copyPackages(releases: Row[], from: string, to: string): Promise<void> {
   for (const { product_id: product, version, state, sha256 } of releases as Record<string, string>[]) {
-    const fault = await bringPackage(from, to, sha256 as string);
+    const fault = await asCaller(() => bringPackage(from, to, sha256 as string));
     if (fault !== undefined && needsPackage(state as ReleaseState))
       throw new OperatorError(
         `The package of version ${version ?? ''} of product ${product ?? ''} is ${fault}: ${packagePath(from, sha256 as string)}.`,
@@ -134,6 +135,6 @@ export async function bringPackage(
 export type PackageFault = 'missing' | 'damaged';
 
 export async function packageFault(dir: string, sha256: string): Promise<PackageFault | undefined> {
-  const whole = await isPackageWhole(dir, sha256);
+  const whole = await asCaller(() => isPackageWhole(dir, sha256));
   return whole === undefined ? 'missing' : whole ? undefined : 'damaged';
 }

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { bundlesOf, readCatalogue } from '../../licensing/bundles';
 import { compareVersions, stabilityOf, type Stability } from '../../licensing/versions';
 import { makeFolder, type OwnFile } from '../../packages/replace-file';
+import { asCaller } from '../../process/rights';
 import { listPlans, lockProduct, setProduct, setUpdateXmlSettings } from '../../store/catalogue';
 import type { Db } from '../../store/database';
 import { listReleases, WHOLE_ROLLOUT, type Release } from '../../store/releases';
@@ -54,9 +55,12 @@ export function writeUpdateXml(
     await lockProduct(trx, productId);
     const planned = await planUpdateXml(trx, productId, given, cwd, home);
     const { product, out, url, xml, remember, remembered } = planned;
-    if (planned.file !== undefined) await makeFolder(dirname(out));
-    const place = await requirePlace(out, own);
-    await writeFiles(planned.files, own);
+    const place = await asNamed(given, async () => {
+      if (planned.file !== undefined) await makeFolder(dirname(out));
+      const found = await requirePlace(out, own);
+      await writeFiles(planned.files, own);
+      return found;
+    });
     if (given.element !== undefined) await setProduct(trx, productId, { element: product.element });
     await setUpdateXmlSettings(trx, productId, JSON.stringify(remember));
     const before =
@@ -86,7 +90,12 @@ export async function requireUpdateXmlSettings(
   home?: XmlHome,
 ): Promise<void> {
   const { settings } = await readSettings(db, productId, given, cwd, home);
-  await requirePlace(settings.out, own);
+  await asNamed(given, () => requirePlace(settings.out, own));
+}
+
+/** A file that was named at another time is the service's to write: root writes only where root says so. */
+function asNamed<T>({ out }: GivenSettings, work: () => Promise<T>): Promise<T> {
+  return out ? asCaller(work) : work();
 }
 
 interface PlannedXml extends Omit<WrittenXml, 'leftBehind'> {

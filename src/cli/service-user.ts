@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { environment, envFilePath, loginName } from '../config';
+import { becomeServiceUser } from '../process/rights';
+
+/** Commands that write what belongs to root: the settings file in a folder of the system, units, the program. */
+const NEED_ROOT = ['setup', 'init', 'upgrade'];
+const NAMES_FILE = /[<[](?:file|dir|folder|zip)\b/;
+
+/** Lets a command that root runs continue as the user of the service, unless it needs root. */
+export function leaveRoot(command: Command): void {
+  let top = command;
+  while (top.parent?.parent) top = top.parent;
+  if (NEED_ROOT.includes(top.name())) return;
+  // Like sudo: the history names the person.
+  const SUDO_USER = loginName();
+  const user = becomeServiceUser(envFilePath(), namesFile(command));
+  if (user === undefined) return;
+  Object.assign(environment(), user, { SUDO_USER });
+  // Root's own folder for temporary files.
+  delete environment().TMPDIR;
+}
+
+/** Reports whether this line names a file or folder, which the caller's rights open. */
+function namesFile(command: Command): boolean {
+  const { options, registeredArguments, args } = command;
+  return (
+    options.some(
+      (option) =>
+        NAMES_FILE.test(option.flags) && command.getOptionValue(option.attributeName()) !== undefined,
+    ) ||
+    registeredArguments.some(
+      (argument, i) => /^(?:file|dir|folder|zip)\b/.test(argument.name()) && args[i] !== undefined,
+    )
+  );
+}

@@ -1,0 +1,261 @@
+import { once } from 'node:events';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { beforeAll, expect, test } from '@jest/globals';
+import { wantedCommands } from '../../src/cli/commands';
+import { operator, addPlan, type Operator } from '../support/operator';
+import { makePackage } from '../support/packages';
+import { eventually, sharedFolder, startProcess, temporaryFolder } from '../support/processes';
+import { processEnvironment } from '../support/service-process';
+
+/** Commands that root runs next to a service with a user of its own, who owns the settings file. */
+
+const asRoot = process.getuid?.() === 0 ? test : test.skip;
+const CLI = join(__dirname, '../../dist/src/cli.js');
+/** The user daemon, which every system has. */
+const SERVICE = 1;
+
+let data: string;
+/** Only root may look there. */
+let closed: string;
+let root: Operator;
+const inClosed = (name: string, text?: string) => {
+  if (text !== undefined) writeFileSync(join(closed, name), text, { mode: 0o600 });
+  return join(closed, name);
+};
+
+beforeAll(async () => {
+  if (process.getuid?.() !== 0) return;
+  const folder = sharedFolder();
+  [data, closed] = [join(folder, 'data'), join(folder, 'closed')];
+  for (const path of [data, closed]) mkdirSync(path, { mode: 0o700 });
+  writeFileSync(
+    join(data, '.env'),
+    [
+      `LICENSING_DATABASE_URL=sqlite:${data}/tables.sqlite`,
+      `LICENSING_PACKAGES_DIR=${data}/packages`,
+      `LICENSING_XML_DIR=${data}/xml`,
+      'LICENSING_PUBLIC_URL=https://shop.example',
+      'LICENSING_KEY_SECRET=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=',
+      '',
+    ].join('\n'),
+    { mode: 0o600 },
+  );
+  for (const path of [data, join(data, '.env')]) chownSync(path, SERVICE, SERVICE);
+  root = operator({ LICENSING_ENV_FILE: join(data, '.env') });
+  await well(['migrate']);
+  await well(['product', 'add', '--id', '42', '--name', 'Example', '--element', 'pkg_example']);
+  await addPlan(
+    { ...root, json: (args) => well([...args, '--json']) } as Operator,
+    '42',
+    'One',
+    'domain',
+    '1',
+  );
+  await well(['license', 'issue', '--plan', '1', '--customer', 'jane@example.com']);
+}, 60_000);
+
+async function run(args: string[]) {
+  return root.run(args, { ownProcess: true, cwd: closed });
+}
+
+async function well(args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(args);
+  expect({ args, code, stderr: code === 0 ? '' : stderr }).toEqual({ args, code: 0, stderr: '' });
+  return stdout;
+}
+
+const owners = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => [
+    name,
+    statSync(join(folder, name)).uid,
+  ]);
+
+const NAMES_FILE = /[<[](file|dir|folder|zip)/;
+/** Commands that need root. */
+const STAYING = ['setup', 'init', 'upgrade'];
+
+/** `COMMAND OPTION` of each option and argument that names a file. `--ca` is read with the line itself. */
+async function filesOfCommands(): Promise<string[]> {
+  const program = new Command('licensing');
+  for (const load of wantedCommands([])) (await load())(program);
+  const found: string[] = [];
+  const walk = (command: Command, path: string[]) => {
+    const options = command.options
+      .filter(({ flags, long }) => (NAMES_FILE.test(flags) || long === '--out') && long !== '--ca')
+      .map(({ long }) => long ?? '');
+    const named = command.registeredArguments.map((one) => `<${one.name()}>`);
+    for (const name of [...options, ...named.filter((one) => NAMES_FILE.test(one))])
+      found.push([...path, name].join(' '));
+    for (const one of command.commands) walk(one, [...path, one.name()]);
+  };
+  for (const one of program.commands) if (!STAYING.includes(one.name())) walk(one, [one.name()]);
+  return found;
+}
+
+/** In this order. Each line names its files in the closed folder; some end with 1 for another reason. */
+async function lines(): Promise<{ covers: string[]; line: string[]; says?: RegExp }[]> {
+  const zip = inClosed('package.zip');
+  const manifest =
+    '<extension type="package"><name>Example</name><packagename>example</packagename><version>1.0.0</version></extension>';
+  writeFileSync(zip, (await makePackage({ 'pkg_example.xml': manifest })).bytes, { mode: 0o600 });
+  const changes = inClosed('changes.txt', 'Faster');
+  const secret = inClosed('secret', 'whsec_51a963295692389b51a963295692389b');
+  const apiKey = inClosed('api-key', 'rk_live_51a963295692389b51a963295692389b');
+  const of42 = ['--product', '42'];
+  const xml = inClosed('pkg_example.xml');
+  return [
+    { covers: ['nginx --out'], line: ['nginx', '--server-name', 'shop.example', '--out', inClosed('nginx')] },
+    { covers: ['apache --out'], line: ['apache', '--out', inClosed('apache')] },
+    { covers: ['php --out'], line: ['php', '--namespace', 'Acme\\Licensing', '--out', inClosed('php')] },
+    {
+      covers: ['release publish --file', 'release publish --changelog-file', 'release publish --write-xml'],
+      line: [
+        ...['release', 'publish', ...of42, '--version', '1.0.0', '--unchecked', '--file', zip],
+        ...['--changelog-file', changes, '--write-xml', xml],
+      ],
+    },
+    {
+      covers: ['release edit --changelog-file'],
+      line: ['release', 'edit', ...of42, '--version', '1.0.0', '--changelog-file', changes],
+    },
+    { covers: ['update-xml write --out'], line: ['update-xml', 'write', ...of42, '--out', xml] },
+    { covers: ['update-xml lint <file-or-url>'], line: ['update-xml', 'lint', xml] },
+    {
+      covers: ['joomla-plugin --out'],
+      line: ['joomla-plugin', ...of42, '--vendor', 'Acme', '--out', inClosed('plugin')],
+    },
+    { covers: ['joomla-door --out'], line: ['joomla-door', '--out', inClosed('door.zip')] },
+    { covers: ['shop plugin --out'], line: ['shop', 'plugin', 'hikashop', '--out', inClosed('shop')] },
+    {
+      covers: ['customer export --out'],
+      line: ['customer', 'export', 'jane@example.com', '--out', inClosed('jane.json')],
+    },
+    {
+      covers: ['export --out', 'export --packages'],
+      line: ['export', '--out', inClosed('all.jsonl'), '--packages', inClosed('packages')],
+    },
+    {
+      covers: ['import <file>', 'import --packages'],
+      line: ['import', inClosed('all.jsonl'), '--packages', inClosed('packages')],
+    },
+    {
+      covers: ['import --users'],
+      line: [
+        ...['import', '--from', 'freemius-csv', inClosed('edd.csv', 'a,b\n1,2\n')],
+        ...['--users', inClosed('users.csv', 'a,b\n1,2\n'), '--dry-run'],
+      ],
+      says: /column/i,
+    },
+    {
+      covers: ['mail text set <file>'],
+      line: ['mail', 'text', 'set', 'test', 'en', inClosed('mail.txt', 'Mine\n\nFrom {shop}.')],
+    },
+    {
+      covers: ['shop add --secret-file', 'shop add --api-key-file'],
+      line: [
+        ...['shop', 'add', 'stripe', '--kind', 'stripe'],
+        ...['--secret-file', secret, '--api-key-file', apiKey],
+      ],
+    },
+    {
+      covers: ['shop edit --secret-file', 'shop edit --api-key-file'],
+      line: ['shop', 'edit', 'stripe', '--secret-file', secret, '--api-key-file', apiKey],
+    },
+    {
+      covers: ['doctor --log'],
+      line: ['doctor', '--json', '--log', inClosed('access.log', 'GET /\n')],
+      says: /access\.log/,
+    },
+    {
+      covers: ['release withdraw --write-xml'],
+      line: ['release', 'withdraw', ...of42, '--version', '1.0.0', '--write-xml', xml],
+    },
+  ];
+}
+
+asRoot(
+  'read and write files of root alone, and all else belongs to the user of the service',
+  async () => {
+    const all = await lines();
+    expect(all.flatMap(({ covers }) => covers).sort()).toEqual((await filesOfCommands()).sort());
+    for (const { line, says } of all) {
+      if (says === undefined) await well(line);
+      else {
+        const { stdout, stderr } = await run(line);
+        expect({ line, said: stdout + stderr }).toEqual({ line, said: expect.stringMatching(says) });
+        expect(stdout + stderr).not.toMatch(/may not read|EACCES/);
+      }
+    }
+    expect(owners(closed).filter(([, uid]) => uid !== 0)).toEqual([]);
+    expect(owners(data).filter(([, uid]) => uid !== SERVICE)).toEqual([]);
+    expect(owners(join(data, 'packages'))).toHaveLength(1);
+    const history = JSON.parse(await well(['license', 'history', '1', '--json'])) as { actor: string }[];
+    expect(history[0]).toMatchObject({ actor: 'operator:root' });
+  },
+  120_000,
+);
+
+/** A site whose administrator chose this program, for a command that sends at once. */
+function siteWith(sendmail: string): { file: string; proof: string } {
+  const folder = temporaryFolder();
+  chmodSync(folder, 0o755);
+  const [file, proof] = [join(folder, '.env'), join(folder, 'proof')];
+  writeFileSync(
+    join(folder, 'configuration.php'),
+    `<?php\nclass JConfig {\n\tpublic $dbtype = 'mysqli';\n\tpublic $host = '127.0.0.1';\n\tpublic $user = 'u';\n\tpublic $password = 'p';\n\tpublic $db = 'd';\n\tpublic $dbprefix = '';\n\tpublic $mailer = 'sendmail';\n\tpublic $mailfrom = 'shop@shop.example';\n\tpublic $sendmail = '${sendmail}';\n}\n`,
+  );
+  const settings = readFileSync(join(data, '.env'), 'utf8');
+  writeFileSync(file, `${settings}LICENSING_JOOMLA_ROOT=${folder}\n`, { mode: 0o600 });
+  return { file, proof };
+}
+
+asRoot('a program of configuration.php runs as the user of the service, who has no way back', async () => {
+  // Every folder on the way belongs to root, and the user of the service may look there.
+  const bin = temporaryFolder('.licensing-test', '/opt');
+  chmodSync(bin, 0o755);
+  const program = join(bin, 'sendmail');
+  const { file } = siteWith(program);
+  const proof = join(data, 'proof');
+  writeFileSync(
+    program,
+    `#!/bin/sh\ncat > /dev/null\ngrep -E "^(Uid|Gid|Groups)" /proc/self/status > ${proof}\n`,
+    {
+      mode: 0o755,
+    },
+  );
+  const command = operator({ LICENSING_ENV_FILE: file });
+  const send = () => command.run(['mail', 'test', 'jane@example.com'], { ownProcess: true });
+  // The settings file belongs to root, so there is no user of the service.
+  expect(await send()).toMatchObject({ code: 0 });
+  expect(readFileSync(proof, 'utf8')).toContain('Uid:\t0\t0\t0\t0\n');
+  chownSync(file, SERVICE, SERVICE);
+  chownSync(proof, SERVICE, SERVICE);
+  expect(await send()).toMatchObject({ code: 0 });
+  expect(readFileSync(proof, 'utf8')).toMatch(/^Uid:\t1\t1\t1\t1\nGid:\t1\t1\t1\t1\nGroups:\t1 \n$/);
+});
+
+asRoot('a stop while a file of root is written leaves nothing behind', async () => {
+  const file = inClosed('stopped.jsonl');
+  const env = processEnvironment({ LICENSING_ENV_FILE: join(data, '.env') });
+  const before = readdirSync(closed);
+  const child = startProcess(process.execPath, [CLI, 'export', '--out', file], {
+    env: { ...env, NODE_OPTIONS: `--require ${slowWrites()}` },
+  });
+  await eventually(() => expect(readdirSync(closed).some((name) => name.endsWith('.part'))).toBe(true));
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  expect(readdirSync(closed)).toEqual(before);
+});
+
+/** Keeps the first write of an open file waiting. */
+function slowWrites(): string {
+  const path = join(sharedFolder(), 'slow.cjs');
+  writeFileSync(
+    path,
+    `const { open } = require('node:fs/promises');
+open('/dev/null').then((handle) => { Object.getPrototypeOf(handle).writeFile = () => new Promise(() => setInterval(() => 0, 1e6)); });`,
+  );
+  return path;
+}

@@ -530,7 +530,15 @@ describe('Gumroad', () => {
     ...['Purchase ID', 'Item Name', 'Buyer Name', 'Purchase Email', 'Buyer Email', 'Do not contact?'],
     ...['Purchase Date', 'Purchase Time (UTC timezone)', 'Subtotal ($)', 'Refunded?', 'Partial Refund ($)'],
     ...['Fully Refunded?', 'Disputed?', 'Dispute Won?', 'Access Revoked?', 'Variants', 'Recurring Charge?'],
-    ...['Pre-order authorization?', 'Product ID', 'Order Number', 'Giftee Email', 'Quantity', 'Recurrence'],
+    ...[
+      'Free trial purchase?',
+      'Pre-order authorization?',
+      'Product ID',
+      'Order Number',
+      'Giftee Email',
+      'Quantity',
+      'Recurrence',
+    ],
     ...['Cancellation Date', 'Subscription End Date', 'License Key', 'License Key Activation Count'],
     ...['License Key Enabled?', 'License Key'],
   ];
@@ -623,5 +631,24 @@ describe('Gumroad', () => {
       'this recurrence is not known': [10],
     });
     expect(warnings).toEqual({ 'renews-elsewhere': [2] });
+  });
+
+  it('has a free trial until it is paid, and not for the period that nobody has paid', async () => {
+    const trial = { Recurrence: 'yearly', 'Free trial purchase?': 1 };
+    const at = (time: string) => ({ 'Purchase Time (UTC timezone)': `${time} 10:00:00 UTC` });
+    const { licenses, warnings } = await read(gumroadCsv, {
+      file: csv(HEADING, [
+        row('A==', 1, { ...trial, ...at('2026-11-20') }),
+        row('B==', 2, { ...trial, ...at('2026-05-01') }),
+        row('C==', 2, { Recurrence: 'yearly', 'Recurring Charge?': 1, ...at('2026-05-08') }),
+        row('D==', 3, { ...trial, ...at('2026-11-20'), 'Subscription End Date': '2026-11-27' }),
+      ]),
+    });
+    expect(licenses.map(short).map((all) => [all[3], ...all.slice(4, 7)])).toEqual([
+      [key(1), 'active', '2026-11-20T10:00:00', '2026-12-20T10:00:00'],
+      [key(2), 'active', '2026-05-01T10:00:00', '2027-05-08T10:00:00'],
+      [key(3), 'active', '2026-11-20T10:00:00', '2026-11-27T23:59:59'],
+    ]);
+    expect(warnings).toEqual({ trial: [2], 'renews-elsewhere': [3] });
   });
 });

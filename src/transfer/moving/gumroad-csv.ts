@@ -23,6 +23,7 @@ const COLUMNS = {
   won: ['Dispute Won?'],
   revoked: ['Access Revoked?'],
   recurring: ['Recurring Charge?'],
+  trial: ['Free trial purchase?'],
   preorder: ['Pre-order authorization?'],
   order: ['Order Number'],
   quantity: ['Quantity'],
@@ -33,6 +34,9 @@ const COLUMNS = {
 } as const;
 type Field = keyof typeof COLUMNS;
 
+/** The longest free trial that Gumroad offers: it has a week and a month. */
+const TRIAL = '1m';
+
 const PERIODS: Record<string, string> = {
   ...{ monthly: '1m', quarterly: '3m', biannually: '6m', yearly: '1y', every_two_years: '2y' },
 };
@@ -40,7 +44,7 @@ const PERIODS: Record<string, string> = {
 /** What all charges of a subscription's key say. */
 interface Charges {
   /** as the cells have them; also of those that were refunded, because that ends nothing */
-  times: [text: string, field: 'time' | 'date'][];
+  times: [text: string, field: 'time' | 'date', isTrial: boolean][];
   /** such as `yearly` */
   recurrence: string;
   ended: string;
@@ -94,11 +98,12 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
       const charged = times
         .filter(([text]) => text !== '')
         .map(([text, field]) => table.dateOf(text, field).getTime());
+      const isTrial = times.every(([, , one]) => one);
       const period = Object.hasOwn(PERIODS, recurrence) ? PERIODS[recurrence] : undefined;
       if (recurrence !== '' && period === undefined) throw new LeftOut('recurrence');
       const goesOn = period !== undefined && ended === '' && charged.length > 0;
       const expiresAt = goesOn
-        ? endAfter(new Date(Math.max(...charged)), period)
+        ? endAfter(new Date(Math.max(...charged)), isTrial ? TRIAL : period)
         : ended === ''
           ? null
           : table.dateOf(ended, 'ended');
@@ -107,7 +112,7 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
       if (goesOn && status === 'active')
         yield {
           row: row.line,
-          warning: 'renews-elsewhere',
+          warning: isTrial ? 'trial' : 'renews-elsewhere',
         };
       if (/^\d+$/.test(row.text('quantity')) && Number(row.text('quantity')) > 1)
         yield {
@@ -132,9 +137,10 @@ function isSubscription(row: FormerRow<Field>): boolean {
   return row.isSet('recurring') || row.text('recurrence') !== '' || row.text('ended') !== '';
 }
 
-function timeOf(row: FormerRow<Field>): [text: string, field: 'time' | 'date'] {
+function timeOf(row: FormerRow<Field>): Charges['times'][number] {
   const time = row.text('time');
-  return time === '' ? [row.text('date'), 'date'] : [time, 'time'];
+  const isTrial = row.isSet('trial');
+  return time === '' ? [row.text('date'), 'date', isTrial] : [time, 'time', isTrial];
 }
 
 /** undefined: the sale stands */

@@ -58,6 +58,8 @@ export const moved: Translated<typeof en> = {
     'no-states': 'Diese Tabelle hat keine Zustände: Erstattete oder widerrufene Lizenzen kommen als aktive',
     'renews-elsewhere':
       'Ein Abonnement, das bei Gumroad weiterläuft: Sein Ende ist das der letzten Abbuchung',
+    trial:
+      'Eine kostenlose Probezeit, die noch niemand bezahlt hat: Sie endet spätestens einen Monat nach ihrem Beginn. Importieren Sie noch einmal, damit Zahlungen danach ankommen',
     'users-cells':
       'Eine Zeile der Benutzer oder Bestellungen hat eine andere Anzahl von Zellen als die erste und wird nicht gelesen',
     'no-end': 'Eine Benutzergruppe kennt kein Ende: Die Lizenz kommt unbefristet',

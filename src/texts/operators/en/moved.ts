@@ -54,6 +54,8 @@ export const moved = {
     'user-gone': 'The user is gone: nobody could use its Download IDs at the source',
     'no-states': 'this table has no states: licences that were refunded or revoked come as active ones',
     'renews-elsewhere': 'a subscription that goes on at Gumroad: its end is that of the last charge',
+    trial:
+      'A free trial that nobody has paid yet: it ends one month after it began at the latest. Run the import again for those who pay',
     'users-cells':
       'A row of the users or orders has another number of cells than the first line, and is not read',
     'no-end': 'A user group knows no end: the licence comes for life',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
+import { decodeHTMLStrict } from 'entities';
 import { explainReadFault } from '../../packages/file-faults';
 import { refusal } from '../refusals';
 import { compareVersions, isVersion } from '../../licensing/versions';
@@ -203,13 +204,12 @@ async function faultOf(file: string | undefined, sha256: string): Promise<string
 
 /** Notes are HTML there, and lines of text here. */
 export function plainText(html: string): string {
-  const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" };
-  return html
+  const bare = html
     .replace(/\r?\n\s*/g, ' ')
     .replace(/<li\b[^<>]*>/gi, '\n- ')
     .replace(/<(?:br|\/p|\/h\d|\/ul|\/ol|\/div)\b[^<>]*>/gi, '\n')
-    .replace(/<[^<>]*>/g, '')
-    .replace(/&(amp|lt|gt|quot|nbsp|#39);/g, (_, name: string) => named[name] as string)
+    .replace(/<[^<>]*>/g, '');
+  return decodeHTMLStrict(bare)
     .split('\n')
     .map((line) => line.replace(/\s+/g, ' ').trim())
     .filter((line) => line !== '')

@@ -1,3 +1,4 @@
+import { decodeHTMLStrict } from 'entities';
 import { canonicalKey, hasOwnShape } from '../../licensing/core/keys';
 import type { Row } from '../../store/export';
 import { openSiteTables, textOf, type SiteTables } from './site-tables';
@@ -196,16 +197,13 @@ function itemOf({ sold }: Site, { row, plan, email, order }: Serial): SourceItem
   };
 }
 
-const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" };
-
 /** What somebody sees of HTML, a line each; a text without tags as it is. */
 function plainText(text: string): string {
   const isHtml = /<\/?[a-z][^<>]*>/i.test(text);
   const bare = isHtml
-    ? text
-        .replace(/<(?:br|\/p|\/div|\/li|\/tr|\/h\d)\b[^<>]*>/gi, '\n')
-        .replace(/<[^<>]*>/g, '')
-        .replace(/&(amp|lt|gt|quot|nbsp|#39);/g, (_all, name: string) => ENTITIES[name] ?? '')
+    ? decodeHTMLStrict(
+        text.replace(/<(?:br|\/p|\/div|\/li|\/tr|\/h\d)\b[^<>]*>/gi, '\n').replace(/<[^<>]*>/g, ''),
+      )
     : text;
   return bare
     .split(/\r\n?|\n/)

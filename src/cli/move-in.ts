@@ -2,7 +2,7 @@ import { quantity } from '../quantity';
 import { countAfterImport } from '../licensing/statistics';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { importOperations } from '../operations/imports';
-import type { MoveReport, Sample } from '../transfer/moving/report';
+import { TOO_SHORT, type MoveReport, type Sample } from '../transfer/moving/report';
 import { mapOf, moveIn } from '../transfer/moving/run';
 import { say } from '../transfer/moving/sayings';
 import { moved } from '../texts/operators/en/moved';
@@ -153,10 +153,11 @@ function rowsOf(rows: number[], count: number): string {
 function describeSample({ before, after }: Sample): string {
   const end = (at: Date | null | undefined) =>
     at === undefined ? 'by the plan' : (formatTimestampOrNull(at)?.slice(0, 10) ?? 'for life');
-  const hint = (one: string | null) => (one === null ? 'new key' : `...${one}`);
+  const hint = (one: string | null) =>
+    one === null ? 'new key' : one === TOO_SHORT ? 'a short key, as it is' : `...${one}`;
   const there = `${before.id}: plan ${before.plan}, ${before.customer ?? 'no customer'}, ${before.status}, ends ${end(before.expiresAt)}, ${quantity(before.keys.length, 'key')}, ${quantity(before.sites.length, 'site')}`;
   const limit = after.activationLimit === 0 ? 'any number of' : after.activationLimit;
-  const here = `${after.product} / ${after.plan}, ${after.customer ?? 'no customer'}, ${after.status}, ends ${end(after.expiresAt)}, ${limit} slots, keys ${after.keys.map(hint).join(', ') || 'new key'}${after.sites.length === 0 ? '' : `, sites ${after.sites.join(', ')}`}`;
+  const here = `${after.product} / ${after.plan}, ${after.customer ?? 'no customer'}, ${after.status}, ends ${end(after.expiresAt)}, ${limit} slots, keys ${after.keys.map(hint).join(', ')}${after.sites.length === 0 ? '' : `, sites ${after.sites.join(', ')}`}`;
   return `  ${there}\n    -> ${here}`;
 }
 

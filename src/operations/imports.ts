@@ -98,7 +98,8 @@ const Count = Type.Integer({ minimum: 0 });
 const Rows = Type.Array(Type.Integer(), { description: 'The first lines or ids there.' });
 const Facts = Type.Array(Text, { description: 'What the sentence names.' });
 const Hints = Type.Array(TextOrNull, {
-  description: 'The ends of the keys; null: a new key, or one too short to show its end.',
+  description:
+    'The ends of the keys; null: a new key; an empty text: a key that is kept, and too short to show its end.',
 });
 
 const Moved = exactly(

@@ -18,13 +18,13 @@ const PLANS = new Map([
   plan('0'),
 ]);
 
-const right = (id: string, on: string, ends: number | null, isRunning = true): Right => ({
+const right = (id: string, on: string, ends: number | null, standing: Right['standing'] = 0): Right => ({
   license: {
     ...{ id, row: Number(id), plan: on, customer: 'a@example.com', customerName: null, keys: [], sites: [] },
     ...{ status: 'active', startsAt: undefined, limit: undefined, metadata: {} },
     expiresAt: ends === null ? null : new Date(Date.UTC(ends, 0, 1)),
   },
-  isRunning,
+  standing,
 });
 const KEYS: SourceKey[] = [{ key: 'K', limit: undefined, sites: [] }];
 
@@ -49,12 +49,18 @@ describe('a customer’s keys', () => {
     ['of equals the one that ends last', [right('1', '3', 2030), right('2', '4', 2031)], '2'],
     ['of equals the one for life', [right('1', '4', null), right('2', '3', 2031)], '1'],
     ['of equals in all the first', [right('10', '3', 2030), right('9', '4', 2030)], '9'],
+    ['a running one before a larger one that ended', [right('1', '9', 2020, 2), right('2', '3', 2030)], '2'],
     [
-      'a running one before a larger one that ended',
-      [right('1', '9', 2020, false), right('2', '3', 2030)],
+      'the running one before a larger one that was bought ahead',
+      [right('1', '3', 2027), right('2', '9', 2028, 1)],
+      '1',
+    ],
+    [
+      'where none runs, the one that was bought ahead',
+      [right('1', '9', 2021, 2), right('2', '3', 2028, 1)],
       '2',
     ],
-    ['where none runs, the largest', [right('1', '3', 2021, false), right('2', '9', 2020, false)], '2'],
+    ['where none runs, the largest', [right('1', '3', 2021, 2), right('2', '9', 2020, 2)], '2'],
     ['not a plan of nothing', [right('1', '0', null), right('2', '3', 2030)], '2'],
   ])('go to %s', (_, rights, id) => {
     expect(give(rights)).toEqual({
@@ -68,7 +74,7 @@ describe('a customer’s keys', () => {
     expect(give(rights)).toEqual({ bearers: [['2', '8']], warnings: ['no-cover'] });
     expect(give(rights, '8 + 3=7')).toEqual({ bearers: [['2', '3+8']], warnings: [] });
     // What has ended needs none.
-    expect(give([right('1', '3', 2030), right('2', '8', 2020, false)])).toEqual({
+    expect(give([right('1', '3', 2030), right('2', '8', 2020, 2)])).toEqual({
       bearers: [['1', '3']],
       warnings: [],
     });
@@ -80,7 +86,7 @@ describe('a customer’s keys', () => {
     expect(give(rights, '9=-')).toEqual({ bearers: [['3', '8']], warnings: ['no-cover'] });
     expect(give(rights, '9=-,8=-')).toEqual({ bearers: [['2', '3']], warnings: [] });
     // Not even one that runs alone.
-    expect(give([right('1', '9', null), right('2', '3', 2020, false)], '9=-').bearers).toEqual([['2', '3']]);
+    expect(give([right('1', '9', null), right('2', '3', 2020, 2)], '9=-').bearers).toEqual([['2', '3']]);
     expect(give([right('1', '9', null)], '9=-').bearers).toEqual([]);
     expect(give(rights, '9=-,3+8=-').warnings).toEqual(['no-cover']);
   });
@@ -117,6 +123,11 @@ describe('periods of a subscription', () => {
       'one that was taken back ends itself alone',
       [period(2025, 2027), period(2027, 2028, taken)],
       { status: 'active', expiresAt: at(2027) },
+    ],
+    [
+      'one that was bought ahead begins after a pause',
+      [period(2024, 2025), period(2027, 2028), period(2028, 2029)],
+      { status: 'active', startsAt: at(2027), expiresAt: at(2029) },
     ],
     ['all were taken back', [period(2025, 2027, taken)], { status: 'cancelled' }],
     ['one is for life', [period(2024, 2025), period(2025, null)], { status: 'active', expiresAt: null }],

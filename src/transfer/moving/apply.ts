@@ -43,8 +43,10 @@ import {
 } from './brought';
 import type { Plan } from '../../store/catalogue';
 import type { Target } from './plan-map';
-import type { Reporter } from './report';
+import { TOO_SHORT, type Reporter } from './report';
 import type { SourceLicense } from './source';
+import { OVER, standingOf } from './standing';
+import { bytesOf, keepsKey, type KeyRows } from './survey';
 import type { Field, Wanted, WantedKey } from './wanted';
 
 /** Takes licences of a source: new ones at once, changes of those that are here at the end, under their locks. */
@@ -56,8 +58,8 @@ export interface Applying extends ImportContext {
   writes: boolean;
   /** of the run; 0 in a dry run */
   importId: number;
-  /** the first rows of keys, by digests as bytes (`bytesOf`), and without regard to case */
-  digests: Map<string, number>;
+  keyRows: KeyRows;
+  /** the first rows of keys, by digests as bytes (`bytesOf`) without regard to case */
   folded: Map<string, number>;
   /** changes of licences that are here, whose requests wait only at the end */
   later: Later[];
@@ -96,11 +98,17 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     remarkSites(job, wanted);
     const license = here.byReference.get(wanted.reference);
     const keys = sortKeys(job, here, arrived, license?.id);
-    if (license === undefined) {
-      const lost = wanted.keys.length > 0 && keys.fresh.length + keys.moving.length === 0;
-      if (lost) job.report.leaveOut('keys-elsewhere', wanted.row);
-      else fresh.push({ arrived, keys });
-    } else compareHere(job, arrived, license, keys, here);
+    const { row, customer, expiresAt } = wanted;
+    const lost = wanted.keys.length > 0 && keys.fresh.length + keys.moving.length === 0;
+    // Somebody has paid for a licence that works, whoever has its key.
+    const works = keys.twins > 0 && standingOf({ ...arrived.item, expiresAt }, job.now) !== OVER;
+    if (license === undefined && lost && !works) {
+      job.report.leaveOut('keys-elsewhere', row);
+      continue;
+    }
+    if (keys.twins > 0) job.report.warn('key-twice', row, customer === null ? {} : { customer });
+    if (license === undefined) fresh.push({ arrived, keys });
+    else compareHere(job, arrived, license, keys, here);
   }
   const isTheirs = ({ reference, customer }: Wanted) =>
     here.byReference.get(reference)?.customer === customer;
@@ -114,7 +122,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     fresh.map(({ arrived }) => arrived.wanted.row),
   );
   const drafts = fresh.map(({ arrived, keys }) => draftOf(job, arrived, keys));
-  fresh.forEach(({ arrived }, i) => describe(job, arrived, drafts[i] as NewLicense));
+  fresh.forEach(({ arrived, keys }, i) => describe(job, arrived, keys, drafts[i] as NewLicense));
   job.report.tally('new', fresh.length);
   const moved = fresh.flatMap(({ arrived, keys }, i) =>
     keys.moving.length === 0 ? [] : [{ i, wanted: arrived.wanted, moving: keys.moving }],
@@ -196,11 +204,6 @@ function remarkSites({ report, sites }: Applying, wanted: Wanted): void {
   }
 }
 
-/** A digest in half of the memory. */
-function bytesOf(digest: string): string {
-  return Buffer.from(digest, 'hex').toString('latin1');
-}
-
 interface SortedKeys {
   /** nobody has them */
   fresh: WantedKey[];
@@ -208,19 +211,20 @@ interface SortedKeys {
   moving: WantedKey[];
   /** the licence has them, and they have ended at the source */
   ended: number[];
+  /** how many of them another row keeps */
+  twins: number;
 }
 
 function sortKeys(
-  { report, digests, now }: Applying,
+  { report, keyRows, now }: Applying,
   here: Here,
   { wanted }: Arrived,
   licenseId: number | undefined,
 ): SortedKeys {
-  const sorted: SortedKeys = { fresh: [], moving: [], ended: [] };
+  const sorted: SortedKeys = { fresh: [], moving: [], ended: [], twins: 0 };
   for (const key of wanted.keys) {
-    const twin = noteLine(digests, bytesOf(key.digest), wanted.row);
     const owner = here.keys.get(key.digest);
-    if (twin !== undefined) report.warn('key-twice', wanted.row);
+    if (!keepsKey(keyRows, key.digest, wanted.row)) sorted.twins++;
     else if (owner === undefined) sorted.fresh.push(key);
     else if (owner.licenseId === licenseId) {
       if (key.ended && (owner.endsAt === null || owner.endsAt > now)) sorted.ended.push(owner.id);
@@ -250,9 +254,14 @@ async function remarkTwins(
   });
 }
 
+/** Reports whether a key works for the whole licence. */
+function isMain({ limit, ended }: WantedKey): boolean {
+  return limit === null && !ended;
+}
+
 function draftOf({ report, now, secret }: Applying, { wanted }: Arrived, { fresh }: SortedKeys): NewLicense {
   const { plan, status, activationLimit, expiresAt, customer, reference, metadata, lastUsedAt, row } = wanted;
-  const main = fresh.find(({ limit, ended }) => limit === null && !ended);
+  const main = fresh.find(isMain);
   const others = fresh.filter((key) => key !== main);
   if (main === undefined) {
     report.warn('own-key', row);
@@ -274,21 +283,22 @@ function draftOf({ report, now, secret }: Applying, { wanted }: Arrived, { fresh
 function describe(
   { report, now }: Applying,
   { item, wanted, target }: Arrived,
+  { fresh, moving }: SortedKeys,
   { sites, status, expiresAt }: NewLicense,
 ): void {
   const state = liveStatus({ status, expiresAt }, now);
-  const hints = wanted.keys.map(({ key }) => keyHint(key));
+  const hints = (keys: WantedKey[]) => keys.map(({ key }) => keyHint(key) ?? TOO_SHORT);
   report.count(target.product, target.plan.name, state);
   report.sample(`${target.plan.id} ${state}`, () => ({
     before: {
       ...{ id: item.id, plan: item.plan, customer: item.customer, status: item.status },
-      ...{ startsAt: item.startsAt ?? null, expiresAt: item.expiresAt, keys: hints },
+      ...{ startsAt: item.startsAt ?? null, expiresAt: item.expiresAt, keys: hints(wanted.keys) },
       sites: [...item.sites, ...item.keys.flatMap((key) => key.sites)],
     },
     after: {
       ...{ reference: wanted.reference, product: target.product, plan: target.plan.name },
       ...{ customer: wanted.customer, status: state, expiresAt, activationLimit: wanted.activationLimit },
-      keys: wanted.keys.some(({ limit, ended }) => limit === null && !ended) ? hints : [null, ...hints],
+      keys: [...(fresh.some(isMain) ? [] : [null]), ...hints([...fresh, ...moving])],
       sites: sites.map(({ identifier }) => identifier),
     },
   }));
@@ -533,7 +543,7 @@ async function addKeys(
   }
   if (!wasHere) return count;
   const fresh = wanted.keys.filter(
-    ({ digest }) => !keys.has(digest) && job.digests.get(bytesOf(digest)) === wanted.row,
+    ({ digest }) => !keys.has(digest) && keepsKey(job.keyRows, digest, wanted.row),
   );
   await insertOtherKeys(
     trx,

@@ -44,6 +44,7 @@ export const eddCsv = fileSource<Field>({
 
 const reader: RowReader<Field> = {
   id: (row) => row.text('id') || idOfKey(row.text('key')),
+  customer: (row) => row.text('email'),
   plan: (row) => {
     const product = row.text('product');
     if (product === '') throw new LeftOut('no-product');

@@ -1,4 +1,5 @@
-import { FormerTable, LeftOut, type FormerRow, type TableRules } from './table';
+import { shortDigest } from './brought';
+import { FormerTable, isIdOfKey, LeftOut, type FormerRow, type TableRules } from './table';
 import type {
   MovingSource,
   OpenSource,
@@ -25,6 +26,8 @@ interface FileSource<F extends string> {
 export interface RowReader<F extends string> {
   /** the source's id, or `idOfKey`; rows of one id are one licence. @throws LeftOut */
   id(row: FormerRow<F>, table: FormerTable<F>): string;
+  /** Whose licence it is: rows of other customers are other licences, in a table without ids (`idOfKey`). */
+  customer?(row: FormerRow<F>): string;
   /** @throws LeftOut */
   plan(row: FormerRow<F>, table: FormerTable<F>): Pick<SourcePlan, 'key' | 'name' | 'product'>;
   /** Refunded or revoked: wins over other rows of the same id. */
@@ -52,7 +55,7 @@ export async function openFile<F extends string>(
   { title, rules, begin }: Pick<FileSource<F>, 'title' | 'rules' | 'begin'>,
   context: SourceContext,
 ): Promise<OpenSource & { table: FormerTable<F> }> {
-  const reader = await begin(context);
+  const reader = withIds(await begin(context));
   const plans = new Map<string, SourcePlan>();
   // By id, the line of the row that counts, and its rank as the last digit: a table has many.
   const chosen = new Map<string, number>();
@@ -75,6 +78,19 @@ export async function openFile<F extends string>(
     },
   );
   return { table, plans: [...plans.values()], items: () => itemsOf(reader, table, chosen) };
+}
+
+/** The first customer's licence has the key as its id, so that later exports find it again. */
+function withIds<F extends string>(reader: RowReader<F>): RowReader<F> {
+  const first = new Map<string, string>();
+  const id: RowReader<F>['id'] = (row, table) => {
+    const of = reader.id(row, table);
+    const customer = reader.customer?.(row).toLowerCase() ?? '';
+    if (customer === '' || !isIdOfKey(of)) return of;
+    if (!first.has(of)) first.set(of, customer);
+    return first.get(of) === customer ? of : `${of}-${shortDigest(customer)}`;
+  };
+  return { ...reader, id };
 }
 
 async function* itemsOf<F extends string>(

@@ -46,6 +46,7 @@ export const lemonSqueezyCsv = fileSource<Field>({
 
 const reader: RowReader<Field> = {
   id: (row) => row.text('id') || idOfKey(row.text('key')),
+  customer: (row) => row.text('email'),
   plan: (row) => {
     const product = row.text('product') || row.text('productId');
     if (product === '') throw new LeftOut('no-product');

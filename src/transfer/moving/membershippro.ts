@@ -1,6 +1,7 @@
 import type { Row } from '../../store/export';
 import { giveKeys, mapOfKeys, type MapOfKeys, type Right } from './rights';
 import type { LeftOutReason } from './sayings';
+import { BEGINS_LATER, OVER, RUNS, standingOf } from './standing';
 import { endOf, momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
 import type {
   MovingSource,
@@ -177,7 +178,10 @@ function* itemsOf(
     if (other === undefined) rights.set(plan, right);
     else {
       const [later, earlier] = isLater(right, other) ? [right, other] : [other, right];
-      rights.set(plan, later);
+      // The next period of what runs already.
+      const goesOn = earlier.standing === RUNS && later.standing === BEGINS_LATER;
+      const license = goesOn ? { ...later.license, startsAt: earlier.license.startsAt } : later.license;
+      rights.set(plan, { license, standing: standingOf(license, now) });
       yield {
         row: earlier.license.row,
         leftOut: 'later-row',
@@ -236,8 +240,7 @@ function rightOf(row: Row, plan: SourcePlan, now: Date): Right {
     sites: [],
     metadata: {},
   };
-  const isRunning = state === 1 && (expiresAt === null || expiresAt === undefined || expiresAt > now);
-  return { license, isRunning };
+  return { license, standing: standingOf(license, now) };
 }
 
 const STATES: Record<number, SourceLicense['status']> = { 1: 'active', 2: 'expired', 4: 'cancelled' };
@@ -245,5 +248,6 @@ const STATES: Record<number, SourceLicense['status']> = { 1: 'active', 2: 'expir
 function isLater(a: Right, b: Right): boolean {
   const end = ({ license: { expiresAt } }: Right) =>
     expiresAt === null ? Infinity : (expiresAt?.getTime() ?? 0);
-  return a.isRunning === b.isRunning ? end(a) > end(b) : a.isRunning;
+  const [isOver, isOtherOver] = [a.standing === OVER, b.standing === OVER];
+  return isOver === isOtherOver ? end(a) > end(b) : isOtherOver;
 }

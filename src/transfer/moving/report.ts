@@ -54,6 +54,9 @@ export interface Warning {
   customers: string[];
 }
 
+/** In the place of a key's end, of one that is too short to show it. */
+export const TOO_SHORT = '';
+
 /** A licence as the source has it, and as it is here or would be. Keys by their ends. */
 export interface Sample {
   before: SampleBefore;
@@ -68,7 +71,7 @@ export interface SampleBefore {
   startsAt: Date | null;
   /** undefined: by the plan's duration here */
   expiresAt: Date | null | undefined;
-  keys: (string | null)[];
+  keys: string[];
   sites: string[];
 }
 
@@ -80,7 +83,7 @@ export interface SampleAfter {
   status: LiveStatus;
   expiresAt: Date | null;
   activationLimit: number;
-  /** null: a key of ours, or one too short for a hint */
+  /** null: a new key of ours */
   keys: (string | null)[];
   sites: string[];
 }

@@ -1,4 +1,5 @@
 import { togetherKey } from './plan-map';
+import { BEGINS_LATER, OVER, RUNS, type Standing } from './standing';
 import type { SourceContext, SourceKey, SourceLicense, SourcePlan, SourceWarning } from './source';
 
 /**
@@ -9,8 +10,7 @@ import type { SourceContext, SourceKey, SourceLicense, SourcePlan, SourceWarning
 /** A right of a customer: a licence to be, without its keys. */
 export interface Right {
   license: SourceLicense;
-  /** it works now */
-  isRunning: boolean;
+  standing: Standing;
 }
 
 /** What the plan map says, as far as it decides where keys go. */
@@ -35,8 +35,8 @@ export interface Given {
 }
 
 /**
- * The keys go to the running right that comes and covers most; of equals to the one that ends last. Where it does not cover all that
- * the customer may have, a plan of ours for them together takes its place, if the map names one.
+ * The keys go to the running right that comes and covers most; of equals to the one that ends last. One that was bought ahead gets
+ * them only where none runs. Where the right does not cover all that the customer may have, a plan of ours for them together takes its place, if the map names one.
  *
  * @param rights of one customer, at least one
  */
@@ -50,8 +50,9 @@ export function giveKeys(
   const coming = rights.filter(({ license }) => !leftOut.has(license.plan));
   if (keys.length === 0 || coming.length === 0) return { licenses, warnings: [] };
   const covers = ({ license }: Right) => plans.get(license.plan)?.covers ?? [];
-  const running = coming.filter(({ isRunning }) => isRunning);
-  const candidates = running.length > 0 ? running : coming;
+  const those = (wanted: Standing) => coming.filter(({ standing }) => standing === wanted);
+  const running = those(RUNS);
+  const candidates = [running, those(BEGINS_LATER), those(OVER)].find((some) => some.length > 0) ?? [];
   const [best] = [...candidates].sort(
     (a, b) => covers(b).length - covers(a).length || later(a, b) || compareIds(a, b),
   );

@@ -1,3 +1,4 @@
+import { decodeHTMLStrict } from 'entities';
 import { listPlans, sharePlans } from '../../store/catalogue';
 import type { Db, Transaction } from '../../store/database';
 import { insertImport, insertImported, listImports, setImport } from '../../store/imports';
@@ -13,6 +14,7 @@ import {
   type PlanTable,
 } from './plan-map';
 import { createReporter, type MoveReport } from './report';
+import { surveyKeys } from './survey';
 import type { DateForm, MovingSource, SourceItem } from './source';
 import { SOURCES } from './sources';
 import { toWanted } from './wanted';
@@ -79,8 +81,19 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   const columns = confirmed ? null : (opened.columns ?? null);
   if (columns !== null && !dryRun)
     throw refusal('confirm-columns', [source.title, columns.join(', ')], { field: 'confirm_columns' });
-  const plans = await openPlanTable(trx, opened.plans, ours, {
-    ...{ given, former, makePlans: options.makePlans ?? false, writes: !dryRun, now },
+  const sold = opened.plans.map(({ key, name, product, ...plan }) => ({
+    ...plan,
+    ...{ key: decodeHTMLStrict(key), name: decodeHTMLStrict(name), product: decodeHTMLStrict(product) },
+  }));
+  const read = () => withoutEntities(opened.items());
+  const plans = await openPlanTable(trx, sold, ours, {
+    ...{
+      given: keysWithoutEntities(given),
+      former: keysWithoutEntities(former),
+      makePlans: options.makePlans ?? false,
+      writes: !dryRun,
+      now,
+    },
   });
   const report = createReporter();
   const job: Applying = {
@@ -88,7 +101,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
     importId: dryRun
       ? 0
       : await insertImport(trx, { source: source.name, at: now, actor, plansJson: '{}', countsJson: '{}' }),
-    digests: new Map(),
+    keyRows: await surveyKeys(read(), plans, { source: source.name, now }),
     folded: new Map(),
     later: [],
     names: [],
@@ -96,7 +109,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
     runs: new Set((await listImports(trx, { source: source.name })).map(({ id }) => id)),
     plans: { find: (id) => ours.find((plan) => plan.id === id) },
   };
-  await readItems(job, opened.items(), plans, options);
+  await readItems(job, read(), plans, options);
   const unsaid = [...plans.all.values()].filter(isUnsaid);
   if (unsaid.length > 0 && !dryRun) throw incomplete(unsaid);
   await applyNames(job);
@@ -156,6 +169,24 @@ function countsOf({
 async function formerMap(trx: Transaction, source: string): Promise<PlanMap> {
   const former = (await listImports(trx, { source })).find(({ undoneAt }) => undoneAt === null);
   return new Map(Object.entries(JSON.parse(former?.plansJson ?? '{}') as Record<string, number | null>));
+}
+
+/** Names as people read them: systems keep and export them as HTML has them, such as `O&#039;Brien`. */
+async function* withoutEntities(items: AsyncIterable<SourceItem>): AsyncGenerator<SourceItem, void> {
+  for await (const item of items)
+    if ('keys' in item)
+      yield {
+        ...{ ...item, plan: decodeHTMLStrict(item.plan) },
+        customer: item.customer === null ? null : decodeHTMLStrict(item.customer),
+        customerName: item.customerName === null ? null : decodeHTMLStrict(item.customerName),
+      };
+    else if ('warning' in item && item.facts)
+      yield { ...item, facts: item.facts.map((fact) => decodeHTMLStrict(fact)) };
+    else yield item;
+}
+
+function keysWithoutEntities(map: PlanMap): PlanMap {
+  return new Map([...map].map(([key, target]) => [decodeHTMLStrict(key), target]));
 }
 
 async function readItems(

@@ -123,7 +123,7 @@ export interface OpenSource {
   plans: SourcePlan[];
   /** columns that were found, of a source that cannot be seen whole; the run prints them and asks */
   columns?: string[];
-  /** all its rows, in the order of ids; memory stays bounded */
+  /** all its rows, in the order of ids; memory stays bounded; called twice (survey.ts) */
   items(): AsyncIterable<SourceItem>;
 }
 

@@ -3,6 +3,7 @@ import type { Row } from '../../store/export';
 import { refusal } from '../refusals';
 import { endOf, momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';
 import type { Right } from './rights';
+import { standingOf } from './standing';
 import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
 
 /**
@@ -69,7 +70,12 @@ export function rightOfPeriods(source: string, user: number, periods: Period[], 
   const expiresAt = ends.includes(null)
     ? null
     : ends.reduce<Date | undefined>((last, end) => (end && (!last || end > last) ? end : last), undefined);
-  const starts = counted.flatMap(({ startsAt }) => startsAt ?? []).sort((a, b) => a.getTime() - b.getTime());
+  const startsOf = (some: Period[]) =>
+    some.flatMap(({ startsAt }) => startsAt ?? []).sort((a, b) => a.getTime() - b.getTime());
+  // After a pause it begins with the next period.
+  const open = counted.filter(({ endsAt }) => !endsAt || endsAt > now);
+  const isPaused = open.length > 0 && open.every(({ startsAt: start }) => start !== undefined && start > now);
+  const [startsAt] = startsOf(isPaused ? open : counted);
   const isRefunded = good.length === 0 && counted.some((one) => one.isRefunded);
   const isOver = expiresAt !== null && expiresAt !== undefined && expiresAt <= now;
   const [first] = periods as [Period];
@@ -86,11 +92,11 @@ export function rightOfPeriods(source: string, user: number, periods: Period[], 
       metadata: {},
     },
     status: good.length > 0 ? 'active' : isRefunded ? 'cancelled' : isOver ? 'expired' : 'suspended',
-    startsAt: starts[0],
+    startsAt,
     expiresAt,
     limit: undefined,
   };
-  return { license, isRunning: good.length > 0 && !isOver };
+  return { license, standing: standingOf(license, now) };
 }
 
 async function* periodsByUser(

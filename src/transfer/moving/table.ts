@@ -210,6 +210,10 @@ export function idOfKey(key: string): string {
   return `key-${keyDigest(canonicalKey(key)).slice(0, 16)}`;
 }
 
+export function isIdOfKey(id: string): boolean {
+  return id.startsWith('key-');
+}
+
 /** Splits a cell with sites. */
 export function sitesOf(text: string): string[] {
   return text.split(/[\s,;|]+/).filter((site) => site !== '');

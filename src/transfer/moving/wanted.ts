@@ -12,6 +12,7 @@ import { endAfter } from './dates';
 import type { Reporter } from './report';
 import type { LeftOutReason, WarningCode } from './sayings';
 import type { SourceKey, SourceLicense } from './source';
+import { BEGINS_LATER, standingOf } from './standing';
 
 /** What can differ between a licence here and at the source, by the names of the API. */
 export const FIELDS = [
@@ -83,6 +84,8 @@ export function toWanted(
   if (startsAt !== undefined && end.expiresAt !== null && end.expiresAt < startsAt)
     warn('ends-before-starts');
   if (item.status === 'expired' && item.expiresAt && item.expiresAt > now) warn('ended-early');
+  const isAhead = standingOf({ ...item, expiresAt: end.expiresAt }, now) === BEGINS_LATER;
+  if (isAhead) warn('begins-later');
   if (item.limit === undefined) unsaid.add('activation_limit');
   const customer = item.customer === null ? null : (findEmail(item.customer) ?? null);
   if (customer === null) {
@@ -118,7 +121,8 @@ export function toWanted(
     ...{ row, reference, plan, customer, metadata, keys, unsaid },
     lastUsedAt: item.lastUsedAt !== undefined && item.lastUsedAt <= now ? item.lastUsedAt : null,
     customerName: labelOf(item.customerName ?? '') || null,
-    status: item.status === 'expired' ? 'active' : item.status,
+    // A licence here has no start: the first run after the day makes it active.
+    status: isAhead ? 'suspended' : item.status === 'expired' ? 'active' : item.status,
     activationLimit: item.limit ?? plan.activationLimit,
     expiresAt: end.expiresAt,
     endedSometime: end.isSometime,

@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { ImportRun } from '../../../store/imports';
 import { DATE_FORMS } from '../../../transfer/moving/dates';
 import type { MappedPlan } from '../../../transfer/moving/plan-map';
-import type { MoveReport, Sample } from '../../../transfer/moving/report';
+import { TOO_SHORT, type MoveReport, type Sample } from '../../../transfer/moving/report';
 import type { MoveCounts } from '../../../transfer/moving/run';
 import type { MovingSource } from '../../../transfer/moving/source';
 import { say, type LeftOutCode, type StaysCode } from '../../../transfer/moving/sayings';
@@ -492,7 +492,7 @@ function Samples({ samples }: { samples: Sample[] }) {
   const end = (at: Date | null | undefined) =>
     at === undefined ? texts.byPlan : at === null ? texts.lifetime : texts.ends(format.day(at));
   const keys = (ends: (string | null)[]) =>
-    ends.length === 0 ? [texts.newKey] : ends.map((one) => (one === null ? texts.newKey : texts.key(one)));
+    ends.map((one) => (one === null ? texts.newKey : one === TOO_SHORT ? texts.shortKey : texts.key(one)));
   const lines = (first: Child, others: string[], sites: string[]) => (
     <>
       {first}

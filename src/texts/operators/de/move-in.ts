@@ -99,6 +99,7 @@ export const moveIn: Translated<typeof en> = {
   noCustomer: 'kein Kunde',
   key: (end) => `Schlüssel ${end}`,
   newKey: 'ein neuer Schlüssel',
+  shortKey: 'Schlüssel (zu kurz, um sein Ende zu zeigen)',
   ends: (when) => `endet ${when}`,
   lifetime: 'unbefristet',
   byPlan: 'endet nach dem Tarif hier',

@@ -34,7 +34,8 @@ export const moved: Translated<typeof en> = {
     'bad-reference': 'ihre Nummer dort passt in keine Referenz',
     'bad-end': 'ihr Ende ist kein Datum',
     'same-id': 'ihre Nummer ist die einer früheren Zeile',
-    'keys-elsewhere': 'alle ihre Schlüssel gehören anderen Lizenzen',
+    'keys-elsewhere':
+      'sie gilt nicht mehr oder ist schon hier, und alle ihre Schlüssel gehören anderen Lizenzen',
     'key-as-number':
       'das ist kein Schlüssel: Es ist eine Zahl, wie eine Tabellenkalkulation sie zeigt. Exportieren Sie die Tabelle noch einmal, mit der Spalte als Text',
     'key-too-short': 'das ist kein Schlüssel: Er hat zu wenige Zeichen',
@@ -66,7 +67,8 @@ export const moved: Translated<typeof en> = {
     'several-seats':
       'Für mehrere Plätze verkauft, die der Export nicht zählt: Es gilt die Grenze des Tarifs hier',
     'site-twice': 'Eine Website liegt auf zwei Lizenzen eines Produkts: Sie belegt bei jeder einen Platz',
-    'key-twice': 'Der Schlüssel ist auch der einer früheren Zeile, deren Lizenz ihn hat',
+    'key-twice':
+      'Eine andere Zeile hat denselben Schlüssel und behält ihn. Eine Lizenz ohne weiteren Schlüssel bekommt einen neuen: Senden Sie ihn dem Kunden',
     'key-taken': 'Der Schlüssel gehört einer Lizenz hier, die auf anderem Weg kam, und bleibt dort',
     'key-moves': 'Ein Schlüssel geht von einer Lizenz über, die früher kam',
     'case-twin':
@@ -77,6 +79,8 @@ export const moved: Translated<typeof en> = {
     'over-limit': 'Mehr Websites als Plätze: Alle bleiben, und keine weitere wird angenommen',
     'main-key-ended': 'Ihr Hauptschlüssel gilt dort nicht mehr: Geben Sie ihr hier einen neuen',
     'ends-before-starts': 'Sie endet, bevor sie beginnt. Sie kommt als dann beendete',
+    'begins-later':
+      'Im Voraus gekauft: Sie beginnt erst später. Sie kommt gesperrt, und der erste Import nach diesem Tag gibt sie frei',
     'ended-early': 'Dort heißt sie abgelaufen, mit einem Ende, das erst kommt. Sie endet jetzt',
     'no-customer':
       'Dort ist keine Adresse des Kunden bekannt, der keine Seite öffnen und keine Mail bekommen kann',

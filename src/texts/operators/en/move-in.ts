@@ -96,6 +96,7 @@ export const moveIn = {
   noCustomer: 'no customer',
   key: (end: string) => `Key ${end}`,
   newKey: 'a new key',
+  shortKey: 'Key (too short to show its end)',
   ends: (when: string) => `ends ${when}`,
   lifetime: 'for life',
   byPlan: 'ends by the plan here',

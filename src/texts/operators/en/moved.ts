@@ -32,7 +32,7 @@ export const moved = {
     'bad-reference': 'its id at the source does not fit a reference',
     'bad-end': 'its end is no date',
     'same-id': 'its id is that of an earlier row',
-    'keys-elsewhere': 'all its keys are keys of other licences',
+    'keys-elsewhere': 'it does not work, or is here already, and all its keys are keys of other licences',
     'key-as-number':
       'this is no key: it is a number as a spreadsheet shows it. Export the table again, with the column as text',
     'key-too-short': 'this is no key: it has too few characters',
@@ -62,7 +62,8 @@ export const moved = {
     'several-seats':
       'sold for several seats, which the export does not count: the limit is that of the plan here',
     'site-twice': 'A site lies on two licences of one product: it takes a slot of each',
-    'key-twice': 'The key is that of an earlier row too, whose licence has it',
+    'key-twice':
+      'Another row has the same key and keeps it. A licence with no other key gets a new one: send it to the customer',
     'key-taken': 'The key is that of a licence here which came otherwise, and stays there',
     'key-moves': 'A key goes over from a licence that came before',
     'case-twin': 'The key differs from another in case or hyphens alone: each works only as it is written',
@@ -72,6 +73,8 @@ export const moved = {
     'over-limit': 'More sites than slots: all are kept, and no further one is let in',
     'main-key-ended': 'Its main key works no more at the source: rekey it here',
     'ends-before-starts': 'It ends before it starts. It comes as ended then',
+    'begins-later':
+      'Bought ahead: it begins on a later day. It comes suspended, and the first run after that day makes it active',
     'ended-early': 'The source calls it expired, with an end that is still to come. It ends now',
     'no-customer': 'The source knows no address of the customer, who cannot open a page or get a mail',
     'bad-customer': 'The text of the customer is no e-mail address, and is left out',

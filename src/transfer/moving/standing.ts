@@ -1,0 +1,17 @@
+import type { SourceLicense } from './source';
+
+/** Where a licence stands at the source, the better the lower. */
+export const [RUNS, BEGINS_LATER, OVER] = [0, 1, 2] as const;
+export type Standing = typeof RUNS | typeof BEGINS_LATER | typeof OVER;
+
+/** Tables may have the day of another time zone: up to 14 hours ahead of UTC. */
+const MARGIN_MS = 24 * 3_600_000;
+
+/** Returns whether a licence works, was bought ahead, or does not work. */
+export function standingOf(
+  { status, startsAt, expiresAt }: Pick<SourceLicense, 'status' | 'startsAt' | 'expiresAt'>,
+  now: Date,
+): Standing {
+  if (status !== 'active' || (expiresAt && expiresAt <= now)) return OVER;
+  return startsAt !== undefined && startsAt.getTime() > now.getTime() + MARGIN_MS ? BEGINS_LATER : RUNS;
+}

@@ -1,0 +1,197 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { formatTimestamp } from '../../src/licensing/timestamps';
+import { table } from '../../src/store/database';
+import { canonicalKey, keyDigest } from '../../src/licensing/core/keys';
+import { eddCsv } from '../../src/transfer/moving/edd-csv';
+import { freemiusCsv } from '../../src/transfer/moving/freemius-csv';
+import { lemonSqueezyCsv } from '../../src/transfer/moving/lemonsqueezy-csv';
+import { lmfwcCsv } from '../../src/transfer/moving/lmfwc-csv';
+import { membershipPro } from '../../src/transfer/moving/membershippro';
+import { moveIn, type MoveOptions } from '../../src/transfer/moving/run';
+import type { MovingSource } from '../../src/transfer/moving/source';
+import { fillTable, makeMembershipPro } from '../support/membership-pro';
+import { rows, startTestService, type TestService } from '../support/service';
+
+/** Which licence gets a key that several rows have, and what people read of names and keys. */
+
+const KEY = 'd41d8cd98f00b204e9800998ecf8427e';
+const NOW = new Date('2026-11-28T12:00:00Z');
+
+interface Stored {
+  id: number;
+  reference: string;
+  customer: string | null;
+  status: string;
+}
+
+let service: TestService;
+beforeEach(async () => {
+  service = await startTestService({}, NOW);
+});
+afterEach(() => service.stop());
+
+async function* bytesOf(file: string): AsyncGenerator<Buffer> {
+  yield await Promise.resolve(Buffer.from(file));
+}
+
+const run = (
+  source: MovingSource,
+  { file, users, ...more }: Partial<Omit<MoveOptions, 'file' | 'users'>> & { file?: string; users?: string },
+) =>
+  moveIn(service.db, {
+    ...{ source, makePlans: true, dryRun: false, secret: Buffer.alloc(32, 7), now: NOW },
+    ...{ actor: 'operator:test', ...more },
+    file: file === undefined ? undefined : bytesOf(file),
+    users: users === undefined ? undefined : bytesOf(users),
+  });
+const licenses = () => rows<Stored>(service.db, 'licenses');
+/** The licence that has the key. */
+async function owner(): Promise<Stored | undefined> {
+  const stored = await service
+    .db(table(service.db, 'license_keys'))
+    .where({ key_digest: keyDigest(canonicalKey(KEY)) })
+    .first<{ license_id: number } | undefined>();
+  return (await licenses()).find(({ id }) => id === stored?.license_id);
+}
+
+const EDD = 'License ID,License Key,License Status,Customer Email,Product Name,Expiration Date\n';
+const END = '1799572800';
+const LMFWC = 'id,order_id,product_id,user_id,license_key,status\n';
+const ORDERS =
+  'order_id,billing_email,status\n7,old@example.com,wc-refunded\n8,new@example.com,wc-completed\n';
+const SQUEEZY = 'id,key,status,user_email,product_name,activation_limit,expires_at\n';
+const FREEMIUS = 'user_email,license_key,license_quantity,license_expires_at,download_id\n';
+
+describe('a key that two rows have', () => {
+  it.each<[string, MovingSource, { file: string; users?: string }]>([
+    [
+      'EDD',
+      eddCsv,
+      {
+        file: `${EDD}1,${KEY},disabled,old@example.com,Gallery,1736499600\n2,${KEY},active,new@example.com,Gallery,${END}\n`,
+      },
+    ],
+    [
+      'EDD, of a table without ids',
+      eddCsv,
+      {
+        file: `${EDD.replace('License ID,', '')}${KEY},disabled,old@example.com,Gallery,1736499600\n${KEY},active,new@example.com,Gallery,${END}\n`,
+      },
+    ],
+    [
+      'License Manager for WooCommerce',
+      lmfwcCsv,
+      { file: `${LMFWC}1,7,9,,${KEY},2\n2,8,9,,${KEY},2\n`, users: ORDERS },
+    ],
+    [
+      'Lemon Squeezy',
+      lemonSqueezyCsv,
+      {
+        file: `${SQUEEZY}1,${KEY},expired,old@example.com,Gallery,,2025-01-31\n2,${KEY},active,new@example.com,Gallery,,2027-01-31\n`,
+      },
+    ],
+    [
+      'Freemius',
+      freemiusCsv,
+      { file: `${FREEMIUS}old@example.com,${KEY},1,2025-01-31,17\nnew@example.com,${KEY},1,2027-01-31,17\n` },
+    ],
+  ])('goes to the one that works, of %s', async (_, source, given) => {
+    const moved = await run(source, given);
+    expect(moved).toMatchObject({
+      new: 1,
+      leftOut: [{ code: 'keys-elsewhere', count: 1, rows: [expect.any(Number)] }],
+    });
+    expect(await owner()).toMatchObject({ customer: 'new@example.com' });
+    expect(await run(source, given)).toMatchObject({ new: 0, changed: 0, same: 1 });
+  });
+
+  it('stays with the first of two that work, and the other gets a new key that the report names', async () => {
+    const file = `${EDD}1,${KEY},active,first@example.com,Gallery,${END}\n2,${KEY},active,second@example.com,Gallery,${END}\n`;
+    const dry = await run(eddCsv, { file, dryRun: true });
+    const moved = await run(eddCsv, { file });
+    for (const report of [dry, moved]) {
+      expect(report).toMatchObject({ new: 2, leftOut: [] });
+      expect(report.warnings).toContainEqual(
+        expect.objectContaining({ code: 'key-twice', rows: [3], customers: ['second@example.com'] }),
+      );
+      expect(report.samples.map(({ after }) => after.keys)).toEqual([['ECF8427E'], [null]]);
+    }
+    expect(await owner()).toMatchObject({ customer: 'first@example.com' });
+    expect(await rows(service.db, 'license_keys')).toHaveLength(2);
+    expect(await run(eddCsv, { file })).toMatchObject({ new: 0, changed: 0, same: 2 });
+  });
+
+  it('goes over once the row that had it works no more', async () => {
+    const file = (first: string, second: string) =>
+      `${EDD}1,${KEY},${first},first@example.com,Gallery,${END}\n2,${KEY},${second},second@example.com,Gallery,${END}\n`;
+    await run(eddCsv, { file: file('active', 'disabled') });
+    expect(await owner()).toMatchObject({ customer: 'first@example.com' });
+    await run(eddCsv, { file: file('disabled', 'active') });
+    expect(await owner()).toMatchObject({ customer: 'second@example.com' });
+  });
+});
+
+describe('a plan that was bought ahead', () => {
+  const later = new Date('2027-02-01T12:00:00Z');
+  const subscriber = (id: number, plan_id: number, year: number) => ({
+    ...{ id, plan_id, user_id: 101, email: 'jane@example.com', plan_main_record: 1 },
+    ...{ plan_subscription_status: 1, plan_subscription_from_date: `${year}-01-10 00:00:00` },
+    plan_subscription_to_date: `${year + 1}-01-10 00:00:00`,
+  });
+
+  it('does not work before it begins, and takes the keys then', async () => {
+    await makeMembershipPro(service.db, 'jos_');
+    await fillTable(service.db, 'jos_', {
+      osmembership_plans: [
+        { id: 1, title: 'Pro &amp; more' },
+        { id: 2, title: 'Agency' },
+      ],
+      osmembership_subscribers: [subscriber(1, 1, 2026), subscriber(2, 2, 2027)],
+      osmembership_downloadids: [{ id: 1, user_id: 101, download_id: KEY, published: 1 }],
+    });
+    const moved = await run(membershipPro, {});
+    expect(moved.warnings).toContainEqual(expect.objectContaining({ code: 'begins-later', rows: [2] }));
+    expect(moved.plans.map(({ name }) => name)).toEqual(['Pro & more', 'Agency']);
+    const here = await licenses();
+    expect(here.map(({ reference, status }) => [reference, status]).sort()).toEqual([
+      ['membershippro:1', 'active'],
+      ['membershippro:2', 'suspended'],
+    ]);
+    expect(await owner()).toMatchObject({ reference: 'membershippro:1' });
+    await run(membershipPro, { now: later });
+    expect(await owner()).toMatchObject({ reference: 'membershippro:2' });
+    expect((await licenses()).map(({ status }) => status)).toEqual(['active', 'active']);
+  });
+
+  it('is one that begins a day later at least: a shop far in the east has another date', async () => {
+    const at = (hours: number) => formatTimestamp(new Date(NOW.getTime() + hours * 3_600_000));
+    const heading = EDD.replace('Expiration', 'Purchase Date,Expiration');
+    const row = (id: number, hours: number) =>
+      `${id},${id}${KEY},active,a@example.com,Gallery,${at(hours)},${END}\n`;
+    await run(eddCsv, { file: heading + row(1, 14) + row(2, 48) });
+    expect((await licenses()).map(({ status }) => status)).toEqual(['active', 'suspended']);
+  });
+});
+
+describe('what people read of a move', () => {
+  it('has names of products, plans and customers without HTML', async () => {
+    const heading = EDD.replace('Product', 'Customer Name,Product');
+    const file = `${heading}1,${KEY},active,O&#039;Brien@example.com,Jane O&#039;Brien,Forms &amp; Fields &#8217;Pro&#8217;,${END}\n`;
+    const moved = await run(eddCsv, { file });
+    expect(moved.plans).toMatchObject([{ key: 'Forms & Fields ’Pro’', product: 'Forms & Fields ’Pro’' }]);
+    expect(await rows(service.db, 'products')).toMatchObject([{ name: 'Forms & Fields ’Pro’' }]);
+    expect(await licenses()).toMatchObject([{ customer: "o'brien@example.com" }]);
+    expect(await rows(service.db, 'customers')).toMatchObject([{ name: "Jane O'Brien" }]);
+    // As the map was written before, and as the list prints it.
+    for (const key of ['Forms &amp; Fields &#8217;Pro&#8217;', 'Forms & Fields ’Pro’'])
+      expect(await run(eddCsv, { file, plans: `${key}=-`, dryRun: true })).toMatchObject({
+        leftOut: [{ code: 'left-out-plan' }],
+      });
+  });
+
+  it('says of a short key that it is kept', async () => {
+    const file = `${EDD}1,ACME-AAAA-0001,active,a@example.com,Gallery,${END}\n`;
+    const { samples } = await run(eddCsv, { file, dryRun: true });
+    expect(samples).toMatchObject([{ before: { keys: [''] }, after: { keys: [''] } }]);
+  });
+});

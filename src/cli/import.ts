@@ -72,8 +72,14 @@ export function addImportCommand(program: Command): void {
         CSV,
       ]),
     )
-    .option('--plans <theirs=ours,...>', 'what becomes of its plans; "-" leaves one out, 3+8=9 covers two')
-    .option('--make-plans', 'make products and plans by its names, where --plans says nothing')
+    .option(
+      '--plans <theirs=ours,...>',
+      'what becomes of its plans; "-" leaves one out, 3+8=9 covers two, new:2:1y:"NAME" makes one',
+    )
+    .option(
+      '--make-plans',
+      'make products and plans by its names and most usual limits and periods, where --plans says nothing',
+    )
     .addOption(new Option('--dates <form>', "how the file's dates are written").choices(DATE_FORMS))
     .option('--users <file>', "a second table, with the customers' addresses")
     .option('--confirm-columns', 'the columns that a dry run has shown are right')

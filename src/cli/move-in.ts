@@ -5,6 +5,7 @@ import { importOperations } from '../operations/imports';
 import { TOO_SHORT, type MoveReport, type Sample } from '../transfer/moving/report';
 import { mapOf, moveIn } from '../transfer/moving/run';
 import { say } from '../transfer/moving/sayings';
+import type { Plan } from '../store/catalogue';
 import { moved } from '../texts/operators/en/moved';
 import type { DateForm } from '../transfer/moving/source';
 import { requireSource } from '../transfer/moving/sources';
@@ -101,7 +102,7 @@ function describeMove(report: MoveReport, title: string, next: string): string {
             ? isOut
               ? 'left out'
               : '?'
-            : `${target.product} / ${target.plan.name}${target.isNew ? (dryRun ? ' (would be made)' : ' (made)') : ` (${target.plan.id})`}`,
+            : `${target.product} / ${target.plan.name} (${target.isNew ? `${dryRun ? 'would be made' : 'made'}: ${described(target.plan)}` : target.plan.id})`,
         ]),
       ),
     ]),
@@ -145,6 +146,10 @@ function describeMove(report: MoveReport, title: string, next: string): string {
     .trim();
 }
 
+function described({ activationLimit, duration }: Plan): string {
+  return `${activationLimit === 0 ? 'any number of sites' : quantity(activationLimit, 'site')}, ${duration ?? 'for life'}`;
+}
+
 function rowsOf(rows: number[], count: number): string {
   const more = count - rows.length;
   return `row${count === 1 ? '' : 's'} ${rows.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
@@ -165,13 +170,12 @@ function describeSample({ before, after }: Sample): string {
 function nextCommand(
   report: MoveReport,
   name: string | undefined,
-  { from, makePlans, dates, users, sitePrefix }: MoveInOptions,
+  { from, dates, users, sitePrefix }: MoveInOptions,
 ): string {
   const map = mapOf(report);
   return [
     `licensing import ${name === undefined ? '' : `${quoted(name)} `}--from ${from ?? ''}`,
     ...(map === '' ? [] : [`--plans ${quoted(map)}`]),
-    ...(makePlans === true ? ['--make-plans'] : []),
     ...(dates === undefined ? [] : [`--dates ${dates}`]),
     ...(users === undefined ? [] : [`--users ${quoted(users)}`]),
     ...(sitePrefix === undefined ? [] : [`--site-prefix ${sitePrefix}`]),

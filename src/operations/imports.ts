@@ -42,12 +42,13 @@ const Fields = exactly({
   plans: Type.Optional(
     Type.String({
       description:
-        'What becomes of the plans of that system: THEIRS=OURS, with commas between; `-` leaves one out, `3+8=9` says which of our plans covers two of theirs. As in the latest run unless given.',
+        'What becomes of the plans of that system: THEIRS=OURS, with commas between; `-` leaves one out, `3+8=9` says which of our plans covers two of theirs, `new` makes one, also as `new:LIMIT:PERIOD:"NAME"` (`new:2:1y:"Pro, 2 sites"`; limit 0: any number; period `lifetime`: for life). As in the latest run unless given.',
     }),
   ),
   make_plans: Type.Optional({
     ...Flag,
-    description: 'Makes products and plans by their names there, where `plans` says nothing.',
+    description:
+      'Makes products and plans by their names there, where `plans` says nothing: as with `new`, with the limit and the period that most of their licences have.',
   }),
   dates: Type.Optional(
     oneOf(DATE_FORMS, { description: 'How dates are written in a file; guessed where one form fits all.' }),
@@ -115,6 +116,8 @@ const Moved = exactly(
           exactly({
             plan_id: orNull({ ...Id, description: 'null: a plan that would be made.' }),
             ...{ plan: Text, product: Text, new: Type.Boolean() },
+            activation_limit: Count,
+            duration: orNull({ ...Text, description: 'null: for life.' }),
           }),
         ),
       }),

@@ -33,7 +33,13 @@ describe('moving in over the API', () => {
     const dry = await post('&dry_run=1&make_plans=1');
     expect(dry.body.data).toMatchObject({
       ...{ id: null, dry_run: true, new: 1, columns: null, made: { products: 1, plans: 1 } },
-      plans: [{ key: '3', licenses: 1, target: { plan_id: null, plan: 'Pro', new: true } }],
+      plans: [
+        {
+          key: '3',
+          licenses: 1,
+          target: { plan_id: null, plan: 'Pro', new: true, activation_limit: 0, duration: '1y' },
+        },
+      ],
       counts: [{ product: 'Pro', plan: 'Pro', state: 'active', licenses: 1 }],
       samples: [{ before: { id: '5' }, after: { customer: 'jane@example.com', expires_at: null } }],
     });

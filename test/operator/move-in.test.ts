@@ -231,7 +231,7 @@ describe('moving in from Membership Pro', () => {
       '--dry-run',
     ]);
     expect(printed.stdout).toContain(
-      'Next: licensing import --from membershippro --plans "3=1,4=1" --make-plans',
+      'Next: licensing import --from membershippro --plans "3=1,4=1,8=new:0:1y:\\"Forms 1 year\\",9=new:0:1y:\\"Club\\""',
     );
   });
 

@@ -55,16 +55,36 @@ describe('a move from another system', () => {
     expect(textOf(chosen.html)).toContain('Licences before and after');
     expect(chosen.html).toContain('Import 2 licences');
     expect(selected(chosen.html)).toMatchObject({ plan0: String(planId), plan1: 'new' });
+    // The new plan is like its licence, which has two sites and no end.
+    const typed = (html: string) =>
+      Object.fromEntries(
+        ['name.1', 'activation_limit.1', 'duration.1'].map((name) => [
+          name,
+          new RegExp(`name="${name}"[^>]* value="([^"]*)"`).exec(html)?.[1],
+        ]),
+      ) as Record<string, string>;
+    const proposed = { 'name.1': 'Forms, 2 sites', 'activation_limit.1': '2', 'duration.1': '' };
+    expect(typed(chosen.html)).toEqual(proposed);
+    const odd = await send(pages, chosen, { do: 'import', ...proposed, 'duration.1': 'a year' });
+    expect(odd.status).toBe(400);
+    expect(textOf(odd.html)).toContain('Please type a time such as 1y');
+    expect(odd.html).not.toContain('value="import"');
+    const edited = { ...proposed, 'name.1': 'Forms Agency', 'duration.1': '2y' };
+    const looked = await send(pages, chosen, { do: 'import', ...edited });
+    expect(typed(looked.html)).toEqual(edited);
     for (const key of KEYS) expect(textOf(chosen.html)).not.toContain(key);
     expect(await licenses()).toEqual([]);
 
     // Another choice than the one that was looked at is shown, and not imported.
-    const other = await send(pages, chosen, { do: 'import', plan1: '-' });
+    const other = await send(pages, looked, { do: 'import', ...edited, plan1: '-' });
     expect(other.html).toContain('Import 1 licence<');
     expect(await licenses()).toEqual([]);
 
-    const done = await send(pages, chosen, { do: 'import' });
+    const done = await send(pages, looked, { do: 'import', ...edited });
     expect(textOf(done.html)).toContain('Moved in from EDD Software Licensing');
+    expect(await rows(service.db, 'plans')).toContainEqual(
+      expect.objectContaining({ name: 'Forms Agency', activation_limit: 2, duration: '2y' }),
+    );
     const here = await licenses();
     expect(here.map(({ reference }) => reference).sort()).toEqual(['edd-csv:1', 'edd-csv:2']);
     expect(here.find(({ reference }) => reference === 'edd-csv:1')?.plan_id).toBe(planId);

@@ -468,7 +468,7 @@ describe('Freemius', () => {
       ['9', '20', null, 'cancelled', 0],
     ]);
     expect(plans.map(({ name, product }) => [name, product])).toEqual([
-      ['Product 17, plan 20', 'Product 17'],
+      ['Product 17', 'Product 17'],
     ]);
     expect(warnings).toEqual({});
   });

@@ -7,7 +7,7 @@ import { freemiusCsv } from '../../src/transfer/moving/freemius-csv';
 import { lemonSqueezyCsv } from '../../src/transfer/moving/lemonsqueezy-csv';
 import { lmfwcCsv } from '../../src/transfer/moving/lmfwc-csv';
 import { membershipPro } from '../../src/transfer/moving/membershippro';
-import { moveIn, type MoveOptions } from '../../src/transfer/moving/run';
+import { mapOf, moveIn, type MoveOptions } from '../../src/transfer/moving/run';
 import type { MovingSource } from '../../src/transfer/moving/source';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { rows, startTestService, type TestService } from '../support/service';
@@ -193,5 +193,58 @@ describe('what people read of a move', () => {
     const file = `${EDD}1,ACME-AAAA-0001,active,a@example.com,Gallery,${END}\n`;
     const { samples } = await run(eddCsv, { file, dryRun: true });
     expect(samples).toMatchObject([{ before: { keys: [''] }, after: { keys: [''] } }]);
+  });
+});
+
+describe('plans that are made', () => {
+  const heading =
+    'License ID,License Key,License Status,Customer Email,Product Name,Price ID,Purchase Date,Expiration Date,Activation Limit\n';
+  const row = (id: number, price: string, start: string, end: string, limit: string) =>
+    `${id},${id}${KEY},active,a@example.com,Gallery Pro,${price},${start},${end},${limit}\n`;
+  const FILE = [
+    heading,
+    row(1, '1', '2026-01-31 10:00:00', '2027-01-31 23:59:59', '1'),
+    row(2, '2', '2026-01-31 10:00:00', '2027-01-31 23:59:59', '2'),
+    row(3, '2', '2026-02-28 10:00:00', '2027-02-28 23:59:59', '2'),
+    row(4, '2', '2024-02-29 10:00:00', '2027-02-28 23:59:59', '10'),
+    row(5, '3', '2026-02-28 10:00:00', 'lifetime', '1'),
+    row(6, '4', '2026-10-01 10:00:00', '2027-04-01 10:00:00', '0'),
+    row(7, '5', '2026-10-01 10:00:00', '2027-10-01 10:00:00', '1'),
+  ].join('');
+  interface Made {
+    name: string;
+    activation_limit: number;
+    duration: string | null;
+  }
+  const made = async () =>
+    (await rows<Made>(service.db, 'plans')).map((one) => [one.name, one.activation_limit, one.duration]);
+
+  it('have the limit and the period of most of their licences, and names of their own', async () => {
+    const dry = await run(eddCsv, { file: FILE, dryRun: true });
+    const shown = dry.plans.flatMap(({ target }) => target?.plan ?? []);
+    await run(eddCsv, { file: FILE });
+    expect(await made()).toEqual([
+      ['Gallery Pro, 1 site', 1, '1y'],
+      ['Gallery Pro, 2 sites', 2, '1y'],
+      ['Gallery Pro, 1 site, lifetime', 1, null],
+      ['Gallery Pro', 0, '6m'],
+      ['Gallery Pro, 1 site, 1y', 1, '1y'],
+    ]);
+    expect(shown.map((one) => [one.name, one.activationLimit, one.duration])).toEqual(await made());
+    expect(await run(eddCsv, { file: FILE, makePlans: false })).toMatchObject({ same: 7, changed: 0 });
+  });
+
+  it('are as the map says, and the dry run prints them for it', async () => {
+    const file = heading + row(1, '1', '', '2027-01-31', '3');
+    const plans = mapOf(await run(eddCsv, { file, dryRun: true }));
+    expect(plans).toBe('Gallery Pro:1=new:3:1y:"Gallery Pro, 3 sites"');
+    const edited = plans.replace('3:1y:"Gallery Pro, 3 sites"', '5:2y:"Agency"');
+    expect(await run(eddCsv, { file, plans: edited, makePlans: false })).toMatchObject({
+      ...{ new: 1, madePlans: 1 },
+    });
+    expect(await made()).toEqual([['Agency', 5, '2y']]);
+    await expect(run(eddCsv, { file, plans: 'a+b=new', makePlans: false })).rejects.toMatchObject({
+      facts: { code: 'no-plan-there' },
+    });
   });
 });

@@ -154,7 +154,19 @@ describe('the plan map', () => {
     expect(togetherKey(['10', '9'])).toBe('9+10');
   });
 
-  test.each(['3', '3=', '=7', '3=x', '3=7,3=8', '3=0'])('refuses %s', (text) => {
-    expect(() => readPlanMap(text)).toThrow(/THEIRS=OURS|twice/);
+  it('takes plans that are made, with as much as is said of them', () => {
+    const map = readPlanMap('a=new,b=new:2,c=new:0:lifetime,d=new::6m:"Pro, \\"2=3\\", sites",e,f=-');
+    expect(Object.fromEntries(map)).toEqual({
+      ...{ a: {}, b: { limit: 2 }, c: { limit: 0, duration: null } },
+      ...{ d: { duration: '6m', name: 'Pro, "2=3", sites' }, 'e,f': null },
+    });
+    expect(readPlanMap(writePlanMap(map))).toEqual(map);
   });
+
+  test.each(['3', '3=', '=7', '3=x', '3=7,3=8', '3=0', '3=new:x', '3=new:1:2w', '3=new:9999999999'])(
+    'refuses %s',
+    (text) => {
+      expect(() => readPlanMap(text)).toThrow(/THEIRS=OURS|twice/);
+    },
+  );
 });

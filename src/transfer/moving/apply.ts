@@ -100,7 +100,7 @@ export async function applyBatch(job: Applying, batch: Arrived[]): Promise<void>
     const keys = sortKeys(job, here, arrived, license?.id);
     const { row, customer, expiresAt } = wanted;
     const lost = wanted.keys.length > 0 && keys.fresh.length + keys.moving.length === 0;
-    // Somebody has paid for a licence that works, whoever has its key.
+    // Its customer has paid for a licence that works.
     const works = keys.twins > 0 && standingOf({ ...arrived.item, expiresAt }, job.now) !== OVER;
     if (license === undefined && lost && !works) {
       job.report.leaveOut('keys-elsewhere', row);

@@ -51,7 +51,7 @@ const reader: RowReader<Field> = {
     const price = row.text('price');
     return price === ''
       ? { key: product, name: product, product }
-      : { key: `${product}:${price}`, name: `${product}, price ${price}`, product };
+      : { key: `${product}:${price}`, name: product, product };
   },
   isEnded: (row) => stateOf(row) === 'revoked',
   *read(row) {

@@ -26,7 +26,7 @@ interface FileSource<F extends string> {
 export interface RowReader<F extends string> {
   /** the source's id, or `idOfKey`; rows of one id are one licence. @throws LeftOut */
   id(row: FormerRow<F>, table: FormerTable<F>): string;
-  /** Whose licence it is: rows of other customers are other licences, in a table without ids (`idOfKey`). */
+  /** The row's customer. In a table without ids (`idOfKey`), rows of other customers are other licences. */
   customer?(row: FormerRow<F>): string;
   /** @throws LeftOut */
   plan(row: FormerRow<F>, table: FormerTable<F>): Pick<SourcePlan, 'key' | 'name' | 'product'>;

@@ -43,7 +43,7 @@ function readerOf(people: People | undefined): RowReader<Field> {
       const product = row.text('product');
       const plan = row.text('plan');
       const name = product === '' ? `Plan ${plan}` : `Product ${product}`;
-      if (plan !== '') return { key: plan, name: `${name}, plan ${plan}`, product: name };
+      if (plan !== '') return { key: plan, name, product: name };
       if (product === '') throw new LeftOut('no-product');
       return { key: product, name, product: name };
     },

@@ -178,7 +178,7 @@ function* itemsOf(
     if (other === undefined) rights.set(plan, right);
     else {
       const [later, earlier] = isLater(right, other) ? [right, other] : [other, right];
-      // The next period of what runs already.
+      // It continues a subscription that runs already.
       const goesOn = earlier.standing === RUNS && later.standing === BEGINS_LATER;
       const license = goesOn ? { ...later.license, startsAt: earlier.license.startsAt } : later.license;
       rights.set(plan, { license, standing: standingOf(license, now) });

@@ -1,37 +1,88 @@
 import { addPlan, addProduct } from '../../licensing/catalogue';
 import { DURATION } from '../../licensing/durations';
+import { quantity } from '../../quantity';
 import { listProducts, PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
+import { MAX_UINT32 } from '../../store/columns';
 import type { Transaction } from '../../store/database';
 import { refusal, type RefusalCode } from '../refusals';
-import type { SourcePlan } from './source';
+import type { SourceLicense, SourcePlan } from './source';
+import { commonest, noteUsual, noUsual, type Usual } from './usual';
 import { labelOf } from './wanted';
 
+/** A plan that is made here. A value that is missing is the commonest one of its licences. */
+export interface NewPlan {
+  /** sites; 0: any number */
+  limit?: number | undefined;
+  /** null: lifetime */
+  duration?: string | null | undefined;
+  name?: string | undefined;
+}
+
 /** What becomes of a source's plans: our plan's id by the source's key; null: its licences are left out. */
-export type PlanMap = Map<string, number | null>;
+export type PlanMap = Map<string, number | null | NewPlan>;
 
 /** Between the keys of plans that one plan of ours takes together. */
 const TOGETHER = '+';
 
+const LIFETIME = 'lifetime';
+const LIMIT = String.raw`\d{0,10}`;
+const PERIOD = `${LIFETIME}|${DURATION.source.slice(1, -1)}|`;
+const QUOTED = String.raw`"(?:[^"\\]|\\.)*"`;
+const MADE = new RegExp(
+  String.raw`^new(?::(?<limit>${LIMIT})(?::(?<duration>${PERIOD})(?::(?<name>${QUOTED}))?)?)?$`,
+  's',
+);
+const ENTRY = new RegExp(
+  String.raw`^\s*(?<key>.+?)\s*=\s*(?<target>-|[1-9]\d{0,9}|new(?::${LIMIT}(?::(?:${PERIOD})(?::${QUOTED})?)?)?)\s*(?:,|$)`,
+  's',
+);
+
 /**
- * Reads `3=7,4=8,9=-,3+8=9`. A key may be a name with commas and equals signs.
+ * Reads `3=7,4=8,9=-,3+8=9,5=new:2:1y:"Pro, 2 sites"`. A key may be a name with commas and equals signs.
  * @throws OperatorError when it is written otherwise, or a key is there twice
  */
 export function readPlanMap(text: string): PlanMap {
   const map: PlanMap = new Map();
   let rest = text.trim();
   while (rest !== '') {
-    const [whole, key = '', target = ''] = /^\s*(.+?)\s*=\s*(-|[1-9]\d{0,9})\s*(?:,|$)/s.exec(rest) ?? [];
-    if (whole === undefined) throw refusal('map-form', [], { field: 'plans' });
+    const entry = ENTRY.exec(rest);
+    if (entry === null) throw refusal('map-form', [], { field: 'plans' });
+    const { key = '', target = '' } = entry.groups ?? {};
     if (map.has(key)) throw refusal('map-twice', [key], { field: 'plans' });
-    map.set(key, target === '-' ? null : Number(target));
-    rest = rest.slice(whole.length);
+    map.set(key, target === '-' ? null : target.startsWith('new') ? readNewPlan(target) : Number(target));
+    rest = rest.slice(entry[0].length);
   }
   return map;
 }
 
 /** As `readPlanMap` reads it. */
 export function writePlanMap(map: PlanMap): string {
-  return [...map].map(([key, id]) => `${key}=${id ?? '-'}`).join(',');
+  return [...map].map(([key, id]) => `${key}=${isMade(id) ? writeNewPlan(id) : (id ?? '-')}`).join(',');
+}
+
+function isMade(target: number | null | NewPlan | undefined): target is NewPlan {
+  return typeof target === 'object' && target !== null;
+}
+
+/** @throws OperatorError */
+function readNewPlan(text: string): NewPlan {
+  const { limit = '', duration = '', name } = MADE.exec(text)?.groups ?? {};
+  try {
+    if (Number(limit) > MAX_UINT32) throw new SyntaxError();
+    return {
+      limit: limit === '' ? undefined : Number(limit),
+      duration: duration === '' ? undefined : duration === LIFETIME ? null : duration,
+      name: name === undefined ? undefined : String(JSON.parse(name)),
+    };
+  } catch {
+    throw refusal('map-form', [], { field: 'plans' });
+  }
+}
+
+function writeNewPlan({ limit, duration, name }: NewPlan): string {
+  const period = duration === null ? LIFETIME : (duration ?? '');
+  const parts = ['new', String(limit ?? ''), period, name === undefined ? '' : JSON.stringify(name)];
+  return parts.join(':').replace(/:+$/, '');
 }
 
 /** The key of plans taken together, whatever their order: `3+8`. */
@@ -87,6 +138,8 @@ export interface PlanTable {
   all: Map<string, MappedPlan>;
   /** the plan of a licence, made where it has to be */
   of(key: string): Promise<MappedPlan>;
+  /** Counts a licence for the plan that may be made for it; all are counted before `of` is called. */
+  note(license: SourceLicense): void;
   /** as it is now, for the next run */
   map(): PlanMap;
   /** what this run made */
@@ -98,6 +151,8 @@ interface PlanTableOptions {
   /** of the latest run of the same source */
   former: PlanMap;
   makePlans: boolean;
+  /** names a number of sites in the name of a plan that is made */
+  sites?: ((count: number) => string) | undefined;
   writes: boolean;
   now: Date;
 }
@@ -110,7 +165,7 @@ export async function openPlanTable(
   trx: Transaction,
   sourcePlans: SourcePlan[],
   plans: Plan[],
-  { given, former, makePlans, writes, now }: PlanTableOptions,
+  { given, former, makePlans, sites = (count) => quantity(count, 'site'), writes, now }: PlanTableOptions,
 ): Promise<PlanTable> {
   const products = new Map((await listProducts(trx)).map(({ id, name }) => [id, name]));
   const byId = new Map(plans.map((plan) => [plan.id, plan]));
@@ -125,10 +180,11 @@ export async function openPlanTable(
     wanted.set(known.has(key) ? key : togetherKey(parts), id);
     const missing = parts.find((part) => !known.has(part));
     if (missing !== undefined) refuse('no-plan-there', missing, namesOf(sourcePlans));
-    if (id !== null && !byId.has(id)) refuse('no-plan-here', String(id));
+    if (isMade(id) && !known.has(key)) refuse('no-plan-there', key, namesOf(sourcePlans));
+    if (typeof id === 'number' && !byId.has(id)) refuse('no-plan-here', String(id));
   }
   // A plan of a former run may have been removed since.
-  const kept = [...former].filter(([, id]) => id === null || byId.has(id));
+  const kept = [...former].filter(([, id]) => id === null || (typeof id === 'number' && byId.has(id)));
   const map: PlanMap = new Map([...kept, ...wanted]);
   const all = new Map<string, MappedPlan>();
   const targetOf = (plan: Plan, isNew = false): Target => {
@@ -151,13 +207,29 @@ export async function openPlanTable(
   };
   for (const { key, name, product } of sourcePlans) add(key, name, product);
 
-  const make = async (source: SourcePlan): Promise<Target> => {
-    const [productName, name] = [source.product, source.name].map((text) => labelOf(text) || 'Licences') as [
-      string,
-      string,
-    ];
+  const usual = new Map<string, Usual>();
+  const make = async (source: SourcePlan, said: NewPlan): Promise<Target> => {
+    const { limits, periods } = usual.get(source.key) ?? noUsual();
+    const activationLimit = said.limit ?? source.limit ?? commonest(limits) ?? 0;
+    // A duration that no plan here can have does not count.
+    const theirs = source.duration && !DURATION.test(source.duration) ? undefined : source.duration;
+    const durations = [said.duration, theirs, commonest(periods), null];
+    const duration = durations.find((one) => one !== undefined) ?? null;
+    const productName = labelOf(source.product) || 'Licences';
     const isNamed = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
     let productId = [...products].find(([, one]) => isNamed(one, productName))?.[0];
+    const label = labelOf(source.name) || 'Licences';
+    // Two prices of one product have the product's name there.
+    const proposed =
+      activationLimit > 0 && isNamed(label, productName) ? `${label}, ${sites(activationLimit)}` : label;
+    const isTaken = (one: string) =>
+      [...all.values()].some(
+        ({ target }) => target?.plan.productId === productId && isNamed(target?.plan.name ?? '', one),
+      );
+    const names = [proposed, `${proposed}, ${duration ?? LIFETIME}`, `${proposed} (${source.key})`].map(
+      labelOf,
+    );
+    const name = labelOf(said.name ?? '') || (names.find((one) => !isTaken(one)) ?? label);
     const there = [...byId.values()].find((plan) => plan.productId === productId && isNamed(plan.name, name));
     if (there !== undefined) return targetOf(there);
     if (productId === undefined) {
@@ -165,12 +237,7 @@ export async function openPlanTable(
       products.set(productId, productName);
       made.products.push(productId);
     }
-    const draft = {
-      ...{ productId, name, activationType: 'domain' as const },
-      activationLimit: source.limit ?? 0,
-      // One that no plan here can have is as one that the source does not say.
-      duration: source.duration && DURATION.test(source.duration) ? source.duration : null,
-    };
+    const draft = { productId, name, activationType: 'domain' as const, activationLimit, duration };
     const plan: Plan = writes
       ? await addPlan(trx, draft, now)
       : { ...PLAN_DEFAULTS, ...draft, id: -1 - byId.size, createdAt: now };
@@ -182,12 +249,19 @@ export async function openPlanTable(
   return {
     all,
     made,
-    map: () => map,
+    map: () => new Map([...map].filter(([, target]) => !isMade(target))),
+    note(license) {
+      const counted = usual.get(license.plan) ?? noUsual();
+      noteUsual(counted, license);
+      usual.set(license.plan, counted);
+    },
     async of(key) {
       const mapped = all.get(key) ?? add(key, nameOf(key, known), productOf(key, known));
       const source = known.get(key);
-      if (mapped.target === null && !mapped.leftOut && makePlans && source !== undefined) {
-        mapped.target = await make(source);
+      const target = map.get(key);
+      const said = isMade(target) ? target : makePlans ? {} : undefined;
+      if (mapped.target === null && !mapped.leftOut && said !== undefined && source !== undefined) {
+        mapped.target = await make(source, said);
         if (mapped.target.plan.id > 0) map.set(key, mapped.target.plan.id);
       }
       return mapped;

@@ -54,7 +54,7 @@ export interface Warning {
   customers: string[];
 }
 
-/** In the place of a key's end, of one that is too short to show it. */
+/** The hint of a key that is too short to show its end. */
 export const TOO_SHORT = '';
 
 /** A licence as the source has it, and as it is here or would be. Keys by their ends. */
@@ -83,7 +83,7 @@ export interface SampleAfter {
   status: LiveStatus;
   expiresAt: Date | null;
   activationLimit: number;
-  /** null: a new key of ours */
+  /** null: a new key */
   keys: (string | null)[];
   sites: string[];
 }

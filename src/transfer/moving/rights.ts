@@ -35,8 +35,9 @@ export interface Given {
 }
 
 /**
- * The keys go to the running right that comes and covers most; of equals to the one that ends last. One that was bought ahead gets
- * them only where none runs. Where the right does not cover all that the customer may have, a plan of ours for them together takes its place, if the map names one.
+ * The keys go to the running right that comes and covers most; of equals to the one that ends last. A right that was bought ahead
+ * gets them only if no right runs. Where the bearer does not cover all that the customer may have, the plan that the map names for
+ * them together takes its place.
  *
  * @param rights of one customer, at least one
  */

@@ -14,7 +14,7 @@ import {
   type PlanTable,
 } from './plan-map';
 import { createReporter, type MoveReport } from './report';
-import { surveyKeys } from './survey';
+import { survey } from './survey';
 import type { DateForm, MovingSource, SourceItem } from './source';
 import { SOURCES } from './sources';
 import { toWanted } from './wanted';
@@ -26,6 +26,8 @@ export interface MoveOptions {
   plans?: string | undefined;
   /** makes products and plans by the source's names where the map says nothing */
   makePlans?: boolean;
+  /** names a number of sites in the name of a plan that is made; English by default */
+  sites?: (count: number) => string;
   dryRun: boolean;
   /** of a CSV source */
   file?: AsyncIterable<Buffer> | undefined;
@@ -91,6 +93,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
       given: keysWithoutEntities(given),
       former: keysWithoutEntities(former),
       makePlans: options.makePlans ?? false,
+      sites: options.sites,
       writes: !dryRun,
       now,
     },
@@ -101,7 +104,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
     importId: dryRun
       ? 0
       : await insertImport(trx, { source: source.name, at: now, actor, plansJson: '{}', countsJson: '{}' }),
-    keyRows: await surveyKeys(read(), plans, { source: source.name, now }),
+    keyRows: await survey(read(), plans, { source: source.name, now }),
     folded: new Map(),
     later: [],
     names: [],
@@ -171,7 +174,7 @@ async function formerMap(trx: Transaction, source: string): Promise<PlanMap> {
   return new Map(Object.entries(JSON.parse(former?.plansJson ?? '{}') as Record<string, number | null>));
 }
 
-/** Names as people read them: systems keep and export them as HTML has them, such as `O&#039;Brien`. */
+/** Decodes HTML entities in names, because systems store and export them: `O&#039;Brien`. */
 async function* withoutEntities(items: AsyncIterable<SourceItem>): AsyncGenerator<SourceItem, void> {
   for await (const item of items)
     if ('keys' in item)
@@ -244,12 +247,16 @@ function incomplete(unsaid: MappedPlan[]): Error {
   return refusal('unsaid-plans', [map, ...named], { field: 'plans' });
 }
 
-/** The map of a report as `--plans` takes it, with `?` where somebody has to say it. */
+/** Writes the map of a report for `--plans`, with `?` for a plan that is missing in it, and new plans in full. */
 export function mapOf({ plans }: Pick<MoveReport, 'plans'>): string {
-  const known = plans.filter(({ target }) => target === null || target.plan.id > 0);
-  const said = known.filter((plan) => !isUnsaid(plan));
-  const map = writePlanMap(new Map(said.map(({ key, target }) => [key, target?.plan.id ?? null])));
-  return [map, ...known.filter(isUnsaid).map(({ key }) => `${key}=?`)]
+  const targetOf = ({ target }: MappedPlan) => {
+    if (target === null || target.plan.id > 0) return target?.plan.id ?? null;
+    const { activationLimit: limit, duration, name } = target.plan;
+    return { limit, duration, name };
+  };
+  const said = plans.filter((plan) => !isUnsaid(plan));
+  const map = writePlanMap(new Map(said.map((plan) => [plan.key, targetOf(plan)])));
+  return [map, ...plans.filter(isUnsaid).map(({ key }) => `${key}=?`)]
     .filter((part) => part !== '')
     .join(',');
 }

@@ -1,6 +1,6 @@
 import type { SourceLicense } from './source';
 
-/** Where a licence stands at the source, the better the lower. */
+/** The standing of a licence at the source: the lower, the better. */
 export const [RUNS, BEGINS_LATER, OVER] = [0, 1, 2] as const;
 export type Standing = typeof RUNS | typeof BEGINS_LATER | typeof OVER;
 

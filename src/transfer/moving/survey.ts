@@ -5,7 +5,7 @@ import type { SourceItem, SourceName } from './source';
 import { OVER, standingOf } from './standing';
 import { toWanted } from './wanted';
 
-/** What has to be known of all rows before one is taken: they are read once more for it. */
+/** Facts about all rows that the import needs before it takes the first one. The rows are read twice for them. */
 
 /** By digests as bytes: the row that a key goes to, and its standing as the last digit. */
 export type KeyRows = Map<string, number>;
@@ -15,14 +15,14 @@ export function bytesOf(digest: string): string {
   return Buffer.from(digest, 'hex').toString('latin1');
 }
 
-/** Reports whether a row has its key here, too; no if another row keeps it. */
+/** Reports whether a row keeps its key; another row may have the same one. */
 export function keepsKey(rows: KeyRows, digest: string, row: number): boolean {
   const kept = rows.get(bytesOf(digest));
   return kept === undefined || Math.floor(kept / 10) === row;
 }
 
-/** Finds the row that each key goes to: of several, the first one that works. */
-export async function surveyKeys(
+/** Finds the row that each key goes to: of several, the first one that works. Counts the limits and periods of each plan. */
+export async function survey(
   items: AsyncIterable<SourceItem>,
   plans: PlanTable,
   { source, now }: { source: SourceName; now: Date },
@@ -35,6 +35,7 @@ export async function surveyKeys(
     const mapped = plans.all.get(item.plan);
     if (mapped?.leftOut) continue;
     ids.add(item.id);
+    plans.note(item);
     const wanted = toWanted(item, source, mapped?.target?.plan ?? UNMADE, unused, now);
     if ('leftOut' in wanted) continue;
     const standing = standingOf({ ...item, expiresAt: wanted.expiresAt }, now);
@@ -48,7 +49,7 @@ export async function surveyKeys(
   return rows;
 }
 
-/** In the place of a plan that the first of its licences makes. */
+/** The stand-in for a plan that does not exist yet. */
 const UNMADE: Plan = {
   ...PLAN_DEFAULTS,
   ...{ id: 0, productId: 0, name: '', activationType: 'domain', activationLimit: 0, duration: null },

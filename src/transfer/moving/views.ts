@@ -39,6 +39,7 @@ function planJson({ key, name, product, licenses, target, leftOut }: MappedPlan)
     target: target && {
       plan_id: target.plan.id > 0 ? target.plan.id : null,
       ...{ plan: target.plan.name, product: target.product, new: target.isNew },
+      ...{ activation_limit: target.plan.activationLimit, duration: target.plan.duration },
     },
   };
 }

@@ -19,6 +19,7 @@ import {
   Options,
   Select,
   Submit,
+  TextField,
   UploadProgress,
   type Option,
 } from '../kit/fields';
@@ -27,7 +28,16 @@ import { Facts, Inside, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Paging, Table } from '../kit/table';
 import { useView } from '../view';
-import { LEAVE_OUT, MAKE, planField, titleOf, type Cover, type Moved, type SentMove } from './move-in-sent';
+import {
+  LEAVE_OUT,
+  madeFields,
+  MAKE,
+  planField,
+  titleOf,
+  type Cover,
+  type Moved,
+  type SentMove,
+} from './move-in-sent';
 
 /** The pages of a move from another system: its name, what would happen, what did, and what an undone one left. */
 
@@ -333,18 +343,41 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
         { title: licenses, kind: 'number', cell: ({ licenses: count }) => format.number(count) },
         {
           title: ours,
-          cell: ({ index, name }) => (
-            <select
-              class="form-select form-select-sm w-auto mw-100"
-              name={planField(index)}
-              aria-label={texts.ourPlan(name)}
-            >
-              <Options options={choices} chosen={form.value(planField(index)) ?? ''} />
-            </select>
+          cell: ({ index, name, target }) => (
+            <>
+              <select
+                class="form-select form-select-sm w-auto mw-100"
+                name={planField(index)}
+                aria-label={texts.ourPlan(name)}
+              >
+                <Options options={choices} chosen={form.value(planField(index)) ?? ''} />
+              </select>
+              {target?.isNew ? <MadePlan form={form} index={index} /> : null}
+            </>
           ),
         },
       ]}
     />
+  );
+}
+
+/** A plan that would be made, as most of its licences are. */
+function MadePlan({ form, index }: { form: FormState; index: number }) {
+  const texts = useView().t.moveIn;
+  const { name, limit, duration } = madeFields(index);
+  return (
+    <div class="mt-2">
+      <TextField form={form} name={name} label={texts.made.name} required />
+      <TextField
+        form={form}
+        name={limit}
+        label={texts.made.limit}
+        hint={texts.made.limitHint}
+        inputmode="numeric"
+        required
+      />
+      <TextField form={form} name={duration} label={texts.made.duration} hint={texts.made.durationHint} />
+    </div>
   );
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { oneChunk, type importOperations } from '../../../operations/imports';
 import { textOfCsv } from '../../../transfer/csv';
 import { DATE_FORMS } from '../../../transfer/moving/dates';
+import { DURATION } from '../../../licensing/durations';
 import { writePlanMap, type PlanMap } from '../../../transfer/moving/plan-map';
 import type { MoveReport } from '../../../transfer/moving/report';
 import { moveIn } from '../../../transfer/moving/run';
@@ -26,8 +27,8 @@ export interface SentMove {
   map: PlanMap;
   /** the same as the operation takes it; empty: nothing is said */
   plans: string;
-  /** makes what the map does not say */
-  makePlans: boolean;
+  /** a field of a plan to be made that cannot be read */
+  badField: string | undefined;
   /** of the site's tables; undefined: found by itself */
   sitePrefix: string | undefined;
   table: SentFile;
@@ -44,6 +45,9 @@ export interface SentFile {
 
 /** The name of a plan's field. */
 export const planField = (index: number) => `plan${index}`;
+/** The fields of a plan that is made. The API's name before the dot selects the sentence of an error. */
+export const madeFields = (index: number) =>
+  ({ name: `name.${index}`, limit: `activation_limit.${index}`, duration: `duration.${index}` }) as const;
 export const MAKE = 'new';
 export const LEAVE_OUT = '-';
 
@@ -63,6 +67,25 @@ export function readSent(
   for (const [key, value] of chosen)
     if (value === LEAVE_OUT) map.set(key, null);
     else if (/^\d+$/.test(value)) map.set(key, Number(value));
+  const badFields: string[] = [];
+  const read = (field: string, form: RegExp) => {
+    const text = (fields.get(field) ?? '').trim();
+    if (text === '' || form.test(text)) return text;
+    badFields.push(field);
+    return '';
+  };
+  chosen.forEach(([key, value], i) => {
+    if (value !== MAKE) return;
+    const { name, limit, duration } = madeFields(i);
+    const [sites, period] = [read(limit, /^\d{1,9}$/), read(duration, DURATION)];
+    // An empty period means a lifetime once the page has shown it.
+    const isShown = sites !== '';
+    map.set(key, {
+      limit: isShown ? Number(sites) : undefined,
+      duration: period || (isShown && !badFields.includes(duration) ? null : undefined),
+      name: read(name, /\S/) || undefined,
+    });
+  });
   return {
     ...{ source, fields, keys },
     table: sentFile(files.file, table),
@@ -72,8 +95,7 @@ export function readSent(
     sitePrefix: fields.get('site_prefix') || undefined,
     map,
     plans: writePlanMap(map),
-    // While a plan is not said yet, none is made: it would be as well.
-    makePlans: chosen.some(([, value]) => value === MAKE) && chosen.every(([, value]) => value !== ''),
+    badField: badFields[0],
   };
 }
 
@@ -100,27 +122,23 @@ function keysOf(text: string | null): string[] {
 
 /** Tells this move with these plans from others: only what was looked at is imported. */
 export function digestOf(sent: SentMove): string {
-  const { source, dates, isConfirmed, plans, makePlans, sitePrefix, table, users } = sent;
+  const { source, dates, isConfirmed, plans, sitePrefix, table, users } = sent;
   const files = [table, users].map(({ bytes }) =>
     bytes === undefined ? null : createHash('sha256').update(bytes).digest('hex'),
   );
   return createHash('sha256')
     .update(
-      JSON.stringify([
-        ...[source.name, dates ?? null, isConfirmed, plans, makePlans, sitePrefix ?? null],
-        ...files,
-      ]),
+      JSON.stringify([...[source.name, dates ?? null, isConfirmed, plans, sitePrefix ?? null], ...files]),
     )
     .digest('base64url');
 }
 
 /** The query of the operation that imports it. */
 export function queryOf(sent: SentMove): URLSearchParams {
-  const { source, dates, isConfirmed, plans, makePlans, sitePrefix } = sent;
+  const { source, dates, isConfirmed, plans, sitePrefix } = sent;
   const given = {
     ...{ from: source.name, dates: dates ?? '', plans },
-    ...{ make_plans: makePlans ? '1' : '', confirm_columns: isConfirmed ? '1' : '' },
-    site_prefix: sitePrefix ?? '',
+    ...{ confirm_columns: isConfirmed ? '1' : '', site_prefix: sitePrefix ?? '' },
   };
   return new URLSearchParams(Object.entries(given).filter(([, value]) => value !== ''));
 }
@@ -130,9 +148,13 @@ export function titleOf(name: string): string {
 }
 
 /** What the move would do; nothing is changed. @throws OperatorError */
-export function previewMove({ db, at, caller, settings }: OperatorCall, sent: SentMove): Promise<MoveReport> {
+export function previewMove(
+  { db, at, caller, settings, view: { t, format } }: OperatorCall,
+  sent: SentMove,
+): Promise<MoveReport> {
   return moveIn(db, {
-    ...{ source: sent.source, makePlans: sent.makePlans, dates: sent.dates, confirmed: sent.isConfirmed },
+    ...{ source: sent.source, dates: sent.dates, confirmed: sent.isConfirmed },
+    sites: (count) => t.moveIn.planSites(count, format.number(count)),
     plans: sent.plans === '' ? undefined : sent.plans,
     sitePrefix: sent.sitePrefix,
     file: sent.table.bytes && oneChunk(sent.table.bytes),

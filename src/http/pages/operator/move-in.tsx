@@ -18,6 +18,7 @@ import {
   coversOf,
   digestOf,
   LEAVE_OUT,
+  madeFields,
   MAKE,
   planField,
   previewMove,
@@ -65,6 +66,9 @@ async function receive(call: OperatorCall): Promise<Answer> {
   } catch (error) {
     return refuse(call, {}, { ...refusalFor(call, error) });
   }
+  const { badField: field } = sent;
+  if (field !== undefined)
+    return preview(call, sent, { status: 400, failure: toFormFailure(call.view.t, { field, status: 400 }) });
   const isImport = sent.fields.get('do') === 'import' && sent.fields.get('checked') === digestOf(sent);
   if (!isImport) return preview(call, sent);
   try {
@@ -102,6 +106,10 @@ async function preview(
     const was = sent.fields.get(planField(sent.keys.indexOf(key)));
     const ours = leftOut ? LEAVE_OUT : target === null ? (was === MAKE ? MAKE : '') : undefined;
     shown.set(planField(i), ours ?? (target?.isNew ? MAKE : String(target?.plan.id)));
+    const { name, limit, duration } = madeFields(i);
+    shown.set(name, target?.plan.name ?? '');
+    shown.set(limit, String(target?.plan.activationLimit ?? ''));
+    shown.set(duration, target?.plan.duration ?? '');
   });
   covers.forEach(({ planId }, i) =>
     shown.set(planField(plans.length + i), planId === null ? LEAVE_OUT : String(planId)),
@@ -113,7 +121,8 @@ async function preview(
   });
   // A question that was not asked before has the answer that was looked at.
   const isLookedAt =
-    sent.keys.length === 0 || writePlanMap(withoutNew(next.map, sent.keys)) === writePlanMap(sent.map);
+    sent.keys.length === 0 ||
+    writePlanMap(chosenOf(withoutNew(next.map, sent.keys))) === writePlanMap(chosenOf(sent.map));
   return {
     page: (
       <PreviewPage
@@ -123,7 +132,7 @@ async function preview(
         plans={plans}
         covers={covers}
         options={await planOptions(call)}
-        checked={isLookedAt && next.makePlans === sent.makePlans ? digestOf(next) : ''}
+        checked={isLookedAt && sent.badField === undefined ? digestOf(next) : ''}
       />
     ),
     ...(refused && { status: refused.status }),
@@ -132,6 +141,11 @@ async function preview(
 
 function withoutNew(map: PlanMap, before: string[]): PlanMap {
   return new Map([...map].filter(([key, id]) => id !== null || before.includes(key)));
+}
+
+/** Without what a plan to be made is: the report shows that in full. */
+function chosenOf(map: PlanMap): PlanMap {
+  return new Map([...map].map(([key, target]) => [key, typeof target === 'object' && target ? {} : target]));
 }
 
 /** Shows the first form again, with what is wrong. */

@@ -56,7 +56,7 @@ export const moveIn: Translated<typeof en> = {
         : `${text} Lizenzen wären neu.`,
   plansTitle: 'Welcher Tarif wird welcher?',
   plansAbout:
-    'Wählen Sie für jeden einen Ihrer Tarife. „Anlegen“ legt Produkt und Tarif mit den Namen des bisherigen Systems an.',
+    'Wählen Sie für jeden einen Ihrer Tarife. „Anlegen“ legt Produkt und Tarif an, mit der Grenze und der Laufzeit, die die meisten Lizenzen haben. Sehen Sie noch einmal nach, um beides zu sehen und zu ändern.',
   plansOrder: 'Wie sie das bisherige System aufzählt',
   noPlans: 'Es gibt keine Lizenz, die umziehen könnte.',
   planColumns: { theirs: 'Dort', licenses: 'Lizenzen', ours: 'Hier' },
@@ -71,6 +71,14 @@ export const moveIn: Translated<typeof en> = {
   noCover: 'keiner: neue Schlüssel',
   choose: 'bitte wählen',
   make: 'anlegen',
+  planSites: (count, text) => (count === 1 ? '1 Website' : `${text} Websites`),
+  made: {
+    name: 'Name',
+    limit: 'Websites',
+    limitHint: '0: beliebig viele',
+    duration: 'Laufzeit',
+    durationHint: '1y (Jahr), 6m (Monate) oder 30d (Tage). Leer: unbefristet',
+  },
   leaveOut: 'auslassen',
   columnsTitle: 'Gefundene Spalten',
   columnsAbout: (name) =>

@@ -141,7 +141,7 @@ export const moved: Translated<typeof en> = {
     'confirm-columns': (title, columns) =>
       `Die Tabellen von ${title} sind nicht sicher bekannt. Gefunden wurden diese Spalten: ${columns}. Sehen Sie sich an, als was sie gelesen werden, und bestätigen Sie sie dann.`,
     'map-form':
-      'Schreiben Sie die Tarife als DORT=HIER, mit Kommas dazwischen: 3=7,4=8. 9=- lässt einen aus.',
+      'Schreiben Sie die Tarife als DORT=HIER, mit Kommas dazwischen: 3=7,4=8. 9=- lässt einen aus, 5=new:2:1y legt einen mit 2 Websites für ein Jahr an.',
     'map-twice': (key) => `„${key}“ steht zweimal da.`,
     'no-plan-there': (key, known) =>
       known === ''

@@ -53,7 +53,7 @@ export const moveIn = {
         : `${text} licences would be new.`,
   plansTitle: 'Which plan becomes which?',
   plansAbout:
-    'Choose a plan of yours for each. “Make it” makes a product and a plan by the names of the former system.',
+    'Choose a plan of yours for each. “Make it” makes a product and a plan, with the limit and the period that most of its licences have. Look again to see and change them.',
   plansOrder: 'As the former system lists them',
   noPlans: 'There is no licence to move.',
   planColumns: { theirs: 'There', licenses: 'Licences', ours: 'Here' },
@@ -68,6 +68,15 @@ export const moveIn = {
   noCover: 'none: new keys',
   choose: 'please choose',
   make: 'make it',
+  /** in the name of a plan */
+  planSites: (count: number, text: string) => (count === 1 ? '1 site' : `${text} sites`),
+  made: {
+    name: 'Name',
+    limit: 'Sites',
+    limitHint: '0: any number',
+    duration: 'Period',
+    durationHint: '1y, 6m or 30d. Empty: for life',
+  },
   leaveOut: 'leave out',
   columnsTitle: 'Columns that were found',
   columnsAbout: (name: string) =>

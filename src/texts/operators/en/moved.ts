@@ -131,7 +131,8 @@ export const moved = {
       `The site has the subscriptions of several components: ${names}. Their Download IDs cannot be moved one after the other: remove the rows of those that are no longer in use.`,
     'confirm-columns': (title: string, columns: string) =>
       `The tables of ${title} are not known for certain. These columns were found: ${columns}. A dry run shows what they are read as. Then confirm them.`,
-    'map-form': 'Write the plans as THEIRS=OURS, with commas between: 3=7,4=8. 9=- leaves one out.',
+    'map-form':
+      'Write the plans as THEIRS=OURS, with commas between: 3=7,4=8. 9=- leaves one out, 5=new:2:1y makes one with 2 sites for a year.',
     'map-twice': (key: string) => `"${key}" is there twice.`,
     'no-plan-there': (key: string, known: string) =>
       `The source has no plan "${key}". It has ${known || 'none'}.`,

@@ -2,10 +2,10 @@ import { quantity } from '../quantity';
 import { countAfterImport } from '../licensing/statistics';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { importOperations } from '../operations/imports';
+import type { Target } from '../transfer/moving/plan-map';
 import { TOO_SHORT, type MoveReport, type Sample } from '../transfer/moving/report';
 import { mapOf, moveIn } from '../transfer/moving/run';
 import { say } from '../transfer/moving/sayings';
-import type { Plan } from '../store/catalogue';
 import { moved } from '../texts/operators/en/moved';
 import type { DateForm } from '../transfer/moving/source';
 import { requireSource } from '../transfer/moving/sources';
@@ -146,7 +146,7 @@ function describeMove(report: MoveReport, title: string, next: string): string {
     .trim();
 }
 
-function described({ activationLimit, duration }: Plan): string {
+function described({ activationLimit, duration }: Target['plan']): string {
   return `${activationLimit === 0 ? 'any number of sites' : quantity(activationLimit, 'site')}, ${duration ?? 'for life'}`;
 }
 

@@ -12,7 +12,7 @@ import {
 import { includedIn, readCatalogue } from './bundles';
 import { requireCustomer } from './customer-email';
 import { openKey } from './issue';
-import { listKeys, requireKey } from './license-keys';
+import { listKeys, requireKey, type AddedKey } from './license-keys';
 import { changeLicense, reasonOf, type ChangeContext } from './lifecycle';
 import {
   mergeMetadata,
@@ -121,14 +121,14 @@ export async function revealKey(
   keyId: number | undefined,
   secret: Buffer | undefined,
   context: ChangeContext,
-): Promise<string> {
+): Promise<AddedKey> {
   const license = (await findLicense(db, id)) ?? noLicense(id);
-  const stored = keyId === undefined ? license : requireKey(await listKeys(db, id), license, keyId);
+  const stored = requireKey(await listKeys(db, id), license, keyId ?? license.mainKeyId);
   const key = openKey(id, stored, secret);
   const said = { ...(keyId !== undefined && { key_id: keyId }), ...reasonOf(context) };
   const after = Object.keys(said).length === 0 ? null : said;
   await amend(db, id, 'reveal', context, () => ({ changes: {}, before: null, after }));
-  return key;
+  return { key, stored };
 }
 
 /** Records that an answer was sent, without its subject and text, which may name a person or a key. */

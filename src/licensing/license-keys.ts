@@ -39,7 +39,7 @@ export interface KeyTerms {
   endsAt?: Date | null | undefined;
 }
 
-/** A new key, shown once. */
+/** A key as it is given and as it is stored. */
 export interface AddedKey {
   key: string;
   stored: LicenseKey;

@@ -70,7 +70,7 @@ export function keyJson(key: LicenseKey) {
   return jsonOf(key, 'id', 'keyHint', 'label', 'activationLimit', 'endsAt', 'createdAt');
 }
 
-/** A key as it is added, the only view with the key itself. */
+/** A key that is added or revealed, the only view with the key itself. */
 export function addedKeyJson({ key, stored }: AddedKey) {
   const { id, ...others } = keyJson(stored);
   return { id, license_key: key, ...others };
@@ -113,6 +113,7 @@ export function accessJson(access: LoggedAccess) {
       'outcome',
       'productId',
       'version',
+      'keyHint',
     ),
     ...jsonOf(access, 'identifier', 'ip', 'userAgent', 'site', 'installedVersion'),
   };

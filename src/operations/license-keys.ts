@@ -11,18 +11,7 @@ import { MAX_UINT32 } from '../store/columns';
 import { notFound } from './failures';
 import { list, patch, post, remove } from './operation';
 import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './reading';
-import {
-  DurationGiven,
-  exactly,
-  Flag,
-  Id,
-  orNull,
-  Paging,
-  Reason,
-  Text,
-  TextOrNull,
-  TimeGiven,
-} from './schemas';
+import { DurationGiven, exactly, Flag, Id, orNull, Paging, Reason, TextOrNull, TimeGiven } from './schemas';
 import { AddedKey, Key } from './things';
 
 const Terms = exactly({
@@ -139,12 +128,12 @@ export const licenseKeyOperations = {
     {
       summary: 'Show a kept key',
       body: exactly({ key_id, ...Reason }),
-      data: exactly({ license_key: Text }, { title: 'RevealedKey' }),
+      data: AddedKey,
     },
     async (call) => {
       const { id } = await requireLicense(call);
-      const key = await revealKey(call.db, id, call.body.key_id, call.settings.keySecret, withReason(call));
-      return { data: { license_key: key } };
+      const { keySecret: secret } = call.settings;
+      return { data: addedKeyJson(await revealKey(call.db, id, call.body.key_id, secret, withReason(call))) };
     },
   ),
 };

@@ -176,6 +176,7 @@ export const Access = exactly(
     outcome: Type.String({ description: '`ok`, or the code of the refusal.' }),
     product_id: orNull(Type.Integer()),
     version: TextOrNull,
+    key_hint: orNull(Type.String({ description: 'The end of the key that was sent.' })),
     identifier: TextOrNull,
     ip: TextOrNull,
     user_agent: TextOrNull,

@@ -127,7 +127,7 @@ export function revealMyKey(
     if (stored === undefined) return undefined;
     if (!isOpen(stored, now)) return { refused: 'KEY_ENDED' };
     try {
-      const key = await revealKey(trx, licenseId, stored.id, keySecret, { actor: ACTOR, now });
+      const { key } = await revealKey(trx, licenseId, stored.id, keySecret, { actor: ACTOR, now });
       return { key, keyHint: stored.keyHint };
     } catch (error) {
       if (error instanceof OperatorError || error instanceof SealError) return { refused: 'KEY_NOT_KEPT' };

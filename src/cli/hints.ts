@@ -105,6 +105,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
     'If it is in other hands: --compromised. "licensing signing-key list" shows which one signs.',
   'last-signing-key': () => 'Make the next one first: "licensing signing-key add".',
   'mail-refused': () => '',
+  'secret-elsewhere': () => '',
   'mail-server': () => 'To save it all the same: --untried.',
   'in-environment': () => '"licensing settings list" shows what counts.',
   'mail-text': () => '"licensing mail text show" prints the text that is sent now.',

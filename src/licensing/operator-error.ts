@@ -27,7 +27,8 @@ export type RefusalFacts =
         | 'counts-otherwise'
         | 'key-ended'
         | 'too-many-rows'
-        | 'mail-off';
+        | 'mail-off'
+        | 'secret-elsewhere';
     }
   /** `isCovered`: the other product includes the one that the licence is for */
   | { reason: 'other-product'; isCovered: boolean }

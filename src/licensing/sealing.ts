@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { CodedError } from '../errors';
 import { foldedDigest, keyDigest, keyHint, keyStart } from './core/keys';
+import { OperatorError } from './operator-error';
 import type { StoredKey } from '../store/license-keys';
 
 /**
@@ -84,4 +85,21 @@ export function isSealedWith(sealed: string, secret: Buffer): boolean {
 
 function keyId(secret: Buffer): Buffer {
   return createHash('sha256').update('licensing key id').update(secret).digest().subarray(0, KEY_ID_BYTES);
+}
+
+/** Whether a key that was given for one site may be sent to another address. Without an address nothing is sent. */
+export function isSameOrigin(url: string | null, before: string | null): boolean {
+  return url === null || (before !== null && new URL(url).origin === new URL(before).origin);
+}
+
+/**
+ * The refusal of a change that would send a stored secret elsewhere: it is bound to the scheme, host, port and user that it
+ * was given for.
+ * @param field that the secret can be given in again
+ */
+export function secretElsewhere(field: string): OperatorError {
+  return new OperatorError(
+    'The stored secret belongs to another scheme, host, port or user. Give it again together with the new address.',
+    { code: 'INVALID_REQUEST', field, facts: { reason: 'secret-elsewhere' } },
+  );
 }

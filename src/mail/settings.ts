@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { ConfigError } from '../errors';
 import type { SiteMail } from '../joomla/site/configuration';
 import { findEmail } from '../licensing/customer-email';
+import { secretElsewhere } from '../licensing/sealing';
 import type { MailOff } from '../texts/operators/doctor';
 
 export interface SmtpSettings {
@@ -34,6 +35,9 @@ export interface MailSettings {
 
 const EXPECTED =
   'LICENSING_MAIL_URL must read smtp://user:password@host:587?from=shop@example.org or smtps://user:password@host?from=shop@example.org, with user and password percent-encoded; or file:FOLDER?from=shop@example.org for a trial.';
+
+/** Where the URL names none. */
+const PORTS = { implicit: 465, withLogin: 587, plain: 25 };
 
 const PARAMETERS = ['from', 'ca'];
 
@@ -77,7 +81,7 @@ function readRoute(address: string, ca: string | null, base: string): MailRoute 
     host,
     tls,
     login,
-    port: Number(url.port || (isImplicit ? 465 : login ? 587 : 25)),
+    port: Number(url.port || (isImplicit ? PORTS.implicit : login ? PORTS.withLogin : PORTS.plain)),
     ca: ca === null ? undefined : readCa(resolve(base, ca)),
   };
 }
@@ -141,13 +145,40 @@ export function writeMailUrl({
   return `${isImplicit ? 'smtps' : 'smtp'}://${login}${at}?from=${encodeURIComponent(from)}`;
 }
 
+/** Stands for a password that is not shown. */
+export const HIDDEN_PASSWORD = '***';
+
+/**
+ * Replaces a hidden password by the stored one.
+ * @throws OperatorError for another scheme, host, port or user than it was given for
+ */
+export function withStoredPassword(text: string, stored: string | undefined): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.password !== HIDDEN_PASSWORD) return text;
+  const before = stored !== undefined && URL.canParse(stored) ? new URL(stored) : undefined;
+  if (before === undefined || placeOf(before) !== placeOf(url)) throw secretElsewhere('mail_url');
+  url.password = before.password;
+  return url.href;
+}
+
+function placeOf({ protocol, hostname, port, username }: URL): string {
+  const usual = protocol === 'smtps:' ? PORTS.implicit : PORTS.withLogin;
+  return [protocol, hostname.toLowerCase(), port || usual, username].join(' ');
+}
+
 /** Where mails go, for people: without a password. */
 export function describeRoute({ route, from }: MailSettings): string {
   if (route.kind !== 'smtp')
     return `${route.kind === 'folder' ? 'file:' : ''}${route.path}?from=${from.address}`;
   const { host, port, tls, login } = route;
   return writeMailUrl({
-    ...{ host, port: String(port), isImplicit: tls === 'implicit', user: login?.user ?? '', password: '***' },
+    ...{
+      host,
+      port: String(port),
+      isImplicit: tls === 'implicit',
+      user: login?.user ?? '',
+      password: HIDDEN_PASSWORD,
+    },
     from: from.address,
   });
 }

@@ -3,7 +3,7 @@ import { isGiven, withStored, type Config } from '../config';
 import { ConfigError } from '../errors';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestampOrNull } from '../licensing/timestamps';
-import { describeRoute } from '../mail/settings';
+import { describeRoute, withStoredPassword } from '../mail/settings';
 import { sendTestMail, tryMailServer } from '../mail/test-mail';
 import { requireEmail } from '../licensing/customer-email';
 import { MOST_UPLOADED_BYTES, UPLOADED_TYPES, uploadedPicture } from '../packages/pictures';
@@ -142,7 +142,8 @@ function schemaOf(of: Editable): TSchema {
       return orNull(
         Type.String({
           maxLength: 1000,
-          description: 'smtp://user:password@host:587?from=shop@example.org, or smtps://. It is tried first.',
+          description:
+            'smtp://user:password@host:587?from=shop@example.org, or smtps://. It is tried first. The password `***` is the stored one, which goes to the same scheme, host, port and user only.',
         }),
       );
     case 'choice':
@@ -170,11 +171,15 @@ const readChanged = bodyReader(Changed);
 async function change(call: Call<unknown, Changes>): Promise<void> {
   const { db, body, settings, context } = call;
   const { untried = false, ...given } = body;
-  const changes = Object.entries(given).map(
-    ([name, value]) => [name as EditableName, readValue(value)] as const,
-  );
+  const changes = Object.entries(given).map(([name, value]): [EditableName, string | null] => [
+    name as EditableName,
+    readValue(value),
+  ]);
   for (const [name] of changes) refuseGiven(settings.config, name);
   const { stored } = await readStored(db, settings.keySecret);
+  for (const change of changes)
+    if (change[0] === 'mail_url' && change[1] !== null)
+      change[1] = withStoredPassword(change[1], stored.values.mail_url);
   const config = tryOut(settings.config, stored, changes);
   if (given.mail_url !== undefined && readValue(given.mail_url) !== null)
     await tryMail(config, untried, settings);

@@ -1,7 +1,7 @@
 import { requireHttpsUrl, requireLabel, requireWholeNumber } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
-import { openSealedKey, SealError, sealKey } from '../licensing/sealing';
+import { isSameOrigin, openSealedKey, SealError, sealKey, secretElsewhere } from '../licensing/sealing';
 import { jsonOf } from '../licensing/json';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Db } from '../store/database';
@@ -221,6 +221,8 @@ function requireApiAccess(
   // Another sender has another key.
   const before = kind === shop.kind ? shop : { apiKeySealed: null, siteUrl: null };
   const site = siteUrl === undefined ? before.siteUrl : siteUrl && requireSite(siteUrl);
+  if (apiKey === undefined && before.apiKeySealed !== null && !isSameOrigin(site, before.siteUrl))
+    throw secretElsewhere('api_key');
   if (list === undefined || typeof apiKey !== 'string')
     return { apiKeySealed: apiKey === undefined ? before.apiKeySealed : null, siteUrl: site };
   const text = cleanCopied(apiKey);

@@ -1,4 +1,4 @@
-import { isSealedWith } from '../licensing/sealing';
+import { isSameOrigin, isSealedWith } from '../licensing/sealing';
 import { customerDigest } from '../store/customer-digest';
 import { withOrderRows, type Row } from '../store/export';
 import { findRows, insertCountedInChunks, insertInChunks } from '../store/import';
@@ -38,6 +38,13 @@ export async function importShops(job: Job, records: Numbered<'shop'>[]): Promis
       continue;
     }
     const match = fromRow('shop', row);
+    const staysHere = value.kind === match.kind && isSameOrigin(value.site_url, match.site_url);
+    if (value.api_key_sealed === null && match.api_key_sealed !== null && !staysHere)
+      throw atLine(
+        line,
+        `the API key that the shop ${value.name} has here belongs to another site or kind. Remove it first: licensing shop edit ${value.name} --api-key-file none`,
+        { reason: 'secret-elsewhere' },
+      );
     const there = toRow('shop', {
       ...value,
       secret_sealed: value.secret_sealed ?? match.secret_sealed,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import pino from 'pino';
 import { faultOfMessage } from '../../src/operations/failures';
 import { readOrderBody } from '../../src/operations/orders';
@@ -9,6 +10,8 @@ import { listOf } from '../../src/orders/catch-up/list';
 import { catchUpAll } from '../../src/orders/catch-up/nightly';
 import { catchUp, type CatchUpContext } from '../../src/orders/catch-up/run';
 import { requireShop } from '../../src/orders/shops';
+import { exportRecords } from '../../src/transfer/export';
+import { importRecords } from '../../src/transfer/import';
 import { startJobs } from '../../src/runner/jobs';
 import type { TableName } from '../../src/store/database';
 import { pagesClient, textOf } from '../pages/support/session';
@@ -402,6 +405,35 @@ describe.each(ONE_KIND)('catching up with Paddle and WooCommerce, on %s', (datab
     await write.ok('PATCH /shops/stripe', { api_key: STRIPE_KEY });
     await write.ok('PATCH /shops/stripe', { kind: 'paddle', secret: 'pdl_ntfset_01' });
     expect((await write.ok('GET /shops/stripe')).has_api_key).toBe(false);
+    await shop.service.stop();
+  });
+
+  it('goes to no other site unless it is given again', async () => {
+    const site_url = 'https://shop.example/en/';
+    const shop = await start('woocommerce', 'woo secret', 'PRO', { api_key: WOO_KEY, site_url });
+    const { write, db } = shop.service;
+    const patch = (body: Thing) =>
+      write.refused('PATCH /shops/woocommerce', body, 'INVALID_REQUEST', 'api_key');
+    for (const other of ['https://other.example/en/', 'https://shop.example:8443/en/'])
+      expect(await patch({ site_url: other })).toContain('Give it again together with the new address.');
+    await write.ok('PATCH /shops/woocommerce', { site_url: 'https://shop.example/de/' });
+    await write.ok('PATCH /shops/woocommerce', { site_url: null });
+    await patch({ site_url: 'https://other.example/' });
+    await write.ok('PATCH /shops/woocommerce', { site_url: 'https://other.example/', api_key: WOO_KEY });
+    // Nor by the file of an import, which names another site and no key.
+    const lines: string[] = [];
+    await exportRecords(db, (text) => Promise.resolve(void lines.push(text)));
+    const file = lines
+      .join('')
+      .replace(/"api_key_sealed":"[^"]+"/, '"api_key_sealed":null')
+      .replace('https://other.example/', 'https://third.example/');
+    const imported = importRecords(db, Readable.from([Buffer.from(file)]), {
+      ...{ packagesDir: temporaryFolder(), packagesFrom: undefined, secret: SECRET },
+      ...{ withoutSealedKeys: false, dryRun: true, actor: 'operator:test', now: NOW },
+    });
+    await expect(imported).rejects.toThrow(
+      'the API key that the shop woocommerce has here belongs to another',
+    );
     await shop.service.stop();
   });
 

@@ -179,6 +179,16 @@ describe('a mail server', () => {
     const { run } = operator(environment);
     expect((await run(['mail', 'test', 'shell@example.com'])).code).toBe(0);
     expect(mailServer.received).toHaveLength(2);
+    // As the URL is shown, the stored password stays at its server.
+    await api.ok('PATCH /settings', { mail_url: mailUrl('***') });
+    await api.ok('POST /settings/test-mail', { to: 'seller@example.com' });
+    expect(mailServer.received).toHaveLength(3);
+    const elsewhere = mailUrl('***', mailServer.port + 1);
+    const says = 'The stored secret belongs to another scheme, host, port or user.';
+    const body = { mail_url: elsewhere, untried: true };
+    expect(await api.refused('PATCH /settings', body, 'INVALID_REQUEST', 'mail_url')).toContain(says);
+    const set = await run(['settings', 'set', 'mail_url', elsewhere, '--untried']);
+    expect([set.code, set.stderr]).toEqual([1, expect.stringContaining(says)]);
     await eventually(async () => {
       const page = await (await fetch(`${other.url}${PREFIX}/pages/my`)).text();
       expect(page).toContain('my/link');

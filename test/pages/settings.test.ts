@@ -97,8 +97,14 @@ describe('the settings', () => {
     expect(mailServer.received).toMatchObject([{ to: ['seller@example.com'], from: 'desk@shop.example' }]);
     // The stored password goes to no other server.
     await pages.get('/settings/mail');
-    const other = await pages.post('/settings/mail', server({ host: 'localhost', password: '' }));
-    expect(other.status).toBe(409);
+    for (const elsewhere of [{ host: 'localhost' }, { port: '2526' }, { tls: 'smtps' }, { user: 'other' }]) {
+      const form = server({ password: '', untried: '1', ...elsewhere });
+      const other = await pages.post('/settings/mail', form);
+      expect([other.status, textOf(other.html)]).toEqual([
+        400,
+        expect.stringContaining('The stored secret belongs to another address, port or user.'),
+      ]);
+    }
   });
 
   it('preview, save and reset a text of a mail', async () => {

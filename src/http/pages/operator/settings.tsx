@@ -8,7 +8,7 @@ import {
   type EditableName,
   type SettingGroup,
 } from '../../../settings';
-import { writeMailUrl } from '../../../mail/settings';
+import { HIDDEN_PASSWORD, writeMailUrl } from '../../../mail/settings';
 import { describeStored } from '../../../texts/operators/failures';
 import { act, unlessGone, type DataOf } from '../act';
 import { formRoute } from '../form-route';
@@ -354,6 +354,8 @@ function explain(call: OperatorCall, { facts, error: { field } }: Failure): stri
       return texts.isGiven(facts.variable);
     case 'no-key-secret':
       return texts.mail.noKeySecret;
+    case 'secret-elsewhere':
+      return undefined;
     default:
       break;
   }
@@ -466,15 +468,13 @@ async function saveMail(call: OperatorCall, sent: URLSearchParams): Promise<Answ
   return done('/settings', 'saved');
 }
 
-/** A stored password goes to no other server, and to no other user. */
 function mailUrlOf(call: OperatorCall, sent: URLSearchParams): string | null {
   const text = (name: string) => sent.get(name)?.trim() ?? '';
   const [host, port, user] = [text('host'), text('port'), text('user')];
   if (host === '') return null;
-  const route = storedServer(call)?.route;
-  const isSame = route?.host === host && route.login?.user === user;
   const typed = sent.get('password') ?? '';
-  const password = typed === '' && isSame ? (route.login?.password ?? '') : typed;
+  const isStored = Boolean(storedServer(call)?.route.login?.password);
+  const password = typed === '' && isStored ? HIDDEN_PASSWORD : typed;
   return writeMailUrl({
     host,
     port,

@@ -31,10 +31,11 @@ export const shopListRoutes: Route<OperatorCall>[] = [
 /** Why a field of a shop's form was refused: for a secret, what it looks like and what it should. */
 export function refusedText(
   { view }: OperatorCall,
-  { error: { field } }: Failure,
+  { error: { field }, facts }: Failure,
   kind: string,
   sent: URLSearchParams,
 ): string | undefined {
+  if (facts?.reason === 'secret-elsewhere') return undefined;
   const { refused, secretLooks, secretNeeds } = view.t.orders.shops;
   if (field === 'api_key') {
     const { keyLooks, keyNeeds } = view.t.orders.shops.catchUp;

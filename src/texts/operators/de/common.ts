@@ -136,6 +136,8 @@ export const common: Translated<typeof en> = {
       'no-operator': 'Diese Adresse ist nicht eingetragen.',
       'no-key-secret':
         'Geheimnisse werden versiegelt gespeichert, und dafür fehlt LICENSING_KEY_SECRET in den Einstellungen.',
+      'secret-elsewhere':
+        'Das gespeicherte Geheimnis gehört zu einer anderen Adresse, einem anderen Port oder Benutzer. Bitte geben Sie es noch einmal ein.',
       'no-signing-key': 'Diesen Signaturschlüssel gibt es nicht.',
       'signing-key-retired': 'Der Signaturschlüssel ist schon ausgemustert.',
       'last-signing-key': 'Nur dieser Signaturschlüssel kann signieren. Legen Sie zuerst den nächsten an.',

@@ -93,7 +93,7 @@ export const settings: Translated<typeof en> = {
     password: 'Passwort',
     passwordHint: 'Es wird versiegelt gespeichert und nie gezeigt.',
     passwordStays:
-      'Es wird versiegelt gespeichert und nie gezeigt. Leer: Das gespeicherte bleibt, für denselben Server und Benutzer.',
+      'Es wird versiegelt gespeichert und nie gezeigt. Leer: Das gespeicherte bleibt, für denselben Server, Port und Benutzer und dieselbe Verschlüsselung.',
     from: 'Absender',
     fromHint: 'Die E-Mail-Adresse, von der Mails kommen.',
     untried: 'Speichern, obwohl er jetzt nicht erreichbar ist',

@@ -141,6 +141,7 @@ export const common = {
       'no-operator': 'This address is not an operator.',
       'no-key-secret':
         'Secrets are stored sealed, and LICENSING_KEY_SECRET is missing from the settings for that.',
+      'secret-elsewhere': 'The stored secret belongs to another address, port or user. Please type it again.',
       'no-signing-key': 'There is no such signing key.',
       'signing-key-retired': 'The signing key is retired already.',
       'last-signing-key': 'This signing key is the only one that can sign. Add the next one first.',

@@ -93,7 +93,7 @@ export const settings = {
     password: 'Password',
     passwordHint: 'It is stored sealed and never shown.',
     passwordStays:
-      'It is stored sealed and never shown. Empty: the stored one stays, for the same server and user.',
+      'It is stored sealed and never shown. Empty: the stored one stays, for the same server, port, encryption and user.',
     from: 'Sender',
     fromHint: 'The e-mail address that mails come from.',
     untried: 'Save it although it cannot be reached now',

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { describeStartError } from './start-error';
 import { environment, packageRoot, type Config } from './config';
-import { CodedError } from './errors';
 import { prepareHosted } from './first-start';
 import { behindPassenger, unavailable } from './http/hosted';
 import { onPassengerExit } from './http/passenger';
@@ -17,18 +16,16 @@ import { SchemaError } from './store/migrate';
 
 /**
  * The entry on shared hosting, which app.js loads below Passenger. Passenger has its server at once, and requests wait
- * for the service behind it; while that cannot start, they are told so, and one of them has it tried again.
+ * for the service behind it; while that cannot start, they are told so, and one of them has it tried again. The reason is in
+ * the log, which the seller alone can read.
  */
 
 const TRY_AGAIN_MS = 5_000;
-const UNKNOWN = "An error that it has no words for. The application's log in the panel names it.";
 
 /** A start of the service: under way, done or failed. */
 interface Start {
   service: Promise<Running | undefined>;
   listener?: RequestListener;
-  /** why it failed, in words */
-  failure?: string;
   failedAt?: number;
 }
 
@@ -49,9 +46,11 @@ async function main(): Promise<void> {
   function begin(): Start {
     const start: Start = { service: Promise.resolve(undefined) };
     start.service = startBehind(server, start, base, log).catch((error: unknown) => {
-      start.failure = sayable(error);
       start.failedAt = performance.now();
-      log.error({ reason: reasonCode(error) }, `cannot start: ${describeStartError(error)}`);
+      const why = `cannot start: ${explain(error)}`;
+      log.error({ reason: reasonCode(error) }, why);
+      // LiteSpeed keeps standard error alone, as stderr.log.
+      process.stderr.write(`licensing-gateway ${why}\n`);
       return undefined;
     });
     return start;
@@ -61,7 +60,7 @@ async function main(): Promise<void> {
     const start = isStopping && latest !== undefined ? latest : current();
     if (start.listener) return start.listener(request, response);
     void start.service.then(() => {
-      const listener = start.listener ?? unavailable(base, start.failure ?? UNKNOWN);
+      const listener = start.listener ?? unavailable(base);
       listener(request, response);
     });
   };
@@ -96,11 +95,11 @@ function folderOf({ publicUrl }: Config): string {
   return publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
 }
 
-/** The messages of our own errors are written for the operator and have no secret in them; others' may have any. */
-function sayable(error: unknown): string {
+/** Why it cannot start, for the seller. */
+function explain(error: unknown): string {
   if (error instanceof SchemaError && error.facts?.reason === 'pending')
     return `${error.message} Back the tables up. Then let the panel's cron run this once: ${process.execPath} ${join(packageRoot, 'dist/src/cli.js')} migrate`;
-  return error instanceof CodedError ? describeStartError(error) : UNKNOWN;
+  return describeStartError(error);
 }
 
 main().catch((error: unknown) => {

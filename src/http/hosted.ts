@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { API_PATH, API_TEXTS } from '../api';
+import { asCustomerLanguage, CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 
 /**
  * What stands before the service under Passenger: the address below which the panel put it comes off the path, and a
- * start that failed is said in words.
+ * start that failed is answered without its reason.
  */
 
 /** In seconds. */
@@ -86,31 +87,23 @@ Joomla's own rules:</p>
 <p>Then install <code>com_licensing.zip</code> in Joomla, and choose <i>Components &rarr; Licensing</i> there.</p>`;
 }
 
-/** Answers that the service could not start. Only a person who asks for pages reads why. */
-export function unavailable(base: string, why: string): RequestListener {
+/** Answers that the service could not start. Anybody may read it, so the reason is in the log alone. */
+export function unavailable(base: string): RequestListener {
   return (request, response) => {
     takeBaseOff(request, base);
-    sendUnavailable(request, response, { base, why });
+    sendUnavailable(request, response, base);
   };
 }
 
-function sendUnavailable(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { base, why }: { base: string; why: string },
-): void {
+function sendUnavailable(request: IncomingMessage, response: ServerResponse, base: string): void {
   response.setHeader('Retry-After', String(RETRY_AFTER));
   const [path = ''] = (request.url ?? '').split('?');
-  if (path.startsWith(`${API_PATH}/pages`) || ownAddress(request, base) !== undefined)
-    sendPage(
-      response,
-      503,
-      'The licence service cannot start',
-      `<p>${escape(why)}</p>
-<p>It tries again at the next request after ${RETRY_AFTER} seconds. After a change in the panel's form, restart the application
-there.</p>`,
-    );
-  else if (path.startsWith(`${API_PATH}/downloads`))
+  if (path.startsWith(`${API_PATH}/pages`) || ownAddress(request, base) !== undefined) {
+    const language = languageOf(request);
+    const { notReady, notReadyHint, notReadyOwner } = CUSTOMERS[language].kit.errors;
+    const html = `<p>${notReadyHint}</p>\n<p>${notReadyOwner}</p>`;
+    sendPage(response, 503, notReady, html, language);
+  } else if (path.startsWith(`${API_PATH}/downloads`))
     send(response, 503, 'text/plain; charset=utf-8', API_TEXTS.SERVICE_UNAVAILABLE);
   else
     send(
@@ -121,7 +114,19 @@ there.</p>`,
     );
 }
 
-function sendPage(response: ServerResponse, status: number, title: string, html: string): void {
+/** The first language of the browser that there is. */
+function languageOf({ headers }: IncomingMessage): CustomerLanguage {
+  const asked = (headers['accept-language'] ?? '').split(',').map((one) => one.trim().slice(0, 2));
+  return asked.map(asCustomerLanguage).find((one) => one !== undefined) ?? 'en';
+}
+
+function sendPage(
+  response: ServerResponse,
+  status: number,
+  title: string,
+  html: string,
+  language: CustomerLanguage = 'en',
+): void {
   response.setHeader(
     'Content-Security-Policy',
     `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -132,7 +137,7 @@ function sendPage(response: ServerResponse, status: number, title: string, html:
     status,
     'text/html; charset=utf-8',
     `<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

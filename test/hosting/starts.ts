@@ -84,6 +84,14 @@ const read = async ({ hosting }: Pick<Place, 'hosting'>, path = PAGES): Promise<
   return [status, body.toString().replace(/\s+/g, ' ')];
 };
 
+/** The status that a browser gets, and the reason as the seller finds it in the log. */
+const readReason = async (place: Pick<Place, 'hosting'>): Promise<[number, string]> => {
+  const [status, page] = await read(place);
+  expect(page).toContain('The reason is in the log of the application');
+  expect(page).not.toMatch(/database|configuration\.php|LICENSING_|EACCES|\.env/);
+  return [status, place.hosting.log().replace(/\s+/g, ' ')];
+};
+
 const softwareReads = async ({ hosting }: Place): Promise<unknown> => {
   const { status, body, headers } = await ask(hosting.url, `${PREFIX}/licenses/validate`, { method: 'POST' });
   return [status, JSON.parse(body.toString()), headers['retry-after']];
@@ -99,10 +107,10 @@ const UNAVAILABLE = [
   '5',
 ];
 
-describe('a start that cannot succeed is said in words to who opens the pages, and in JSON to software', () => {
+describe('a start that cannot succeed is explained in the log alone, and answered in words to who opens the pages and in JSON to software', () => {
   test('without the two variables', async () => {
     const place = await host(() => ({}));
-    const [status, text] = await read(place);
+    const [status, text] = await readReason(place);
     expect(status).toBe(503);
     for (const word of ['LICENSING_JOOMLA_ROOT', 'LICENSING_PUBLIC_URL', 'In the panel'])
       expect(text).toContain(word);
@@ -119,7 +127,7 @@ describe('a start that cannot succeed is said in words to who opens the pages, a
     await place.site.run(`GRANT ALL ON ${place.site.database}.* TO ${user}@'%'`);
     closing.push(() => place.site.run(`DROP USER ${user}@'%'`));
     place.site.configure({ user, password: SECRET });
-    const [status, text] = await read(place);
+    const [status, text] = await readReason(place);
     expect([status, text]).toEqual([503, expect.stringContaining('configuration.php')]);
     expect(await softwareReads(place)).toEqual(UNAVAILABLE);
     for (const said of [text, place.hosting.log()]) expect(said).not.toContain(SECRET);
@@ -135,14 +143,17 @@ describe('a start that cannot succeed is said in words to who opens the pages, a
     await place.site.run(`GRANT SELECT ON ${place.site.database}.* TO ${user}@'%'`);
     closing.push(() => place.site.run(`DROP USER ${user}@'%'`));
     place.site.configure({ user });
-    expect(await read(place)).toEqual([503, expect.stringContaining(`give it all rights on the database`)]);
+    expect(await readReason(place)).toEqual([
+      503,
+      expect.stringContaining(`give it all rights on the database`),
+    ]);
   });
 
   test('where the seller may not write to the site', async () => {
     if (userInfo().uid !== 0) return;
     const place = await host(both);
     execFileSync('chown', ['root', place.site.root]);
-    expect(await read(place)).toEqual([
+    expect(await readReason(place)).toEqual([
       503,
       expect.stringMatching(/licensing-updates cannot be made \(EACCES\)/),
     ]);
@@ -153,7 +164,7 @@ describe('a start that cannot succeed is said in words to who opens the pages, a
       LICENSING_DATABASE_URL: `sqlite:${home}/x.sqlite`,
       LICENSING_PUBLIC_URL: url,
     }));
-    expect(await read(place)).toEqual([503, expect.stringContaining('SQLite serves one')]);
+    expect(await readReason(place)).toEqual([503, expect.stringContaining('SQLite serves one')]);
     expect(existsSync(join(place.home, 'x.sqlite'))).toBe(false);
   });
 
@@ -398,7 +409,7 @@ test('a new version is unpacked beside: with .env copied it serves, without it n
     return hosting;
   };
   const without = await again(next);
-  const [status, text] = await read({ hosting: without });
+  const [status, text] = await readReason({ hosting: without });
   expect([status, text]).toEqual([503, expect.stringContaining('Copy the file .env')]);
   expect(text).toContain(`${next}/.env is missing`);
   expect(existsSync(join(next, '.env'))).toBe(false);

@@ -7,15 +7,22 @@ import { behindPassenger, htaccessLines, unavailable } from '../../src/http/host
 const API = 'api/index.php/v1/licensing';
 
 /** @returns the status and the text; undefined: the service is asked */
-function answer(url: string, { base = '', folder = '', why = '', accept = 'text/html' } = {}) {
+function answer(
+  url: string,
+  { base = '', folder = '', fails = false, accept = 'text/html', language = '' } = {},
+) {
   let said: { status: number; text: string } | undefined;
   const response = {
     setHeader: () => undefined,
     writeHead: (status: number) => (said = { status, text: '' }),
     end: (text: string) => said && (said.text = text),
   } as unknown as ServerResponse;
-  const request = { url, method: 'GET', headers: { accept } } as unknown as IncomingMessage;
-  const listener = why === '' ? behindPassenger(() => undefined, { base, folder }) : unavailable(base, why);
+  const request = {
+    url,
+    method: 'GET',
+    headers: { accept, 'accept-language': language },
+  } as unknown as IncomingMessage;
+  const listener = fails ? unavailable(base) : behindPassenger(() => undefined, { base, folder });
   listener(request, response);
   return said;
 }
@@ -29,13 +36,17 @@ describe("the panel's link to the application", () => {
     ['/licensing-app', {}],
     ['/joomla/licensing-app/', { folder: '/joomla' }],
     ['/joomla/licensing-app/', { base: '/joomla/licensing-app', folder: '/joomla' }],
-  ])('%s shows the lines of the site, or why it cannot start', (url, place) => {
+  ])('%s shows the lines of the site, or where the seller finds why it cannot start', (url, place) => {
     const text = answer(url, place)?.text;
     for (const line of htaccessLines('/licensing-app').trim().split('\n')) expect(text).toContain(line);
-    expect(answer(url, { ...place, why: 'No database.' })).toMatchObject({
-      status: 503,
-      text: expect.stringContaining('No database.'),
-    });
+    for (const [language, says] of [
+      ['', 'The reason is in the log of the application'],
+      ['fr, de-DE;q=0.8', 'Der Grund steht im Protokoll der Anwendung'],
+    ] as const)
+      expect(answer(url, { ...place, fails: true, language })).toMatchObject({
+        status: 503,
+        text: expect.stringContaining(says),
+      });
   });
 
   it('has no lines where the application has an address of its own', () => {

@@ -50,6 +50,10 @@ export const kit: Translated<typeof en> = {
     away: 'Die Datenbank antwortet nicht.',
     fault: 'Hier ist etwas schiefgegangen.',
     faultHint: (id) => `Im Protokoll des Dienstes steht mehr unter ${id}.`,
+    notReady: 'Der Lizenzdienst ist nicht erreichbar',
+    notReadyHint: 'Bitte versuchen Sie es in einigen Minuten noch einmal. Es wurde nichts geändert.',
+    notReadyOwner:
+      'Ist das Ihr Shop? Der Dienst konnte nicht starten. Der Grund steht im Protokoll der Anwendung in Ihrem Hosting-Panel (Passenger log file, oder stderr.log im Ordner der Anwendung).',
     again: 'Noch einmal versuchen',
   },
 };

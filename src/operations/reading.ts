@@ -34,9 +34,17 @@ export function readId({ path }: Pick<Call, 'path'>, name = 'id', what = 'thing'
   return toId(path[name], what);
 }
 
+const ID = /^[1-9]\d{0,14}$/;
+
+/** An id in the filter of a list. 0, which nothing has, for a text that is not an id, such as `1e999`. */
+export function filterId(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  return ID.test(text) ? Number(text) : 0;
+}
+
 /** An id, as it is written in a path or a field. @throws ManageError (404) when it is none */
 export function toId(text: string | null | undefined, what = 'thing'): number {
-  if (!/^[1-9]\d{0,14}$/.test(text ?? '')) throw notFound(what);
+  if (!ID.test(text ?? '')) throw notFound(what);
   return Number(text);
 }
 

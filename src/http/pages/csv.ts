@@ -32,10 +32,13 @@ export async function* csvRows<Item>(
   names?: string[],
 ): AsyncIterable<Cell[]> {
   let after: string | undefined;
-  let isFirst = names === undefined;
-  if (names !== undefined) yield names;
+  let isFirst = true;
   do {
     const { items, next } = await load(after);
+    if (isFirst && names !== undefined) {
+      yield names;
+      isFirst = false;
+    }
     for (const fields of items.map(toFields)) {
       if (isFirst) yield Object.keys(fields);
       isFirst = false;

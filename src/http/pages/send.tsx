@@ -20,6 +20,8 @@ export async function send(call: PageCall, answer: Answer): Promise<void> {
     return;
   }
   if ('csv' in answer || 'file' in answer) {
+    // Before the header: what cannot be read is refused by a page, and not by a file that is cut.
+    const rows = 'csv' in answer ? await begun(answer.rows) : undefined;
     const [name, type] = 'csv' in answer ? [answer.csv, 'text/csv'] : [answer.file, answer.type];
     ctx.attachment(name);
     ctx.set(
@@ -27,7 +29,7 @@ export async function send(call: PageCall, answer: Answer): Promise<void> {
       'file' in answer && Buffer.isBuffer(answer.content) ? type : `${type}; charset=utf-8`,
     );
     ctx.status = 200;
-    ctx.body = 'csv' in answer ? Readable.from(csvFile(answer.rows)) : answer.content;
+    ctx.body = 'file' in answer ? answer.content : rows && Readable.from(csvFile(rows));
     return;
   }
   view.said = takeSaid(ctx, view.t, base);
@@ -35,6 +37,19 @@ export async function send(call: PageCall, answer: Answer): Promise<void> {
   ctx.set('Content-Type', 'text/html; charset=utf-8');
   ctx.set('Vary', 'Accept-Encoding, Accept-Language, Cookie');
   ctx.body = await packed(ctx, `<!doctype html>${render(view, answer.page)}`);
+}
+
+/** The same rows, of which the first is read. */
+async function begun<Row>(rows: AsyncIterable<Row>): Promise<AsyncIterable<Row>> {
+  const iterator = rows[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  return (async function* () {
+    try {
+      for (let next = first; !next.done; next = await iterator.next()) yield next.value;
+    } finally {
+      await iterator.return?.();
+    }
+  })();
 }
 
 const toGzip = promisify(gzip);

@@ -5,6 +5,7 @@ import type { License } from '../../../licensing/licenses';
 import { asSort } from '../../../licensing/sorting';
 import { liveStatus, paidEnd } from '../../../licensing/core/states';
 import { licenseJson } from '../../../licensing/views';
+import { filterId } from '../../../operations/reading';
 import { OperatorError } from '../../../licensing/operator-error';
 import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { csvRows } from '../csv';
@@ -163,8 +164,12 @@ function readGiven(query: URLSearchParams): Given {
 }
 
 function toQuery({ product_id, plan_id, covers, after: _after, ...others }: Given): LicenseQuery {
-  const id = (text: string | undefined) => (text === undefined ? undefined : Number(text) || 0);
-  return { ...others, productId: id(product_id), planId: id(plan_id), covers: id(covers) };
+  return {
+    ...others,
+    productId: filterId(product_id),
+    planId: filterId(plan_id),
+    covers: filterId(covers),
+  };
 }
 
 function QuickFilters({ filters, counts }: { filters: Given; counts: Counts | undefined }) {

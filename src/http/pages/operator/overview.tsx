@@ -1,5 +1,6 @@
 import { firstSteps, readGoods, type Goods } from '../../../licensing/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
+import { filterId } from '../../../operations/reading';
 import { PERIODS } from '../../../licensing/kept-figures';
 import { countFailedMails } from '../../../mail/queue';
 import { isStopped, listWebhooks } from '../../../webhooks/receivers';
@@ -113,7 +114,7 @@ function LateNote({ query: { productId, days }, waits }: { query: OverviewQuery;
 /** What the address does not say, or says of no product or period, is the usual. */
 function readQuery(given: URLSearchParams, { products }: Goods): OverviewQuery {
   const days = Number(given.get('days'));
-  const id = Number(given.get('product_id'));
+  const id = filterId(given.get('product_id') ?? undefined);
   return {
     productId: products.some((product) => product.id === id) ? id : undefined,
     days: PERIODS.find((one) => one === days) ?? PERIODS[0],

@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
+import { filterId } from '../../../operations/reading';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readRenewals, type Counted, type Renewals, type RenewalsQuery } from '../../../licensing/renewals';
 import { BarChart, DayCalendar, Numbers } from '../kit/chart';
@@ -82,8 +83,7 @@ export function readFilters(query: URLSearchParams): RenewalFilters {
 }
 
 export function toRenewalsQuery({ product_id, plan_id }: RenewalFilters): RenewalsQuery {
-  const id = (text: string | undefined) => (text === undefined ? undefined : Number(text) || 0);
-  return { productId: id(product_id), planId: id(plan_id) };
+  return { productId: filterId(product_id), planId: filterId(plan_id) };
 }
 
 /** What to choose a product and a plan by. */

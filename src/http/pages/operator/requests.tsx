@@ -5,7 +5,7 @@ import { readStatistics } from '../../../licensing/statistics';
 import { parseMoment } from '../../../licensing/timestamps';
 import { refusalReason, REFUSAL_CODES } from '../../../support/needs-you';
 import { tellRequests, type ToldRequest } from '../../../support/requests';
-import { requireLicense } from '../../../operations/reading';
+import { filterId, requireLicense } from '../../../operations/reading';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, NoMatch, type FilterField } from '../kit/filters';
@@ -182,7 +182,7 @@ function toQuery(
   return {
     ...others,
     licenseId,
-    productId: product_id === undefined ? undefined : Number(product_id) || 0,
+    productId: filterId(product_id),
     since: since === undefined ? undefined : parseMoment(since, 'first', 'utc', 'since'),
   };
 }

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TSchema } from '@sinclair/typebox';
+import { operatorRoutes } from '../../src/http/pages/operator/routes';
+import { OPERATIONS } from '../../src/operations/operations';
+import { giveLicense, givePlan, startTestService, type TestService } from '../support/service';
+import { pagesClient, type PagesClient } from './support/session';
+
+/** What a filter in a page's address may be: whatever somebody types there, no page and no file is a fault. */
+
+/** Every field of every list's query in the API, and those that pages have besides. */
+const FILTERS = [
+  ...new Set([
+    ...OPERATIONS.flatMap(({ query }) => Object.keys((query as TSchema | undefined)?.properties ?? {})),
+    ...['order', 'month', 'days', 'version', 'site', 'after'],
+  ]),
+];
+const VALUES = ['1e999', 'x'];
+/** Each list with its file, and the pages of figures. */
+const LISTS = operatorRoutes
+  .map(({ path }) => path)
+  .filter((path) => /\.csv$/.test(path) || operatorRoutes.some((one) => one.path === `${path}.csv`))
+  .concat('/', '/renewals');
+
+let service: TestService;
+let pages: PagesClient;
+let ids: Record<string, string>;
+
+beforeAll(async () => {
+  service = await startTestService({ LICENSING_MANAGE_RATE_LIMIT: '1000000' });
+  const { id } = await giveLicense(service.db, await givePlan(service.db), { customer: 'a@example.com' });
+  pages = await pagesClient(service);
+  ids = { license: String(id) };
+});
+afterAll(() => service.stop());
+
+describe('a filter that is not one', () => {
+  it('is known for each list of the API', () => {
+    expect(LISTS).toEqual(expect.arrayContaining(['/licenses', '/licenses.csv', '/requests', '/renewals']));
+    expect(FILTERS).toEqual(expect.arrayContaining(['product_id', 'plan_id', 'status', 'sort', 'since']));
+  });
+
+  it.each(LISTS)('is no fault on %s, and cuts no file', async (path) => {
+    const address = path.replace(/:\w+/, path.startsWith('/products') ? '42' : ids.license!);
+    const faults: unknown[] = [];
+    for (const name of FILTERS)
+      for (const value of VALUES) {
+        const query = `${address}?${name}=${value}`;
+        // A file that is cut rejects.
+        const status = await pages.get(query).then(
+          (answer) => answer.status,
+          (error: unknown) => String(error),
+        );
+        if (typeof status === 'string' || status >= 500) faults.push([query, status]);
+      }
+    expect(faults).toEqual([]);
+  });
+
+  it('is refused before a file begins', async () => {
+    for (const query of ['sort=x', 'status=x', 'product_id=1e999']) {
+      const { status, headers } = await pages.get(`/licenses.csv?${query}`);
+      expect([query, status, headers.get('content-disposition')]).toEqual([query, 400, null]);
+    }
+    expect((await pages.get('/licenses.csv?status=active')).status).toBe(200);
+  });
+});

@@ -45,7 +45,7 @@ export function createDoor(db: Db, site: Site | SiteOff, now: () => Date): Door 
     { userId, login }: Ticket,
     ticket: string,
   ): Promise<Caller | { refused: DoorRefusal }> {
-    const verdict = await judgeSiteOperator(db, site as Site, userId);
+    const verdict = await judgeSiteOperator(db, site as Site, userId).catch(siteAway);
     if ('refused' in verdict) return { refused: verdict.refused === 'FORBIDDEN' ? 'GROUP' : 'ACCOUNT' };
     // An id that was given to another account in the meantime.
     if (verdict.user.login !== login) return { refused: 'ACCOUNT' };
@@ -74,7 +74,9 @@ export function createDoor(db: Db, site: Site | SiteOff, now: () => Date): Door 
     },
     async isIn(userId) {
       if (typeof site === 'string') return false;
-      return 'user' in (await accounts(String(userId), () => judgeSiteOperator(db, site, userId)));
+      return (
+        'user' in (await accounts(String(userId), () => judgeSiteOperator(db, site, userId).catch(siteAway)))
+      );
     },
   };
 }

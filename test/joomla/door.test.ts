@@ -152,6 +152,11 @@ describe('a ticket', () => {
       makeTicket('', said),
       other,
       makeTicket(site.secret, said, 'overview'),
+      // Signed by the site, but it would last too long or is not what the component makes.
+      makeTicket(site.secret, { ...said, expires: Math.floor(Date.now() / SECOND) + 10 * 60 }),
+      ...[{ id: String(ann.id) }, { name: [] }, { expires: '9e9' }, { nonce: null }, { nonce: {} }].map(
+        (wrong) => makeTicket(site.secret, { ...said, ...wrong } as unknown as typeof said),
+      ),
     ];
     for (const ticket of forged) {
       const { status, html, headers } = await enter(ticket);
@@ -211,6 +216,17 @@ describe('who comes in', () => {
     expect([gone.status, textOf(gone.html)]).toEqual([403, expect.stringContaining('no longer there')]);
     const renamed = await enter(makeTicket(site.secret, { id: owner.id, name: 'another' }));
     expect(renamed.status).toBe(403);
+  });
+
+  it('is a super user too, whatever the groups of operators, as by token', async () => {
+    const service = await serve({ LICENSING_OPERATOR_GROUPS: '7' });
+    const root = await site.addUser(`root${randomBytes(4).toString('hex')}`, [2]);
+    const enterThere = async (user: TestUser) =>
+      (await enter(ticketOf(user), await nobody(service), service.url)).status;
+    expect([await enterThere(ann), await enterThere(root)]).toEqual([303, 403]);
+    site.configure({ root_user: root.login });
+    expect(await enterThere(root)).toBe(303);
+    await service.stop();
   });
 
   it('is told so in German', async () => {

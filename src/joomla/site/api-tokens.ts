@@ -88,17 +88,18 @@ export function judgeSiteAccount(db: Db, site: Site, userId: number): Promise<Si
 }
 
 /**
- * Whether an account that Joomla itself signed in may manage licences: it is there, not blocked, and in one of the operator's
- * groups. Its API token and who may use the site's API do not matter. @throws as `judgeSiteToken`
+ * Whether an account that Joomla itself signed in may manage licences: it is there, not blocked, and an operator. Its API token and who may use the site's API do not matter. @throws as `judgeSiteToken`
  */
 export async function judgeSiteOperator(db: Db, site: Site, userId: number): Promise<SiteVerdict> {
   try {
     const user = await findSiteUser(db, site.tables, userId);
     if (user?.block !== 0) return UNAUTHORIZED;
     const groups = await listSiteGroups(db, site.tables, userId);
-    return groups.some((group) => site.operatorGroups.includes(group))
-      ? { user: { id: user.id, login: user.username } }
-      : { refused: 'FORBIDDEN' };
+    const accepted = { user: { id: user.id, login: user.username } };
+    if (isInGroup(groups, site.operatorGroups)) return accepted;
+    const rules = (parseObject(await findRootRules(db, site.tables)) ?? {}) as Rules;
+    const { rootUser } = readSiteSecret(site.root);
+    return isSuperUser({ account: user, groups, rules }, rootUser) ? accepted : { refused: 'FORBIDDEN' };
   } catch (error) {
     if (isSiteUnreadable(error)) return UNAUTHORIZED;
     throw error;
@@ -174,6 +175,7 @@ interface Facts {
   rules: Rules;
 }
 
+type Named = Pick<SiteAccount, 'id' | 'username'>;
 type Rules = Record<string, Record<string, unknown> | undefined>;
 
 function judgeAccount(
@@ -190,12 +192,22 @@ function judgeAccount(
   if (allowed.length > 0 && !groups.some((group) => allowed.includes(group))) return UNAUTHORIZED;
   const isPending = !['', '0'].includes((account.activation ?? '').trim());
   if (account.block !== 0 || account.requireReset !== 0 || isPending) return UNAUTHORIZED;
-  const allows = (action: string) => isAllowed(rules[action], [-id, ...groups]);
-  const isSuperUser = isRootUser(rootUser, account) || allows('core.admin');
-  if (!isSuperUser && !allows('core.login.api')) return UNAUTHORIZED;
-  if (!isSuperUser && !groups.some((group) => operatorGroups.includes(group)))
-    return { refused: 'FORBIDDEN' };
+  const isSuper = isSuperUser({ account, groups, rules }, rootUser);
+  if (!isSuper && !isAllowed(rules['core.login.api'], [-id, ...groups])) return UNAUTHORIZED;
+  if (!isSuper && !isInGroup(groups, operatorGroups)) return { refused: 'FORBIDDEN' };
   return { user: { id, login: username } };
+}
+
+/** Super users are operators whatever LICENSING_OPERATOR_GROUPS names, by token and through the door. */
+function isSuperUser(
+  { account, groups, rules }: Pick<Facts, 'groups' | 'rules'> & { account: Named },
+  rootUser: string,
+): boolean {
+  return isRootUser(rootUser, account) || isAllowed(rules['core.admin'], [-account.id, ...groups]);
+}
+
+function isInGroup(groups: number[], operatorGroups: readonly number[]): boolean {
+  return groups.some((group) => operatorGroups.includes(group));
 }
 
 const SUPER_USERS = 8;
@@ -225,7 +237,7 @@ function isAllowed(rule: Record<string, unknown> | undefined, identities: number
 }
 
 /** `$root_user` of the configuration: an id or a login name. */
-function isRootUser(rootUser: string, { id, username }: SiteAccount): boolean {
+function isRootUser(rootUser: string, { id, username }: Named): boolean {
   if (rootUser === '') return false;
   return /^\d+$/.test(rootUser) ? Number(rootUser) === id : rootUser === username;
 }

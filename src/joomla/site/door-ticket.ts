@@ -19,7 +19,10 @@ export interface Ticket {
 /** Longer ones are refused unread: a login name has at most 150 characters, each of up to 12 bytes in JSON. */
 const MAX_LENGTH = 4_000;
 
-/** @returns undefined: it is not of this site and purpose, or has expired */
+/** The component makes tickets for a minute; the rest is for a clock that is ahead. */
+const LONGEST_MS = 5 * 60_000;
+
+/** @returns undefined: it is not of this site and purpose, has expired, or would last too long */
 export function readTicket(
   text: string,
   purpose: TicketPurpose,
@@ -31,14 +34,33 @@ export function readTicket(
     return undefined;
   const expected = createHmac('sha256', ticketKey(secret, purpose)).update(payload).digest();
   if (!timingSafeEqual(expected, Buffer.from(mac, 'base64url'))) return undefined;
-  const { id, name, expires, nonce } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as {
-    id: number;
-    name: string;
-    expires: number;
-    nonce: string;
-  };
-  const expiresAt = new Date(expires * 1_000);
-  return expiresAt > now ? { userId: id, login: name, expiresAt, nonce } : undefined;
+  const said = parse(Buffer.from(payload, 'base64url').toString());
+  if (said === undefined) return undefined;
+  const { id: userId, name: login, expires, nonce } = said;
+  const left = expires * 1_000 - now.getTime();
+  return left > 0 && left <= LONGEST_MS
+    ? { userId, login, expiresAt: new Date(expires * 1_000), nonce }
+    : undefined;
+}
+
+interface Said {
+  id: number;
+  name: string;
+  /** seconds since 1970 */
+  expires: number;
+  nonce: string;
+}
+
+function parse(json: string): Said | undefined {
+  try {
+    const { id, name, expires, nonce } = JSON.parse(json) as Record<keyof Said, unknown>;
+    const isRight =
+      [id, expires].every((one) => Number.isSafeInteger(one)) &&
+      [name, nonce].every((one) => typeof one === 'string' && one !== '');
+    return isRight ? ({ id, name, expires, nonce } as Said) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export function ticketKey(secret: string, purpose: TicketPurpose): Buffer {

@@ -273,7 +273,7 @@ export function buildConfig(
     liveSite,
     pagesHost,
     operatorUrl: pagesHost === undefined ? publicUrl : operatorUrlOn(pagesHost, publicUrl),
-    shopName: get('LICENSING_SHOP_NAME') ?? site?.siteName ?? '',
+    shopName: optional(get('LICENSING_SHOP_NAME'), parseShopName) ?? site?.siteName ?? '',
     shopLogo: logoFile === undefined ? stored.picture : readLogo(logoFile, warnings),
     // At its use: the first time zone of a process takes 15 ms.
     get timeZone() {
@@ -354,6 +354,13 @@ export function withUsable(config: Config, stored: StoredSettings): Config {
 /** Whether the environment or the settings file sets a variable, which then wins over what is stored. */
 export function isGiven({ environment: { settings } }: Pick<Config, 'environment'>, name: Variable): boolean {
   return Boolean(settings[name]?.trim());
+}
+
+/** It stands in mails' headers and in titles of pages. @throws ConfigError */
+function parseShopName(text: string): string {
+  if (/[\p{Cc}\u2028\u2029]/u.test(text))
+    throw new ConfigError('LICENSING_SHOP_NAME must be on one line, without control characters.');
+  return text;
 }
 
 function readLogo(path: string, warnings: string[]): Picture | undefined {

@@ -11,6 +11,7 @@ import { createMonitoringListener } from './http/monitoring';
 import { createApp } from './http/app';
 import { createDatabaseLimiter } from './http/database-limits';
 import { createClientAddressReader } from './http/client-address';
+import { isUnderPassenger } from './http/passenger';
 import { createMetrics } from './http/metrics';
 import type { DownloadSettings } from './http/downloads';
 import type { PagesSettings } from './http/pages/page';
@@ -157,7 +158,9 @@ export function startService(
     const app = createApp({
       licensing,
       limiter: openLimiter(live, { redis, db, log, onStop }),
-      clientAddress: createClientAddressReader(config.trustedProxies, { behindPassenger: isHosted(config) }),
+      clientAddress: createClientAddressReader(config.trustedProxies, {
+        behindPassenger: isHosted(config) && isUnderPassenger(),
+      }),
       downloads,
       operator: {
         authenticate: createAuthenticator(Object.assign(copyConfig(config), { db, now })),

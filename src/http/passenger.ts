@@ -13,6 +13,11 @@ function passenger(): Passenger | undefined {
   return (globalThis as { PhusionPassenger?: Passenger }).PhusionPassenger;
 }
 
+/** Whether Passenger started this process, and is the only peer that there is. */
+export function isUnderPassenger(): boolean {
+  return passenger() !== undefined;
+}
+
 /**
  * Once a process: Passenger takes one server. Below LiteSpeed's lsnode the first listen() is the site's, whatever it is
  * told; elsewhere it is a port of this machine.

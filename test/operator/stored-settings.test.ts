@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Settings } from '../../src/config';
@@ -130,6 +131,7 @@ test("values go by the environment's own rules", async () => {
   expect(await refused({ rate_window: 86_401 }, 'rate_window')).toContain('86400');
   expect(await refused({ mail_url: 'http://x' }, 'mail_url')).toContain('mail_url must read smtp://');
   expect(await refused({ mail_url: 'file:/tmp/mails?from=a@b.example' }, 'mail_url')).toContain('smtp://');
+  expect(await refused({ shop_name: 'A\nBcc: x@y.example' }, 'shop_name')).toContain('must be on one line');
   expect(await refused({ mail_language: 'fr' }, 'mail_language')).toContain('en, de');
   expect(await refused({ key_secret: 'x' }, 'key_secret')).toContain('not a field');
   const own = await startTestService({ ...environment, LICENSING_PUBLIC_URL: '' });
@@ -209,6 +211,15 @@ describe('a mail server', () => {
     mailServer.manners.password = 'changed';
     const refused = await api.refused('POST /settings/test-mail', { to: 'seller@example.com' }, 'CONFLICT');
     expect(refused).toContain('refused the user or the password');
+  });
+
+  test('is repeated only in what it says as a mail server', async () => {
+    const ssh = createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.6 inside\r\n'));
+    await new Promise<void>((resolve) => ssh.listen(0, '127.0.0.1', resolve));
+    const { port } = ssh.address() as AddressInfo;
+    const body = { mail_url: mailUrl('wrong', port) };
+    expect(await api.refused('PATCH /settings', body, 'CONFLICT', 'mail_url')).not.toMatch(/SSH|inside/);
+    ssh.close();
   });
 
   test('whose password is stored sealed: no export, answer, page or log has it', async () => {

@@ -112,10 +112,10 @@ export function readSiteSecret(root: string): SiteSecret {
   return { secret: text(values, file, 'secret'), rootUser: text(values, file, 'root_user') };
 }
 
-/** Of no use to the database, so a value that is not text (`false` in old files) is no fault. */
+/** On one line. Of no use to the database, so a value that is not text (`false` in old files) is no fault. */
 function readText(values: Configuration, name: string): string | undefined {
   const value = values.get(name);
-  return typeof value === 'string' ? value.trim() || undefined : undefined;
+  return typeof value === 'string' ? value.replace(/[\p{Cc}\s]+/gu, ' ').trim() || undefined : undefined;
 }
 
 const SENDMAIL = '/usr/sbin/sendmail';

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { TSchema } from '@sinclair/typebox';
 import { operatorRoutes } from '../../src/http/pages/operator/routes';
 import { OPERATIONS } from '../../src/operations/operations';
 import { giveLicense, givePlan, startTestService, type TestService } from '../support/service';
@@ -10,7 +9,9 @@ import { pagesClient, type PagesClient } from './support/session';
 /** Every field of every list's query in the API, and those that pages have besides. */
 const FILTERS = [
   ...new Set([
-    ...OPERATIONS.flatMap(({ query }) => Object.keys((query as TSchema | undefined)?.properties ?? {})),
+    ...OPERATIONS.flatMap(({ query }) =>
+      Object.keys((query as { properties?: object } | undefined)?.properties ?? {}),
+    ),
     ...['order', 'month', 'days', 'version', 'site', 'after'],
   ]),
 ];
@@ -18,7 +19,7 @@ const VALUES = ['1e999', 'x'];
 /** Each list with its file, and the pages of figures. */
 const LISTS = operatorRoutes
   .map(({ path }) => path)
-  .filter((path) => /\.csv$/.test(path) || operatorRoutes.some((one) => one.path === `${path}.csv`))
+  .filter((path) => path.endsWith('.csv') || operatorRoutes.some((one) => one.path === `${path}.csv`))
   .concat('/', '/renewals');
 
 let service: TestService;

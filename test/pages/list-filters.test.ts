@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { operatorRoutes } from '../../src/http/pages/operator/routes';
 import { OPERATIONS } from '../../src/operations/operations';
-import { giveLicense, givePlan, startTestService, type TestService } from '../support/service';
+import {
+  createMariaDbDatabase,
+  giveLicense,
+  givePlan,
+  startTestService,
+  type TestService,
+} from '../support/service';
 import { pagesClient, type PagesClient } from './support/session';
 
 /** What a filter in a page's address may be: whatever somebody types there, no page and no file is a fault. */
@@ -27,7 +33,10 @@ let pages: PagesClient;
 let ids: Record<string, string>;
 
 beforeAll(async () => {
-  service = await startTestService({ LICENSING_MANAGE_RATE_LIMIT: '1000000' });
+  service = await startTestService({
+    LICENSING_DATABASE_URL: await createMariaDbDatabase(),
+    LICENSING_MANAGE_RATE_LIMIT: '1000000',
+  });
   const { id } = await giveLicense(service.db, await givePlan(service.db), { customer: 'a@example.com' });
   pages = await pagesClient(service);
   ids = { license: String(id) };

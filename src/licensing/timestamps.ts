@@ -1,3 +1,4 @@
+import { LATEST_TIME } from '../store/time';
 import { OperatorError } from './operator-error';
 
 /** ISO 8601 UTC in whole seconds, cut (docs/contract.md, 1.4). Needs a four-digit year (`isStorable`). */
@@ -25,6 +26,11 @@ function isDay(text: string): boolean {
 export function isStorable(date: Date): boolean {
   const year = date.getUTCFullYear();
   return year >= 1000 && year <= 9999;
+}
+
+/** Returns a sender's time as it is stored: a later one is the latest; undefined when it is too early or not a time. */
+export function asStorable(time: Date): Date | undefined {
+  return time > LATEST_TIME ? LATEST_TIME : isStorable(time) ? time : undefined;
 }
 
 const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?)?$/i;

@@ -2,6 +2,7 @@ import { bundlesOf, readCatalogue } from '../licensing/bundles';
 import { coversRelease } from '../licensing/core/verdict';
 import { findEmail } from '../licensing/customer-email';
 import { requireProduct } from '../licensing/find-or-refuse';
+import { forEach } from '../licensing/for-each';
 import { OperatorError } from '../licensing/operator-error';
 import { compareVersions } from '../licensing/versions';
 import { recordEvents } from '../licensing/webhook-events';
@@ -276,8 +277,7 @@ export async function queueNotices(
   db: Db,
   context: QueueContext & { goesOn: () => Promise<boolean> },
 ): Promise<void> {
-  for (const id of await listUnfinishedNotices(db)) {
-    if (!(await context.goesOn())) return;
-    await queueNotice(db, id, context);
-  }
+  await forEach(await listUnfinishedNotices(db), async (id) => {
+    if (await context.goesOn()) await queueNotice(db, id, context);
+  });
 }

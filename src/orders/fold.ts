@@ -1,6 +1,7 @@
 import { addDuration } from '../licensing/durations';
 import { endWithGrace } from '../licensing/core/states';
 import { prolongedUntil } from '../licensing/lifecycle';
+import { nearestStorable } from '../store/time';
 
 /**
  * What a line's licence should be, as a function of the order's events alone: the time they happened decides, never
@@ -410,7 +411,7 @@ export function movedEnd(stored: Date | null, before: Date | null, after: Date |
   if (isSame(before, after)) return stored;
   if (isSame(stored, before)) return after;
   if (stored === null || before === null || after === null) return stored;
-  return new Date(stored.getTime() + after.getTime() - before.getTime());
+  return nearestStorable(new Date(stored.getTime() + after.getTime() - before.getTime()));
 }
 
 export function isSame(a: Date | null, b: Date | null): boolean {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { OperatorError } from '../licensing/operator-error';
-import { formatTimestamp } from '../licensing/timestamps';
+import { asStorable, formatTimestamp } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db } from '../store/database';
+import { isUnavailable, reasonCode } from '../store/errors';
 import { tellProfile } from '../store/customer-profiles';
 import { findOrder, listOrderEvents } from '../store/orders';
 import {
@@ -16,7 +17,7 @@ import {
 } from '../store/shop-messages';
 import { findShop } from '../store/shops';
 import { inReadCommitted } from '../store/transaction';
-import { requireExactText, type LineMessage, type OrderMessage } from './message';
+import { MAX_LINES, requireExactText, type LineMessage, type OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
 import type { Link, MessageContent, ContentEvent } from './receivers/receiver';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
@@ -57,13 +58,20 @@ type StoredEvent = Omit<ContentEvent, 'order' | 'at' | 'lines'> & {
 export async function receive(
   db: Db,
   shop: string,
-  { id, type, note, unmatched = false, meant, event: told, also = [], links = [] }: MessageContent,
+  { id, type, note, unmatched = false, meant, event: told, also: toldToo = [], links = [] }: MessageContent,
   given: Omit<RecordContext, 'actor'>,
 ): Promise<Received> {
   const context = { ...given, actor: `shop:${shop}` };
-  const event = told && { ...told, at: earlier(told.at, context.now) };
+  const mostLines = Math.max(...[told, meant, ...toldToo].map((one) => one?.lines?.length ?? 0));
+  if (mostLines > MAX_LINES || links.length > MAX_LINKS) {
+    const reason = `It has more than ${MAX_LINES} lines, or ${MAX_LINKS} ids.`;
+    await keepRefused(db, shop, { id, type, reason }, context.now);
+    throw new OperatorError(reason, { code: 'INVALID_REQUEST', field: 'lines' });
+  }
+  const event = told && asStored(told, context.now);
+  const also = toldToo.map((one) => asStored(one, context.now));
   const waiting = event && toPending(event, also);
-  const pending = waiting ?? (meant && toMeant({ ...meant, at: earlier(meant.at, context.now) }));
+  const pending = waiting ?? (meant && toMeant(asStored(meant, context.now)));
   const message = await keepMessage(db, {
     shop,
     digest: messageDigest(shop, id),
@@ -105,7 +113,7 @@ export async function receive(
       await setMessage(db, message.id, { result: 'noted', reason: 'first_payment' });
       return { result: 'noted', reason: 'first_payment', recorded: undefined };
     }
-    // A payment is older than its refund, also when it has no time of its own, and when it comes again after it.
+    // A payment is older than its refund, also when it has no time of its others, and when it comes again after it.
     const at = found.reduce(earlier, earlier(event.at, message.receivedAt));
     const address = customerId === undefined ? undefined : await findAddress(db, shop, customerId);
     const customer = others.customer ?? (address === undefined ? undefined : { email: address });
@@ -126,9 +134,24 @@ export async function receive(
       await awaitAddress(db, message, { order, customerId }, context);
     return { result, reason: unmatched ? (note ?? null) : null, recorded };
   } catch (error) {
-    if (error instanceof OperatorError) await refuse(db, message, error);
+    if (!isUnavailable(error)) await refuse(db, message, error);
     throw error;
   }
+}
+
+/** An event whose times and amounts the database can hold: others count as missing, a later end as the latest one. */
+function asStored({ at, order, lines, ...event }: ContentEvent, now: Date): ContentEvent {
+  return {
+    ...event,
+    at: earlier(at, now),
+    order: 'of' in order ? { ...order, refunded: asAmount(order.refunded) } : order,
+    lines: lines?.map((line) => ({ ...line, paidUntil: line.paidUntil && asStorable(line.paidUntil) })),
+  };
+}
+
+/** In hundredths; the column has no sign. */
+function asAmount(amount: number | undefined): number | undefined {
+  return Number.isSafeInteger(amount) && Number(amount) >= 0 ? amount : undefined;
 }
 
 /** Keeps that a signed message came which is not what its sender sends. */
@@ -139,11 +162,20 @@ export async function keepUnreadable(
   reason: string,
   receivedAt: Date,
 ): Promise<void> {
-  const digest = messageDigest(shop, createHash('sha256').update(body).digest('hex'));
+  const id = createHash('sha256').update(body).digest('hex');
+  await keepRefused(db, shop, { id, type: 'unreadable', reason }, receivedAt);
+}
+
+async function keepRefused(
+  db: Db,
+  shop: string,
+  { id, type, reason }: { id: string; type: string; reason: string },
+  receivedAt: Date,
+): Promise<void> {
   await keepMessage(db, {
     shop,
-    digest,
-    type: 'unreadable',
+    digest: messageDigest(shop, id),
+    type: type.slice(0, MAX_TYPE),
     receivedAt,
     result: 'refused',
     reason: reason.slice(0, MAX_REASON),
@@ -165,11 +197,16 @@ function earlier(one: Date, other: Date): Date {
   return one < other ? one : other;
 }
 
-function refuse(db: Db, { id }: ShopMessage, { message, field }: OperatorError): Promise<void> {
+function refuse(db: Db, { id }: ShopMessage, error: unknown): Promise<void> {
+  // The message of another error may hold a statement with its values.
+  const { message, field } =
+    error instanceof OperatorError ? error : { message: `error ${reasonCode(error)}`, field: undefined };
   const reason = field === undefined ? message : `${field}: ${message}`;
   return setMessage(db, id, { result: 'refused', reason: reason.slice(0, MAX_REASON) });
 }
 
+/** An order's own id, and one for each of its lines; an invoice may have several payments. */
+const MAX_LINKS = 2 * MAX_LINES;
 const MAX_TYPE = 100;
 const MAX_REASON = 190;
 
@@ -223,7 +260,7 @@ function toStored(shop: string, link: Link, now: Date): Omit<ShopLink, 'id'> {
   const shared = { shop, digest: linkDigest(shop, link.key), paid: null, createdAt: now };
   if ('order' in link) {
     const target = requireExactText(link.order, 'order');
-    return { ...shared, kind: 'order', target, paid: link.paid ?? null };
+    return { ...shared, kind: 'order', target, paid: asAmount(link.paid) ?? null };
   }
   if ('other' in link)
     return { ...shared, kind: 'key', target: requireExactText(link.other, 'id', MAX_LABEL_LENGTH) };
@@ -251,8 +288,8 @@ async function settleAll(db: Db, messages: ShopMessage[], context: RecordContext
       const { result } = await settle(db, message, context);
       if (result === 'order' && 'of' in pending) times.push(new Date(pending.event.at));
     } catch (error) {
-      // It is not the fault of the message that told the link.
-      if (!(error instanceof OperatorError)) throw error;
+      // It is not the fault of the message that told the link, unless the database is away: then that one comes again.
+      if (isUnavailable(error)) throw error;
       await refuse(db, message, error);
     }
   }

@@ -1,3 +1,4 @@
+import { CodedError } from '../errors';
 import { setCustomer } from '../licensing/amend';
 import { openKey } from '../licensing/issue';
 import type { License } from '../licensing/licenses';
@@ -7,7 +8,7 @@ import { formatTimestamp } from '../licensing/timestamps';
 import type { Mailing } from '../mail/queue';
 import { findPlan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
-import { isDuplicate } from '../store/errors';
+import { isDuplicate, reasonCode } from '../store/errors';
 import { tellProfile } from '../store/customer-profiles';
 import { findLicensesByIds, lockLicenses } from '../store/licenses';
 import {
@@ -511,7 +512,13 @@ function keptKey(license: License, secret: Buffer | undefined): string | undefin
 export interface Ran {
   /** orders that wait no more */
   done: number;
+  /** with those that failed: the job of each minute tries them again */
   waiting: number;
+}
+
+interface RanSome extends Ran {
+  /** the first order that failed */
+  failed?: { order: number; error: unknown } | undefined;
 }
 
 /** Runs the waiting orders of a shop: what is mapped by now issues. */
@@ -527,30 +534,45 @@ export async function runWaiting(db: Db, shop: string, context: RecordContext): 
   }
 }
 
-/** Runs orders whose article or earlier order has come since; whoever brought it may have been killed before. */
+/**
+ * Runs orders whose article or earlier order has come since; whoever brought it may have been killed before.
+ * @throws CodedError that names the first order that failed, once the others are run
+ */
 export async function runReady(
   db: Db,
   context: RecordContext,
   goesOn: () => Promise<boolean>,
 ): Promise<void> {
+  let failed: RanSome['failed'];
   for (let after = 0; ;) {
     const ids = await listReady(db, { after, limit: RUN_AT_ONCE });
     for (const id of ids) {
       if (!(await goesOn())) return;
-      await runOrders(db, [id], context);
+      const ran = await runOrders(db, [id], context);
+      failed ??= ran.failed;
     }
-    if (ids.length < RUN_AT_ONCE) return;
+    if (ids.length < RUN_AT_ONCE) break;
     after = ids.at(-1) as number;
   }
+  if (failed === undefined) return;
+  const { order, error } = failed;
+  throw new CodedError<string>(`order ${order}: ${reasonCode(error)}`, '', undefined, { cause: error });
 }
 
-async function runOrders(db: Db, ids: number[], context: RecordContext): Promise<Ran> {
-  const ran: Ran = { done: 0, waiting: 0 };
-  for (const id of ids) {
-    const { state, digest, hasIssued } = await inReadCommitted(db, (trx) => runOrder(trx, id, context));
-    ran[state]++;
-    if (hasIssued) await runOrders(db, await listAwaiting(db, digest, RUN_AT_ONCE), context);
-  }
+/** Runs each of the orders, although one fails: its error is not the others' fault. */
+async function runOrders(db: Db, ids: number[], context: RecordContext): Promise<RanSome> {
+  const ran: RanSome = { done: 0, waiting: 0 };
+  for (const id of ids)
+    try {
+      const { state, digest, hasIssued } = await inReadCommitted(db, (trx) => runOrder(trx, id, context));
+      ran[state]++;
+      if (!hasIssued) continue;
+      const next = await runOrders(db, await listAwaiting(db, digest, RUN_AT_ONCE), context);
+      ran.failed ??= next.failed;
+    } catch (error) {
+      ran.waiting++;
+      ran.failed ??= { order: id, error };
+    }
   return ran;
 }
 

@@ -1,8 +1,20 @@
-/** UTC, `YYYY-MM-DD HH:MM:SS`, which sorts by time. Cuts the fraction, because DATETIME(0) would round it. */
+/** The latest time that MySQL's DATETIME holds: no end is later. */
+export const LATEST_TIME = new Date('9999-12-31T23:59:59Z');
+const EARLIEST_TIME = new Date('1000-01-01T00:00:00Z');
+
+/** Returns the time, or the nearest one that the databases can hold. */
+export function nearestStorable(date: Date): Date {
+  return date > LATEST_TIME ? LATEST_TIME : date < EARLIEST_TIME ? EARLIEST_TIME : date;
+}
+
+/**
+ * UTC, `YYYY-MM-DD HH:MM:SS`, which sorts by time. Cuts the fraction, because DATETIME(0) would round it. Every time that a
+ * statement holds is written here, so none is outside the years that databases hold.
+ */
 export function toSqlTime(date: Date): string {
   const second = Math.floor(date.getTime() / 1000);
   if (second !== lastSecond) {
-    lastText = date.toISOString().slice(0, 19).replace('T', ' ');
+    lastText = nearestStorable(date).toISOString().slice(0, 19).replace('T', ' ');
     lastSecond = second;
   }
   return lastText;

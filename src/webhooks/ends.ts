@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { forEach } from '../licensing/for-each';
 import {
   isSubscribed,
   licenseData,
@@ -45,10 +46,10 @@ export function startEndsWatch(db: Db, log: Logger, now: () => Date): Stop {
     name: 'ends',
     isDue: async () => (await listSubscribers(db)).some(isListening),
     async run(turn) {
-      for (const { id } of (await listSubscribers(db)).filter(isListening)) {
+      await forEach((await listSubscribers(db)).filter(isListening), async ({ id }) => {
         const webhook = await findWebhook(db, id);
         if (webhook !== undefined) await announceEnds(db, webhook, turn, now);
-      }
+      });
     },
   };
   const failure = 'webhooks about licences that end are late';

@@ -1,4 +1,5 @@
 import type { LicenseTerms } from '../../store/licenses';
+import { LATEST_TIME, nearestStorable } from '../../store/time';
 
 /** `expired` is derived from the date on each use, so that licences expire on time without a job. */
 export const STORED_STATUSES = ['active', 'suspended', 'revoked', 'cancelled'] as const;
@@ -32,11 +33,16 @@ export function paidEnd({ expiresAt, graceDays }: EndWithGrace): Date | null {
     : new Date(expiresAt.getTime() - graceDays * DAY_MS);
 }
 
-/** The end that is stored for a paid one. @param paid null: for life, which has no grace */
+/**
+ * The end that is stored for a paid one: the grace has no more days than fit before the latest time that databases hold, so
+ * `paidEnd` gives back what was paid. @param paid null: for life, which has no grace
+ */
 export function endWithGrace(paid: Date | null, graceDays: number): EndWithGrace {
-  return paid === null
-    ? { expiresAt: null, graceDays: 0 }
-    : { expiresAt: new Date(paid.getTime() + graceDays * DAY_MS), graceDays };
+  if (paid === null) return { expiresAt: null, graceDays: 0 };
+  const from = nearestStorable(paid);
+  const fitting = Math.floor((LATEST_TIME.getTime() - from.getTime()) / DAY_MS);
+  const days = Math.min(graceDays, fitting);
+  return { expiresAt: new Date(from.getTime() + days * DAY_MS), graceDays: days };
 }
 
 /** What is known of the next payment of a licence that works; null: nothing, somebody has to renew it. */

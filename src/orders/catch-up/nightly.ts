@@ -1,3 +1,4 @@
+import { forEach } from '../../licensing/for-each';
 import type { Db } from '../../store/database';
 import { claimCatchUp, findShop, listReceiverShops } from '../../store/shops';
 import { catchUp, type CatchUpContext } from './run';
@@ -24,11 +25,11 @@ export async function catchUpAll(
 ): Promise<void> {
   const stop = new AbortController();
   const context = { ...given, cut: stop.signal };
-  for (const { id, name, ...shop } of await listReceiverShops(db)) {
-    if (catchUpState(shop) !== 'ready' || !(await goesOn())) continue;
+  await forEach(await listReceiverShops(db), async ({ id, name, ...shop }) => {
+    if (catchUpState(shop) !== 'ready' || !(await goesOn())) return;
     const now = context.now();
     const due = { before: lastNight(now), interruptedBefore: new Date(now.getTime() - HOUR_MS) };
-    if (!(await claimCatchUp(db, id, now, due))) continue;
+    if (!(await claimCatchUp(db, id, now, due))) return;
     for (let runs = 0; runs < MAX_RUNS && (await goesOn()); runs++) {
       // The place where the last run ended is in its row.
       const row = await findShop(db, name);
@@ -40,7 +41,7 @@ export async function catchUpAll(
       });
       if (ran === undefined || ran.isDone || ran.failure !== null) break;
     }
-  }
+  });
 }
 
 async function cutAtStop<T>(

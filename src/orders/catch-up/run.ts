@@ -2,6 +2,7 @@ import { InvalidRequestError } from '../../errors';
 import { SealError } from '../../licensing/sealing';
 import { formatTimestamp } from '../../licensing/timestamps';
 import type { Db } from '../../store/database';
+import { isUnavailable } from '../../store/errors';
 import { hasMessage } from '../../store/shop-messages';
 import { setShop, type Shop } from '../../store/shops';
 import { messageDigest } from '../names';
@@ -216,7 +217,9 @@ async function takeOne(
     // What was kept may not have been done: its instance was killed.
     await receive(db, shop.name, told, context);
   } catch (error) {
-    if (context.faultOf(error) === undefined) throw error;
+    const mayGoRight = (context.cut?.aborted ?? false) || error instanceof SealError || isUnavailable(error);
+    // Otherwise it would end each later run at the same place.
+    if (context.faultOf(error) === undefined && mayGoRight) throw error;
     done.refused++;
   }
 }

@@ -1,4 +1,4 @@
-import { isStorable } from '../../licensing/timestamps';
+import { asStorable } from '../../licensing/timestamps';
 import { InvalidRequestError } from '../../errors';
 
 /** Reads a sender's JSON, whose shape differs between its versions: what is not there, or of another type, is undefined. */
@@ -65,9 +65,7 @@ export function requireTime(value: unknown, ...path: (string | number)[]): Date 
 
 /** RFC 3339, and in the years that are stored. */
 export function timeAt(value: unknown, ...path: (string | number)[]): Date | undefined {
-  const found = textAt(value, ...path);
-  const time = new Date(found ?? NaN);
-  return isStorable(time) ? time : undefined;
+  return asStorable(new Date(textAt(value, ...path) ?? NaN));
 }
 
 /** An id, which some messages have as a number and others as a text. */

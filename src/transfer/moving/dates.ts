@@ -36,7 +36,7 @@ export function readDate(text: string, form: DateForm, edge: Edge): Date | undef
 /** The end of a time that begins so; undefined: beyond the year 9999, or no duration. */
 export function endAfter(start: Date, duration: string): Date | undefined {
   try {
-    return addDuration(start, duration);
+    return addDuration(start, duration, 'duration');
   } catch (error) {
     if (error instanceof OperatorError) return undefined;
     throw error;

@@ -9,7 +9,7 @@ import type { Context } from './context';
 import { readPath } from './requests';
 
 /** A request is answered within this time after it was read, with a refusal if the database hangs. */
-const DEADLINE_MS = 4_000;
+export const DEADLINE_MS = 4_000;
 
 /** Turns an error into an answer: a fixed text for the client, and details in the log under the request's id. */
 export function answerFault(ctx: Context, error: unknown): void {

@@ -12,7 +12,7 @@ import type { ManageSettings } from '../operations/settings';
 import type { Db } from '../store/database';
 import { sendJson, sendText } from './answers';
 import type { Context, State } from './context';
-import { inTime } from './faults';
+import { DEADLINE_MS, inTime } from './faults';
 import { drain, unsupported } from './api/body';
 import { faultOfMessage, ManageError, toFailure } from '../operations/failures';
 import { sendFailure } from './api/endpoint';
@@ -35,6 +35,8 @@ interface HookDependencies {
 const NOTHING = { result: 'noted', reason: null, order_id: null, state: null };
 
 const MAX_BODY_BYTES = 1024 * 1024;
+/** Events of one message. */
+const MOST_EVENTS = 100;
 /** Messages of one network that wait to be verified. */
 const MOST_WAITING = 100;
 
@@ -64,15 +66,34 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
     const { allowed, retryAfter } = await limiter('hooks', name);
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many messages.', { retryAfter });
     const context = { now: now(), faultOf: faultOfMessage };
-    const parts = await inTime(
-      keepingUnread(db, { shop: name, delivery }, context, () => receiver.split?.(delivery) ?? [delivery]),
+    const whole = { parts: [{ id: '', delivery }], isAll: true };
+    const { parts, isAll } = await inTime(
+      keepingUnread(
+        db,
+        { shop: name, delivery },
+        context,
+        () => receiver.split?.(delivery, MOST_EVENTS) ?? whole,
+      ),
     );
+    const until = performance.now() + DEADLINE_MS;
+    const taken: string[] = [];
     let received: Received | undefined;
-    for (const part of parts) {
-      const taken = await takeOne(part, known, name, parts.length > 1);
-      received ??= taken;
+    let fault: unknown;
+    for (const { id, delivery: part } of parts)
+      try {
+        if (performance.now() > until) break;
+        const one = await takeOne(part, known, name, parts.length > 1);
+        received ??= one;
+        taken.push(id);
+      } catch (error) {
+        // It holds up no other event of the list.
+        fault ??= error;
+      }
+    if (received === undefined) throw fault;
+    if (taken.length < parts.length || !isAll) {
+      ctx.state.fault = fault;
+      return sendText(ctx, 202, taken.join('\n'));
     }
-    if (received === undefined) return;
     if (receiver.answer === undefined) sendJson(ctx, 200, { data: toJson(received) });
     else sendText(ctx, 200, receiver.answer(delivery, keysOf(received)));
   }

@@ -54,6 +54,12 @@ export function hookPaths(components: Components): Record<string, Json> {
         },
         responses: {
           200: { ...done, content: { ...(done.content as Json), ...textContent() } },
+          202: {
+            ...done,
+            description:
+              'Some events of a list are stored: their ids, one a line. FastSpring sends the others again.',
+            content: textContent(),
+          },
           401: {
             ...manageFailure(components, 401),
             description: 'The signature is missing, wrong or too old.',

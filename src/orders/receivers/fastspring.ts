@@ -28,10 +28,15 @@ export const fastspring: Receiver = {
     return isAmong([header('x-fs-signature') ?? ''], hmac(body, secret, 'base64')) ? 'right' : 'wrong';
   },
 
-  split(delivery) {
+  // It repeats events that a 202 does not name (developer.fastspring.com/docs/processed-and-unprocessed-webhook-events).
+  split(delivery, most) {
     const events = listAt(parseObject(delivery.body), 'events');
     if (events.length === 0) throw new InvalidRequestError('"events" is missing.');
-    return events.map((event) => ({ ...delivery, body: Buffer.from(JSON.stringify(event)) }));
+    const parts = events.slice(0, most).map((event) => ({
+      id: idAt(event, 'id') ?? '',
+      delivery: { ...delivery, body: Buffer.from(JSON.stringify(event)) },
+    }));
+    return { parts, isAll: events.length <= most };
   },
 
   read({ body }) {
@@ -75,6 +80,7 @@ function requireThing(value: unknown, name: string): string {
 
 function readOrder({ object, event }: About): OneContent {
   const order = requireId(object, 'order');
+  if (valueAt(object, 'completed') === false) return { note: 'unpaid' };
   const items = listAt(object, 'items');
   const subscriptions = items.flatMap((item) => thingAt(item, 'subscription') ?? []);
   return {

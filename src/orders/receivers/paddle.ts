@@ -115,11 +115,14 @@ function readFailedTransaction(data: unknown, at: Date): OneContent {
 function itemsOf(transaction: unknown): LineMessage[] {
   const paidUntil = timeAt(transaction, 'billing_period', 'ends_at');
   const bought = listAt(transaction, 'items').filter((item) => (numberAt(item, 'quantity') ?? 1) > 0);
+  const shared = new Set<string | undefined>();
+  const products = new Set<string | undefined>();
+  for (const product of bought.map(productOf)) (products.has(product) ? shared : products).add(product);
   return bought.map((item) => {
     const price = requireText(item, 'price', 'id');
     const isRecurring = textAt(item, 'price', 'billing_cycle', 'interval') !== undefined;
     return {
-      line: lineOf(item, bought),
+      line: lineOf(item, shared),
       ids: [price, textAt(item, 'price', 'product_id') ?? []].flat(),
       // The rest of a period that another payment paid for is given back with that one.
       ...(isRecurring ? { paidUntil: isRestOf(item) ? undefined : paidUntil } : { once: true as const }),
@@ -136,12 +139,12 @@ function isRestOf(item: unknown): boolean {
   return rate < 1;
 }
 
-/** Where two prices are of one product, those tell them apart. */
-function lineOf(item: unknown, items: unknown[]): string {
-  const productOf = (one: unknown) => textAt(one, 'price', 'product_id');
+const productOf = (item: unknown) => textAt(item, 'price', 'product_id');
+
+/** Where two prices are of one product, those tell them apart. @param shared products of more than one item */
+function lineOf(item: unknown, shared: ReadonlySet<string | undefined>): string {
   const product = productOf(item);
-  const isAlone = items.filter((one) => productOf(one) === product).length === 1;
-  return (isAlone ? product : undefined) ?? requireText(item, 'price', 'id');
+  return (shared.has(product) ? undefined : product) ?? requireText(item, 'price', 'id');
 }
 
 const ADJUSTMENTS = new Map<string, ContentEvent['event']>([

@@ -17,8 +17,12 @@ export interface Receiver {
   /** Messages are taken, without effect, until the secret is known: the sender would give up. */
   takesBeforeSecret?: true;
   verify(delivery: Delivery, secret: string, now: Date): SignatureVerdict;
-  /** The messages of a body that has several. @throws InvalidRequestError when it has none */
-  split?(delivery: Delivery): Delivery[];
+  /**
+   * The first messages of a body that has several. Where it has more than `most`, or one fails, those that were taken are
+   * answered by their ids, a line each, with 202, and the sender repeats the others.
+   * @throws InvalidRequestError when it has none
+   */
+  split?(delivery: Delivery, most: number): { parts: { id: string; delivery: Delivery }[]; isAll: boolean };
   /**
    * A verified message whose sender left a part out, with that part from its API; as it came when nothing is left out.
    * @param get the JSON at a path of the API @throws what `get` throws

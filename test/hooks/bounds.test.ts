@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startManaged, type Managed, type Thing } from '../support/manage';
+import { BACKENDS, rows } from '../support/service';
+import { table } from '../../src/store/database';
+import { runReady } from '../../src/orders/record';
+import { fixture, sendHook, signFastSpring, signLemonSqueezy, type Signed } from '../support/shop-senders';
+
+/** Messages with values that no database holds, and orders that fail: each stays its own order's matter. */
+
+const NOW = new Date('2026-11-24T12:00:00Z');
+const LATEST = '9999-12-31T23:59:59Z';
+const SECRET = 'made-up-by-the-seller';
+
+describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
+  let service: Managed;
+  let plan: number;
+  let n = 0;
+  beforeAll(async () => {
+    service = await startManaged(await settings(), NOW);
+    const { write } = service;
+    const product = await write.ok('POST /products', { name: 'Gallery Pro' }, 201);
+    const terms = { activation_type: 'domain', activation_limit: 3, duration: '1m' };
+    const made = await write.ok(
+      'POST /plans',
+      { product_id: product.id as number, name: 'M', ...terms },
+      201,
+    );
+    plan = made.id as number;
+    for (const kind of ['lemonsqueezy', 'fastspring']) {
+      await write.ok('POST /shops', { name: kind, kind, secret: SECRET }, 201);
+      for (const sku of ['41', 'PRO']) await write.ok(`POST /shops/${kind}/map`, { sku, plan_id: plan }, 201);
+    }
+  });
+  beforeEach(() => {
+    service.clock.now = NOW;
+    n++;
+  });
+  afterAll(() => service.stop());
+
+  const lemon = (name: string, attributes: Thing) => {
+    const text = JSON.stringify(fixture(`lemonsqueezy/${name}`)).replaceAll(
+      /(?<="?)\b(501|701|901)\b(?="?)/g,
+      (id) => `${id}${String(n).padStart(3, '0')}`,
+    );
+    const own = JSON.parse(text) as { data: { attributes: Thing } };
+    Object.assign(own.data.attributes, attributes);
+    return signLemonSqueezy(own, SECRET);
+  };
+  const fast = (name: string, change: Thing, id = '') => {
+    const text = JSON.stringify(fixture(`fastspring/${name}`));
+    const own = JSON.parse(text.replaceAll(/"(ord\d|sub1|ret1|evt\d)"/g, `"$1-${n}${id}"`)) as Thing;
+    Object.assign(own.data as Thing, change);
+    return own;
+  };
+  const take = async (kind: string, signed: Signed) => {
+    const { status, text } = await sendHook(service.url, kind, signed);
+    expect([status, text]).toEqual([200, text]);
+    return (JSON.parse(text) as { data: Thing }).data;
+  };
+  const license = async (shop: string, order: string) => {
+    const [found] = (await service.read.ok(`GET /orders?shop=${shop}&order=${order}`)) as unknown as Thing[];
+    const [line] = (found?.lines ?? []) as { licenses: Thing[] }[];
+    const id = line?.licenses[0]?.id as number | undefined;
+    return id === undefined ? undefined : service.read.ok(`GET /licenses/${id}`);
+  };
+  const post = (order: string, more: Thing, line: Thing = { plan_id: plan }) =>
+    service.issue.ok('POST /orders', {
+      ...{ shop: 'posting', order, event: 'paid', at: NOW.toISOString(), renews_itself: true },
+      lines: [{ line: '1', ...line }],
+      ...more,
+    });
+  const ends = { status: 'active', expires_at: LATEST };
+  const lemonOrder = () => `501${String(n).padStart(3, '0')}`;
+
+  it.each(['9999-12-31T23:59:59.999Z', '9999-12-30T12:00:00Z', '9999-12-31T23:59:59-11:00'])(
+    'a subscription may be paid until the end of the calendar: %s',
+    async (renewsAt) => {
+      await take('lemonsqueezy', lemon('subscription_created', { renews_at: renewsAt }));
+      const issued = await license('lemonsqueezy', lemonOrder());
+      expect(issued).toMatchObject({ status: 'active' });
+      expect(String(issued?.expires_at).slice(0, 8)).toBe('9999-12-');
+      await take('lemonsqueezy', lemon('subscription_payment_success', {}));
+      expect(await license('lemonsqueezy', lemonOrder())).toMatchObject(ends);
+      await take('lemonsqueezy', lemon('subscription_expired', {}));
+      expect(await license('lemonsqueezy', lemonOrder())).toMatchObject(ends);
+    },
+  );
+
+  it('later ends are the latest one, and what is no time counts as missing', async () => {
+    for (const [next, expected] of [
+      [Date.parse(LATEST), LATEST],
+      [1e15, LATEST],
+      [1e300, '2026-12-27T10:00:00Z'],
+    ] as const) {
+      const order = fast('order.completed', {});
+      const [item] = (order.data as { items: { subscription: Thing }[] }).items;
+      item!.subscription.next = next;
+      await take('fastspring', signFastSpring([order], SECRET));
+      expect(await license('fastspring', `ord1-${n}`)).toMatchObject({ expires_at: expected });
+      n++;
+    }
+  });
+
+  it('a posted order runs once its article is mapped, with the end of the calendar, and is renewed and upgraded', async () => {
+    await post(`far-${n}`, {}, { sku: `far-${n}`, paid_until: LATEST });
+    await post(`near-${n}`, {}, { sku: `far-${n}` });
+    const map = await service.write.ok('POST /shops/posting/map', { sku: `far-${n}`, plan_id: plan }, 201);
+    expect(map).toMatchObject({ ran: { done: 2, waiting: 0 } });
+    expect(await license('posting', `far-${n}`)).toMatchObject(ends);
+    for (const event of ['renewed', 'upgraded'])
+      await post(`far-${n}`, { event }, event === 'renewed' ? {} : { plan_id: plan, quantity: 1 });
+    expect(await license('posting', `far-${n}`)).toMatchObject(ends);
+    expect(await license('posting', `near-${n}`)).toMatchObject({ status: 'active' });
+  });
+
+  it.each([-1, 18446744073709551615, 1e300])(
+    'an amount of %s is not known, and the order counts',
+    async (total) => {
+      expect(await take('lemonsqueezy', lemon('order_created', { total }))).toMatchObject({
+        result: 'order',
+      });
+      expect(await license('lemonsqueezy', lemonOrder())).toMatchObject({ status: 'active' });
+      await take('lemonsqueezy', lemon('order_refunded', { total, refunded_amount: total }));
+      expect(await license('lemonsqueezy', lemonOrder())).toMatchObject({ status: 'suspended' });
+      await take('fastspring', signFastSpring([fast('order.completed', { total })], SECRET));
+      expect(await license('fastspring', `ord1-${n}`)).toMatchObject({ status: 'active' });
+    },
+  );
+
+  it('an order that fails holds up no other one, neither when an article is mapped nor each minute', async () => {
+    const { db } = service;
+    const sku = `late-${n}`;
+    const broken = await post(`broken-${n}`, {}, { sku });
+    await post(`good-${n}`, {}, { sku });
+    const events = db(table(db, 'order_events')).where({ order_id: broken.id as number });
+    await events.update({ lines_json: '{' });
+    const mapped = await service.write.ok('POST /shops/posting/map', { sku, plan_id: plan }, 201);
+    expect(mapped).toMatchObject({ ran: { done: 1, waiting: 1 } });
+    expect(await license('posting', `good-${n}`)).toMatchObject({ status: 'active' });
+
+    await post(`waits-${n}`, {}, { sku: `${sku}-b` });
+    const entry = (await rows(db, 'shop_skus')).find((one) => one.sku === sku) as Thing;
+    const [line] = (await rows(db, 'order_lines')).filter((one) => one.sku === `${sku}-b`);
+    const { id: __, ...copied } = entry;
+    const given = { ...copied, sku: `${sku}-b`, awaited: line?.awaited };
+    await db(table(db, 'shop_skus')).insert(given as Thing);
+    const context = { actor: 'orders', now: NOW, secret: undefined, graceDays: 3 };
+    await expect(runReady(db, context, () => Promise.resolve(true))).rejects.toMatchObject({
+      code: `order ${String(broken.id)}: SyntaxError`,
+    });
+    expect(await license('posting', `waits-${n}`)).toMatchObject({ status: 'active' });
+  });
+
+  it('a list of many events is taken in part, and names those that need not come again', async () => {
+    const name = (i: number) => fast('order.completed', {}, `x${i}`);
+    const many = Array.from({ length: 101 }, (_, i) =>
+      i < 2 ? name(i) : { id: `u${n}-${i}`, type: 'unused' },
+    );
+    const { status, text } = await sendHook(service.url, 'fastspring', signFastSpring(many, SECRET));
+    expect(status).toBe(202);
+    const ids = text.split('\n');
+    expect(ids.slice(0, 2)).toEqual([0, 1].map((i) => `evt1-${n}x${i}`));
+    expect(ids.length).toBeLessThanOrEqual(100);
+    expect(await license('fastspring', `ord1-${n}x1`)).toMatchObject({ status: 'active' });
+    expect(await take('fastspring', signFastSpring(many.slice(100), SECRET))).toMatchObject({
+      reason: 'unused',
+    });
+  });
+
+  it('a mebibyte of events is answered in time, and no work goes on', async () => {
+    const many = Array.from({ length: 50_000 }, (_, i) => ({ id: `${n}-${i}` }));
+    const { status } = await sendHook(service.url, 'fastspring', signFastSpring(many, SECRET));
+    expect(status).toBe(202);
+    const kept = (await rows(service.db, 'shop_messages')).length;
+    expect(kept).toBeLessThan(1_000);
+  });
+
+  it('an order with too many lines is refused before its links are kept', async () => {
+    const order = fast('order.completed', {
+      items: Array.from({ length: 5_000 }, (_, i) => ({
+        product: 'p',
+        quantity: 1,
+        subscription: `s${n}-${i}`,
+      })),
+    });
+    const before = (await rows(service.db, 'shop_links')).length;
+    const { status, text } = await sendHook(service.url, 'fastspring', signFastSpring([order], SECRET));
+    expect([status, text]).toEqual([400, expect.stringContaining('100 lines')]);
+    expect((await rows(service.db, 'shop_links')).length).toBe(before);
+    const [kept] = (await service.write.ok('GET /shops/fastspring/messages?limit=1')) as unknown as Thing[];
+    expect(kept).toMatchObject({ type: 'order.completed', result: 'refused' });
+  });
+});

@@ -54,6 +54,44 @@ describe.each(ONE_BACKEND)('messages of Lemon Squeezy, on %s', (_, settings) => 
     expect(await license()).toBeUndefined();
   });
 
+  it.each(['refunded', 'fraudulent'])(
+    'issues nothing for an order that is %s when it is told',
+    async (status) => {
+      const refunded = { refunded: true, refunded_amount: 9800, refunded_at: '2026-11-24T11:00:00.000000Z' };
+      const told = {
+        status,
+        ...(status === 'refunded' && refunded),
+        updated_at: '2026-11-24T11:00:00.000000Z',
+      };
+      expect(await send('order_created', told)).toMatchObject({ result: 'order', state: 'done' });
+      await send('subscription_created');
+      expect(await license()).toBeUndefined();
+      expect((await shop.order(number())).lines).toMatchObject([{ sku: '41', licenses: [] }]);
+      expect(await shop.service.write.ok('GET /unmatched?shop=lemonsqueezy')).toEqual([]);
+    },
+  );
+
+  it.each(['refunded', 'fraudulent'])(
+    'suspends for an order that is told as paid, then as %s',
+    async (status) => {
+      await send('order_created');
+      await send('order_created', {
+        status,
+        refunded_amount: 9800,
+        updated_at: '2026-11-24T11:00:00.000000Z',
+      });
+      expect((await license())?.status).toBe('suspended');
+    },
+  );
+
+  it.each(['unpaid', 'past_due', 'expired'])(
+    'issues nothing for a subscription that is %s',
+    async (status) => {
+      expect(await send('subscription_created', { status })).toMatchObject({ reason: 'unpaid' });
+      expect(await license()).toBeUndefined();
+    },
+  );
+
   it('gives back all or a part', async () => {
     await send('order_created');
     await send('order_refunded', { status: 'partial_refund', refunded_amount: 100 });

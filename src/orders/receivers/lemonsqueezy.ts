@@ -60,26 +60,29 @@ const keyOf = (subscription: string) => `subscription-${subscription}`;
 /** A subscription's first invoice is paid by its order. */
 const firstPaymentOf = (subscription: string) => `first-of-${keyOf(subscription)}`;
 
-function readOrder({ id, object, at, test }: About): OneContent {
+function readOrder(about: About): OneContent {
+  const { id, object, at, test } = about;
   const key = paymentOfOrder(id);
   const links = [{ key, order: id, paid: numberAt(object, 'total') }];
   const status = textAt(object, 'status');
   if (status === 'pending' || status === 'failed') return { links, note: 'unpaid' };
   const item = valueAt(object, 'first_order_item');
-  return {
-    links,
-    event: {
-      ...{ event: 'paid', at: timeAt(object, 'created_at') ?? at, test, eventId: key },
-      ...{ order: { number: id }, payment: key, customer: buyerOf(object) },
-      lines: [
-        {
-          line: requireId(item, 'id'),
-          sku: requireId(item, 'variant_id'),
-          quantity: numberAt(item, 'quantity') ?? 1,
-        },
-      ],
-    },
+  const paid: ContentEvent = {
+    ...{ event: 'paid', at: timeAt(object, 'created_at') ?? at, test, eventId: key },
+    ...{ order: { number: id }, payment: key, customer: buyerOf(object) },
+    lines: [
+      {
+        line: requireId(item, 'id'),
+        sku: requireId(item, 'variant_id'),
+        quantity: numberAt(item, 'quantity') ?? 1,
+      },
+    ],
   };
+  // What it was paid for is kept with it, so that the order is shown.
+  if (status === 'refunded') return { links, ...readOrderRefund(about), also: [paid] };
+  if (status !== 'fraudulent') return { links, event: paid };
+  const fraud = { event: 'charged_back', at, test, eventId: `fraud:${id}`, order: { number: id } } as const;
+  return { links, event: fraud, also: [paid] };
 }
 
 function buyerOf(object: unknown): ContentEvent['customer'] {
@@ -108,17 +111,22 @@ function isPartOf(object: unknown): boolean {
 function readBeginning({ id, object, at, test }: About): OneContent {
   const order = requireId(object, 'order_id');
   const payment = paymentOfOrder(order);
+  const links = [
+    { key: keyOf(id), order },
+    { key: firstPaymentOf(id), other: payment },
+  ];
+  if (UNPAID.includes(textAt(object, 'status') ?? '')) return { links, note: 'unpaid' };
   return {
-    links: [
-      { key: keyOf(id), order },
-      { key: firstPaymentOf(id), other: payment },
-    ],
+    links,
     event: {
       ...{ event: 'paid', at, test, eventId: keyOf(id), payment, renewsItself: true },
       ...{ order: { number: order }, customer: buyerOf(object), lines: [lineOf(object)] },
     },
   };
 }
+
+/** States of a subscription in which its payment did not come, or that it left behind. */
+const UNPAID = ['past_due', 'unpaid', 'expired'];
 
 function lineOf(object: unknown) {
   return {

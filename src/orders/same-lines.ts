@@ -57,13 +57,11 @@ export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' |
   const placed = new Map<OrderEvent, string>();
   for (const [event, items] of sorted) {
     if (event.event === 'paid' || !items.some(({ ids }) => ids !== undefined)) continue;
-    const found = match(
-      items,
-      known.filter(({ line }) => !paidOnce.has(line)),
-    );
+    const open = known.filter(({ line }) => !paidOnce.has(line));
+    const found = match(items, open);
     const named = items.map((item) => {
       const one = found.get(item);
-      if (one === undefined) return item;
+      if (one === undefined) return asStranger(item, known);
       const own =
         event.event === 'upgraded'
           ? changeOf(item, one)
@@ -79,6 +77,9 @@ export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' |
       learn(one.line, item.ids ?? []);
       return { ...own, line: one.line };
     });
+    // Money for the subscription that does not show its own line: it renews as a renewal without lines does, and is listed.
+    const isOfOthers = items.every((item) => open.every((line) => isOther(item, line)));
+    if (event.event === 'renewed' && isOfOthers) named.push(...open.map(({ line }) => ({ line })));
     placed.set(event, JSON.stringify(named));
   }
   return events.map((event) => ({ ...event, linesJson: placed.get(event) ?? event.linesJson }));
@@ -87,6 +88,23 @@ export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' |
 function compare(a: OrderEvent, b: OrderEvent): number {
   const rank = ({ event }: OrderEvent) => ORDER_EVENTS.indexOf(event as OrderEventName);
   return a.at.getTime() - b.at.getTime() || rank(a) - rank(b) || (a.identity < b.identity ? -1 : 1);
+}
+
+/** Stripe's id of an item of a subscription. It stays while the price changes, so another id is another line. */
+const isItemId = (id: string) => id.startsWith('si_');
+
+/** Whether an item is known to be another one than the line was. */
+function isOther({ ids = [] }: StoredLine, { ids: known }: LineNames): boolean {
+  const own = ids.find(isItemId);
+  return own !== undefined && !known.has(own) && [...known].some(isItemId);
+}
+
+/** An item of no line, which may have been given the name of the order's first one. */
+function asStranger(item: StoredLine, known: LineNames[]): StoredLine {
+  const namesake = known.find(({ line }) => line === item.line);
+  return namesake === undefined || !isOther(item, namesake)
+    ? item
+    : { ...item, line: item.ids?.at(-1) ?? '' };
 }
 
 /** By the surest id that both have, each once; then what is left over of both, when there is one. */
@@ -113,10 +131,11 @@ function match(items: StoredLine[], lines: LineNames[]): Map<StoredLine, LineNam
   }
   const only = found.size === 0 && lines.length === 1 ? lines[0] : undefined;
   const first = items.find((item) => item.first);
-  if (only !== undefined && first !== undefined) return found.set(first, only);
+  if (only !== undefined && first !== undefined && !isOther(first, only)) return found.set(first, only);
   const rest = left();
   const [item, line] = [rest.items[0], rest.lines[0]];
-  if (rest.items.length === 1 && rest.lines.length === 1 && item && line) found.set(item, line);
+  if (rest.items.length === 1 && rest.lines.length === 1 && item && line && !isOther(item, line))
+    found.set(item, line);
   return found;
 }
 

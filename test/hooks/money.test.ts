@@ -400,6 +400,59 @@ const CASES: Case[] = [
     ],
   },
   {
+    says: 'prorations of another item in a renewal change neither how many there are nor the plan',
+    told: () => [
+      session('SEATS', { metadata: { sku: 'SEATS', quantity: '10' } }),
+      first(),
+      cycle([], {
+        lines: {
+          has_more: true,
+          data: Array.from({ length: 10 }, (_, i) =>
+            newLine({
+              ...(i % 2 === 0 ? credit('price_y', 2) : rest('price_y', 5)),
+              item: 'si_2',
+              to: RENEWED,
+            }),
+          ),
+        },
+      }),
+    ],
+    is: [{ ...month, ends: UNTIL, limit: 30 }],
+  },
+  ...[0, 1].map((seatsAt): Case => {
+    const both = (line: Line, many = 2): Line[] => {
+      const lines = [line, { ...line, price: 'price_y', item: 'si_2', quantity: many }];
+      return seatsAt === 0 ? lines.reverse() : lines;
+    };
+    return {
+      says: `seats beside what was sold in a session are no more of it, at place ${seatsAt}`,
+      told: () => [
+        session(),
+        first(both({ to: RENEWED })),
+        invoice('IN_3', MIDST, 'subscription_update', [
+          { ...credit('price_y', 2), item: 'si_2', from: MIDST, to: RENEWED },
+          { ...rest('price_y', 5), item: 'si_2', from: MIDST, to: RENEWED },
+        ]),
+        cycle(both({ from: RENEWED, to: UNTIL }, 5)),
+      ],
+      is: [{ ...month, ends: UNTIL }],
+    };
+  }),
+  {
+    says: 'a renewal that shows another item alone counts by the plan’s duration, and changes nothing',
+    told: () => [
+      session(),
+      first(),
+      cycle([], {
+        lines: {
+          has_more: true,
+          data: [newLine({ price: 'price_y', item: 'si_2', from: RENEWED, to: YEAR, quantity: 5 })],
+        },
+      }),
+    ],
+    is: [{ ...month, ends: UNTIL }],
+  },
+  {
     says: 'a refund of cycle 1 takes nothing of what cycle 2 paid',
     told: () => [session(), first(), paidBy('IN_1'), cycle(), paidBy('IN_2'), refund('IN_1')],
     is: [{ ...month, ends: UNTIL }],

@@ -1,4 +1,4 @@
-import { isStorable } from '../../licensing/timestamps';
+import { asStorable } from '../../licensing/timestamps';
 import { asPaid } from '../message';
 import { customerOf } from './customer';
 import {
@@ -188,12 +188,15 @@ function readInvoice({ object, event }: About): OneContent {
       const isChanged = hasProration(object, subscription);
       // Without prorations too it may pay for something else: what was to change with the period.
       const isCounted = textAt(details, 'metadata', 'sku') === undefined && haveQuantities(own);
-      const lines = itemsOf(own).map(({ sku, quantity, ...item }) => ({
+      const lines: ContentEvent['lines'] = itemsOf(own).map(({ sku, quantity, ...item }) => ({
         ...item,
         ...(!isChanged && asPaid(sku, isCounted ? quantity : undefined)),
       }));
+      // Prorations say what the money is for, and change nothing.
+      if (lines.length === 0)
+        for (const { line, ids } of itemsOf(ownLines(object, subscription))) lines.push({ line, ids });
       const event = { ...renews, event: 'renewed', lines: lines.length === 0 ? undefined : lines } as const;
-      return { links, event, also: isChanged ? changed : [] };
+      return { links, event, also: isChanged && own.length > 0 ? changed : [] };
     }
     case 'subscription_update':
       return changed[0] === undefined ? nothing : { links, event: changed[0] };
@@ -269,7 +272,7 @@ function itemsOf(lines: unknown[]): Item[] {
     const price = priceOf(line);
     const item = referenceAt(parentOf(line), 'subscription_item') ?? referenceAt(line, 'subscription_item');
     const end = numberAt(line, 'period', 'end');
-    const paidUntil = end === undefined ? undefined : new Date(end * 1000);
+    const paidUntil = end === undefined ? undefined : asStorable(new Date(end * 1000));
     const sku =
       textAt(line, 'price', 'metadata', 'sku') ?? textAt(line, 'metadata', 'sku') ?? price ?? UNNAMED;
     return {
@@ -278,7 +281,7 @@ function itemsOf(lines: unknown[]): Item[] {
       sku,
       price,
       quantity: quantityOf(line) ?? lineQuantity(line) ?? 1,
-      ...(paidUntil !== undefined && isStorable(paidUntil) && { paidUntil }),
+      ...(paidUntil !== undefined && { paidUntil }),
     };
   });
   const latest = new Map<string, Item>();
@@ -287,7 +290,8 @@ function itemsOf(lines: unknown[]): Item[] {
     if (other === undefined || endOf(item) > endOf(other)) latest.set(item.line, item);
   }
   const items = [...latest.values()];
-  const [first] = [...items].sort((a, b) => endOf(a) - endOf(b));
+  // Seats beside what they are for are as many or more.
+  const [first] = [...items].sort((a, b) => endOf(a) - endOf(b) || a.quantity - b.quantity);
   return items.map((item) => (item === first ? { ...item, line: ONLY, first: true } : item));
 }
 

@@ -30,7 +30,7 @@ import { catchUpJson } from './catch-up/standing';
 import { requireShopName } from './message';
 import { skuDigest } from './names';
 import { RECEIVERS } from './receivers';
-import { cleanCopied, type SecretLook } from './receivers/secrets';
+import { cleanCopied, copyFault, type SecretLook } from './receivers/secrets';
 import { readRules, requireRule, storedRules } from './rules';
 import { isPosting, mailOf, MAX_GRACE_DAYS, PLUGIN_KINDS, type ShopMail } from './shop-kinds';
 
@@ -226,15 +226,15 @@ function requireApiAccess(
   if (list === undefined || typeof apiKey !== 'string')
     return { apiKeySealed: apiKey === undefined ? before.apiKeySealed : null, siteUrl: site };
   const text = cleanCopied(apiKey);
-  if (!list.key.test(text)) {
-    const look = apiKeyLook(kind, apiKey) ?? 'other';
-    throw refused('api_key', `${KEY_LOOKS[look]} ${list.keyNeeds}`.trim());
-  }
+  const look = apiKeyLook(kind, apiKey);
+  if (look !== undefined) throw refused('api_key', `${KEY_LOOKS[look]} ${list.keyNeeds}`.trim());
   if (keySecret === undefined) throw noKeySecret();
   return { apiKeySealed: sealKey(text, sealedAsKeyOf(shop), keySecret), siteUrl: site };
 }
 
 const KEY_LOOKS = {
+  cut: 'It is not whole: dots, bullets or asterisks are in the place of a part.',
+  twice: 'Its beginning is there twice.',
   secret: 'It looks like a secret that messages are signed with.',
   public_key: 'It looks like a public key.',
   other: '',
@@ -243,6 +243,8 @@ const KEY_LOOKS = {
 /** What a text looks like that cannot be an API key of this kind; undefined: it can. */
 export function apiKeyLook(kind: string, copied: string): keyof typeof KEY_LOOKS | undefined {
   const text = cleanCopied(copied);
+  const fault = copyFault(text);
+  if (fault !== undefined) return fault;
   if (listOf(kind)?.key.test(text) === true) return undefined;
   if (/^(?:whsec|pdl_ntfset)_/.test(text)) return 'secret';
   return /^pk_|^(?:live|test)_[0-9a-f]{27}$/.test(text) ? 'public_key' : 'other';

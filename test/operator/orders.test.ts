@@ -91,6 +91,8 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     writeFileSync(`${file}.wrong`, 'sk_live_51Habc\n');
     const wrong = ['shop', 'edit', 'early', '--secret-file', `${file}.wrong`];
     expect(await refused(...wrong)).toMatch(/looks like an API key.*begins with "whsec_"/);
+    writeFileSync(`${file}.wrong`, 'whsec_51a963295692389b…\n');
+    expect(await refused(...wrong)).toMatch(/not whole: .*begins with "whsec_"/);
     await text('shop', 'edit', 'early', '--secret-file', file);
     await text('shop', 'remove', 'early');
     const missing = await refused('shop', 'add', 'stripe', '--kind', 'stripe', '--secret-file', `${file}x`);

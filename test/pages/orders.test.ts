@@ -167,6 +167,8 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
       /looks like an API key. Stripe’s signing secret begins with “whsec_”/,
     );
     expect(refused.html).not.toContain('sk_live_1');
+    const cut = await seller.post('/shops/stripe/secret', { secret: 'whsec_51a963295692389b...' });
+    expect(textOf(cut.html)).toMatch(/not whole: .* Stripe’s signing secret begins with “whsec_”/);
     expect(await read('/shops/stripe')).toContain('It has no secret yet, and refuses every message.');
     await addRefused(service.db, { shop: 'stripe', day: '2026-11-23', times: 12 });
     await seller.get('/shops/stripe/secret');

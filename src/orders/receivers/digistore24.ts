@@ -5,7 +5,12 @@ import { InvalidRequestError } from '../../errors';
 import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
 import type { Delivery, Link, Receiver, MessageContent, ContentEvent } from './receiver';
+import { secretsOfChoice } from './secrets';
 import { isAmong } from './signature';
+
+const { secretLook, secretFault } = secretsOfChoice(
+  'The secret is the passphrase that you typed at Digistore24.',
+);
 
 /**
  * Digistore24: a form whose `sha_sign` is SHA-512 over its fields, sorted and without empty ones, each as `name=value` and
@@ -16,6 +21,10 @@ export const digistore24: Receiver = {
   // Its forms have some 5 KiB.
   maxBody: 64 * 1024,
   verifiesSlowly: true,
+
+  // The seller makes it up, so nothing of it is dropped.
+  secretLook,
+  secretFault,
 
   verify(delivery, secret) {
     // Sorting and hashing many fields takes long, also for who has no secret.

@@ -3,7 +3,16 @@ import type { Receiver } from './receiver';
 /** What senders' secrets look like, so that another text of their settings is not taken for one. */
 
 /** What a text that is not this sender's secret looks like. */
-export const SECRET_LOOKS = ['api_key', 'public_key', 'id', 'hex', 'other_sender', 'other'] as const;
+export const SECRET_LOOKS = [
+  'cut',
+  'twice',
+  'api_key',
+  'public_key',
+  'id',
+  'hex',
+  'other_sender',
+  'other',
+] as const;
 export type SecretLook = (typeof SECRET_LOOKS)[number];
 
 const LOOKS: [RegExp, SecretLook][] = [
@@ -14,7 +23,23 @@ const LOOKS: [RegExp, SecretLook][] = [
   [/^(?:whsec|whsk|pdl_ntfset)_/, 'other_sender'],
 ];
 
+/** How secrets and API keys begin whose other characters are letters, digits and those of base64. */
+const BEGINNINGS = 'whsec_|pdl_ntfset_|[rs]k_(?:live|test)_|pdl_(?:(?:live|sdbx)_)?apikey_|c[ks]_';
+/** What a page shows in the place of a part that it hides. */
+const HIDDEN = '(?:…|[.•*]{3,})';
+const COPIED_WRONG: [RegExp, 'cut' | 'twice'][] = [
+  [new RegExp(`^(${BEGINNINGS})\\1`), 'twice'],
+  [new RegExp(`${HIDDEN}$|^(?:${BEGINNINGS}).*${HIDDEN}`), 'cut'],
+];
+
+/** Returns what went wrong when a secret or an API key was copied; undefined: nothing that shows. */
+export function copyFault(text: string): 'cut' | 'twice' | undefined {
+  return COPIED_WRONG.find(([look]) => look.test(text))?.[1];
+}
+
 const IN_WORDS: Record<SecretLook, string> = {
+  cut: 'It is not whole: dots, bullets or asterisks are in the place of a part.',
+  twice: 'Its beginning is there twice.',
   api_key: 'It looks like an API key.',
   public_key: 'It looks like a public key.',
   id: 'It looks like an id.',
@@ -38,13 +63,14 @@ function clean(copied: string): string {
 
 type Secrets = Required<Pick<Receiver, 'cleanSecret' | 'secretLook' | 'secretFault'>>;
 
-function judgedBy(secretLook: Secrets['secretLook'], needs: string): Secrets {
+function judgedBy(look: Secrets['secretLook'], needs: string): Secrets {
+  const secretLook: Secrets['secretLook'] = (secret) => copyFault(secret) ?? look(secret);
   return {
     cleanSecret: clean,
     secretLook,
     secretFault: (secret) => {
-      const look = secretLook(secret);
-      return look === undefined ? undefined : `${IN_WORDS[look]} ${needs}`;
+      const found = secretLook(secret);
+      return found === undefined ? undefined : `${IN_WORDS[found]} ${needs}`;
     },
   };
 }

@@ -271,6 +271,8 @@ export const orders: Translated<typeof english> = {
       `${times === 1 ? '1 Nachricht wurde' : `${count} Nachrichten wurden`} wegen der Unterschrift abgewiesen, keine angenommen: Ist es das Geheimnis einer anderen Adresse?`,
     refusedByDay: 'Wegen der Unterschrift abgewiesen:',
     secretLooks: {
+      cut: 'Es ist nicht vollständig: Ein Teil ist durch Punkte oder Sternchen ersetzt.',
+      twice: 'Der Anfang steht zweimal da.',
       api_key: 'Das sieht aus wie ein API-Schlüssel.',
       public_key: 'Das sieht aus wie ein öffentlicher Schlüssel.',
       id: 'Das sieht aus wie eine Kennung.',
@@ -355,6 +357,8 @@ export const orders: Translated<typeof english> = {
       giveSite: 'Adresse eingeben…',
       key: 'API-Schlüssel zum Nachholen',
       keyLooks: {
+        cut: 'Er ist nicht vollständig: Ein Teil ist durch Punkte oder Sternchen ersetzt.',
+        twice: 'Der Anfang steht zweimal da.',
         secret: 'Das sieht aus wie ein Geheimnis, mit dem Nachrichten unterschrieben werden.',
         public_key: 'Das sieht aus wie ein öffentlicher Schlüssel.',
         other: 'Das sieht nicht aus wie ein API-Schlüssel dieses Absenders.',

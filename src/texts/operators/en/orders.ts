@@ -265,6 +265,8 @@ export const orders = {
       `${times === 1 ? '1 message was' : `${count} messages were`} refused for their signature, none was taken: is it the secret of another address?`,
     refusedByDay: 'Refused for their signature:',
     secretLooks: {
+      cut: 'It is not whole: dots, bullets or asterisks are in the place of a part.',
+      twice: 'Its beginning is there twice.',
       api_key: 'It looks like an API key.',
       public_key: 'It looks like a public key.',
       id: 'It looks like an id.',
@@ -347,6 +349,8 @@ export const orders = {
       giveSite: 'Give its site…',
       key: 'API key to catch up',
       keyLooks: {
+        cut: 'It is not whole: dots, bullets or asterisks are in the place of a part.',
+        twice: 'Its beginning is there twice.',
         secret: 'It looks like a secret that messages are signed with.',
         public_key: 'It looks like a public key.',
         other: 'It does not look like an API key of this sender.',

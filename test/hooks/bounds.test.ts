@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { BACKENDS, rows } from '../support/service';
 import { table } from '../../src/store/database';
@@ -111,6 +112,27 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
       await post(`far-${n}`, { event }, event === 'renewed' ? {} : { plan_id: plan, quantity: 1 });
     expect(await license('posting', `far-${n}`)).toMatchObject(ends);
     expect(await license('posting', `near-${n}`)).toMatchObject({ status: 'active' });
+  });
+
+  it('each end that is paid, renewed and given back can be stored', async () => {
+    const last = Date.parse(LATEST);
+    const end = fc.date({ min: new Date(last - 20 * 86_400_000), max: new Date(last), noInvalidDate: true });
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(end, end, async (paid, renewed) => {
+        const order = `any-${n}-${++run}`;
+        const line = (until: Date) => ({ plan_id: plan, paid_until: until.toISOString() });
+        await post(order, { payment: 'a' }, line(paid));
+        await post(order, { event: 'renewed', payment: 'b' }, line(renewed));
+        const { expires_at: expiresAt } = (await license('posting', order)) as Thing;
+        const graced = Math.min(renewed.getTime() + 3 * 86_400_000, last);
+        expect(Date.parse(String(expiresAt))).toBeLessThanOrEqual(graced);
+        expect(Date.parse(String(expiresAt))).toBeGreaterThanOrEqual(renewed.getTime() - 1_000);
+        await post(order, { event: 'refunded', payment: 'b', renews_itself: false }, {});
+        expect(await license('posting', order)).toMatchObject({ status: 'active' });
+      }),
+      { numRuns: 10 },
+    );
   });
 
   it.each([-1, 18446744073709551615, 1e300])(

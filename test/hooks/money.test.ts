@@ -421,7 +421,7 @@ const CASES: Case[] = [
   },
   ...[0, 1].map((seatsAt): Case => {
     const both = (line: Line, many = 2): Line[] => {
-      const lines = [line, { ...line, price: 'price_y', item: 'si_2', quantity: many }];
+      const lines = [line, { ...line, price: 'price_seat', item: 'si_2', quantity: many }];
       return seatsAt === 0 ? lines.reverse() : lines;
     };
     return {
@@ -430,8 +430,8 @@ const CASES: Case[] = [
         session(),
         first(both({ to: RENEWED })),
         invoice('IN_3', MIDST, 'subscription_update', [
-          { ...credit('price_y', 2), item: 'si_2', from: MIDST, to: RENEWED },
-          { ...rest('price_y', 5), item: 'si_2', from: MIDST, to: RENEWED },
+          { ...credit('price_seat', 2), item: 'si_2', from: MIDST, to: RENEWED },
+          { ...rest('price_seat', 5), item: 'si_2', from: MIDST, to: RENEWED },
         ]),
         cycle(both({ from: RENEWED, to: UNTIL }, 5)),
       ],

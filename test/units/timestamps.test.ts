@@ -1,5 +1,7 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { endWithGrace, paidEnd } from '../../src/licensing/core/states';
+import { addDuration } from '../../src/licensing/durations';
 import { daysBetween, formatTimestamp, isStorable, parseMoment } from '../../src/licensing/timestamps';
 import { fromSqlTime, toSqlTime } from '../../src/store/time';
 
@@ -20,6 +22,35 @@ it('a time is written in whole seconds of UTC, cut and never rounded, and read b
       expect(fromSqlTime(toSqlTime(time))).toEqual(new Date(`${seconds}Z`));
     }),
     { numRuns: 2_000 },
+  );
+});
+
+it('every time is written as one that databases hold, also after a grace or a duration is added', () => {
+  const [first, last] = [Date.parse('1000-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59Z')];
+  const grace = fc.integer({ min: 0, max: 14 });
+  fc.assert(
+    fc.property(
+      fc.date({ noInvalidDate: true }),
+      grace,
+      fc.integer({ min: 1, max: 99_999 }),
+      (time, days, n) => {
+        const nearest = new Date(Math.min(Math.max(time.getTime(), first), last));
+        const [seconds] = nearest.toISOString().split('.');
+        expect(toSqlTime(time)).toBe(seconds!.replace('T', ' '));
+        const end = endWithGrace(time, days);
+        expect(end.expiresAt!.getTime()).toBeLessThanOrEqual(last);
+        expect(paidEnd(end)).toEqual(nearest);
+        for (const unit of ['d', 'm', 'y'])
+          expect(addDuration(nearest, `${n}${unit}`).getTime()).toBeLessThanOrEqual(last);
+      },
+    ),
+    {
+      numRuns: 1_000,
+      examples: [
+        [new Date(last), 3, 1],
+        [new Date(last + 999), 3, 1],
+      ],
+    },
   );
 });
 

@@ -113,7 +113,7 @@ export async function receive(
       await setMessage(db, message.id, { result: 'noted', reason: 'first_payment' });
       return { result: 'noted', reason: 'first_payment', recorded: undefined };
     }
-    // A payment is older than its refund, also when it has no time of its others, and when it comes again after it.
+    // A payment is older than its refund, also when it has no time of its own, and when it comes again after it.
     const at = found.reduce(earlier, earlier(event.at, message.receivedAt));
     const address = customerId === undefined ? undefined : await findAddress(db, shop, customerId);
     const customer = others.customer ?? (address === undefined ? undefined : { email: address });

@@ -93,10 +93,10 @@ function compare(a: OrderEvent, b: OrderEvent): number {
 /** Stripe's id of an item of a subscription. It stays while the price changes, so another id is another line. */
 const isItemId = (id: string) => id.startsWith('si_');
 
-/** Whether an item is known to be another one than the line was. */
-function isOther({ ids = [] }: StoredLine, { ids: known }: LineNames): boolean {
+/** Reports whether an item is another one than the line was, or may be one and is only a proration. */
+function isOther({ ids = [], first }: StoredLine, { ids: known }: LineNames): boolean {
   const own = ids.find(isItemId);
-  return own !== undefined && !known.has(own) && [...known].some(isItemId);
+  return own !== undefined && !known.has(own) && (first !== true || [...known].some(isItemId));
 }
 
 /** An item of no line, which may have been given the name of the order's first one. */

@@ -290,7 +290,7 @@ function itemsOf(lines: unknown[]): Item[] {
     if (other === undefined || endOf(item) > endOf(other)) latest.set(item.line, item);
   }
   const items = [...latest.values()];
-  // Seats beside what they are for are as many or more.
+  // There are as many seats as licences, or more.
   const [first] = [...items].sort((a, b) => endOf(a) - endOf(b) || a.quantity - b.quantity);
   return items.map((item) => (item === first ? { ...item, line: ONLY, first: true } : item));
 }
@@ -308,14 +308,15 @@ function changesOf(invoice: unknown, subscription: string): ContentEvent['lines'
   const given = isNew ? whole : own.filter((line) => amountOf(line) > 0);
   const before = new Set(own.filter((line) => isProration(line) && amountOf(line) < 0).map(priceOf));
   const byLine = new Map(given.map((line) => [priceOf(line) ?? ONLY, line]));
-  const lines = itemsOf(given).map(({ paidUntil, sku, price, ...item }) => {
+  const lines = itemsOf(given).map(({ paidUntil, sku, price, first, ...item }) => {
     const line = byLine.get(price ?? ONLY);
     return {
       ...item,
       // The price is as before, so the article is too.
       ...(price !== undefined && before.has(price) ? {} : { sku, price }),
       quantity: lineQuantity(line),
-      ...(isNew && { paidUntil }),
+      // Prorations alone count for an item that is known.
+      ...(isNew && { paidUntil, ...(first && { first }) }),
     };
   });
   const told = lines.filter(({ sku, quantity, paidUntil }) => sku ?? quantity ?? paidUntil);

@@ -58,10 +58,11 @@ export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' |
   for (const [event, items] of sorted) {
     if (event.event === 'paid' || !items.some(({ ids }) => ids !== undefined)) continue;
     const open = known.filter(({ line }) => !paidOnce.has(line));
-    const found = match(items, open);
+    const isOther = event.event === 'upgraded' ? mayBeOther : isKnownOther;
+    const found = match(items, open, isOther);
     const named = items.map((item) => {
       const one = found.get(item);
-      if (one === undefined) return asStranger(item, known);
+      if (one === undefined) return asStranger(item, known, isOther);
       const own =
         event.event === 'upgraded'
           ? changeOf(item, one)
@@ -93,14 +94,19 @@ function compare(a: OrderEvent, b: OrderEvent): number {
 /** Stripe's id of an item of a subscription. It stays while the price changes, so another id is another line. */
 const isItemId = (id: string) => id.startsWith('si_');
 
-/** Reports whether an item is another one than the line was, or may be one and is only a proration. */
-function isOther({ ids = [], first }: StoredLine, { ids: known }: LineNames): boolean {
+type Differs = (item: StoredLine, line: LineNames) => boolean;
+
+/** Reports whether an item is known to be another one than the line was. */
+const isKnownOther: Differs = (item, line) => mayBeOther(item, line) && [...line.ids].some(isItemId);
+
+/** Reports the same, also for an item whose line has not shown its id yet: a change by prorations alone waits for that. */
+const mayBeOther: Differs = ({ ids = [], first }, { ids: known }) => {
   const own = ids.find(isItemId);
   return own !== undefined && !known.has(own) && (first !== true || [...known].some(isItemId));
-}
+};
 
 /** An item of no line, which may have been given the name of the order's first one. */
-function asStranger(item: StoredLine, known: LineNames[]): StoredLine {
+function asStranger(item: StoredLine, known: LineNames[], isOther: Differs): StoredLine {
   const namesake = known.find(({ line }) => line === item.line);
   return namesake === undefined || !isOther(item, namesake)
     ? item
@@ -108,7 +114,7 @@ function asStranger(item: StoredLine, known: LineNames[]): StoredLine {
 }
 
 /** By the surest id that both have, each once; then what is left over of both, when there is one. */
-function match(items: StoredLine[], lines: LineNames[]): Map<StoredLine, LineNames> {
+function match(items: StoredLine[], lines: LineNames[], isOther: Differs): Map<StoredLine, LineNames> {
   const found = new Map<StoredLine, LineNames>();
   const left = () => ({
     items: items.filter((item) => !found.has(item)),

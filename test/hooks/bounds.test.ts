@@ -135,7 +135,7 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     );
   });
 
-  it.each([-1, 18446744073709551615, 1e300])(
+  it.each([-1, 2 ** 64, 1e300])(
     'an amount of %s is not known, and the order counts',
     async (total) => {
       expect(await take('lemonsqueezy', lemon('order_created', { total }))).toMatchObject({

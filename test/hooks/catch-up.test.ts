@@ -430,6 +430,7 @@ describe.each(ONE_KIND)('catching up with Paddle and WooCommerce, on %s', (datab
     const imported = importRecords(db, Readable.from([Buffer.from(file)]), {
       ...{ packagesDir: temporaryFolder(), packagesFrom: undefined, secret: SECRET },
       ...{ withoutSealedKeys: false, dryRun: true, actor: 'operator:test', now: NOW },
+      settingFault: () => undefined,
     });
     await expect(imported).rejects.toThrow(
       'the API key that the shop woocommerce has here belongs to another',

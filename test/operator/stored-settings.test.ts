@@ -363,7 +363,7 @@ test('an import leaves out what could not be set here, the mail server too, and 
     });
   }
   const names = async () =>
-    (await there.json<Thing[]>(['settings', 'list']))
+    (await there.json<{ name: string; source: string }[]>(['settings', 'list']))
       .filter(({ source }) => source === 'stored')
       .map(({ name }) => name);
   expect(await names()).toEqual(['grace_days']);

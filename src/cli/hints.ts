@@ -9,7 +9,6 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'includes-others': ({ product }) => `"licensing product show ${product}" shows which.`,
   'is-included': ({ by }) =>
     `Take it out there first: "licensing product edit ${by} --includes" with the other ids, or none.`,
-  'too-many-rows': () => 'Split the file.',
   undecided: () => 'Say it with --licenses follow or --licenses keep.',
   'counts-otherwise': () => '',
   'plan-in-use': ({ plan }) => `"licensing license list --plan ${plan}" shows its licences.`,
@@ -81,16 +80,9 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
     `\nPublish the package of "${element}"; or, if the product's element is what is wrong: licensing product edit ${product} --element ${inPackage}`,
   'no-package': () => 'Restore it, or leave --packages out.',
   'not-an-export': () =>
-    '"licensing export" writes such a file; a table of another system is imported with --csv.',
+    '"licensing export" writes such a file; a table of another system is imported with --from csv.',
   'sealed-elsewhere': () =>
     'Set the one of the installation the file comes from; or, when this database has keys sealed with its own, import with --without-sealed-keys: the licences work, and only "license reveal" cannot show their keys.',
-  'no-key-column': () => 'Say it with key=COLUMN in --map.',
-  'no-plan-column': () => 'Say it with plan=COLUMN in --map, or with --plan.',
-  'overlooked-columns': ({ columns }) =>
-    `Map it, as --map "${columns
-      .slice(0, 1)
-      .map(({ field, name }) => `${field}=${name}`)
-      .join('')}", or leave it out on purpose: --ignore "${columns.map(({ name }) => name).join(',')}".`,
   'token-name': () =>
     '"licensing token list" shows it; to replace it, revoke it first: "licensing token revoke ID".',
   'no-token': () => '"licensing token list" shows those there are.',
@@ -111,16 +103,17 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'mail-text': () => '"licensing mail text show" prints the text that is sent now.',
   'text-file': () => '"licensing mail text list" shows which texts are files.',
   'import-refused': ({ code, facts }) => IMPORT_HINTS[code]?.(...facts) ?? '',
-  'bad-rows': ({ rows }) => `--skip-bad-rows imports the others.\n${rows}`,
 };
 
 const IMPORT_HINTS: Record<string, ((...facts: string[]) => string) | undefined> = {
   'no-import': () => '"licensing import --list" shows them.',
   'undone-before': () => '"licensing import --list" shows them.',
   'unsaid-plans': (map) => `Say it with --plans "${map}"; "-" leaves one out, --make-plans makes them.`,
-  'which-dates': () => 'Say it with --dates FORM.',
-  'several-sites': () => 'Say it with --site-prefix PREFIX.',
+  'which-dates': () => 'Say it with --dates dmy or --dates mdy.',
   'confirm-columns': () => 'After a dry run: --confirm-columns.',
+  'no-key-column': () => 'Say it with --map key=COLUMN.',
+  'bad-rows': () => '--skip-bad-rows imports the others.',
+  'several-sites': () => 'Say it with --site-prefix PREFIX.',
 };
 
 function notForJoomla(product: number): string {

@@ -24,6 +24,11 @@ export interface MoveInOptions {
   users?: string;
   confirmColumns?: boolean;
   sitePrefix?: string;
+  map?: Map<string, string>;
+  ignore?: string[];
+  product?: string;
+  plan?: string;
+  skipBadRows?: boolean;
   dryRun?: boolean;
 }
 
@@ -42,16 +47,19 @@ export async function runMoveIn(
   { name, file, users, readsAgain }: Files,
 ): Promise<void> {
   const { plans, makePlans = false, dates, confirmColumns = false, sitePrefix, dryRun = false } = options;
+  const { map = new Map<string, string>(), ignore = [], product, plan, skipBadRows = false } = options;
   const source = requireSource(from);
   const report = await moveIn(db, {
     ...{ source, plans, makePlans, dates, sitePrefix, dryRun, file, users, readsAgain, actor, now },
     confirmed: confirmColumns,
+    table: { map, ignore, product, plan },
+    refusesBadRows: from === 'csv' && !skipBadRows,
     secret: config.keySecret,
     onProgress: (done) => output.progress(quantity(done, 'licence')),
   });
   if (!dryRun) await countAfterImport(db, now);
   output.print(moveJson(report), () =>
-    describeMove(report, source.title, nextCommand(report, name, options)),
+    describeMove(report, source.title, nextCommand(report, name, from, options)),
   );
 }
 
@@ -90,7 +98,7 @@ export async function runList(session: Session): Promise<void> {
 }
 
 function describeMove(report: MoveReport, title: string, next: string): string {
-  const { dryRun, counts, plans, leftOut, warnings, keptLicenses, samples, columns } = report;
+  const { dryRun, counts, plans, leftOut, warnings, keptLicenses, samples, columns, readAs } = report;
   const said = (heading: string, lines: string[]) => (lines.length === 0 ? [] : ['', heading, ...lines]);
   return [
     ...said(`Plans of ${title}:`, [
@@ -136,6 +144,10 @@ function describeMove(report: MoveReport, title: string, next: string): string {
       'Columns that were found, and are not known for certain:',
       columns === null ? [] : [`  ${columns.join(', ')}`],
     ),
+    ...said(
+      'Columns:',
+      (readAs ?? []).map(({ column, field }) => `  ${column}: ${field ?? 'left out'}`),
+    ),
     '',
     `${report.new} ${dryRun ? 'would be new' : 'new'}, ${report.changed} changed, ${report.same} the same, ${report.kept} kept as changed here.`,
     ...(dryRun
@@ -170,15 +182,23 @@ function describeSample({ before, after }: Sample): string {
 function nextCommand(
   report: MoveReport,
   name: string | undefined,
-  { from, dates, users, sitePrefix }: MoveInOptions,
+  from: string,
+  { dates, users, sitePrefix, map: columns, ignore, product, plan, skipBadRows }: MoveInOptions,
 ): string {
   const map = mapOf(report);
+  const given = (option: string, text: string | undefined) =>
+    text === undefined || text === '' ? [] : [`${option} ${quoted(text)}`];
   return [
-    `licensing import ${name === undefined ? '' : `${quoted(name)} `}--from ${from ?? ''}`,
-    ...(map === '' ? [] : [`--plans ${quoted(map)}`]),
-    ...(dates === undefined ? [] : [`--dates ${dates}`]),
-    ...(users === undefined ? [] : [`--users ${quoted(users)}`]),
-    ...(sitePrefix === undefined ? [] : [`--site-prefix ${sitePrefix}`]),
+    `licensing import ${name === undefined ? '' : `${quoted(name)} `}--from ${from}`,
+    ...given('--plans', map),
+    ...given('--dates', dates),
+    ...given('--users', users),
+    ...given('--site-prefix', sitePrefix),
+    ...given('--map', columns && [...columns].map(([field, column]) => `${field}=${column}`).join(',')),
+    ...given('--ignore', ignore?.join(',')),
+    ...given('--product', product),
+    ...given('--plan', plan),
+    ...(skipBadRows === true ? ['--skip-bad-rows'] : []),
     ...(report.columns === null ? [] : ['--confirm-columns']),
     ...(map.includes('=?') ? ['--dry-run'] : []),
   ].join(' ');

@@ -26,7 +26,6 @@ export type RefusalFacts =
         | 'undecided'
         | 'counts-otherwise'
         | 'key-ended'
-        | 'too-many-rows'
         | 'mail-off'
         | 'secret-elsewhere';
     }
@@ -63,7 +62,7 @@ export type RefusalFacts =
   | { reason: 'no-zip'; fault: ZipFault }
   | { reason: 'not-published' | 'not-security' | 'is-notified' }
   | { reason: 'is-published' | 'is-withdrawn' | 'equal-version'; version: string }
-  | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' | 'no-key-column' | 'no-plan-column' }
+  | { reason: 'no-package' | 'not-an-export' | 'sealed-elsewhere' }
   | { reason: 'too-much-xml'; product: number }
   | { reason: 'no-manifest'; product?: number }
   | { reason: 'malformed-manifest'; path: string; fault: string }
@@ -81,8 +80,6 @@ export type RefusalFacts =
     }
   | { reason: 'manifest-version'; version: string | undefined }
   | { reason: 'other-element'; product: number; element: string; inPackage: string }
-  | { reason: 'overlooked-columns'; columns: { field: string; name: string }[] }
-  | { reason: 'bad-rows'; rows: string }
   /** of a table, or of a move from another system (transfer/refusals.ts): what its sentence is, and what that names */
   | { reason: 'import-refused'; code: string; facts: readonly string[] }
   | { reason: 'token-name' | 'no-token' | 'is-operator' | 'no-operator' }

@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto';
 import { Type, type Static } from '@sinclair/typebox';
 import { countAfterImport } from '../licensing/statistics';
-import { OperatorError } from '../licensing/operator-error';
-import { CSV_FIELDS, readCsvMap } from '../transfer/csv-licenses';
-import { importCsv } from '../transfer/import-csv';
+import { CSV_FIELDS, readCsvMap } from '../transfer/moving/any-csv';
 import { listMoves } from '../transfer/moving/list';
 import { moveIn } from '../transfer/moving/run';
 import { DATE_FORMS } from '../transfer/moving/source';
 import { requireSource, SOURCES } from '../transfer/moving/sources';
 import { undoImport as undoMove } from '../transfer/moving/undo';
 import { importJson, moveJson, undoneJson } from '../transfer/moving/views';
-import { invalid, ManageError } from './failures';
+import { invalid } from './failures';
 import { list, post, type Call } from './operation';
 import { isSet, pageOf, readId } from './reading';
 import {
@@ -29,14 +27,13 @@ import {
 import { requireRecentSignIn } from './sign-in-again';
 import type { UploadRules } from './upload';
 
-export const MAX_ROWS = 10_000;
 const MAX_BYTES = 32 * 1024 * 1024;
 
 const Fields = exactly({
   dry_run: Type.Optional(Flag),
   from: Type.Optional(
     Type.String({
-      description: `Moves in from another system: ${SOURCES.map(({ name }) => name).join(', ')}; csv is any table, as without it. Those that read the site's tables take no body. The fields below it belong to it, those of a CSV file do not.`,
+      description: `The former system: ${SOURCES.map(({ name }) => name).join(', ')}. csv is any table, as without it. Those that read the site's tables take no body.`,
     }),
   ),
   plans: Type.Optional(
@@ -51,7 +48,7 @@ const Fields = exactly({
       'Makes products and plans by their names there, where `plans` says nothing: as with `new`, with the limit and the period that most of their licences have.',
   }),
   dates: Type.Optional(
-    oneOf(DATE_FORMS, { description: 'How dates are written in a file; guessed where one form fits all.' }),
+    oneOf(DATE_FORMS, { description: 'How dates are written in a file; asked for where two forms fit.' }),
   ),
   confirm_columns: Type.Optional({
     ...Flag,
@@ -66,34 +63,19 @@ const Fields = exactly({
   ),
   map: Type.Optional(
     Type.String({
-      description: `Which column is what: field=Column,... The fields: ${CSV_FIELDS.join(', ')}.`,
+      description: `Of csv: which column is what, where its name does not say it: field=Column,... The fields: ${CSV_FIELDS.join(', ')}, and metadata.NAME. "field=" says that the table has none.`,
     }),
   ),
-  product: Type.Optional(Type.String({ description: 'Id or name, for rows that name none.' })),
-  plan: Type.Optional(Type.String({ description: 'Id or name, for rows that name none.' })),
-  skip_bad_rows: Type.Optional(Flag),
+  ignore: Type.Optional(
+    Type.String({ description: 'Of csv: columns to leave out, with commas between their names.' }),
+  ),
+  product: Type.Optional(Type.String({ description: 'Of csv: id or name, for rows that name none.' })),
+  plan: Type.Optional(Type.String({ description: 'Of csv: id or name, for rows that name none.' })),
+  skip_bad_rows: Type.Optional({
+    ...Flag,
+    description: 'Of csv: imports the other rows. Otherwise one row that does not fit refuses the import.',
+  }),
 });
-
-const Imported = exactly(
-  {
-    dry_run: Type.Boolean(),
-    licenses: Type.Integer({
-      minimum: 0,
-      description: 'New ones; those that were here already count no more.',
-    }),
-    rejected: Type.Array(
-      exactly({ row: Type.Integer({ description: 'Its line.' }), field: TextOrNull, message: Text }),
-    ),
-    twins: Type.Array(
-      exactly({ row: Type.Integer({ description: 'Its line.' }), field: Type.Literal('key'), message: Text }),
-      {
-        description:
-          'Rows whose key differs from another in case or hyphens alone. They are imported, and each key works only as it is written.',
-      },
-    ),
-  },
-  { title: 'Imported' },
-);
 
 const Count = Type.Integer({ minimum: 0 });
 const Rows = Type.Array(Type.Integer(), { description: 'The first lines or ids there.' });
@@ -159,6 +141,11 @@ const Moved = exactly(
           'Those that were found, of a system whose tables are not known for certain, until somebody confirms them.',
       }),
     ),
+    read_as: orNull(
+      Type.Array(exactly({ column: Text, field: TextOrNull }), {
+        description: 'Of csv: what each column was read as; null: it is left out.',
+      }),
+    ),
     made: exactly({ products: Count, plans: Count }),
   },
   { title: 'MovedIn' },
@@ -190,20 +177,14 @@ const Undone = exactly(
 
 type ImportCall = Call<Static<typeof Fields>, { file?: Buffer; users?: Buffer }>;
 
-async function importLicenses(
-  call: ImportCall,
-): Promise<{ data: Static<typeof Imported> | Static<typeof Moved> }> {
-  const { from } = call.query;
-  return from === undefined || from === 'csv' ? importFile(call) : moveFrom(call, from);
-}
-
-async function moveFrom(call: ImportCall, from: string) {
+async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof Moved> }> {
   const { db, query, body, settings, caller, now, onProgress } = call;
-  const foreign = CSV_ALONE.find((name) => query[name] !== undefined);
-  if (foreign !== undefined) throw invalid(foreign, `"${foreign}" does not go with "from".`);
+  const { from = 'csv' } = query;
+  const source = requireSource(from);
+  const foreign = from === 'csv' ? undefined : CSV_ALONE.find((name) => query[name] !== undefined);
+  if (foreign !== undefined) throw invalid(foreign, `"${foreign}" goes with from=csv only.`);
   const dryRun = isSet(query.dry_run);
   if (!dryRun) requireRecentSignIn(call);
-  const source = requireSource(from);
   const report = await moveIn(db, {
     source,
     plans: query.plans,
@@ -216,6 +197,12 @@ async function moveFrom(call: ImportCall, from: string) {
     dates: query.dates,
     confirmed: isSet(query.confirm_columns),
     sitePrefix: query.site_prefix,
+    table: {
+      map: query.map ? readCsvMap(query.map) : new Map(),
+      ignore: query.ignore ? query.ignore.split(',').map((name) => name.trim()) : [],
+      ...{ product: query.product, plan: query.plan },
+    },
+    refusesBadRows: from === 'csv' && !isSet(query.skip_bad_rows),
     secret: settings.keySecret,
     actor: caller.actor,
     now,
@@ -225,54 +212,7 @@ async function moveFrom(call: ImportCall, from: string) {
   return { data: moveJson(report) };
 }
 
-const CSV_ALONE = ['map', 'product', 'plan', 'skip_bad_rows'] as const;
-const MOVES_ALONE = ['plans', 'make_plans', 'dates', 'confirm_columns', 'site_prefix'] as const;
-
-async function importFile(call: ImportCall) {
-  const { db, query, body, settings, caller, now } = call;
-  const foreign = MOVES_ALONE.find((name) => query[name] !== undefined);
-  if (foreign !== undefined) throw invalid(foreign, `"${foreign}" goes with "from" only.`);
-  const { file, users } = body;
-  if (users !== undefined) throw invalid('users', '"users" goes with "from" only.');
-  if (file === undefined) throw invalid('file', 'The CSV file is missing: the part "file".');
-  if (query.map === undefined)
-    throw invalid('map', 'Which column is what? Such as key=License Key,plan=Plan.');
-  const dryRun = isSet(query.dry_run);
-  if (!dryRun) requireRecentSignIn(call);
-  const rejected: Static<typeof Imported>['rejected'] = [];
-  const twins: Static<typeof Imported>['twins'] = [];
-  const report = await importCsv(db, oneChunk(file), {
-    map: readCsvMap(query.map),
-    ignore: [],
-    delimiter: undefined,
-    separator: undefined,
-    product: query.product,
-    plan: query.plan,
-    skipBadRows: isSet(query.skip_bad_rows),
-    dryRun,
-    secret: settings.keySecret,
-    actor: caller.actor,
-    now,
-    maxRows: MAX_ROWS,
-    onFault: (row, { field, text }) => rejected.push({ row, field, message: text }),
-    onTwin: (row, message) => twins.push({ row, field: 'key', message }),
-  }).catch((error: unknown) => {
-    throw explain(error);
-  });
-  if (!dryRun && report.new > 0) await countAfterImport(db, now);
-  return { data: { dry_run: dryRun, licenses: report.new, rejected, twins } };
-}
-
-/** In the words of this API. */
-function explain(error: unknown): unknown {
-  if (!(error instanceof OperatorError)) return error;
-  const { facts, message } = error;
-  if (facts?.reason === 'too-many-rows')
-    return new ManageError('PAYLOAD_TOO_LARGE', message, { field: 'file' });
-  if (facts?.reason === 'bad-rows')
-    return invalid('file', `${message} A dry run lists them; skip_bad_rows=1 imports the others.`);
-  return invalid(error.field ?? 'file', message);
-}
+const CSV_ALONE = ['map', 'ignore', 'product', 'plan', 'skip_bad_rows'] as const;
 
 /** A whole file, for readers of streams. */
 export async function* oneChunk(file: Buffer): AsyncIterable<Buffer> {
@@ -298,8 +238,9 @@ export const importOperations = {
     '/imports',
     {
       goesOnWith: 'a dry run',
-      summary: 'Import licences from a CSV file, or move in from another system',
-      description: `With \`from\`, all licences of that system; the same call again takes what is new or has changed there. A CSV file has at most ${MAX_ROWS} rows: all of them or none, but with \`skip_bad_rows\` those that fit. The body is the file, or a form with the part \`file\`; the other fields stand in the query or in the form.`,
+      summary: 'Move in from another system, or from any CSV file',
+      description:
+        'All licences of the former system. The same call again takes what is new or has changed there. The body is the file, or a form with the part `file`. The other fields are in the query or in the form.',
       query: Fields,
       upload: {
         types: ['text/csv'],
@@ -309,7 +250,7 @@ export const importOperations = {
         },
         rules: () => CSV_UPLOAD,
       },
-      data: Type.Union([Imported, Moved]),
+      data: Moved,
       hasDeadline: false,
     },
     importLicenses,

@@ -4,9 +4,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import { endOfDay, isStorable } from '../../licensing/timestamps';
 import type { DateForm } from './source';
 
-/** Dates of tables, whose form is guessed only where exactly one fits all rows. */
-
-export const DATE_FORMS = ['unix', 'iso', 'dmy', 'mdy'] as const satisfies DateForm[];
+/** Dates of tables, whose form is guessed only where one fits nearly all rows, and the other does not. */
 
 /** The second of a day that a date without a time means. */
 export type Edge = 'first' | 'last';
@@ -41,11 +39,6 @@ export function endAfter(start: Date, duration: string): Date | undefined {
     if (error instanceof OperatorError) return undefined;
     throw error;
   }
-}
-
-/** The forms in which a text is a date. */
-export function formsOf(text: string): DateForm[] {
-  return DATE_FORMS.filter((form) => readDate(text, form, 'first') !== undefined);
 }
 
 interface Parts {
@@ -86,37 +79,47 @@ function secondsOfZone(zone = 'Z'): number {
   return sign === undefined ? 0 : (sign === '-' ? -60 : 60) * (Number(hours) * 60 + Number(minutes));
 }
 
-/** What is known of a column's dates after all rows. */
+/** Rows of a hundred that may contradict the form of the others. */
+const MAX_UNCLEAR = 5;
+
+/** What is known of a column's dates after all rows. Only those that end in the year can be read in two ways. */
 export class DateColumn {
   #rows = 0;
-  readonly #fitting = new Map<DateForm, number>();
-  /** rows beside each other often have the same day */
-  #last: [text: string, forms: DateForm[]] = ['', []];
+  readonly #fitting = { dmy: { count: 0, example: '' }, mdy: { count: 0, example: '' } };
 
   /** @param name as the file's heading has it */
   constructor(readonly name: string) {}
 
   note(text: string): void {
-    this.#rows++;
-    if (text !== this.#last[0]) this.#last = [text, formsOf(text)];
-    for (const form of this.#last[1]) this.#fitting.set(form, (this.#fitting.get(form) ?? 0) + 1);
+    const fits = (['dmy', 'mdy'] as const).filter((form) => readDate(text, form, 'first') !== undefined);
+    if (fits.length > 0) this.#rows++;
+    for (const form of fits) {
+      const fitting = this.#fitting[form];
+      fitting.count++;
+      // The best example is read in both ways.
+      if (fitting.example === '' || (fits.length === 2 && fitting.count < 1_000)) fitting.example = text;
+    }
   }
 
   /**
-   * The column's form. A form that alone fits all rows is taken even where another was asked for: a file may have unix
-   * seconds in one column and written dates in the other.
-   * @throws OperatorError that asks for it, with the forms that fit
+   * The column's form. One that alone fits all rows, or nearly all, is taken even where another was asked for.
+   * @throws OperatorError that asks for it, with an example
    */
   form(asked: DateForm | undefined): DateForm {
-    const fits = DATE_FORMS.filter((form) => this.#fitting.get(form) === this.#rows);
-    const [only] = fits;
+    const { dmy, mdy } = this.#fitting;
     if (this.#rows === 0) return asked ?? 'iso';
-    if (fits.length === 1 && only !== undefined) return only;
+    for (const least of [this.#rows, (this.#rows * (100 - MAX_UNCLEAR)) / 100])
+      if (dmy.count >= least !== mdy.count >= least) return dmy.count >= least ? 'dmy' : 'mdy';
     if (asked !== undefined) return asked;
-    const counts = DATE_FORMS.flatMap((form) => {
-      const count = this.#fitting.get(form);
-      return count === undefined ? [] : [`${form} ${count}`];
-    });
-    throw refusal('which-dates', [this.name, String(this.#rows), ...counts], { field: 'dates' });
+    const facts = (
+      [
+        ['dmy', dmy],
+        ['mdy', mdy],
+      ] as const
+    ).flatMap(([form, { example }]) => [
+      example,
+      readDate(example, form, 'first')?.toISOString().slice(0, 10) ?? '',
+    ]);
+    throw refusal('which-dates', [this.name, ...facts], { field: 'dates' });
   }
 }

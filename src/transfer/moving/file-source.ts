@@ -22,6 +22,8 @@ interface FileSource<F extends string> {
   begin(context: SourceContext): Promise<RowReader<F>>;
 }
 
+type FilePlan = Pick<SourcePlan, 'key' | 'name' | 'product' | 'here'>;
+
 /** What the rows of one file mean. */
 export interface RowReader<F extends string> {
   /** the source's id, or `idOfKey`; rows of one id are one licence. @throws LeftOut */
@@ -29,7 +31,7 @@ export interface RowReader<F extends string> {
   /** The row's customer. In a table without ids (`idOfKey`), rows of other customers are other licences. */
   customer?(row: FormerRow<F>): string;
   /** @throws LeftOut */
-  plan(row: FormerRow<F>, table: FormerTable<F>): Pick<SourcePlan, 'key' | 'name' | 'product'>;
+  plan(row: FormerRow<F>, table: FormerTable<F>): FilePlan;
   /** Refunded or revoked: wins over other rows of the same id. */
   isEnded(row: FormerRow<F>): boolean;
   /** Whether another row of the same id says more of the licence, such as its first sale. */
@@ -124,7 +126,7 @@ function orLeftOut<T>(read: () => T): T | LeftOut {
   }
 }
 
-function planOf(plan: Pick<SourcePlan, 'key' | 'name' | 'product'>): SourcePlan {
+function planOf(plan: FilePlan): SourcePlan {
   return { ...plan, covers: [plan.product], duration: undefined, limit: undefined };
 }
 

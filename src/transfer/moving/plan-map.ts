@@ -191,7 +191,7 @@ export async function openPlanTable(
     return { plan, product: products.get(plan.productId) ?? '', isNew };
   };
   const add = (key: string, name: string, product: string): MappedPlan => {
-    const id = map.get(key);
+    const id = map.get(key) ?? (map.has(key) ? null : known.get(key)?.here);
     const plan = typeof id === 'number' ? byId.get(id) : undefined;
     const mapped = {
       key,

@@ -2,7 +2,7 @@ import type { LiveStatus } from '../../licensing/core/states';
 import { keepFirst } from '../lines';
 import type { MappedPlan } from './plan-map';
 import { codeOf, type LeftOutCode, type LeftOutReason, type WarningCode } from './sayings';
-import type { SourceName, SourceWarning } from './source';
+import type { ReadColumn, SourceName, SourceWarning } from './source';
 
 /** What a run did, or would do, for somebody who decides by it. Never with a whole key. */
 export interface MoveReport {
@@ -26,6 +26,8 @@ export interface MoveReport {
   samples: Sample[];
   /** of a source that cannot be seen whole: the columns that were found, which nobody has confirmed */
   columns: string[] | null;
+  /** what each column was read as, of a table whose columns have names of their own */
+  readAs: ReadColumn[] | null;
   madeProducts: number;
   madePlans: number;
 }

@@ -13,9 +13,10 @@ import {
   type PlanMap,
   type PlanTable,
 } from './plan-map';
-import { createReporter, type MoveReport } from './report';
+import { createReporter, type Group, type MoveReport } from './report';
+import type { LeftOutCode } from './sayings';
 import { survey } from './survey';
-import type { DateForm, MovingSource, SourceItem } from './source';
+import type { DateForm, MovingSource, SourceItem, TableOptions } from './source';
 import { SOURCES } from './sources';
 import { toWanted } from './wanted';
 import { refusal } from '../refusals';
@@ -35,6 +36,10 @@ export interface MoveOptions {
   dates?: DateForm | undefined;
   /** the columns of a source that cannot be seen whole are right */
   confirmed?: boolean;
+  /** of `csv` */
+  table?: TableOptions | undefined;
+  /** one row that does not fit refuses the import */
+  refusesBadRows?: boolean;
   /** of the site's tables; undefined: found by the tables that are there */
   sitePrefix?: string | undefined;
   /** the files can be read again: after a lock conflict the import runs again */
@@ -78,6 +83,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   const opened = await source.open({
     ...{ db: trx, file: options.file, users: options.users, dates: options.dates, confirmed, now },
     sitePrefix: options.sitePrefix,
+    table: options.table,
     ...keysMap(former, given),
   });
   const columns = confirmed ? null : (opened.columns ?? null);
@@ -115,11 +121,13 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   await readItems(job, read(), plans, options);
   const unsaid = [...plans.all.values()].filter(isUnsaid);
   if (unsaid.length > 0 && !dryRun) throw incomplete(unsaid);
+  if (!dryRun && options.refusesBadRows) refuseBadRows(report.finish().leftOut);
   await applyNames(job);
   await applyLater(job);
   const { products: madeProducts, plans: madePlans } = plans.made;
   const finished: MoveReport = {
     ...{ id: dryRun ? null : job.importId, dryRun, source: source.name, columns, ...report.finish() },
+    readAs: opened.readAs ?? null,
     plans: [...plans.all.values()].filter(
       ({ licenses, leftOut, target }) => licenses > 0 || leftOut || target !== null,
     ),
@@ -140,6 +148,16 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
     countsJson: JSON.stringify(countsOf(finished)),
   });
   return finished;
+}
+
+/** Rows that are left out on purpose, or because another one counts, fit. */
+const FITTING: ReadonlySet<string> = new Set<LeftOutCode>(['left-out-plan', 'other-row']);
+
+function refuseBadRows(leftOut: Group[]): void {
+  const bad = leftOut.filter(({ code }) => !FITTING.has(code));
+  const rows = bad.flatMap(({ rows: some }) => some.map(String));
+  const count = bad.reduce((sum, one) => sum + one.count, 0);
+  if (count > 0) throw refusal('bad-rows', [String(count), ...rows], { field: 'file' });
 }
 
 /** The numbers of a report, for the list of runs. */

@@ -12,13 +12,12 @@ export type SourceName =
   | 'membershippro'
   | 'ars'
   | 'hikaserial'
-  | 'licensedock'
-  | 'easycommerce'
   | 'edd-csv'
   | 'lmfwc-csv'
   | 'freemius-csv'
   | 'lemonsqueezy-csv'
-  | 'gumroad-csv';
+  | 'gumroad-csv'
+  | 'csv';
 
 /** The order of days and months in dates that do not say it; `unix`: seconds since 1970. */
 export const DATE_FORMS = ['unix', 'iso', 'dmy', 'mdy'] as const;
@@ -38,6 +37,8 @@ export interface SourcePlan {
   duration: string | null | undefined;
   /** sites; 0: any number; undefined: the source does not say */
   limit: number | undefined;
+  /** our plan that the source names, where the map says nothing */
+  here?: number | undefined;
 }
 
 export interface SourceKey {
@@ -96,6 +97,23 @@ export interface SourceWarning {
 
 export type SourceItem = SourceLicense | SourceOmission | SourceWarning;
 
+/** What the seller says of a table whose columns have names of their own. */
+export interface TableOptions {
+  /** columns by field, which win over what their names suggest; an empty name: the table has none */
+  map: ReadonlyMap<string, string>;
+  /** names of columns left out on purpose */
+  ignore: string[];
+  /** id or name, for rows that name none */
+  product: string | undefined;
+  plan: string | undefined;
+}
+
+/** A column, by its name in the heading, and the field that it fills; null: it is left out. */
+export interface ReadColumn {
+  column: string;
+  field: string | null;
+}
+
 /** What a source is opened with. */
 export interface SourceContext {
   /** the service's own connection, which may read the site's tables */
@@ -110,6 +128,8 @@ export interface SourceContext {
   dates: DateForm | undefined;
   /** columns of a source that cannot be seen whole, confirmed by the seller */
   confirmed: boolean;
+  /** of a table whose columns have names of their own; undefined: all by its heading */
+  table?: TableOptions | undefined;
   /** plans that the map takes together, such as `3+8` (rights.ts) */
   together?: string[][];
   /** plans that the map leaves out: keys go to none of their licences */
@@ -123,6 +143,8 @@ export interface OpenSource {
   plans: SourcePlan[];
   /** columns that were found, of a source that cannot be seen whole; the run prints them and asks */
   columns?: string[];
+  /** what each column was read as, of a table whose columns have names of their own */
+  readAs?: ReadColumn[];
   /** all its rows, in the order of ids; memory stays bounded; called twice (survey.ts) */
   items(): AsyncIterable<SourceItem>;
 }
@@ -131,8 +153,8 @@ export interface MovingSource {
   name: SourceName;
   /** in people's words: "Membership Pro" */
   title: string;
-  /** a file is read, not the site's tables; `either`: the tables where they are found */
-  reads: 'tables' | 'file' | 'either';
+  /** a file is read, or the site's tables */
+  reads: 'tables' | 'file';
   /** whether it takes a second table with the customers' addresses (people.ts) */
   readsUsers?: boolean;
   /** @throws OperatorError when the tables or columns are not there, saying which were looked for */

@@ -1,4 +1,5 @@
 import { refusal } from '../refusals';
+import { anyCsv } from './any-csv';
 import { ars } from './ars';
 import { eddCsv } from './edd-csv';
 import { freemiusCsv } from './freemius-csv';
@@ -8,20 +9,18 @@ import { lemonSqueezyCsv } from './lemonsqueezy-csv';
 import { lmfwcCsv } from './lmfwc-csv';
 import { membershipPro } from './membershippro';
 import type { MovingSource } from './source';
-import { easyCommerce, licenseDock } from './unseen';
 
 /** The systems that can be moved in from, by the names that `--from` takes. A new one is a file of this folder and a line here. */
 export const SOURCES: MovingSource[] = [
   membershipPro,
   ars,
   hikaSerial,
-  licenseDock,
-  easyCommerce,
   eddCsv,
   lmfwcCsv,
   freemiusCsv,
   lemonSqueezyCsv,
   gumroadCsv,
+  anyCsv,
 ];
 
 /** @throws OperatorError when there is no source of this name */

@@ -1,7 +1,7 @@
 import { canonicalKey, keyDigest } from '../../licensing/core/keys';
 import { MAX_UINT32 } from '../../store/columns';
+import { readStatus, textOf } from '../cells';
 import { readCsv, type CsvPart, type CsvRow } from '../csv';
-import { readStatus, textOf } from '../csv-licenses';
 import { refusal } from '../refusals';
 import { DateColumn, readDate, type Edge } from './dates';
 import type { LeftOutCode, LeftOutReason } from './sayings';
@@ -15,7 +15,8 @@ export type ColumnNames<F extends string> = Record<F, readonly string[]>;
 export interface TableRules<F extends string> {
   /** of the system, for messages */
   title: string;
-  columns: ColumnNames<F>;
+  /** a function where the columns have names of their own */
+  columns: ColumnNames<F> | ((heading: string[]) => Map<F, number>);
   /** without these the table is another one; one of each list is enough */
   needed: readonly (readonly F[])[];
   /** columns of another system that has the needed ones as well */
@@ -113,7 +114,12 @@ export class FormerTable<F extends string> {
 
   /** @throws LeftOut when the text is no date of the column's form */
   dateOf(text: string, field: F): Date {
-    const date = readDate(text, this.#forms.get(field) ?? 'iso', this.#rules.dates[field] ?? 'first');
+    const edge = this.#rules.dates[field] ?? 'first';
+    // Dates with the year first, and unix seconds, can be read in one way only.
+    const date =
+      readDate(text, this.#forms.get(field) ?? 'iso', edge) ??
+      readDate(text, 'iso', edge) ??
+      readDate(text, 'unix', edge);
     if (date === undefined) throw new LeftOut('no-date', this.nameOf(field));
     return date;
   }
@@ -183,7 +189,7 @@ export class FormerRow<F extends string> {
   status(field: F, own: Record<string, SourceLicense['status']>): SourceLicense['status'] | undefined {
     const text = this.text(field).toLowerCase();
     const status = Object.hasOwn(own, text) ? own[text] : readStatus(text);
-    if (status instanceof Object) throw new LeftOut('unknown-state', this.#table.nameOf(field));
+    if (status === undefined && text !== '') throw new LeftOut('unknown-state', this.#table.nameOf(field));
     return status;
   }
 }
@@ -198,7 +204,7 @@ export function limitOf(text: string): number | undefined | null {
 const UNLIMITED = new Set(['-1', '∞', 'unlimited', 'unbegrenzt', 'unendlich']);
 const LIFETIME = new Set([
   ...['', '0', 'lifetime', 'lebenslang', 'unbefristet', 'nie', 'unlimited', 'unbegrenzt', 'perpetual'],
-  ...['0000-00-00', '0000-00-00 00:00:00'],
+  ...['0000-00-00', '0000-00-00 00:00:00', '00.00.0000'],
 ]);
 
 function isLifetime(text: string): boolean {
@@ -214,9 +220,14 @@ export function isIdOfKey(id: string): boolean {
   return id.startsWith('key-');
 }
 
-/** Splits a cell with sites. */
+/** Splits a cell with sites: also at blanks between addresses, which the name of a device may have. */
 export function sitesOf(text: string): string[] {
-  return text.split(/[\s,;|]+/).filter((site) => site !== '');
+  return text.split(/[\n,;|]+/).flatMap((part) => {
+    const words = part.split(/\s+/).filter((word) => word !== '');
+    return words.every((word) => word.includes('.') || word === 'localhost')
+      ? words
+      : [part.trim()].filter((site) => site !== '');
+  });
 }
 
 async function hold(file: AsyncIterable<Buffer>, part: CsvPart = 'file'): Promise<Buffer[]> {
@@ -243,6 +254,7 @@ function findColumns<F extends string>(
   heading: string[],
   { title, columns, needed, part, foreign = [] }: TableRules<F>,
 ): Map<F, number> {
+  if (typeof columns === 'function') return columns(heading);
   const names = heading.map(plain);
   const found = new Map<F, number>();
   for (const field of Object.keys(columns) as F[]) {

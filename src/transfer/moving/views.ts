@@ -29,6 +29,7 @@ export function moveJson(report: MoveReport) {
     })),
     samples: report.samples.map(sampleJson),
     columns: report.columns,
+    read_as: report.readAs,
     made: { products: report.madeProducts, plans: report.madePlans },
   };
 }

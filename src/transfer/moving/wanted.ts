@@ -7,7 +7,7 @@ import type { StoredStatus } from '../../licensing/core/states';
 import { isStorable } from '../../licensing/timestamps';
 import type { Plan } from '../../store/catalogue';
 import { MAX_LABEL_LENGTH } from '../../store/columns';
-import { Fault, readKey } from '../csv-licenses';
+import { KeyFault, readKey } from '../cells';
 import { endAfter } from './dates';
 import type { Reporter } from './report';
 import type { LeftOutReason, WarningCode } from './sayings';
@@ -110,7 +110,7 @@ export function toWanted(
   const digests = new Set<string>();
   for (const one of item.keys) {
     const key = readKey(one.key.trim());
-    if (key instanceof Fault) return { leftOut: key.code ?? 'key-not-typed' };
+    if (key instanceof KeyFault) return { leftOut: key.code };
     const digest = keyDigest(key);
     if (digests.has(digest)) continue;
     digests.add(digest);

@@ -345,7 +345,7 @@ function NoneYet() {
           <ButtonLink kind="primary" path="/licenses/new">
             {t.licenses.noneIssue}
           </ButtonLink>
-          <ButtonLink path="/imports">{t.licenses.noneImport}</ButtonLink>
+          <ButtonLink path="/move-in">{t.licenses.noneImport}</ButtonLink>
         </p>
       ) : null}
     </>

@@ -55,7 +55,7 @@ function Asked({ found: { now, before } }: { found: MoveIn }) {
     },
     ...before.map((one) => ({
       ...one,
-      where: `${titleOf(one.source)}, ${day(one.from)} – ${day(one.to)}`,
+      where: `${titleOf(t, one.source)}, ${day(one.from)} – ${day(one.to)}`,
       count: number(one.sites),
       isHere: false,
     })),

@@ -1,10 +1,10 @@
 import type { Child } from 'hono/jsx';
 import type { ImportRun } from '../../../store/imports';
-import { DATE_FORMS } from '../../../transfer/moving/dates';
+import { CSV_FIELDS } from '../../../transfer/moving/any-csv';
 import type { MappedPlan } from '../../../transfer/moving/plan-map';
 import { TOO_SHORT, type MoveReport, type Sample } from '../../../transfer/moving/report';
 import type { MoveCounts } from '../../../transfer/moving/run';
-import type { MovingSource } from '../../../transfer/moving/source';
+import type { MovingSource, ReadColumn } from '../../../transfer/moving/source';
 import { say, type LeftOutCode, type StaysCode } from '../../../transfer/moving/sayings';
 import { SOURCES } from '../../../transfer/moving/sources';
 import type { importOperations } from '../../../operations/imports';
@@ -29,9 +29,12 @@ import { Status } from '../kit/status';
 import { Paging, Table } from '../kit/table';
 import { useView } from '../view';
 import {
+  columnField,
+  isChosen,
   LEAVE_OUT,
   madeFields,
   MAKE,
+  MORE_COLUMNS,
   planField,
   titleOf,
   type Cover,
@@ -43,16 +46,28 @@ import {
 
 const CSV_TYPES = '.csv,.tsv,.txt,text/csv';
 
+/** What the first form asks for once a file was read. */
+export interface Asked {
+  /** those that the form keeps, by the names of their fields */
+  files?: Record<string, string | undefined> | undefined;
+  /** of the sites in the database */
+  prefixes?: readonly string[] | undefined;
+  /** which comes first in dates, as the refusal `which-dates` names it */
+  dates?: readonly string[] | undefined;
+  /** which of these columns has the keys */
+  columns?: readonly string[] | undefined;
+}
+
 interface MoveInProps {
   form: FormState;
-  /** of the sites in the database; none: nobody has to choose */
-  prefixes: readonly string[];
+  asked: Asked;
   runs: ImportRun[];
   paging: { after: string | undefined; next: string | null; limit: number };
 }
 
-export function MoveInPage({ form, prefixes, runs, paging: { after, next, limit } }: MoveInProps) {
+export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }: MoveInProps) {
   const { t, to } = useView();
+  const { files = {}, prefixes = [], dates, columns = [] } = asked;
   const texts = t.moveIn;
   return (
     <TitledPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]} sub={texts.about}>
@@ -60,21 +75,20 @@ export function MoveInPage({ form, prefixes, runs, paging: { after, next, limit 
         <Panel id="form" kind="narrow" inside>
           <Form path="/move-in" form={form} upload>
             <FormErrors form={form} />
+            {Object.entries(files).map(([name, kept]) =>
+              kept === undefined ? null : <input type="hidden" name={name} value={kept} />,
+            )}
             <Select
               form={form}
               name="from"
               label={texts.from}
-              hint={
-                <>
-                  {texts.fromHint} <a href={to('/imports')}>{texts.toImport}</a>
-                </>
-              }
+              hint={texts.fromHint}
               required
               options={[
                 { value: '', label: texts.choose },
                 ...SOURCES.map(({ name, title, reads }) => ({
                   value: name,
-                  label: `${title} (${texts.reads[reads]})`,
+                  label: name === 'csv' ? texts.anyCsv : `${title} (${texts.reads[reads]})`,
                 })),
               ]}
             />
@@ -90,7 +104,15 @@ export function MoveInPage({ form, prefixes, runs, paging: { after, next, limit 
                 ]}
               />
             )}
-            <FileField form={form} name="file" label={texts.file} hint={texts.fileHint} accept={CSV_TYPES} />
+            {columns.length === 0 ? null : <ColumnField form={form} field="key" columns={columns} />}
+            {dates === undefined ? null : <DatesField form={form} facts={dates} />}
+            <FileField
+              form={form}
+              name="file"
+              label={texts.file}
+              hint={files.table === undefined ? texts.fileHint : texts.kept}
+              accept={CSV_TYPES}
+            />
             <FileField
               form={form}
               name="users"
@@ -98,7 +120,6 @@ export function MoveInPage({ form, prefixes, runs, paging: { after, next, limit 
               hint={texts.usersHint}
               accept={CSV_TYPES}
             />
-            <DatesField form={form} />
             <UploadProgress />
             <p class="acts mb-0">
               <Submit busy={texts.reading}>{texts.read}</Submit>
@@ -117,16 +138,72 @@ export function MoveInPage({ form, prefixes, runs, paging: { after, next, limit 
   );
 }
 
-function DatesField({ form }: { form: FormState }) {
-  const texts = useView().t.moveIn;
+/** @param facts as the refusal `which-dates` has them */
+function DatesField({ form, facts }: { form: FormState; facts: readonly string[] }) {
+  const { t, format } = useView();
+  const texts = t.moveIn;
+  const [column = '', day = '', asDay = '', month = '', asMonth = ''] = facts;
+  const dayOf = (iso: string) => `${format.longDay(new Date(`${iso}T12:00:00Z`))} ${iso.slice(0, 4)}`;
   return (
     <Select
       form={form}
       name="dates"
-      label={texts.dates}
-      hint={texts.datesHint}
-      options={['', ...DATE_FORMS].map((value) => ({ value, label: texts.dateForms[value] ?? value }))}
+      label={texts.dates(column)}
+      required
+      options={[
+        { value: '', label: texts.choose },
+        { value: 'dmy', label: texts.dayFirst(day, dayOf(asDay)) },
+        { value: 'mdy', label: texts.monthFirst(month, dayOf(asMonth)) },
+      ]}
     />
+  );
+}
+
+function ColumnField({
+  form,
+  field,
+  columns,
+}: {
+  form: FormState;
+  field: (typeof CSV_FIELDS)[number];
+  columns: readonly string[];
+}) {
+  const texts = useView().t.moveIn;
+  return (
+    <Select
+      form={form}
+      name={columnField(field)}
+      label={texts.fields[field]}
+      required={field === 'key'}
+      options={[
+        { value: '', label: texts.notThere },
+        ...columns.map((name) => ({ value: name, label: name })),
+      ]}
+    />
+  );
+}
+
+/** What each column of a table is, in two columns of fields. */
+function TableColumns({ form, readAs }: { form: FormState; readAs: ReadColumn[] }) {
+  const { t } = useView();
+  const texts = t.moveIn;
+  const columns = readAs.map(({ column }) => column).filter(isChosen);
+  // One with a comma in its name stays what it was taken for.
+  const fields = CSV_FIELDS.filter((field) => form.value(columnField(field)) !== undefined);
+  const half = Math.ceil(fields.length / 2);
+  return (
+    <Panel id="columns" title={texts.readAsTitle} inside>
+      <div class="cols cols-2">
+        {[fields.slice(0, half), fields.slice(half)].map((some) => (
+          <div>
+            {some.map((field) => (
+              <ColumnField {...{ form, field, columns }} />
+            ))}
+          </div>
+        ))}
+      </div>
+      <TextField form={form} name={MORE_COLUMNS} label={texts.more} hint={texts.moreHint} />
+    </Panel>
   );
 }
 
@@ -151,7 +228,7 @@ function Runs({ runs }: { runs: ImportRun[] }) {
           kind: 'name',
           cell: ({ source, undoneAt }) => (
             <>
-              {titleOf(source)}
+              {titleOf(t, source)}
               {undoneAt === null ? null : (
                 <span class="sub fw-normal">{texts.undone(format.moment(undoneAt))}</span>
               )}
@@ -169,7 +246,7 @@ function Runs({ runs }: { runs: ImportRun[] }) {
           kind: 'act',
           cell: ({ id, source, undoneAt }) =>
             undoneAt === null ? (
-              <a href={to(`/move-in/${id}/undo`)} aria-label={texts.undoOne(titleOf(source))}>
+              <a href={to(`/move-in/${id}/undo`)} aria-label={texts.undoOne(titleOf(t, source))}>
                 {texts.undo}
               </a>
             ) : null,
@@ -207,7 +284,7 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
   );
   return (
     <TitledPage
-      title={texts.checkTitle(source.title)}
+      title={texts.checkTitle(titleOf(t, source.name))}
       nav="system"
       crumbs={[
         [t.system.title, '/system'],
@@ -226,6 +303,7 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
           file.kept === undefined ? null : <input type="hidden" name={kept} value={file.kept} />,
         )}
         <div class="stack">
+          {report.readAs === null ? null : <TableColumns form={form} readAs={report.readAs} />}
           <Panel id="plans" title={texts.plansTitle}>
             <Inside>{texts.plansAbout}</Inside>
             <PlanTable form={form} plans={plans} options={options} />
@@ -587,7 +665,11 @@ export function MovedPage({ source, moved }: { source: MovingSource; moved: Move
   const texts = t.moveIn;
   const { number } = format;
   return (
-    <TitledPage title={texts.doneTitle(source.title)} nav="system" crumbs={[[texts.title, '/move-in']]}>
+    <TitledPage
+      title={texts.doneTitle(titleOf(t, source.name))}
+      nav="system"
+      crumbs={[[texts.title, '/move-in']]}
+    >
       <div class="stack">
         <Panel id="done" inside>
           <Facts

@@ -1,17 +1,21 @@
 import { createHash } from 'node:crypto';
 import { oneChunk, type importOperations } from '../../../operations/imports';
-import { textOfCsv } from '../../../transfer/csv';
-import { DATE_FORMS } from '../../../transfer/moving/dates';
 import { DURATION } from '../../../licensing/durations';
+import type { Texts } from '../../../texts/operators/texts';
+import { readCsv, textOfCsv } from '../../../transfer/csv';
+import { CSV_FIELDS, readCsvMap } from '../../../transfer/moving/any-csv';
 import { writePlanMap, type PlanMap } from '../../../transfer/moving/plan-map';
 import type { MoveReport } from '../../../transfer/moving/report';
 import { moveIn } from '../../../transfer/moving/run';
-import type { DateForm, MovingSource } from '../../../transfer/moving/source';
+import { DATE_FORMS, type DateForm, type MovingSource } from '../../../transfer/moving/source';
 import { SOURCES } from '../../../transfer/moving/sources';
 import type { DataOf } from '../act';
 import type { OperatorCall } from '../page';
 
-/** The form of a move from another system. The file is kept between two forms in a field, as in import-table.ts. */
+/**
+ * The form of a move from another system. The file is kept between two forms in a field of the second one, because the
+ * service keeps no files of its own; a large one is chosen again.
+ */
 
 /** Below the limit of a form's field (upload.ts), with a line end of two characters. */
 const MAX_KEPT_BYTES = 1_900_000;
@@ -22,6 +26,8 @@ export interface SentMove {
   fields: URLSearchParams;
   dates: DateForm | undefined;
   isConfirmed: boolean;
+  /** which column is what, as the operation takes it; empty: by their names */
+  columns: string;
   /** of the former system, in the order of the form's fields; last those of plans taken together */
   keys: string[];
   map: PlanMap;
@@ -48,11 +54,15 @@ export const planField = (index: number) => `plan${index}`;
 /** The fields of a plan that is made. The API's name before the dot selects the sentence of an error. */
 export const madeFields = (index: number) =>
   ({ name: `name.${index}`, limit: `activation_limit.${index}`, duration: `duration.${index}` }) as const;
+/** The name of the field that chooses a column. */
+export const columnField = (field: string) => `col-${field}`;
+/** The name of the field for columns of the metadata. */
+export const MORE_COLUMNS = columnField('more');
 export const MAKE = 'new';
 export const LEAVE_OUT = '-';
 
 /** What the operation answers for a system by its name. */
-export type Moved = Extract<DataOf<typeof importOperations.importLicenses>, { source: string }>;
+export type Moved = DataOf<typeof importOperations.importLicenses>;
 
 /** @param files those that were chosen; undefined: that which the form kept */
 export function readSent(
@@ -92,11 +102,21 @@ export function readSent(
     users: sentFile(files.users, usersTable),
     dates: DATE_FORMS.find((form) => form === fields.get('dates')),
     isConfirmed: fields.get('confirm_columns') === '1',
+    columns: source.name === 'csv' ? columnsOf(fields) : '',
     sitePrefix: fields.get('site_prefix') || undefined,
     map,
     plans: writePlanMap(map),
     badField: badFields[0],
   };
+}
+
+/** A field that the form shows, and nobody chose, has no column. */
+function columnsOf(fields: URLSearchParams): string {
+  const chosen = CSV_FIELDS.flatMap((field) => {
+    const column = fields.get(columnField(field));
+    return column === null ? [] : [`${field}=${column}`];
+  });
+  return [...chosen, fields.get(MORE_COLUMNS)?.trim() ?? ''].filter(Boolean).join(',');
 }
 
 /** @param kept of the form before */
@@ -122,29 +142,46 @@ function keysOf(text: string | null): string[] {
 
 /** Tells this move with these plans from others: only what was looked at is imported. */
 export function digestOf(sent: SentMove): string {
-  const { source, dates, isConfirmed, plans, sitePrefix, table, users } = sent;
+  const { source, dates, isConfirmed, columns, plans, sitePrefix, table, users } = sent;
   const files = [table, users].map(({ bytes }) =>
     bytes === undefined ? null : createHash('sha256').update(bytes).digest('hex'),
   );
   return createHash('sha256')
     .update(
-      JSON.stringify([...[source.name, dates ?? null, isConfirmed, plans, sitePrefix ?? null], ...files]),
+      JSON.stringify([
+        ...[source.name, dates ?? null, isConfirmed, plans, sitePrefix ?? null, columns],
+        ...files,
+      ]),
     )
     .digest('base64url');
 }
 
 /** The query of the operation that imports it. */
 export function queryOf(sent: SentMove): URLSearchParams {
-  const { source, dates, isConfirmed, plans, sitePrefix } = sent;
+  const { source, dates, isConfirmed, columns, plans, sitePrefix } = sent;
   const given = {
-    ...{ from: source.name, dates: dates ?? '', plans },
+    ...{ from: source.name, dates: dates ?? '', plans, map: columns },
     ...{ confirm_columns: isConfirmed ? '1' : '', site_prefix: sitePrefix ?? '' },
+    // The preview has listed them.
+    skip_bad_rows: source.name === 'csv' ? '1' : '',
   };
   return new URLSearchParams(Object.entries(given).filter(([, value]) => value !== ''));
 }
 
-export function titleOf(name: string): string {
-  return SOURCES.find((one) => one.name === name)?.title ?? name;
+/** The name of a source in a sentence: "Move in from ...". */
+export function titleOf({ moveIn }: Texts, name: string): string {
+  return name === 'csv' ? moveIn.csv : (SOURCES.find((one) => one.name === name)?.title ?? name);
+}
+
+/** The columns of a file that may be chosen: the map has commas between its parts. */
+export async function headingOf(bytes: Buffer): Promise<string[]> {
+  for await (const { cells } of readCsv(oneChunk(bytes), undefined))
+    return cells.map((name) => name.trim()).filter(isChosen);
+  return [];
+}
+
+export function isChosen(column: string): boolean {
+  return column !== '' && !/[,\n]/.test(column);
 }
 
 /** What the move would do; nothing is changed. @throws OperatorError */
@@ -155,6 +192,10 @@ export function previewMove(
   return moveIn(db, {
     ...{ source: sent.source, dates: sent.dates, confirmed: sent.isConfirmed },
     sites: (count) => t.moveIn.planSites(count, format.number(count)),
+    table: {
+      map: sent.columns === '' ? new Map() : readCsvMap(sent.columns),
+      ...{ ignore: [], product: undefined, plan: undefined },
+    },
     plans: sent.plans === '' ? undefined : sent.plans,
     sitePrefix: sent.sitePrefix,
     file: sent.table.bytes && oneChunk(sent.table.bytes),

@@ -2,6 +2,7 @@ import { notFound } from '../../../operations/failures';
 import { CSV_UPLOAD, importOperations } from '../../../operations/imports';
 import { readId } from '../../../operations/reading';
 import { findImport, type ImportRun } from '../../../store/imports';
+import { CSV_FIELDS } from '../../../transfer/moving/any-csv';
 import { listMoves } from '../../../transfer/moving/list';
 import type { MoveReport } from '../../../transfer/moving/report';
 import { writePlanMap, type PlanMap } from '../../../transfer/moving/plan-map';
@@ -13,10 +14,13 @@ import { formState, SIGN_IN_AGAIN, toFormFailure, type FormFailure, type FormSta
 import { FormPage } from '../kit/form-page';
 import type { Answer, OperatorCall, Route } from '../page';
 import { moveInCheckRoute } from './move-in-check';
-import { MovedPage, MoveInPage, PreviewPage, UndonePage } from './move-in-pages';
+import { MovedPage, MoveInPage, PreviewPage, UndonePage, type Asked } from './move-in-pages';
 import {
+  columnField,
   coversOf,
   digestOf,
+  headingOf,
+  isChosen,
   LEAVE_OUT,
   madeFields,
   MAKE,
@@ -35,6 +39,8 @@ import { planOptions } from './shop-map';
 export const moveInRoutes: Route<OperatorCall>[] = [
   { path: '/move-in', goesOn: true, scope: 'write', upload: true, get: (call) => show(call), post: receive },
   moveInCheckRoute,
+  // Of bookmarks: it had a page of its own.
+  { path: '/imports', scope: 'write', get: () => ({ to: '/move-in?from=csv' }) },
   formRoute('/move-in/:id/undo', {
     isSecret: true,
     hasDeadline: false,
@@ -47,13 +53,13 @@ export const moveInRoutes: Route<OperatorCall>[] = [
 const LIMIT = 50;
 async function show(
   call: OperatorCall,
-  form: FormState = formState(),
-  prefixes: readonly string[] = [],
+  form: FormState = formState(new URLSearchParams({ from: call.query.get('from') ?? '' })),
+  asked: Asked = {},
 ): Promise<Extract<Answer, { page: unknown }>> {
   const after = call.query.get('after') ?? undefined;
   const { items, next } = await listMoves(call.db, { after, limit: LIMIT });
   const paging = { after, next, limit: LIMIT };
-  return { page: <MoveInPage form={form} prefixes={prefixes} runs={items} paging={paging} /> };
+  return { page: <MoveInPage form={form} asked={asked} runs={items} paging={paging} /> };
 }
 
 async function receive(call: OperatorCall): Promise<Answer> {
@@ -97,7 +103,7 @@ async function preview(
   try {
     report = await previewMove(call, sent);
   } catch (error) {
-    return refuse(call, Object.fromEntries(sent.fields), refusalFor(call, error));
+    return refuse(call, Object.fromEntries(sent.fields), refusalFor(call, error), sent);
   }
   const shown = new URLSearchParams(sent.fields);
   const plans = report.plans.filter(({ isTogether }) => !isTogether);
@@ -114,6 +120,10 @@ async function preview(
   covers.forEach(({ planId }, i) =>
     shown.set(planField(plans.length + i), planId === null ? LEAVE_OUT : String(planId)),
   );
+  for (const field of report.readAs === null ? [] : CSV_FIELDS) {
+    const column = report.readAs?.find((one) => one.field === field)?.column ?? '';
+    if (column === '' || isChosen(column)) shown.set(columnField(field), column);
+  }
   shown.set('keys', JSON.stringify([...plans, ...covers].map(({ key }) => key)));
   const next = readSent(sent.source, Object.fromEntries(shown), {
     file: sent.table.bytes,
@@ -152,20 +162,29 @@ function chosenOf(map: PlanMap): PlanMap {
 async function refuse(
   call: OperatorCall,
   fields: Record<string, string>,
-  { status, failure, field, prefixes }: Refusal,
+  { status, failure, field, code, facts }: Refusal,
+  sent?: SentMove,
 ): Promise<Answer> {
   const { t } = call.view;
   const said = failure ?? toFormFailure(t, { field, status });
   const form = formState(new URLSearchParams({ from: '', dates: '', file: '', users: '', ...fields }), said);
-  return { ...(await show(call, form, prefixes)), status };
+  const bytes = sent?.table.bytes;
+  const asked: Asked = {
+    files: sent && { table: sent.table.kept, users_table: sent.users.kept },
+    ...(code === 'several-sites' && { prefixes: facts }),
+    ...(code === 'which-dates' && { dates: facts }),
+    ...(code === 'no-key-column' && bytes && { columns: await headingOf(bytes) }),
+  };
+  return { ...(await show(call, form, asked)), status };
 }
 
 interface Refusal {
   status: number;
   failure?: FormFailure;
   field?: string;
-  /** of the sites in the database, where one has to be chosen */
-  prefixes?: readonly string[];
+  /** of a refused move, and what its sentence names */
+  code?: string;
+  facts?: readonly string[];
 }
 
 /** In the words of the form. @throws what is no refusal */
@@ -180,12 +199,11 @@ function refusalFor({ view: { t } }: OperatorCall, error: unknown): Refusal & { 
     };
   const { field } = refused.error;
   const failure = toFormFailure(t, { ...refused, field });
-  // The map has no field of its own.
+  // The maps have no field of their own.
   const { facts } = refused;
-  const isOfSites = facts?.reason === 'import-refused' && facts.code === 'several-sites';
   return {
-    ...{ status, failure: { ...failure, field: field === 'plans' ? undefined : field } },
-    ...(isOfSites && { prefixes: facts.facts }),
+    ...{ status, failure: { ...failure, field: ['plans', 'map'].includes(field ?? '') ? undefined : field } },
+    ...(facts?.reason === 'import-refused' && { code: facts.code, facts: facts.facts }),
   };
 }
 
@@ -202,7 +220,7 @@ function askUndo({ view: { t, format } }: OperatorCall, form: FormState, run: Im
     page: (
       <FormPage
         danger
-        title={texts.undoTitle(titleOf(run.source))}
+        title={texts.undoTitle(titleOf(t, run.source))}
         sub={format.moment(run.at)}
         nav="system"
         crumbs={[[texts.title, '/move-in']]}

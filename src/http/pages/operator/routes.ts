@@ -5,7 +5,6 @@ import { customerListRoutes } from './customers';
 import { doctorRoutes } from './doctor';
 import { findRoutes } from './find';
 import { historyRoutes } from './history';
-import { importRoutes } from './imports';
 import { issueRoutes } from './issue';
 import { joomlaPluginRoutes } from './joomla-plugin';
 import { licenseRoutes } from './license';
@@ -90,7 +89,6 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...tokenRoutes,
   ...signingKeyRoutes,
   ...operatorListRoutes,
-  ...importRoutes,
   ...moveInRoutes,
   ...mailRoutes,
   ...webhookListRoutes,

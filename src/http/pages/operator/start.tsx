@@ -237,7 +237,7 @@ export async function showStart(call: OperatorCall, sent?: Sent): Promise<Answer
             </div>
           ) : null}
           <p class="small muted mt-3">
-            {texts.import} <a href={to('/imports')}>{texts.importLink}</a> {texts.importRest}
+            {texts.import} <a href={to('/move-in')}>{texts.importLink}</a> {texts.importRest}
           </p>
         </div>
       </TitledPage>

@@ -84,9 +84,6 @@ async function showSystem(call: OperatorCall): Promise<Answer> {
             <Part id="move-in" title={t.moveIn.title} path="/move-in" go={t.moveIn.go}>
               <Inside>{t.moveIn.about}</Inside>
             </Part>
-            <Part id="imports" title={texts.imports.title} path="/imports" go={texts.go.imports}>
-              <Inside>{texts.importAbout}</Inside>
-            </Part>
           </div>
         )}
       </TitledPage>

@@ -141,8 +141,6 @@ export const common: Translated<typeof en> = {
       'no-signing-key': 'Diesen Signaturschlüssel gibt es nicht.',
       'signing-key-retired': 'Der Signaturschlüssel ist schon ausgemustert.',
       'last-signing-key': 'Nur dieser Signaturschlüssel kann signieren. Legen Sie zuerst den nächsten an.',
-      'too-many-rows': 'Die Datei hat zu viele Zeilen.',
-      'bad-rows': 'Einige Zeilen passen nicht. Berichtigen Sie sie, oder lassen Sie sie aus.',
     },
     byField: {
       events:

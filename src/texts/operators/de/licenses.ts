@@ -113,7 +113,7 @@ export const licenses: Translated<typeof en> = {
   noMatch: 'Keine Lizenz passt.',
   none: 'Noch keine Lizenz. Stellen Sie sich selbst eine aus und probieren Sie sie, oder importieren Sie eine Tabelle.',
   noneIssue: 'Lizenz ausstellen',
-  noneImport: 'Tabelle importieren',
+  noneImport: 'Umziehen',
   csvName: 'lizenzen.csv',
   issuePage: {
     title: 'Lizenz ausstellen',

@@ -23,8 +23,6 @@ export const moved: Translated<typeof en> = {
     'days-from-nowhere': 'gültig für eine Anzahl von Tagen, deren erster Tag nicht bekannt ist',
     cells: 'die Zeile hat eine andere Anzahl von Zellen als die erste',
     'other-row': 'eine andere Zeile derselben Lizenz zählt',
-    'no-state': 'dieser Zustand ist nicht bekannt',
-    'test-order': 'eine Lizenz aus einer Testbestellung',
     totals: 'die Zeile hat Summen',
     'no-license-key': 'der Verkauf hat keinen Lizenzschlüssel',
     preorder: 'eine Vorbestellung, die noch nicht abgebucht ist',
@@ -94,7 +92,8 @@ export const moved: Translated<typeof en> = {
       `Keiner der Tarife ${plans} enthält, was die anderen enthalten: Die Schlüssel des Kunden gehen an ${first}, und jede andere Lizenz bekommt einen Schlüssel von hier. Ein Tarif von hier kann alle enthalten: „${key}=TARIF“`,
   },
   refusals: {
-    'no-source': (name, known) => `Ein System „${name}“ gibt es hier nicht, sondern ${known}.`,
+    'no-source': (name, known) =>
+      `Ein System „${name}“ gibt es hier nicht, sondern ${known}. csv liest eine Tabelle jedes anderen Systems.`,
     'no-file': (title) => `Die Datei von ${title} fehlt.`,
     'file-not-read': (title) =>
       `${title} wird aus den Tabellen seiner Website gelesen, und aus keiner Datei. Lassen Sie die Datei weg.`,
@@ -116,6 +115,8 @@ export const moved: Translated<typeof en> = {
     'no-row': (line) =>
       `Zeile ${line}: Das ist keine Zeile mit Werten, die Kommas trennen. Es wurde nichts importiert.`,
     'column-twice': (name) => `Die Datei hat zwei Spalten „${name}“. Es wurde nichts importiert.`,
+    'no-key-column':
+      'Welche Spalte der ersten Zeile enthält die Lizenzschlüssel? Es wurde nichts importiert.',
     'no-column': (name, columns) =>
       `In der ersten Zeile, die die Namen der Spalten haben muss, steht keine Spalte „${name}“ (sie hat ${columns === '1' ? 'eine Spalte' : `${columns} Spalten`}). Es wurde nichts importiert.`,
     'other-table': (title, ...missing) =>
@@ -124,8 +125,8 @@ export const moved: Translated<typeof en> = {
       `Das ist nicht die Tabelle, die ${title} exportiert: Sie hat eine Spalte „${column}“, wie die eines anderen Systems. Es wurde nichts importiert.`,
     'other-people': (...missing) =>
       `Das ist weder eine Liste von Benutzern noch von Bestellungen: In ihrer ersten Zeile fehlt die Spalte ${missing.map((names) => names.replaceAll('|', ' oder ')).join(', ')}. Es wurde nichts importiert.`,
-    'which-dates': (column, rows, ...fits) =>
-      `Wie sind die Datumsangaben in der Spalte „${column}“ geschrieben? ${fits.length === 0 ? 'Keine Schreibweise passt zu einer Zeile' : fits.map((fit) => `${fit.replace(' ', ' passt zu ')} von ${rows} Zeilen`).join(', ')}. Wählen Sie unix, iso, dmy oder mdy. Es wurde nichts importiert.`,
+    'which-dates': (column, day, asDay, month, asMonth) =>
+      `Was steht in der Spalte „${column}“ zuerst: der Tag (${day} ist ${asDay}) oder der Monat (${month} ist ${asMonth})? Es wurde nichts importiert.`,
     'no-tables': (title, end) =>
       `Die Tabellen von ${title} sind nicht in dieser Datenbank, oder ihr Benutzer darf sie nicht lesen: Es gibt keine Tabelle, deren Name auf ${end} endet.`,
     'several-sites': (...prefixes) =>
@@ -134,8 +135,6 @@ export const moved: Translated<typeof en> = {
     'missing-columns': (title, missing) =>
       `Die Tabellen von ${title} sind nicht so, wie sie bekannt sind. Es fehlt: ${missing}. Entweder ist seine Version eine andere, oder der Datenbankbenutzer des Dienstes darf sie nicht lesen.`,
     'no-flag': (table) => `Die Tabelle ${table} hat weder eine Spalte „published“ noch „enabled“.`,
-    'unseen-columns': (title, table, found) =>
-      `Die Tabelle ${table} hat andere Spalten, als von ${title} bekannt sind. Gefunden: ${found || 'keine'}. Geben Sie stattdessen die Liste der Lizenzen als CSV-Datei.`,
     'several-components': (names) =>
       `Die Website hat Abonnements mehrerer Komponenten: ${names}. Ihre Download-IDs lassen sich nicht nacheinander übernehmen: Entfernen Sie die Zeilen derer, die nicht mehr in Gebrauch sind.`,
     'confirm-columns': (title, columns) =>
@@ -148,6 +147,9 @@ export const moved: Translated<typeof en> = {
         ? `Dort gibt es keinen Tarif „${key}“.`
         : `Dort gibt es keinen Tarif „${key}“, sondern ${known}.`,
     'no-plan-here': (id) => `Hier gibt es keinen Tarif ${id}.`,
+    'no-product-here': (id) => `Hier gibt es kein Produkt ${id}.`,
+    'bad-rows': (count, ...rows) =>
+      `${count === '1' ? 'Eine Zeile passt' : `${count} Zeilen passen`} nicht (${rows.join(', ')}${Number(count) > rows.length ? ', ...' : ''}). Die Vorschau nennt die Gründe. Es wurde nichts importiert.`,
     'unsaid-plans': (_map, ...plans) =>
       `Es wurde nichts importiert: Sagen Sie, was aus diesen Tarifen wird, die Lizenzen haben: ${plans.join(', ')}.`,
     'no-category': (id) => `Dort gibt es keine Kategorie ${id}.`,

@@ -15,7 +15,7 @@ export const start: Translated<typeof en> = {
   change: 'Ändern',
   readOnly: 'Diesen Schritt tut jemand, der ändern darf.',
   import: 'Lizenzen aus einem anderen System?',
-  importLink: 'Stattdessen eine Tabelle importieren',
+  importLink: 'Umziehen',
   importRest: '',
   saving: 'Wird gespeichert...',
   product: {

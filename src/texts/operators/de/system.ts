@@ -10,7 +10,6 @@ export const system: Translated<typeof en> = {
     tokens: 'Tokens',
     signingKeys: 'Signaturschlüssel',
     operators: 'Betreiber',
-    imports: 'Importieren',
   },
   door: {
     title: 'Diese Seiten aus Joomla öffnen',
@@ -53,8 +52,6 @@ export const system: Translated<typeof en> = {
     },
     help: 'Eine Mail wird zwei Tage lang versucht, mit wachsenden Pausen. Berichtigen Sie danach die Adresse auf der Seite der Lizenz und senden Sie den Schlüssel noch einmal.',
   },
-  importAbout:
-    'Übernehmen Sie Lizenzen eines anderen Systems aus einer Tabelle, mit den Schlüsseln, die Ihre Kunden haben.',
   asksAgain:
     'Zum Hinzufügen und Entziehen müssen Sie sich noch einmal anmelden, wenn Ihre Anmeldung über eine Stunde her ist.',
   scopes: { read: 'read: ansehen', issue: 'issue: ein Shop', write: 'write: alles' },
@@ -186,85 +183,6 @@ export const system: Translated<typeof en> = {
     submit: 'Betreiber entfernen',
     busy: 'Wird entfernt...',
     back: 'Betreiber behalten',
-  },
-  imports: {
-    title: 'Import',
-    about: 'Lizenzen eines anderen Systems aus einer Tabelle, mit den Schlüsseln, die Ihre Kunden haben.',
-    file: 'Tabelle (CSV)',
-    fileHint: (rows) =>
-      `Die erste Zeile nennt die Spalten. Höchstens ${rows} Zeilen; der Befehl „licensing import“ nimmt mehr. Importiert wird noch nichts.`,
-    read: 'Tabelle lesen',
-    reading: 'Wird gelesen...',
-    before: 'Produkte und Tarife müssen schon angelegt sein.',
-    noFile: 'Bitte wählen Sie die Datei.',
-    empty: 'Die Datei ist leer.',
-    unreadable:
-      'Die Tabelle lässt sich nicht lesen. Prüfen Sie, ob jedes Anführungszeichen geschlossen ist, keine Spalte zweimal vorkommt und sie als CSV in UTF-8 gespeichert ist.',
-    summary: (count, text, bad, badText) =>
-      `${count === 1 ? 'Eine Lizenz wäre' : `${text} Lizenzen wären`} neu${bad === 0 ? '' : bad === 1 ? ', und eine Zeile passt nicht' : `, und ${badText} Zeilen passen nicht`}.`,
-    checkTitle: 'Welche Spalte ist was?',
-    checkAbout:
-      'Ein Import lässt sich nicht zurücknehmen. Ohne den Status zum Beispiel wären erstattete Lizenzen aktiv.',
-    notThere: 'nicht in der Tabelle',
-    fields: {
-      key: 'Lizenzschlüssel',
-      customer: 'Kunde (E-Mail)',
-      product: 'Produkt',
-      plan: 'Tarif',
-      status: 'Status',
-      expiry: 'Gültig bis',
-      limit: 'Plätze',
-      reference: 'Bestellung',
-      activations: 'Websites',
-    },
-    otherProduct: 'Produkt für Zeilen ohne Produkt',
-    otherPlan: 'Tarif für Zeilen ohne Tarif',
-    noOther: 'keine Angabe',
-    more: 'Eigene Daten',
-    moreHint: 'Spalten, die bei der Lizenz bleiben sollen: metadata.NAME=Spalte, dazwischen Kommas.',
-    again: 'Die Datei war zu groß, um sie zu behalten. Bitte wählen Sie sie noch einmal.',
-    check: 'Noch einmal prüfen',
-    checking: 'Wird geprüft...',
-    resultTitle: 'Was ein Import täte',
-    facts: {
-      added: 'Neu',
-      same: 'Schon hier',
-      bad: 'Passen nicht',
-      overLimit: 'Über dem Limit',
-      notSent: 'Besondere Zeichen im Schlüssel',
-      twins: 'Fast derselbe Schlüssel',
-      leftOut: 'Ausgelassen',
-    },
-    overLimit: (count) => `${count} mit mehr Websites als Plätzen; alle Websites bleiben`,
-    notSent: (count) => `${count}, deren Schlüssel der Joomla-Updater nicht ganz senden kann`,
-    twins: (lines) =>
-      `${lines}. Er unterscheidet sich von einem anderen nur in Groß- und Kleinschreibung oder Strichen und gilt nur, wie er geschrieben ist`,
-    nothing: 'Es gibt nichts Neues zu importieren.',
-    submit: (count, text) => (count === 1 ? '1 Lizenz importieren' : `${text} Lizenzen importieren`),
-    submitOthers: (count, text, bad, badText) =>
-      `${count === 1 ? '1 Lizenz' : `${text} Lizenzen`} importieren, ${bad === 1 ? '1 Zeile' : `${badText} Zeilen`} auslassen`,
-    busy: 'Wird importiert...',
-    rejected: 'Zeilen, die nicht passen',
-    lines: (count, lines, more) =>
-      count === 1
-        ? `Zeile ${lines}`
-        : `${count} Zeilen: ${lines}${more === '' ? '' : ` und ${more} weitere`}`,
-    columns: { line: 'Wo', field: 'Feld', wrong: 'Was nicht stimmt' },
-    moreRejected: (count) => `und ${count} andere Fehler.`,
-    doneTitle: (count, text) =>
-      count === 1 ? 'Eine Lizenz wurde importiert' : `${text} Lizenzen wurden importiert`,
-    leftOut: (count, text) =>
-      count === 0
-        ? 'Keine Zeile wurde ausgelassen.'
-        : count === 1
-          ? 'Eine Zeile wurde ausgelassen:'
-          : `${text} Zeilen wurden ausgelassen:`,
-    toList: 'Zu den Lizenzen',
-    another: 'Noch eine Tabelle importieren',
-    overlooked: (columns) =>
-      `Diese Spalten sagen vielleicht etwas, das Lizenzen brauchen: ${columns}. Wählen Sie, was sie sind, oder behalten Sie sie als eigene Daten.`,
-    noKey: 'Bitte wählen Sie die Spalte mit dem Lizenzschlüssel.',
-    noPlan: 'Bitte wählen Sie die Spalte mit dem Tarif oder einen Tarif für alle Zeilen.',
   },
   doctor: {
     title: 'Doktor',

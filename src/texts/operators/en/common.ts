@@ -145,8 +145,6 @@ export const common = {
       'no-signing-key': 'There is no such signing key.',
       'signing-key-retired': 'The signing key is retired already.',
       'last-signing-key': 'This signing key is the only one that can sign. Add the next one first.',
-      'too-many-rows': 'The file has too many rows.',
-      'bad-rows': 'Some rows do not fit. Correct them, or leave them out.',
     } satisfies Partial<Record<RefusalFacts['reason'], string>>,
     byField: {
       events: 'Please name events, such as license.* or release.published, with commas between them.',

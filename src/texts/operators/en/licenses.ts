@@ -106,7 +106,7 @@ export const licenses = {
   noMatch: 'No licence matches.',
   none: 'No licence yet. Issue one to yourself and try it, or import a table.',
   noneIssue: 'Issue a licence',
-  noneImport: 'Import a table',
+  noneImport: 'Move in',
   csvName: 'licences.csv',
   issuePage: {
     title: 'Issue a licence',

@@ -21,8 +21,6 @@ export const moved = {
     'days-from-nowhere': 'valid for days, and the day that they count from is not known',
     cells: 'the row has another number of cells than the first line',
     'other-row': 'another row of the same licence counts',
-    'no-state': 'this state is not known',
-    'test-order': 'a licence of a test order',
     totals: 'the row has totals',
     'no-license-key': 'the sale has no licence key',
     preorder: 'a pre-order that is not charged yet',
@@ -86,7 +84,8 @@ export const moved = {
   },
   /** why a table or a move as a whole is refused; nothing has changed then */
   refusals: {
-    'no-source': (name: string, known: string) => `There is no source "${name}". There are ${known}.`,
+    'no-source': (name: string, known: string) =>
+      `There is no source "${name}". There are ${known}. csv reads a table of any other system.`,
     'no-file': (title: string) => `The file of ${title} is missing.`,
     'file-not-read': (title: string) =>
       `${title} is read from the tables of its site, and from no file. Leave the file out.`,
@@ -107,6 +106,7 @@ export const moved = {
     'no-row': (line: string) =>
       `Line ${line}: this is no row of comma-separated values. Nothing was imported.`,
     'column-twice': (name: string) => `The file has two columns "${name}". Nothing was imported.`,
+    'no-key-column': 'Which column of the first line has the licence keys? Nothing was imported.',
     'no-column': (name: string, columns: string) =>
       `The first line of the file, which must have the columns' names, has no column "${name}" (it has ${columns === '1' ? '1 column' : `${columns} columns`}). Nothing was imported.`,
     'other-table': (title: string, ...missing: string[]) =>
@@ -115,8 +115,8 @@ export const moved = {
       `This is not the table that ${title} exports: it has a column "${column}", as that of another system has. Nothing was imported.`,
     'other-people': (...missing: string[]) =>
       `This is neither a list of users nor of orders: its first line has no column ${missing.map((names) => names.replaceAll('|', ' or ')).join(', ')}. Nothing was imported.`,
-    'which-dates': (column: string, rows: string, ...fits: string[]) =>
-      `Which form do the dates in column "${column}" have? ${fits.length === 0 ? 'None fits any row' : fits.map((fit) => `${fit.replace(' ', ' fits ')} of ${rows} rows`).join(', ')}. Choose one of unix, iso, dmy and mdy. Nothing was imported.`,
+    'which-dates': (column: string, day: string, asDay: string, month: string, asMonth: string) =>
+      `Which comes first in the dates of column "${column}": the day (${day} is ${asDay}), or the month (${month} is ${asMonth})? Nothing was imported.`,
     'no-tables': (title: string, end: string) =>
       `The tables of ${title} are not in this database, or its user may not read them: there is no table whose name ends in ${end}.`,
     'several-sites': (...prefixes: string[]) =>
@@ -125,8 +125,6 @@ export const moved = {
     'missing-columns': (title: string, missing: string) =>
       `The tables of ${title} are not as they are known. This is missing: ${missing}. Either its version is another one, or the database user of the service may not read them.`,
     'no-flag': (table: string) => `The table ${table} has neither a column "published" nor "enabled".`,
-    'unseen-columns': (title: string, table: string, found: string) =>
-      `The table ${table} has other columns than are known of ${title}. Found: ${found || 'none'}. Read its list of licences as a CSV file instead.`,
     'several-components': (names: string) =>
       `The site has the subscriptions of several components: ${names}. Their Download IDs cannot be moved one after the other: remove the rows of those that are no longer in use.`,
     'confirm-columns': (title: string, columns: string) =>
@@ -137,6 +135,9 @@ export const moved = {
     'no-plan-there': (key: string, known: string) =>
       `The source has no plan "${key}". It has ${known || 'none'}.`,
     'no-plan-here': (id: string) => `There is no plan ${id} here.`,
+    'no-product-here': (id: string) => `There is no product ${id} here.`,
+    'bad-rows': (count: string, ...rows: string[]) =>
+      `${count === '1' ? 'One row does' : `${count} rows do`} not fit (${rows.join(', ')}${Number(count) > rows.length ? ', ...' : ''}). A dry run lists the reasons. Nothing was imported.`,
     'unsaid-plans': (_map: string, ...plans: string[]) =>
       `Nothing was imported: say what becomes of these plans, which have licences: ${plans.join(', ')}.`,
     'no-category': (id: string) => `The source has no category ${id}.`,

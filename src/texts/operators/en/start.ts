@@ -14,7 +14,7 @@ export const start = {
   change: 'Change',
   readOnly: 'Somebody who may change things does this step.',
   import: 'Licences from another system?',
-  importLink: 'Import a table',
+  importLink: 'Move in',
   importRest: 'instead.',
   saving: 'Saving...',
   product: {

@@ -7,7 +7,6 @@ export const system = {
     tokens: 'Tokens',
     signingKeys: 'Signing keys',
     operators: 'Operators',
-    imports: 'Import',
   },
   door: {
     title: 'Open these pages from Joomla',
@@ -50,7 +49,6 @@ export const system = {
     },
     help: 'A mail is tried for two days, with growing pauses. After that, correct the address on the licence’s page and send the key again.',
   },
-  importAbout: 'Take over licences of another system from a table, with the keys that your customers have.',
   asksAgain: 'Adding or ending one asks you to sign in again if you signed in more than an hour ago.',
   /** by the scope, which keeps its name */
   scopes: { read: 'read: look', issue: 'issue: a shop', write: 'write: everything' } as Record<
@@ -169,87 +167,6 @@ export const system = {
     submit: 'Remove the operator',
     busy: 'Removing...',
     back: 'Keep the operator',
-  },
-  imports: {
-    title: 'Import',
-    about: 'Licences of another system, with the keys that your customers have, from a table.',
-    file: 'Table (CSV)',
-    fileHint: (rows: string) =>
-      `The first line names the columns. At most ${rows} rows; the command “licensing import” takes more. Nothing is imported yet.`,
-    read: 'Read the table',
-    reading: 'Reading...',
-    before: 'Products and plans must exist already.',
-    noFile: 'Please choose the file.',
-    empty: 'The file is empty.',
-    unreadable:
-      'The table cannot be read. Check that each quotation mark is closed, that no column is named twice, and that it is saved as CSV in UTF-8.',
-    summary: (count: number, text: string, bad: number, badText: string) =>
-      `${count === 1 ? 'One licence' : `${text} licences`} would be new${bad === 0 ? '' : bad === 1 ? ', and one row does not fit' : `, and ${badText} rows do not fit`}.`,
-    checkTitle: 'Which column is what?',
-    checkAbout:
-      'An import cannot be taken back. Without a status, for example, refunded licences would be active.',
-    notThere: 'not in the table',
-    /** by the field's name in the API */
-    fields: {
-      key: 'Licence key',
-      customer: 'Customer (e-mail)',
-      product: 'Product',
-      plan: 'Plan',
-      status: 'Status',
-      expiry: 'Ends',
-      limit: 'Slots',
-      reference: 'Order',
-      activations: 'Sites',
-    } as Record<string, string>,
-    otherProduct: 'Product of rows that name none',
-    otherPlan: 'Plan of rows that name none',
-    noOther: 'none given',
-    more: 'Data of your own',
-    moreHint: 'Columns to keep with the licence: metadata.NAME=Column, with commas between them.',
-    again: 'The file was too large to be kept. Please choose it again.',
-    check: 'Check again',
-    checking: 'Checking...',
-    resultTitle: 'What an import would do',
-    facts: {
-      added: 'New',
-      same: 'Here already',
-      bad: 'Do not fit',
-      overLimit: 'Over the limit',
-      notSent: 'Key with odd characters',
-      twins: 'Nearly the same key',
-      leftOut: 'Left out',
-    },
-    overLimit: (count: string) => `${count} with more sites than slots; all sites are kept`,
-    notSent: (count: string) => `${count} whose key Joomla’s updater cannot send whole`,
-    twins: (lines: string) =>
-      `${lines}. It differs from another in case or hyphens alone, and works only as it is written`,
-    nothing: 'There is nothing new to import.',
-    submit: (count: number, text: string) => (count === 1 ? 'Import 1 licence' : `Import ${text} licences`),
-    submitOthers: (count: number, text: string, bad: number, badText: string) =>
-      `${count === 1 ? 'Import 1 licence' : `Import ${text} licences`}, leave out ${bad === 1 ? '1 row' : `${badText} rows`}`,
-    busy: 'Importing...',
-    rejected: 'Rows that do not fit',
-    /** @param more how many others, as a text; empty: none */
-    lines: (count: number, lines: string, more: string) =>
-      count === 1
-        ? `Line ${lines}`
-        : `${count} rows: lines ${lines}${more === '' ? '' : ` and ${more} more`}`,
-    columns: { line: 'Where', field: 'Field', wrong: 'What is wrong' },
-    moreRejected: (count: string) => `and ${count} other faults.`,
-    doneTitle: (count: number, text: string) =>
-      count === 1 ? 'One licence was imported' : `${text} licences were imported`,
-    leftOut: (count: number, text: string) =>
-      count === 0
-        ? 'No row was left out.'
-        : count === 1
-          ? 'One row was left out:'
-          : `${text} rows were left out:`,
-    toList: 'To the licences',
-    another: 'Import another table',
-    overlooked: (columns: string) =>
-      `These columns may say something that licences need: ${columns}. Choose what they are, or keep them as data of your own.`,
-    noKey: 'Please choose the column with the licence key.',
-    noPlan: 'Please choose the column with the plan, or one plan for all rows.',
   },
   doctor: {
     title: 'Doctor',

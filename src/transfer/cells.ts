@@ -1,0 +1,66 @@
+import { OperatorError } from '../licensing/operator-error';
+import { requireKey } from '../licensing/issue';
+import { LEAST_KEY } from '../licensing/core/keys';
+import type { StoredStatus } from '../licensing/core/states';
+
+/** Reads cells of other systems' tables. A fault never repeats a cell, which may be a key. */
+
+/** What systems write for nothing, in any column. */
+const EMPTY = new Set(['null', '\\n', '-', '–', '—', 'n/a', 'none', 'never', 'undefined']);
+
+/** A cell's text. Tables for spreadsheets have an apostrophe before what would be a formula. */
+export function textOf(cell: string): string {
+  const text = cell.trim().replace(/^'(?=[=+\-@])/, '');
+  return EMPTY.has(text.toLowerCase()) ? '' : text;
+}
+
+/** Why a text is not a key. */
+export class KeyFault {
+  constructor(
+    readonly code: 'no-key' | 'key-as-number' | 'key-too-short' | 'key-of-digits' | 'key-not-typed',
+  ) {}
+}
+
+/** A number as a spreadsheet shows it: the key's digits are lost. */
+const SHOWN_NUMBER = /^[+-]?(?:\d+[.,]\d+|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d+)?|\d(?:[.,]\d+)?e[+-]\d+)$/i;
+/** Fewer digits are an id or an amount. */
+const LEAST_DIGITS = 12;
+
+/** Returns the canonical key. Refuses what stands in a column of keys and is none: anybody could guess it. */
+export function readKey(text: string): string | KeyFault {
+  if (text === '') return new KeyFault('no-key');
+  try {
+    const key = requireKey(text);
+    if (SHOWN_NUMBER.test(key)) return new KeyFault('key-as-number');
+    if (Array.from(key).length < LEAST_KEY) return new KeyFault('key-too-short');
+    return /^\d+$/.test(key) && key.length < LEAST_DIGITS ? new KeyFault('key-of-digits') : key;
+  } catch (error) {
+    if (error instanceof OperatorError) return new KeyFault('key-not-typed');
+    throw error;
+  }
+}
+
+/** Other systems' names of states. A temporary state is never read as a final one. */
+const STATUSES: Record<StoredStatus | 'expired', string[]> = {
+  active: [
+    ...['active', 'activated', 'enabled', 'valid', 'ok', 'delivered', 'sold', 'paid', '1', 'yes', 'true'],
+    ...['aktiv', 'aktiviert', 'gültig', 'bezahlt', 'verkauft', 'ja'],
+  ],
+  expired: ['expired', 'abgelaufen'],
+  suspended: [
+    ...['suspended', 'inactive', 'disabled', 'deactivated', 'paused', 'blocked', 'on-hold', 'on hold'],
+    ...['0', 'no', 'false', 'inaktiv', 'deaktiviert', 'gesperrt', 'pausiert', 'nein'],
+  ],
+  revoked: ['revoked', 'banned', 'terminated', 'widerrufen', 'entzogen'],
+  cancelled: ['cancelled', 'canceled', 'refunded', 'storniert', 'erstattet'],
+};
+const STATUS_BY_SPELLING = new Map(
+  Object.entries(STATUSES).flatMap(([status, spellings]) =>
+    spellings.map((spelling) => [spelling, status as StoredStatus | 'expired'] as const),
+  ),
+);
+
+/** Returns the state that a word means; undefined: the word is not known. */
+export function readStatus(text: string): StoredStatus | 'expired' | undefined {
+  return STATUS_BY_SPELLING.get(text.toLowerCase());
+}

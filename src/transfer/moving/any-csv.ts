@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto';
+import { MAX_METADATA_NAMES, requireMetadataChange } from '../../licensing/metadata';
+import { OperatorError } from '../../licensing/operator-error';
+import { findNamed } from '../../licensing/find-or-refuse';
+import { listPlans, listProducts } from '../../store/catalogue';
+import type { Db } from '../../store/database';
+import { refusal } from '../refusals';
+import { oneKey, openFile, type RowReader } from './file-source';
+import type { MovingSource, ReadColumn, TableOptions } from './source';
+import { idOfKey, LeftOut, sitesOf, type FormerTable } from './table';
+
+/** A table of any other system. What its columns are is read from their names, and the seller may say it otherwise. */
+
+export const CSV_FIELDS = [
+  ...(['key', 'product', 'plan', 'status', 'limit', 'start', 'expiry'] as const),
+  ...(['customer', 'name', 'reference', 'activations'] as const),
+] as const;
+type CsvField = (typeof CSV_FIELDS)[number];
+
+const METADATA = 'metadata.';
+/** What a column may fill: a field, or a name of the licence's metadata. */
+type CsvTarget = CsvField | `${typeof METADATA}${string}`;
+
+/** By field, the best pattern first. A column is used once, so the order of the fields counts too. */
+const PATTERNS: [CsvField, RegExp[]][] = [
+  [
+    'key',
+    [
+      /^(licen[cs]e )?key$/,
+      /(licen[cs]e|serial|purchase|activation) ?(key|code|number)/,
+      /key|serial|schlüssel|seriennummer/,
+      /^(licen[cs]e|lizenz)$/,
+    ],
+  ],
+  ['customer', [/e ?mail/, /customer|kunde/]],
+  ['expiry', [/expir/, /until|gültig bis|ablauf|läuft ab/, /^ends?( at| on| date)?$|^ende?$/]],
+  ['start', [/(purchase|order|sale|start)s? ?(date|d? ?(at|on))|created|(kauf|bestell|start)datum|gekauft/]],
+  ['limit', [/limit/, /max/, /^(slots|seats|plätze)$/]],
+  ['status', [/^status$/, /status/, /state$|zustand/]],
+  ['reference', [/order|bestell/, /reference|referenz/, /invoice|rechnung|payment/]],
+  ['plan', [/^(plan|tarif)/, /plan|tier|variation|tarif/]],
+  ['product', [/^(product|produkt)/, /product|produkt|extension|erweiterung/]],
+  ['activations', [/^(sites|domains|websites|activations|urls)$/, /domain|website|webseite|active sites/]],
+  ['name', [/^(customer|buyer|full|kunden|käufer|vor und nach)? ?name$/, /^(customer|buyer|kunde|käufer)$/]],
+];
+
+/** Of how many there are, not of what they are */
+const COUNTED = /count|number of|left|remaining|used|anzahl/;
+
+export const anyCsv: MovingSource = {
+  name: 'csv',
+  title: 'CSV',
+  reads: 'file',
+  async open(context) {
+    const options = context.table ?? { map: new Map(), ignore: [], product: undefined, plan: undefined };
+    const { table, ...opened } = await openFile<CsvTarget>(
+      {
+        title: 'CSV',
+        rules: {
+          columns: (heading) => columnsOf(heading, options),
+          needed: [],
+          dates: { start: 'first', expiry: 'last' },
+        },
+        begin: ({ db }) => readerOf(db, options),
+      },
+      context,
+    );
+    return { ...opened, readAs: readColumns(table, options) };
+  },
+};
+
+/** @throws OperatorError when a named column is missing, or none has the keys; it names no column of the file */
+function columnsOf(heading: string[], { map, ignore }: TableOptions): Map<CsvTarget, number> {
+  const names = heading.map((name) => name.trim());
+  const columns = new Map<CsvTarget, number>();
+  for (const [field, name] of map)
+    if (name !== '') columns.set(field as CsvTarget, requireColumn(names, name));
+  const taken = new Set([...columns.values(), ...ignore.map((name) => requireColumn(names, name))]);
+  const left = names.flatMap((name, at) =>
+    taken.has(at)
+      ? []
+      : [
+          {
+            at,
+            plain: name
+              .toLowerCase()
+              .replace(/[\s_\-.]+/g, ' ')
+              .trim(),
+          },
+        ],
+  );
+  for (const [field, patterns] of PATTERNS) {
+    if (map.has(field)) continue;
+    const [best] = patterns.flatMap((pattern) =>
+      left.filter(({ plain }) => pattern.test(plain) && !COUNTED.test(plain)),
+    );
+    if (best === undefined) continue;
+    columns.set(field, best.at);
+    left.splice(left.indexOf(best), 1);
+  }
+  if (!columns.has('key')) throw refusal('no-key-column', [], { field: 'map' });
+  const twice = [...columns.values()]
+    .map((at) => names[at] ?? '')
+    .find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (twice !== undefined) throw refusal('column-twice', [twice], { field: 'file' });
+  return columns;
+}
+
+function requireColumn(names: string[], name: string): number {
+  const exact = names.indexOf(name);
+  const at = exact === -1 ? names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) : exact;
+  if (at === -1) throw refusal('no-column', [name, String(names.length)], { field: 'file' });
+  return at;
+}
+
+/** These names may be shown: a line with a column for keys is a heading. */
+function readColumns(table: FormerTable<CsvTarget>, { map }: TableOptions): ReadColumn[] {
+  const fields = [...CSV_FIELDS, ...map.keys()].filter((field) => table.has(field as CsvTarget));
+  const byName = new Map(fields.map((field) => [table.nameOf(field as CsvTarget), field]));
+  return table.names
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+    .map((column) => ({ column: column.replace(/\p{Cc}/gu, '\uFFFD'), field: byName.get(column) ?? null }));
+}
+
+/** The key in the plan map of licences whose rows name neither a product nor a plan. */
+const ALL = '*';
+
+async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTarget>> {
+  const [products, plans] = [await listProducts(db), await listPlans(db)];
+  if (options.product !== undefined && findNamed(products, options.product) === undefined)
+    throw refusal('no-product-here', [options.product], { field: 'product' });
+  const here = (product: string, plan: string): number | undefined => {
+    const found = product === '' ? undefined : findNamed(products, product);
+    if (plan === '' || (product !== '' && found === undefined)) return undefined;
+    return findNamed(found ? plans.filter(({ productId }) => productId === found.id) : plans, plan)?.id;
+  };
+  if (options.plan !== undefined && here(options.product ?? '', options.plan) === undefined)
+    throw refusal('no-plan-here', [options.plan], { field: 'plan' });
+  // Tables have the names of plans and products in several cases.
+  const spelled = new Map<string, ReturnType<RowReader<CsvTarget>['plan']>>();
+  // Of each key, whose its first row is.
+  const firsts = new Map<string, string>();
+  return {
+    // The key tells a licence in any order of rows. A row of another customer or order with the same key is another licence.
+    id(row) {
+      const text = row.text('key');
+      if (text === '') throw new LeftOut('no-key');
+      const key = idOfKey(text);
+      const owner = createHash('sha256')
+        .update(`${row.text('customer').toLowerCase()}\n${row.text('reference')}`)
+        .digest('hex')
+        .slice(0, 8);
+      const first = firsts.get(key) ?? owner;
+      firsts.set(key, first);
+      return first === owner ? key : `${key}-${owner}`;
+    },
+    plan(row, table) {
+      const [product, plan] = [row.text('product') || options.product, row.text('plan') || options.plan];
+      const key = [product, plan].filter(Boolean).join(':') || ALL;
+      if (product === undefined && key === ALL && (table.has('product') || table.has('plan')))
+        throw new LeftOut('no-product');
+      const known = spelled.get(key.toLowerCase());
+      if (known !== undefined) return known;
+      const name = plan || product || 'Licences';
+      const made = { key, name, product: product || name, here: here(product ?? '', plan ?? '') };
+      spelled.set(key.toLowerCase(), made);
+      return made;
+    },
+    isEnded: (row) => ['revoked', 'cancelled'].includes(row.status('status', {}) ?? ''),
+    isLesser: (row) => (row.status('status', {}) ?? 'active') !== 'active',
+    remarks: (table) => (table.has('status') ? [] : [{ row: 1, warning: 'no-states' }]),
+    *read(row, _, table) {
+      const customer = row.text('customer');
+      const sites = row.text('activations');
+      const metadata = [...options.map.keys()].filter((field) => field.startsWith(METADATA));
+      const texts = metadata.map((field) => [field.slice(METADATA.length), row.text(field as CsvTarget)]);
+      const order = row.text('reference');
+      yield oneKey(row.text('key'), {
+        customer: customer || null,
+        customerName: row.text('name') || (/^"?([^<"]+?)"?\s*<[^<>]*>$/.exec(customer)?.[1] ?? null),
+        status: row.status('status', {}) ?? 'active',
+        startsAt: row.date('start'),
+        // Without a column, the plan here says it, from the start on.
+        expiresAt: table.has('expiry') ? row.end('expiry') : table.has('start') ? undefined : null,
+        limit: row.limit('limit'),
+        // A number says how many there are, and not which.
+        sites: /^\d*$/.test(sites) ? [] : sitesOf(sites),
+        metadata: Object.fromEntries([...texts, ...(order === '' ? [] : [['order', order]])]) as Record<
+          string,
+          string
+        >,
+      });
+    },
+  };
+}
+
+/**
+ * Reads `field=Column,...`. `field=` says that the table has no such column.
+ * @param before earlier parts, which are added to
+ * @throws OperatorError for an unknown field, or one that is there twice
+ */
+export function readCsvMap(text: string, before = new Map<string, string>()): Map<string, string> {
+  const wrong = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field: 'map' });
+  for (const part of text.split(',')) {
+    const [, field = '', column = ''] = /^\s*([a-z]+(?:\.[^=\s]*)?)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
+    if (!(CSV_FIELDS as readonly string[]).includes(field) && !isMetadata(field))
+      throw wrong(`It must be FIELD=COLUMN, with commas between; the fields are ${CSV_FIELDS.join(', ')}.`);
+    if (before.has(field)) throw wrong(`${field} is there twice.`);
+    before.set(field, column);
+  }
+  if ([...before.keys()].filter(isMetadata).length > MAX_METADATA_NAMES)
+    throw wrong(`A licence has at most ${MAX_METADATA_NAMES} names in its metadata.`);
+  return before;
+}
+
+/** @throws OperatorError when the name cannot be one of the metadata */
+function isMetadata(field: string): boolean {
+  return field.startsWith(METADATA) && requireMetadataChange(field.slice(METADATA.length), null).length > 0;
+}

@@ -1,6 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { CellDecoder, NotText } from './cell-decoder';
+import { createPause } from './pause';
 import { refusal, type RefusalCode } from './refusals';
 
 /** The file itself, or the second table of a move. */
@@ -11,8 +12,12 @@ export interface CsvRow {
   cells: string[];
 }
 
-/** A longer row means a wrong delimiter or an unclosed quotation mark. */
+/** In characters. A longer row means a wrong delimiter or an unclosed quotation mark. */
 const MAX_ROW = 1_000_000;
+const MAX_CELLS = 1_000;
+const MAX_LINES = 2_000_000;
+/** The parser reads so much in one go: 16 KB of empty cells take 8 ms. */
+const SLICE = 16 * 1024;
 const DELIMITERS = [',', ';', '\t'] as const;
 /** The heading ends before this. */
 const MAX_HEADING = 64 * 1024;
@@ -50,7 +55,6 @@ export async function* readCsv(
     record_delimiter: '\n',
     relax_column_count: true,
     skip_empty_lines: true,
-    max_record_size: MAX_ROW,
     info: true,
     on_record: (record: string[], { lines }) => {
       lastLine = lines + skipped;
@@ -58,14 +62,23 @@ export async function* readCsv(
     },
   });
   // Either side ends the other. A fault is thrown where the rows are read.
-  pipeline(Readable.from(unwrapped(concat(head, text), by)), parser, () => undefined);
+  pipeline(
+    Readable.from(unwrapped(concat(head, text), by, { skipped, part }), { highWaterMark: 1 }),
+    parser,
+    () => undefined,
+  );
+  const pause = createPause();
   try {
     for await (const { record, info } of parser as AsyncIterable<{
       record: string[];
       info: { lines: number };
     }>) {
+      await pause();
       const inside = record.reduce((count, cell) => count + linesInside(cell), 0);
-      yield { line: info.lines + skipped - inside, cells: record.map(textOfCell) };
+      const line = info.lines + skipped - inside;
+      if (record.length > MAX_CELLS)
+        throw refusal('many-cells', [String(line), String(MAX_CELLS)], { field: part });
+      yield { line, cells: record.map(textOfCell) };
     }
   } catch (error) {
     throw error instanceof CsvError ? asRefusal(error, lastLine, skipped, part) : error;
@@ -95,8 +108,18 @@ function textOfCell(cell: string): string {
   return wrapped === undefined ? cell : wrapped.replaceAll('""', '"');
 }
 
-/** Takes the equals sign from cells written `="0123"` without marks around them, which the parser would refuse. */
-async function* unwrapped(text: AsyncIterable<string>, delimiter: string): AsyncGenerator<string, void> {
+/**
+ * Takes the equals sign from cells written `="0123"` without marks around them, which the parser would refuse.
+ * @throws OperatorError for a row or a file that would take the parser too long
+ */
+async function* unwrapped(
+  text: AsyncIterable<string>,
+  delimiter: string,
+  { skipped, part }: { skipped: number; part: CsvPart },
+): AsyncGenerator<string, void> {
+  let lines = skipped;
+  // Of the row that is being read: its line, and how many of its characters were in earlier chunks.
+  let [line, length] = [skipped + 1, 0];
   let isQuoted = false;
   let before = '\n';
   let held = '';
@@ -107,7 +130,13 @@ async function* unwrapped(text: AsyncIterable<string>, delimiter: string): Async
     const end = whole.length - held.length;
     let out = '';
     let from = 0;
-    for (const { 0: found, index } of whole.slice(0, end).matchAll(/=?"/g)) {
+    let start = -length;
+    for (const { 0: found, index } of whole.slice(0, end).matchAll(/=?"|\n/g)) {
+      if (found === '\n') {
+        lines++;
+        if (!isQuoted) [line, start] = [lines + 1, index + 1];
+        continue;
+      }
       const previous = index === 0 ? before : whole[index - 1];
       if (found === '="' && !isQuoted && (previous === delimiter || previous === '\n')) {
         out += whole.slice(from, index);
@@ -116,6 +145,9 @@ async function* unwrapped(text: AsyncIterable<string>, delimiter: string): Async
       isQuoted = !isQuoted;
     }
     out += whole.slice(from, end);
+    length = end - start;
+    if (length > MAX_ROW) throw refusal('long-row', [String(line)], { field: part });
+    if (lines > MAX_LINES) throw refusal('many-lines', [String(MAX_LINES)], { field: part });
     if (end > 0) before = whole[end - 1] as string;
     if (out !== '') yield out;
   }
@@ -132,6 +164,7 @@ async function* decode(source: AsyncIterable<Buffer>, part: CsvPart): AsyncGener
   const decoder = new CellDecoder();
   let line = 1;
   let heldBack = '';
+  const pause = createPause();
   const normalize = (text: string, last: boolean) => {
     const whole = heldBack + text;
     // The second half of a CRLF may be in the next chunk.
@@ -141,10 +174,12 @@ async function* decode(source: AsyncIterable<Buffer>, part: CsvPart): AsyncGener
     return lines;
   };
   try {
-    for await (const chunk of source) {
-      const text = normalize(decoder.decode(chunk), false);
-      if (text !== '') yield text;
-    }
+    for await (const chunk of source)
+      for (let at = 0; at < chunk.length; at += SLICE) {
+        await pause();
+        const text = normalize(decoder.decode(chunk.subarray(at, at + SLICE)), false);
+        if (text !== '') yield text;
+      }
     const text = normalize(decoder.end(), true);
     if (text !== '') yield text;
   } catch (error) {
@@ -162,7 +197,7 @@ function detectDelimiter(head: string): string {
 /** Replaces the parser's message, which repeats the file's text. `lastLine` ends the last complete row. */
 function asRefusal(error: CsvError, lastLine: number, skipped: number, part: CsvPart): Error {
   // The parser notices an unclosed quotation mark only at the file's end; report the line after the last complete row.
-  const foundLate = ['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE'].includes(error.code);
+  const foundLate = error.code === 'CSV_QUOTE_NOT_CLOSED';
   const line = foundLate ? lastLine + 1 : ((error as { lines?: number }).lines ?? 1) + skipped;
   return refusal(FAULTS[error.code] ?? 'no-row', [String(line)], { field: part });
 }
@@ -171,5 +206,4 @@ const FAULTS: Record<string, RefusalCode | undefined> = {
   CSV_QUOTE_NOT_CLOSED: 'open-quote',
   CSV_INVALID_CLOSING_QUOTE: 'text-after-quote',
   INVALID_OPENING_QUOTE: 'quote-inside',
-  CSV_MAX_RECORD_SIZE: 'long-row',
 };

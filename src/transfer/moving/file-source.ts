@@ -1,3 +1,4 @@
+import { refusal } from '../refusals';
 import { shortDigest } from './brought';
 import { FormerTable, isIdOfKey, LeftOut, type FormerRow, type TableRules } from './table';
 import type {
@@ -21,6 +22,11 @@ interface FileSource<F extends string> {
   /** Called for each opening; what it collects from the rows belongs to it. */
   begin(context: SourceContext): Promise<RowReader<F>>;
 }
+
+/** A person chooses a plan of ours for each, on one page. */
+const MAX_PLANS = 500;
+/** of its key, in characters */
+const MAX_PLAN = 400;
 
 type FilePlan = Pick<SourcePlan, 'key' | 'name' | 'product' | 'here'>;
 
@@ -67,12 +73,13 @@ export async function openFile<F extends string>(
     (row, opened) => {
       const found = orLeftOut(() => ({
         id: reader.id(row, opened),
-        plan: reader.plan(row, opened),
+        plan: filePlan(reader, row, opened),
         isEnded: reader.isEnded(row),
       }));
       if (found instanceof LeftOut) return;
       const { id, plan, isEnded } = found;
       if (!plans.has(plan.key)) plans.set(plan.key, planOf(plan));
+      if (plans.size > MAX_PLANS) throw refusal('many-plans', [String(MAX_PLANS)], { field: 'file' });
       const rank = isEnded ? 2 : reader.isLesser?.(row) ? 0 : 1;
       const before = chosen.get(id);
       if (before === undefined || rank > before % 10) chosen.set(id, row.line * 10 + rank);
@@ -105,7 +112,7 @@ async function* itemsOf<F extends string>(
     if (row === undefined) yield { row: line, leftOut: 'cells' };
     else {
       const items = orLeftOut(() => {
-        const [id, { key: plan }] = [reader.id(row, table), reader.plan(row, table)];
+        const [id, { key: plan }] = [reader.id(row, table), filePlan(reader, row, table)];
         const best = chosen.get(id);
         if (best !== undefined && Math.floor(best / 10) !== line) throw new LeftOut('other-row');
         return [...reader.read(row, id, table)].map((item): SourceItem =>
@@ -115,6 +122,16 @@ async function* itemsOf<F extends string>(
       if (items instanceof LeftOut) yield { row: line, leftOut: items.reason };
       else yield* items;
     }
+}
+
+function filePlan<F extends string>(
+  reader: RowReader<F>,
+  row: FormerRow<F>,
+  table: FormerTable<F>,
+): FilePlan {
+  const plan = reader.plan(row, table);
+  if (plan.key.length > MAX_PLAN) throw new LeftOut('long-plan', String(MAX_PLAN));
+  return plan;
 }
 
 function orLeftOut<T>(read: () => T): T | LeftOut {

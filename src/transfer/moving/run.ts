@@ -19,6 +19,7 @@ import { survey } from './survey';
 import type { DateForm, MovingSource, SourceItem, TableOptions } from './source';
 import { SOURCES } from './sources';
 import { toWanted } from './wanted';
+import { allSites } from './brought';
 import { refusal } from '../refusals';
 
 export interface MoveOptions {
@@ -50,7 +51,9 @@ export interface MoveOptions {
   onProgress?: (licenses: number) => void;
 }
 
+/** Licences, or sites of them, that are applied in one go. */
 const BATCH = 200;
+const SITES_OF_BATCH = 1_000;
 
 /**
  * Moves another system's licences in: all that fit in one transaction, or in a dry run nothing. The same once more takes
@@ -219,10 +222,10 @@ async function readItems(
   const { report } = job;
   const ids = new Set<string>();
   let batch: Arrived[] = [];
-  let read = 0;
+  let [read, sites] = [0, 0];
   const flush = async () => {
     await applyBatch(job, batch);
-    batch = [];
+    [batch, sites] = [[], 0];
     onProgress?.(read);
   };
   for await (const item of items) {
@@ -243,9 +246,12 @@ async function readItems(
         ids.add(item.id);
         const wanted = toWanted(item, source.name, target.plan, report, now);
         if ('leftOut' in wanted) report.leaveOut(wanted.leftOut, item.row);
-        else batch.push({ item, wanted, target });
+        else {
+          batch.push({ item, wanted, target });
+          sites += allSites(wanted).length;
+        }
       }
-      if (batch.length >= BATCH) await flush();
+      if (batch.length >= BATCH || sites >= SITES_OF_BATCH) await flush();
     }
   }
   await flush();

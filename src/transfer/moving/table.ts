@@ -220,13 +220,19 @@ export function isIdOfKey(id: string): boolean {
   return id.startsWith('key-');
 }
 
-/** Splits a cell with sites: also at blanks between addresses, which the name of a device may have. */
+/** More of a licence are a mistake, and would be inserted in one go. */
+const MAX_SITES = 2_000;
+
+/**
+ * Splits a cell with sites: also at blanks between addresses, which the name of a device may have.
+ * @throws LeftOut when there are too many
+ */
 export function sitesOf(text: string): string[] {
+  const parts = text.split(/[\s,;|]+/);
+  if (parts.length > MAX_SITES) throw new LeftOut('many-sites', String(MAX_SITES));
   return text.split(/[\n,;|]+/).flatMap((part) => {
     const words = part.split(/\s+/).filter((word) => word !== '');
-    return words.every((word) => word.includes('.') || word === 'localhost')
-      ? words
-      : [part.trim()].filter((site) => site !== '');
+    return words.every((word) => word.includes('.') || word === 'localhost') ? words : [words.join(' ')];
   });
 }
 

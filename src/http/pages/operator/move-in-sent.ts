@@ -123,7 +123,7 @@ function columnsOf(fields: URLSearchParams): string {
 function sentFile(file: Buffer | undefined, before: string | undefined): SentFile {
   const given = file === undefined || file.length === 0 ? undefined : file;
   const read = given ?? (before === undefined ? undefined : Buffer.from(before));
-  const text = read === undefined ? undefined : textOfCsv(read);
+  const text = read === undefined || read.length > MAX_KEPT_BYTES ? undefined : textOfCsv(read);
   // Always with the same line ends: a browser changes those of a field.
   const bytes = text === undefined ? read : Buffer.from(text);
   const isKept =

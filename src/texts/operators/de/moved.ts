@@ -40,6 +40,8 @@ export const moved: Translated<typeof en> = {
     'key-of-digits': 'das ist kein Schlüssel: Er hat nur Ziffern, und zu wenige',
     'key-not-typed':
       'das ist kein Schlüssel: Er ist länger als 350 Bytes oder hat Zeichen, die niemand tippen kann',
+    'many-sites': (most) => `sie hat mehr als ${most} Websites`,
+    'long-plan': (most) => `der Name ihres Tarifs hat mehr als ${most} Zeichen`,
     'no-date': (column) => `${column}: das ist kein Datum`,
     'no-number': (column) => `${column}: das ist keine Anzahl von Websites`,
     'unknown-state': (column) => `${column}: dieser Zustand ist nicht bekannt`,
@@ -112,6 +114,11 @@ export const moved: Translated<typeof en> = {
       `Zeile ${line}: In einer Zelle, die nicht mit einem Anführungszeichen beginnt, steht eines. Es wurde nichts importiert.`,
     'long-row': (line) =>
       `Zeile ${line}: Die Zeile ist länger als 1 MB. Vielleicht fehlt ein Anführungszeichen. Es wurde nichts importiert.`,
+    'many-cells': (line, most) =>
+      `Zeile ${line}: Sie hat mehr als ${most} Zellen. Es wurde nichts importiert.`,
+    'many-lines': (most) => `Die Datei hat mehr als ${most} Zeilen. Es wurde nichts importiert.`,
+    'many-plans': (most) =>
+      `Die Datei hat mehr als ${most} Tarife: Vielleicht stehen die Tarife in einer anderen Spalte. Es wurde nichts importiert.`,
     'no-row': (line) =>
       `Zeile ${line}: Das ist keine Zeile mit Werten, die Kommas trennen. Es wurde nichts importiert.`,
     'column-twice': (name) => `Die Datei hat zwei Spalten „${name}“. Es wurde nichts importiert.`,

@@ -36,6 +36,8 @@ export const moved = {
     'key-too-short': 'this is no key: it has too few characters',
     'key-of-digits': 'this is no key: it has digits alone, and too few',
     'key-not-typed': 'this is no key: it is longer than 350 bytes, or has characters that cannot be typed',
+    'many-sites': (most: string) => `it has more than ${most} sites`,
+    'long-plan': (most: string) => `the name of its plan has more than ${most} characters`,
     'no-date': (column: string) => `${column}: this is no date`,
     'no-number': (column: string) => `${column}: this is no number of sites`,
     'unknown-state': (column: string) => `${column}: this state is not known`,
@@ -103,6 +105,11 @@ export const moved = {
       `Line ${line}: there is a quotation mark inside a cell that does not begin with one. Nothing was imported.`,
     'long-row': (line: string) =>
       `Line ${line}: the row is longer than 1 MB: a quotation mark may be missing. Nothing was imported.`,
+    'many-cells': (line: string, most: string) =>
+      `Line ${line}: the row has more than ${most} cells. Nothing was imported.`,
+    'many-lines': (most: string) => `The file has more than ${most} lines. Nothing was imported.`,
+    'many-plans': (most: string) =>
+      `The file has more than ${most} plans: another column may be the one with the plans. Nothing was imported.`,
     'no-row': (line: string) =>
       `Line ${line}: this is no row of comma-separated values. Nothing was imported.`,
     'column-twice': (name: string) => `The file has two columns "${name}". Nothing was imported.`,

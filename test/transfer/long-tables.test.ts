@@ -1,0 +1,66 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { anyCsv } from '../../src/transfer/moving/any-csv';
+import { moveIn } from '../../src/transfer/moving/run';
+import { givePlan, startTestService, type TestService } from '../support/service';
+
+/** Tables that are made to be long: the process that reads one answers customers meanwhile. */
+
+let service: TestService;
+let planId: number;
+beforeAll(async () => {
+  service = await startTestService({});
+  planId = await givePlan(service.db);
+});
+afterAll(() => service.stop());
+
+const HEADING = 'key,plan,status,sites';
+const row = (i: number, more: string) => `LONG-KEY-${10_000 + i},${planId},active,${more}`;
+const rows = (count: number, more: (i: number) => string) =>
+  Array.from({ length: count }, (_, i) => more(i)).join('\n');
+
+const TABLES: [what: string, table: () => string, said: string][] = [
+  ['a row of ten million cells', () => '"",'.repeat(10_000_000), 'long-row'],
+  ['thirty million line ends', () => '\r'.repeat(30_000_000), 'many-lines'],
+  ['rows of 40,000 cells', () => rows(300, () => '1,'.repeat(40_000)), 'many-cells'],
+  ['licences with 60,000 sites', () => rows(20, (i) => row(i, `"${'a.b,'.repeat(60_000)}"`)), 'many-sites'],
+  [
+    'licences with 2,000 sites',
+    () => rows(20, (i) => row(i, `"${rows(1_900, (j) => `s${j}.example`)}"`)),
+    'over-limit',
+  ],
+  [
+    'ten thousand plans',
+    () => rows(10_000, (i) => `PLAN-KEY-${10_000 + i},Plan ${i} ${'x'.repeat(70)},active,`),
+    'many-plans',
+  ],
+  [
+    'plans with long names',
+    () => rows(30, (i) => `PLAN-KEY-${i},${'x'.repeat(900_000)},active,`),
+    'long-plan',
+  ],
+];
+
+async function* oneChunk(text: string): AsyncGenerator<Buffer> {
+  yield await Promise.resolve(Buffer.from(`${HEADING}\n${text}\n`));
+}
+
+/** A slow machine with other tests beside it; the first table stopped the process for 13.9 s. */
+const LONGEST_MS = 400;
+
+test.each(TABLES)('%s do not stop the process', async (_, table, said) => {
+  const file = oneChunk(table());
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  await new Promise((resolve) => setImmediate(resolve));
+  delay.enable();
+  const report = await moveIn(service.db, {
+    ...{ source: anyCsv, file, dryRun: true, secret: undefined, actor: 'operator:test', now: new Date() },
+  }).then(
+    ({ leftOut, warnings }) => [...leftOut, ...warnings].map(({ code }): string => code),
+    (error: unknown) => [(error as { facts?: { code: string } }).facts?.code ?? String(error)],
+  );
+  delay.disable();
+  expect(report).toContain(said);
+  if (process.env.SHOW_STALLS) process.stderr.write(`${said}: ${(delay.max / 1e6).toFixed(0)} ms\n`);
+  expect(delay.max / 1e6).toBeLessThan(LONGEST_MS);
+});

@@ -50,7 +50,7 @@ const OPERATOR_PAGES = [
   ...['/requests', '/requests?outcome=LICENSE_EXPIRED', '/requests?product_id=42&outcome=ok'],
   ...['/customers', '/customers?q=agency', '/customers?sort=-customer'],
   ...['/releases?product_id=42', '/products', '/products?sort=-licenses', '/products/42'],
-  ...['/system', '/tokens', '/imports', '/mails'],
+  ...['/system', '/tokens', '/move-in', '/mails'],
 ];
 const OPEN_PAGES = ['/sign-in', '/my'];
 /** Opened in turns beside the storm. */

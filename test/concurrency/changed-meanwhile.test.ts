@@ -9,7 +9,8 @@ import { setKey } from '../../src/store/license-keys';
 import { createLedger } from '../../src/licensing/core/ledger';
 import { publishRelease } from '../../src/packages/releases';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
-import { importCsv } from '../../src/transfer/import-csv';
+import { anyCsv } from '../../src/transfer/moving/any-csv';
+import { moveIn } from '../../src/transfer/moving/run';
 import { insertActivations } from '../../src/store/activations';
 import { insertProduct, lockProduct, sharePlan } from '../../src/store/catalogue';
 import type { Pool } from '../../src/store/connections';
@@ -325,18 +326,11 @@ test('a plan learns to count by something else only after an import onto it, and
     ['key', 'key'],
     ['activations', 'site'],
   ]);
-  const report = await importCsv(db, table(), {
-    ...{
-      map,
-      ignore: [],
-      plan: String(plan),
-      product: undefined,
-      delimiter: undefined,
-      separator: undefined,
-    },
-    ...{ skipBadRows: false, dryRun: false, secret: undefined, ...context },
+  const report = await moveIn(db, {
+    ...{ source: anyCsv, file: table(), dryRun: false, secret: undefined, ...context },
+    table: { map, ignore: [], product: undefined, plan: String(plan) },
   });
-  expect(report).toMatchObject({ new: 1, bad: 0 });
+  expect(report).toMatchObject({ new: 1, leftOut: [] });
   await expect(edited).rejects.toThrow(/have 1 activation by domain/);
   expect(await stored('plans', plan)).toMatchObject({ activation_type: 'domain' });
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { table, tablePrefix } from '../../src/store/database';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { expectNoSecrets, expectRefusal, startManaged, type Managed } from '../support/manage';
-import { newPlace } from '../support/service';
+import { givePlan, newPlace } from '../support/service';
 
 /** A move from another system over the operator's API. */
 describe('moving in over the API', () => {
@@ -82,18 +82,50 @@ describe('moving in over the API', () => {
     );
   });
 
+  it('takes any table, with "from" and without', async () => {
+    const planId = await givePlan(service.db);
+    const text = (rows: string[]) => ['License Key,State,Until,Notes', ...rows].join('\n');
+    const send = (rows: string[], query: string) =>
+      service.write.send(`POST /imports?plan=${planId}${query}`, {
+        ...{ body: text(rows), headers: { 'Content-Type': 'text/csv' } },
+      });
+    const good = ['Any-Key-000001,aktiv,31.01.2027,a', 'Any-Key-000002,,unbegrenzt,b'];
+    const bad = 'Any-Key-000003,,31.02.2027,c';
+    const dry = await send([...good, bad], '&dry_run=1&from=csv&map=metadata.note%3DNotes&ignore=State');
+    expect(dry.body.data).toMatchObject({
+      ...{ id: null, source: 'csv', new: 2, left_out: [{ code: 'no-date', rows: [4] }] },
+      read_as: [
+        { column: 'License Key', field: 'key' },
+        { column: 'State', field: null },
+        { column: 'Until', field: 'expiry' },
+        { column: 'Notes', field: 'metadata.note' },
+      ],
+    });
+    expectRefusal(await send([...good, bad], ''), 'INVALID_REQUEST', 'file');
+    const done = await send([...good, bad], '&skip_bad_rows=1');
+    expect(done.body.data).toMatchObject({ dry_run: false, source: 'csv', new: 2 });
+    expect((await send(good, '')).body.data).toMatchObject({ new: 0, same: 2 });
+    const { id } = done.body.data as unknown as { id: number };
+    expect(await service.write.ok(`POST /imports/${id}/undo`, {})).toMatchObject({
+      removed: { licenses: 2 },
+    });
+  });
+
   it('refuses what does not fit, and names the field', async () => {
     const refused = async (query: string, field: string) =>
       expectRefusal(await service.write.send(`POST /imports?${query}`, {}), 'INVALID_REQUEST', field);
-    await refused('from=nothing', 'from');
+    for (const name of ['nothing', 'licensedock', 'easycommerce']) await refused(`from=${name}`, 'from');
+    expect((await service.write.send('POST /imports?from=licensedock', {})).text).toContain(
+      'csv reads a table',
+    );
     await refused('from=membershippro', 'plans');
     await refused('from=membershippro&plans=4%3D1', 'plans');
     await refused('from=membershippro&plans=3', 'plans');
     await refused('from=membershippro&plans=3%3D99', 'plans');
     await refused('from=membershippro&map=key%3DKey', 'map');
     await refused('from=ars', 'from');
-    await refused('plans=3%3D1', 'plans');
-    await refused('map=key%3DKey', 'file');
+    await refused('plans=3%3D1', 'file');
+    await refused('map=key', 'map');
     expect(await service.read.send('POST /imports?from=membershippro', {})).toMatchObject({ status: 403 });
   });
 });

@@ -167,7 +167,7 @@ describe.each(ONE_BACKEND)('the operator’s API by session, on %s', (_, setting
           headers: { Origin: service.url, 'Content-Type': 'text/csv' },
         });
       expectRefusal(await importing(''), 'SIGN_IN_AGAIN');
-      expect((await importing('&dry_run=1')).body.data).toMatchObject({ dry_run: true, licenses: 1 });
+      expect((await importing('&dry_run=1')).body.data).toMatchObject({ dry_run: true, new: 1 });
       const uploading = async (query: string) =>
         send(cookie, `POST /products/42/releases?version=1.1.0${query}`, {
           body: (await makePackage()).bytes,

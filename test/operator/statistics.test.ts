@@ -22,7 +22,8 @@ import { findLicense, type License } from '../../src/store/licenses';
 import { holdLease, releaseLease, type Lease } from '../../src/store/leases';
 import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';
-import { importCsv } from '../../src/transfer/import-csv';
+import { anyCsv } from '../../src/transfer/moving/any-csv';
+import { moveIn } from '../../src/transfer/moving/run';
 import { eventually, temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase, giveLicense, givePlan, rows, startTestService } from '../support/service';
 import { openMigrated } from '../support/service-process';
@@ -87,10 +88,10 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
     (await readStatistics(of, { ...RANGE, productId }, clock.now)).days;
 
   const csv = (keys: string[], planId: number) =>
-    importCsv(db, Readable.from([Buffer.from(['key', ...keys].join('\n'))]), {
-      ...{ map: new Map([['key', 'key']] as const), ignore: [], separator: undefined, product: '42' },
-      ...{ plan: String(planId), now: clock.now, delimiter: undefined, skipBadRows: false, dryRun: false },
-      ...{ secret: undefined, actor: 'operator:test' },
+    moveIn(db, {
+      ...{ source: anyCsv, file: Readable.from([Buffer.from(['key', ...keys].join('\n'))]) },
+      table: { map: new Map(), ignore: [], product: '42', plan: String(planId) },
+      ...{ dryRun: false, secret: undefined, actor: 'operator:test', now: clock.now },
     });
 
   test('are those of a model, whoever sums whenever, and stay when the access log is pruned', async () => {

@@ -40,6 +40,7 @@ async function forged(fields: Record<string, string>, file = FILE): Promise<Page
 /** Those that the pages cannot come to: of commands and the API alone, or by chance. */
 const ELSEWHERE: RefusalCode[] = [
   ...(['no-source', 'large-file', 'map-twice', 'no-category', 'no-import', 'no-row', 'meanwhile'] as const),
+  ...(['no-product-here', 'bad-rows', 'confirm-columns'] as const),
 ];
 
 const CASES: Partial<Record<RefusalCode, () => Promise<PagesAnswer>>> = {
@@ -91,18 +92,13 @@ const CASES: Partial<Record<RefusalCode, () => Promise<PagesAnswer>>> = {
     });
     return tables('ars');
   },
-  'unseen-columns': async () => {
-    await service.db.schema.createTable('jos_licensedock_licenses', (t) => t.increments('id'));
-    return tables('licensedock');
-  },
-  'confirm-columns': async () => {
-    const file = `id,license_key,status,product,expires_at\n1,${KEY},active,Gallery,\n`;
-    const first = await start(pages, { from: 'licensedock' }, file);
-    const chosen = await send(pages, first, { do: 'check', plan0: String(planId) });
-    return send(pages, chosen, { do: 'import' });
-  },
-  'column-twice': () => imported('key,key\nABCDEF-123456,x\n', { key: 'key' }),
-  'no-column': () => imported('key,plan\nABCDEF-123456,x\n', { key: 'Schlüssel' }),
+  'column-twice': () => start(pages, { from: 'csv' }, 'key,key\nABCDEF-123456,x\n'),
+  'no-key-column': () => start(pages, { from: 'csv' }, 'a,b\nABCDEF-123456,x\n'),
+  'no-column': () => start(pages, { from: 'csv', 'col-key': 'Schlüssel' }, 'a,b\nABCDEF-123456,x\n'),
+  'many-cells': () => edd(`${FILE}${','.repeat(2_000)}\n`),
+  'many-lines': () => edd(`${FILE}${'\n'.repeat(2_100_000)}`),
+  'many-plans': () =>
+    edd([HEADING, ...Array.from({ length: 501 }, (_, i) => `${i},,active,Plan ${i},`)].join('\n')),
   'undone-before': async () => {
     const first = await edd(FILE);
     const chosen = await send(pages, first, { do: 'check', plan0: String(planId) });
@@ -115,20 +111,10 @@ const CASES: Partial<Record<RefusalCode, () => Promise<PagesAnswer>>> = {
   },
 };
 
-/** The page that imports any table. */
-async function imported(file: string, fields: Record<string, string> = {}): Promise<PagesAnswer> {
-  const { html } = await pages.get('/imports');
-  const body = new FormData();
-  for (const [name, value] of Object.entries({ ...fields, plan_id: String(planId) }))
-    body.append(name, value);
-  body.append('file', new Blob([file], { type: 'text/csv' }), 'table.csv');
-  return pages.post(`/imports?once=${formOf(html, '/imports').once ?? ''}`, body);
-}
-
 /** A sentence's own words, without what it names. */
 const wordsOf = (code: RefusalCode): string[] => {
   const sentence: string | ((...facts: string[]) => string) = de.refusals[code];
-  const text = typeof sentence === 'string' ? sentence : sentence('§', '§', '§');
+  const text = typeof sentence === 'string' ? sentence : sentence('§', '§', '§', '§', '§');
   return text.split(/§/).map((part) => part.trim().replace(/^[„“ ]+|[„“ ]+$/g, ''));
 };
 
@@ -162,7 +148,7 @@ describe('the refusals of tables and moves', () => {
   it('come from one place, which has a code for each', () => {
     const folder = join(__dirname, '../../src/transfer');
     const files = [
-      ...['csv.ts', 'new-licenses.ts', 'import-csv.ts', 'csv-licenses.ts'].map((name) => join(folder, name)),
+      ...['csv.ts', 'new-licenses.ts', 'cells.ts'].map((name) => join(folder, name)),
       ...readdirSync(join(folder, 'moving')).map((name) => join(folder, 'moving', name)),
     ];
     const own = /new OperatorError\((?![^;]*(?:facts:|field: 'map'))/;

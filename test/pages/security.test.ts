@@ -298,7 +298,7 @@ describe('every route', () => {
     'run or settle orders': ['/shops/:name/run'],
     notes: ['/licenses/:id/note', '/customers/:id/note'],
     drafts: ['/products/:id/releases/new', '/start/release', '/releases/:id/edit'],
-    'reading: a table is checked before it is imported': ['/imports', '/move-in'],
+    'reading: a table is checked before it is imported': ['/move-in'],
     'reading: what will happen is said first, and an export': ['/licenses/bulk'],
     reading: ['/find', '/products/:id/joomla-plugin'],
   };

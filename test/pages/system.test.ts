@@ -54,12 +54,6 @@ function browserWith(cookie: string, language = 'en') {
     get: (path: string) => send(path),
     post: (path: string, fields: Fields = {}) =>
       send(path, { method: 'POST', body: new URLSearchParams(fields) }),
-    upload: (fields: Fields, file?: string) => {
-      const body = new FormData();
-      for (const [name, value] of Object.entries(fields)) if (name !== 'once') body.append(name, value);
-      if (file !== undefined) body.append('file', new Blob([file], { type: 'text/csv' }), 'old.csv');
-      return send(`/imports?once=${fields.once ?? 'first'}`, { method: 'POST', body });
-    },
   };
 }
 
@@ -184,88 +178,6 @@ describe('operators', () => {
     expect((await pages.post(`/operators/${id}/remove`)).location).toBe('/operators');
     expect((await jane.get('/system')).location).toMatch(/^\/sign-in/);
     expect(await countOf('operators')).toBe(0);
-  });
-});
-
-describe('an import', () => {
-  const key = (i: number) => `OLD-${String(i).padStart(4, '0')}-ABCDEFGH-${i}`;
-  const TABLE = [
-    'License Key;E-mail;State;Order',
-    `${key(1)};ann@example.com;active;1001`,
-    `${key(2)};not an address;active;1002`,
-    `${key(3)};"cy@example.com";sleeping;1003`,
-    `${key(4)};dee@example.com;refunded;1004`,
-    `${key(5)};"eve@example.com";dreaming;1005`,
-  ].join('\r\n');
-
-  it('guesses the columns, says what does not fit and changes nothing, and then adds the others once', async () => {
-    const pages = await browser();
-    const before = await countOf('licenses');
-    const checked = await pages.upload({}, TABLE);
-    const fields = fieldsOf(checked.html);
-    expect(fields).toMatchObject({
-      key: 'License Key',
-      customer: 'E-mail',
-      status: 'State',
-      reference: 'Order',
-      plan: '',
-      plan_id: String(planId),
-    });
-    expect(checked.text).toContain('Import 2 licences, leave out 3 rows');
-    // Faults of one kind are one line, with how many rows have it.
-    expect(checked.text.match(/this status is not known/g)).toHaveLength(1);
-    expect(checked.text).toContain('2 rows: lines 4, 6');
-    expect(checked.text).toContain('Line 3');
-    expect(await countOf('licenses')).toBe(before);
-
-    // Other columns than those that were checked: checked first.
-    const changed = await pages.upload({ ...fields, reference: '', do: 'import-others' });
-    expect(changed.text).toContain('Import 2 licences, leave out 3 rows');
-    expect(await countOf('licenses')).toBe(before);
-
-    // With the line ends of a browser
-    const sent = { ...fields, table: fields.table?.replace(/\n/g, '\r\n') ?? '', do: 'import-others' };
-    const done = await pages.upload(sent);
-    expect(done.text).toContain('2 licences were imported');
-    expect((await pages.upload(sent)).text).toContain('2 licences were imported');
-    expect(await countOf('licenses')).toBe(before + 2);
-    // At once, not when housekeeping comes by.
-    const list = (await pages.get('/licenses')).text;
-    expect(list).toContain(`All ${before + 2} `);
-    const rows = await service
-      .db(table(service.db, 'licenses'))
-      .whereIn('reference', ['1001', '1004'])
-      .orderBy('reference');
-    expect(rows.map(({ status, customer }) => [status, customer])).toEqual([
-      ['active', 'ann@example.com'],
-      ['cancelled', 'dee@example.com'],
-    ]);
-    expect((await pages.upload({}, TABLE)).text).toContain('There is nothing new to import.');
-  });
-
-  it('says what is missing', async () => {
-    const pages = await browser();
-    expect(await pages.upload({})).toMatchObject({ status: 400 });
-    expect((await pages.upload({}, '')).text).toContain('Please choose the file.');
-    const noKey = await pages.upload({}, 'a,b\n1,2\n');
-    expect(noKey.status).toBe(200);
-    expect(noKey.text).toContain('Please choose the column with the licence key.');
-    const overlooked = await pages.upload({ ...fieldsOf(noKey.html), key: 'a' }, 'a,valid until\n1,2\n');
-    expect(overlooked.text).toContain('These columns may say something that licences need: valid until.');
-    expect((await pages.upload({}, 'key\n"open')).text).toContain('quotation mark');
-  });
-
-  it('asks for a large table again', async () => {
-    const pages = await browser();
-    const large = `key,notes\n${Array.from({ length: 400 }, (_, i) => `${key(i + 10)},${'x'.repeat(5_000)}`).join('\n')}`;
-    const checked = await pages.upload({}, large);
-    expect(checked.text).toContain('Please choose it again');
-    const fields = fieldsOf(checked.html);
-    expect(fields.table).toBeUndefined();
-    const before = await countOf('licenses');
-    const done = await pages.upload({ ...fields, do: 'import' }, large);
-    expect(done.text).toContain('400 licences were imported');
-    expect(await countOf('licenses')).toBe(before + 400);
   });
 });
 

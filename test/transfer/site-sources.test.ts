@@ -5,7 +5,6 @@ import { readConfig } from '../../src/config';
 import { openDatabase, type Db } from '../../src/store/database';
 import { hikaSerial } from '../../src/transfer/moving/hikaserial';
 import type { MovingSource, SourceItem, SourceLicense } from '../../src/transfer/moving/source';
-import { easyCommerce, licenseDock } from '../../src/transfer/moving/unseen';
 import { DATABASE_KINDS, newPlace } from '../support/service';
 
 /** Sources in the site's own tables, made with the columns and types of their installers. */
@@ -46,7 +45,6 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
 
   it('says which tables it looked for', async () => {
     await expect(read(hikaSerial, db)).rejects.toThrow('no table whose name ends in hikaserial_serial');
-    await expect(read(licenseDock, db)).rejects.toThrow('no table whose name ends in licensedock_licenses');
   });
 
   describe('HikaSerial', () => {
@@ -193,140 +191,6 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       const { licenses } = await read(hikaSerial, db);
       expect(licenses.map(({ id }) => id)).toEqual(['2', '4', '6']);
       await db('jos_hikaserial_config').delete();
-    });
-  });
-
-  describe('LicenseDock', () => {
-    it('is read by the columns that are found, which the seller confirms', async () => {
-      await db.schema.createTable('jos_licensedock_licenses', (t) => {
-        t.increments('id');
-        t.string('license_key', 40);
-        for (const name of ['customer_id', 'product_id', 'subscription_id']) t.integer(name);
-        t.string('status', 20);
-        t.string('activation_type', 20);
-        t.integer('activation_limit');
-        t.dateTime('expires_at');
-        t.dateTime('created');
-        t.integer('is_test').defaultTo(0);
-      });
-      await db.schema.createTable('jos_licensedock_customers', (t) => {
-        t.increments('id');
-        t.string('email');
-        t.string('name');
-      });
-      await db.schema.createTable('jos_licensedock_products', (t) => {
-        t.increments('id');
-        t.string('title');
-      });
-      await db.schema.createTable('jos_licensedock_activations', (t) => {
-        t.increments('id');
-        t.integer('license_id');
-        t.string('identifier');
-        t.dateTime('deactivated_at').nullable();
-      });
-      await db('jos_licensedock_customers').insert({ id: 3, email: 'jane@example.com', name: 'Jane Roe' });
-      await db('jos_licensedock_products').insert({ id: 5, title: 'Gallery' });
-      const license = (key: string, status: string, more: object = {}) => ({
-        ...{ license_key: key, customer_id: 3, product_id: 5, status, activation_type: 'domain' },
-        ...{ activation_limit: 2, expires_at: '2027-01-31 10:00:00', created: '2026-01-31 10:00:00' },
-        ...more,
-      });
-      await db('jos_licensedock_licenses').insert([
-        license('A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6', 'active'),
-        license('B1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6', 'revoked', { expires_at: null, activation_limit: 0 }),
-        license('C1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6', 'suspended', { customer_id: 4, product_id: 6 }),
-        license('D1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6', 'active', { is_test: 1 }),
-        license('E1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6', 'odd'),
-      ]);
-      await db('jos_licensedock_activations').insert([
-        { license_id: 1, identifier: 'example.com', deactivated_at: null },
-        { license_id: 1, identifier: 'old.example.com', deactivated_at: '2026-02-01 00:00:00' },
-      ]);
-      const { plans, columns, licenses, leftOut } = await read(licenseDock, db);
-      expect(columns).toEqual(
-        expect.arrayContaining([
-          'licensedock_licenses.license_key as key',
-          'licensedock_licenses.expires_at as end',
-          'licensedock_customers.email as email',
-          'licensedock_activations.identifier as site',
-        ]),
-      );
-      expect(plans.map(({ key, name }) => [key, name])).toEqual([
-        ['5', 'Gallery'],
-        ['6', 'Product 6'],
-      ]);
-      expect(licenses).toEqual([
-        expect.objectContaining({
-          ...{ id: '1', plan: '5', customer: 'jane@example.com', customerName: 'Jane Roe', status: 'active' },
-          ...{ startsAt: new Date('2026-01-31T10:00:00Z'), expiresAt: new Date('2027-01-31T10:00:00Z') },
-          ...{ limit: 2, sites: ['example.com'] },
-        }),
-        expect.objectContaining({ id: '2', status: 'revoked', expiresAt: null, limit: 0 }),
-        expect.objectContaining({ id: '3', status: 'suspended', customer: null, plan: '6' }),
-      ]);
-      expect(leftOut).toEqual({ 'a licence of a test order': [4], 'this state is not known': [5] });
-    });
-  });
-
-  describe('EasyCommerce', () => {
-    it('is read from a file where one is given', async () => {
-      const { columns, licenses, plans } = await read(
-        easyCommerce,
-        db,
-        'license_key,status,product_title,customer_email,order_id,max_activations,expires_at,activations\n' +
-          'shop-ec5f20ad-fd08-4c6f-b105-0b85af458a25,active,Gallery,jane@example.com,9,3,2027-01-31 10:00:00,"a.example, b.example"\n' +
-          'shop-fc5f20ad-fd08-4c6f-b105-0b85af458a25,suspended,Gallery,jane@example.com,10,1,,2\n',
-      );
-      expect(columns).toEqual([
-        ...['license_key as key', 'customer_email as email', 'product_title as product', 'status as status'],
-        ...['order_id as order', 'max_activations as limit', 'activations as sites', 'expires_at as end'],
-      ]);
-      expect(plans.map(({ key }) => key)).toEqual(['Gallery']);
-      expect(licenses).toEqual([
-        expect.objectContaining({
-          ...{
-            status: 'active',
-            limit: 3,
-            sites: ['a.example', 'b.example'],
-            metadata: { former_order: '9' },
-          },
-        }),
-        expect.objectContaining({ status: 'suspended', limit: 1, expiresAt: null, sites: [] }),
-      ]);
-    });
-
-    it('is read from its tables, by the names that its documentation has', async () => {
-      await db.schema.createTable('jos_easycommerce_licenses', (t) => {
-        t.increments('id');
-        t.string('license_key', 120);
-        t.string('status', 20);
-        for (const name of ['product_id', 'customer_id', 'order_id', 'max_activations', 'activations_count'])
-          t.integer(name);
-        for (const name of ['expires_at', 'created', 'modified']) t.dateTime(name);
-      });
-      await db.schema.createTable('jos_easycommerce_license_activations', (t) => {
-        t.increments('id');
-        t.integer('license_id');
-        t.string('domain');
-        t.string('status', 20);
-      });
-      await db('jos_easycommerce_licenses').insert({
-        ...{ license_key: 'shop-ec5f20ad-fd08-4c6f-b105-0b85af458a25', status: 'expired', product_id: 4 },
-        ...{ customer_id: 1, order_id: 9, max_activations: 1, activations_count: 1 },
-        ...{ expires_at: '2026-01-31 10:00:00', created: '2025-01-31 10:00:00' },
-      });
-      await db('jos_easycommerce_license_activations').insert([
-        { license_id: 1, domain: 'example.com', status: 'active' },
-        { license_id: 1, domain: 'old.example.com', status: 'inactive' },
-      ]);
-      const { licenses, plans } = await read(easyCommerce, db);
-      expect(plans.map(({ name }) => name)).toEqual(['Product 4']);
-      expect(licenses).toEqual([
-        expect.objectContaining({
-          ...{ id: '1', plan: '4', status: 'expired', customer: null, limit: 1, sites: ['example.com'] },
-          ...{ expiresAt: new Date('2026-01-31T10:00:00Z'), metadata: { former_order: '9' } },
-        }),
-      ]);
     });
   });
 });

@@ -6,7 +6,6 @@ import { membershipPro } from '../../src/transfer/moving/membershippro';
 import { moveIn, type MoveOptions } from '../../src/transfer/moving/run';
 import type { MovingSource } from '../../src/transfer/moving/source';
 import { undoImport } from '../../src/transfer/moving/undo';
-import { easyCommerce, licenseDock } from '../../src/transfer/moving/unseen';
 import { newPlace, rows, startTestService, type TestService } from '../support/service';
 
 /**
@@ -16,7 +15,6 @@ import { newPlace, rows, startTestService, type TestService } from '../support/s
 
 const NOW = new Date('2026-06-01T12:00:00Z');
 const KEY = (n: number) => `${n}41D8CD98F00B204E9800998ECF8427E`.slice(-32).padStart(32, 'A');
-const UNIX = Date.parse('2030-01-01T00:00:00Z') / 1_000;
 
 interface Stored {
   reference: string;
@@ -164,44 +162,6 @@ describe('moves from tables of the field', () => {
     ]);
     expect(leftOut).toEqual({ 'key-not-typed': [2, 3] });
     expect(warnings).toMatchObject({ 'key-twice': [4], 'no-customer': [5] });
-  });
-
-  it.each([
-    ['LicenseDock', licenseDock, 'licensedock', 'activation_limit'],
-    ['EasyCommerce', easyCommerce, 'easycommerce', 'max_activations'],
-  ])('of %s, whose columns have other types than was thought', async (_, source, name, limit) => {
-    await make('abc_', {
-      [`${name}_licenses`]: `id int PRIMARY KEY, license_key varchar(120), status varchar(20), product_id int, customer_id int, ${limit} varchar(20), expires_at varchar(40)`,
-      [`${name}_customers`]: 'id int PRIMARY KEY, email varchar(100), name varchar(100)',
-    });
-    const one = (id: number, expires_at: string | null, more = {}) => ({
-      ...{ id, license_key: `shop-0000-${id}`, status: 'active', product_id: 5, customer_id: 3 },
-      ...{ [limit]: '2', expires_at, ...more },
-    });
-    await fill('abc_', {
-      [`${name}_customers`]: [{ id: 3, email: 'jo@example.com', name: 'Jörg' }],
-      [`${name}_licenses`]: [
-        one(1, String(UNIX)),
-        one(2, '2030-01-01'),
-        one(3, ''),
-        one(4, 'sometime'),
-        one(5, '2030-02-31 10:00:00'),
-        one(6, null, { [limit]: 'unlimited' }),
-        one(7, null, { [limit]: '-1' }),
-        one(8, null, { [limit]: 'many' }),
-        one(9, '2030-01-01 10:00:00', { [limit]: null, customer_id: 99 }),
-      ],
-    });
-    const { here, leftOut } = await cycle(source);
-    expect(here).toEqual([
-      [`${name}:1`, 'jo@example.com', 'active', '2030-01-01 00:00:00', 2],
-      [`${name}:2`, 'jo@example.com', 'active', '2030-01-01 23:59:59', 2],
-      [`${name}:3`, 'jo@example.com', 'active', null, 2],
-      [`${name}:6`, 'jo@example.com', 'active', null, 0],
-      [`${name}:7`, 'jo@example.com', 'active', null, 0],
-      [`${name}:9`, null, 'active', '2030-01-01 10:00:00', 2],
-    ]);
-    expect(leftOut).toEqual({ 'bad-end': [4, 5], 'no-number': [8] });
   });
 
   describe('of Akeeba Release System before 7', () => {

@@ -276,43 +276,6 @@ function fetchText(page: Page, url: string): Promise<string> {
     .then((answer) => answer.text());
 }
 
-export const importTable: Task = async (desk) => {
-  const { page, hands, site, name } = desk;
-  const texts = t.system.imports;
-  const file = join(temporaryFolder(), 'licences.csv');
-  const rest = (i: number) => `${name}-${i}@example.com,Agency 25,active`;
-  const keys = [1, 2].map(
-    (i) =>
-      `${Buffer.from(name).toString('hex').toUpperCase().slice(-8).padStart(8, 'A')}-00000000-00000000-0000000${i}`,
-  );
-  writeFileSync(
-    file,
-    ['key,email,plan,state', `${keys[0]},${rest(1)}`, `${keys[1]},${rest(2)}`, `,${rest(3)}`].join('\n'),
-  );
-  await goTo(desk, t.common.nav.system);
-  await hands.follow(link(desk, t.system.go.imports));
-  await hands.attach(label(desk, texts.file), file);
-  await hands.press(button(desk, texts.read));
-  await page.getByRole('heading', { name: texts.checkTitle }).waitFor();
-  for (const [field, column] of [
-    ['key', 'key'],
-    ['customer', 'email'],
-    ['plan', 'plan'],
-    ['status', 'state'],
-  ] as const)
-    await hands.pick(label(desk, texts.fields[field] ?? field).first(), column);
-  await hands.pick(label(desk, texts.otherProduct), 'Gallery Pro');
-  const count = async () => (await rows(site.service.db, 'licenses')).length;
-  const before = await count();
-  await hands.follow(button(desk, texts.check));
-  expect(await text(desk)).toContain(texts.lines(1, '4', ''));
-  expect(await count()).toBe(before);
-  await hands.follow(button(desk, texts.submitOthers(2, '2', 1, '1')));
-  expect(await heading(desk)).toBe(texts.doneTitle(2, '2'));
-  expect(await count()).toBe(before + 2);
-  expect(await validate(desk, keys[1]!)).toBe('active');
-};
-
 /** From the file that EDD exports, whose plan the operator chooses. */
 export const moveInAndBack: Task = async (desk) => {
   const { page, hands, site, name } = desk;
@@ -464,7 +427,6 @@ export const OPERATOR_TASKS: Record<string, Task> = {
   'makes a new key': newKey,
   'adds and removes a site': addAndRemoveSite,
   'publishes a version, which sites are offered, and withdraws it': publishAndWithdraw,
-  'imports a table after a dry run': importTable,
   'moves in from another system, and takes it back': moveInAndBack,
   'makes and revokes a token': makeAndRevokeToken,
   'erases a customer’s data': eraseCustomer,

@@ -143,7 +143,7 @@ function DatesField({ form, facts }: { form: FormState; facts: readonly string[]
   const { t, format } = useView();
   const texts = t.moveIn;
   const [column = '', day = '', asDay = '', month = '', asMonth = ''] = facts;
-  const dayOf = (iso: string) => `${format.longDay(new Date(`${iso}T12:00:00Z`))} ${iso.slice(0, 4)}`;
+  const dayOf = (iso: string) => format.longDay(new Date(`${iso}T12:00:00Z`));
   return (
     <Select
       form={form}

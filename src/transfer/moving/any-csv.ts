@@ -216,5 +216,7 @@ export function readCsvMap(text: string, before = new Map<string, string>()): Ma
 
 /** @throws OperatorError when the name cannot be one of the metadata */
 function isMetadata(field: string): boolean {
-  return field.startsWith(METADATA) && requireMetadataChange(field.slice(METADATA.length), null).length > 0;
+  if (!field.startsWith(METADATA)) return false;
+  requireMetadataChange(field.slice(METADATA.length), null);
+  return true;
 }

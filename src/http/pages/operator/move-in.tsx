@@ -29,7 +29,6 @@ import {
   queryOf,
   readSent,
   titleOf,
-  type Moved,
   type SentMove,
 } from './move-in-sent';
 import { planOptions } from './shop-map';
@@ -86,7 +85,7 @@ async function receive(call: OperatorCall): Promise<Answer> {
         others: sent.users.bytes === undefined ? {} : { users: sent.users.bytes },
       },
     });
-    return { page: <MovedPage source={sent.source} moved={moved as Moved} /> };
+    return { page: <MovedPage source={sent.source} moved={moved} /> };
   } catch (error) {
     const { status, failure } = refusalFor(call, error);
     return preview(call, sent, { status, failure });

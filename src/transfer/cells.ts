@@ -14,7 +14,7 @@ export function textOf(cell: string): string {
   return EMPTY.has(text.toLowerCase()) ? '' : text;
 }
 
-/** Why a text is not a key. */
+/** The reason why a text is not a key. */
 export class KeyFault {
   constructor(
     readonly code: 'no-key' | 'key-as-number' | 'key-too-short' | 'key-of-digits' | 'key-not-typed',
@@ -26,7 +26,7 @@ const SHOWN_NUMBER = /^[+-]?(?:\d+[.,]\d+|\d{1,3}(?:[.,]\d{3})+(?:[.,]\d+)?|\d(?
 /** Fewer digits are an id or an amount. */
 const LEAST_DIGITS = 12;
 
-/** Returns the canonical key. Refuses what stands in a column of keys and is none: anybody could guess it. */
+/** Returns the canonical key, or why the text is not a key: anybody could guess an id or an amount. */
 export function readKey(text: string): string | KeyFault {
   if (text === '') return new KeyFault('no-key');
   try {

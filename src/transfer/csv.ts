@@ -118,7 +118,7 @@ async function* unwrapped(
   { skipped, part }: { skipped: number; part: CsvPart },
 ): AsyncGenerator<string, void> {
   let lines = skipped;
-  // Of the row that is being read: its line, and how many of its characters were in earlier chunks.
+  // The line of the current row, and how many of its characters were in earlier chunks.
   let [line, length] = [skipped + 1, 0];
   let isQuoted = false;
   let before = '\n';

@@ -9,7 +9,7 @@ import { oneKey, openFile, type RowReader } from './file-source';
 import type { MovingSource, ReadColumn, TableOptions } from './source';
 import { idOfKey, LeftOut, sitesOf, type FormerTable } from './table';
 
-/** A table of any other system. What its columns are is read from their names, and the seller may say it otherwise. */
+/** A table of any other system. The names of its columns say what they are, and the seller may correct that. */
 
 export const CSV_FIELDS = [
   ...(['key', 'product', 'plan', 'status', 'limit', 'start', 'expiry'] as const),
@@ -18,7 +18,7 @@ export const CSV_FIELDS = [
 type CsvField = (typeof CSV_FIELDS)[number];
 
 const METADATA = 'metadata.';
-/** What a column may fill: a field, or a name of the licence's metadata. */
+/** A field that a column may fill, or a name of the licence's metadata. */
 type CsvTarget = CsvField | `${typeof METADATA}${string}`;
 
 /** By field, the best pattern first. A column is used once, so the order of the fields counts too. */
@@ -139,7 +139,7 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
     throw refusal('no-plan-here', [options.plan], { field: 'plan' });
   // Tables have the names of plans and products in several cases.
   const spelled = new Map<string, ReturnType<RowReader<CsvTarget>['plan']>>();
-  // Of each key, whose its first row is.
+  // The customer and order of each key's first row.
   const firsts = new Map<string, string>();
   return {
     // The key tells a licence in any order of rows. A row of another customer or order with the same key is another licence.

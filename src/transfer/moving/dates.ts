@@ -82,7 +82,7 @@ function secondsOfZone(zone = 'Z'): number {
 /** Rows of a hundred that may contradict the form of the others. */
 const MAX_UNCLEAR = 5;
 
-/** What is known of a column's dates after all rows. Only those that end in the year can be read in two ways. */
+/** The dates of a column, after all rows. Only those that end in the year can be read in two ways. */
 export class DateColumn {
   #rows = 0;
   readonly #fitting = { dmy: { count: 0, example: '' }, mdy: { count: 0, example: '' } };

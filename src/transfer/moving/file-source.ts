@@ -23,9 +23,9 @@ interface FileSource<F extends string> {
   begin(context: SourceContext): Promise<RowReader<F>>;
 }
 
-/** A person chooses a plan of ours for each, on one page. */
+/** The seller chooses what becomes of each, on one page. */
 const MAX_PLANS = 500;
-/** of its key, in characters */
+/** The most characters of a plan's key. */
 const MAX_PLAN = 400;
 
 type FilePlan = Pick<SourcePlan, 'key' | 'name' | 'product' | 'here'>;

@@ -26,7 +26,7 @@ export interface MoveReport {
   samples: Sample[];
   /** of a source that cannot be seen whole: the columns that were found, which nobody has confirmed */
   columns: string[] | null;
-  /** what each column was read as, of a table whose columns have names of their own */
+  /** The columns of a `csv`, and what each was read as. */
   readAs: ReadColumn[] | null;
   madeProducts: number;
   madePlans: number;

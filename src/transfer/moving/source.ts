@@ -97,9 +97,9 @@ export interface SourceWarning {
 
 export type SourceItem = SourceLicense | SourceOmission | SourceWarning;
 
-/** What the seller says of a table whose columns have names of their own. */
+/** The seller's words about a table whose columns have names of their own. */
 export interface TableOptions {
-  /** columns by field, which win over what their names suggest; an empty name: the table has none */
+  /** columns by field, which win over what their names suggest; an empty name: the table has no such column */
   map: ReadonlyMap<string, string>;
   /** names of columns left out on purpose */
   ignore: string[];
@@ -128,7 +128,7 @@ export interface SourceContext {
   dates: DateForm | undefined;
   /** columns of a source that cannot be seen whole, confirmed by the seller */
   confirmed: boolean;
-  /** of a table whose columns have names of their own; undefined: all by its heading */
+  /** Options of `csv`; undefined: all by its heading. */
   table?: TableOptions | undefined;
   /** plans that the map takes together, such as `3+8` (rights.ts) */
   together?: string[][];
@@ -143,7 +143,7 @@ export interface OpenSource {
   plans: SourcePlan[];
   /** columns that were found, of a source that cannot be seen whole; the run prints them and asks */
   columns?: string[];
-  /** what each column was read as, of a table whose columns have names of their own */
+  /** The columns of a `csv`, and what each was read as. */
   readAs?: ReadColumn[];
   /** all its rows, in the order of ids; memory stays bounded; called twice (survey.ts) */
   items(): AsyncIterable<SourceItem>;

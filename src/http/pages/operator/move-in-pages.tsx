@@ -46,11 +46,11 @@ import {
 
 const CSV_TYPES = '.csv,.tsv,.txt,text/csv';
 
-/** What the first form asks for once a file was read. */
+/** Questions of the first form once a file was read. */
 export interface Asked {
-  /** those that the form keeps, by the names of their fields */
+  /** Files that the form keeps, by the names of their fields. */
   files?: Record<string, string | undefined> | undefined;
-  /** of the sites in the database */
+  /** Prefixes of the sites in the database. */
   prefixes?: readonly string[] | undefined;
   /** which comes first in dates, as the refusal `which-dates` names it */
   dates?: readonly string[] | undefined;
@@ -138,7 +138,7 @@ export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }
   );
 }
 
-/** @param facts as the refusal `which-dates` has them */
+/** @param facts of the refusal `which-dates` */
 function DatesField({ form, facts }: { form: FormState; facts: readonly string[] }) {
   const { t, format } = useView();
   const texts = t.moveIn;
@@ -183,7 +183,7 @@ function ColumnField({
   );
 }
 
-/** What each column of a table is, in two columns of fields. */
+/** Shows a field for each column of a table, in two columns. */
 function TableColumns({ form, readAs }: { form: FormState; readAs: ReadColumn[] }) {
   const { t } = useView();
   const texts = t.moveIn;

@@ -26,7 +26,7 @@ export interface SentMove {
   fields: URLSearchParams;
   dates: DateForm | undefined;
   isConfirmed: boolean;
-  /** which column is what, as the operation takes it; empty: by their names */
+  /** The operation's `map` of columns; empty: by their names. */
   columns: string;
   /** of the former system, in the order of the form's fields; last those of plans taken together */
   keys: string[];

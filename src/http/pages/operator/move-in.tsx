@@ -181,7 +181,7 @@ interface Refusal {
   status: number;
   failure?: FormFailure;
   field?: string;
-  /** of a refused move, and what its sentence names */
+  /** The code of a refused move, and the facts of its sentence. */
   code?: string;
   facts?: readonly string[];
 }

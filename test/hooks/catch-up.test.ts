@@ -174,7 +174,9 @@ describe.each(DATABASE_KINDS)('catching up with Stripe, on %s', (kind) => {
       expect(await shop.license(name(4))).toMatchObject({ status: 'active' });
       expect(await shop.license(name(6))).toBeUndefined();
     }
-    expect(await standing()).toMatchObject({ failure: 'NOT_FOUND 404', until });
+    lists.faults = [{ status: 200, body: { data: Array(101).fill(lists.stripe[0]) } }];
+    expect(await run('1d')).toMatchObject({ done: false, failure: 'INVALID_ANSWER' });
+    expect(await standing()).toMatchObject({ failure: 'INVALID_ANSWER', until });
     expect(await run()).toMatchObject({ caught_up: 1, failure: null });
     expect((await standing()).failure).toBeNull();
   });

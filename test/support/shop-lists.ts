@@ -17,7 +17,7 @@ export interface ShopLists {
   /** of Stripe's invoices, by id */
   lines: Map<string, Thing[]>;
   /** what comes instead of the next answers, one after the other; undefined: the answer itself */
-  faults: ({ status: number; headers?: Record<string, string> } | undefined)[];
+  faults: ({ status: number; headers?: Record<string, string>; body?: Thing } | undefined)[];
   /** paths with their queries, as they were asked */
   asked: URL[];
   stop(): Promise<void>;
@@ -49,7 +49,7 @@ export async function startShopLists(): Promise<ShopLists> {
     const send = (status: number, body: unknown, more: Record<string, string> = {}) =>
       response.writeHead(status, { 'content-type': 'application/json', ...more }).end(JSON.stringify(body));
     const fault = lists.faults.shift();
-    if (fault !== undefined) return void send(fault.status, { error: {} }, fault.headers);
+    if (fault !== undefined) return void send(fault.status, fault.body ?? { error: {} }, fault.headers);
     const { authorization } = headers;
     const query = at.searchParams;
     if (at.pathname.startsWith('/v1/')) {

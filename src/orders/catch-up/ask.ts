@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CodedError } from '../../errors';
+import { CodedError, InvalidRequestError } from '../../errors';
 import { createAddressRules } from '../../webhooks/addresses';
 import { failureOf, readRetryAfter } from '../../webhooks/post';
 import type { AskFailure } from '../../texts/operators/failures';
@@ -39,7 +39,7 @@ export interface AskLimits {
 }
 
 /** A hundred events with an invoice of a hundred lines each. */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 
 /** Whether shops' APIs may be asked there instead of at their own addresses: on this machine, for a test. */
@@ -97,6 +97,18 @@ export function createAsk(networks: readonly string[], isTest: boolean): Ask {
       cut?.removeEventListener('abort', end);
     }
   };
+}
+
+/** The most entries that a page of a list is asked for. */
+export const PER_PAGE = 100;
+
+/**
+ * Returns the entries of a page.
+ * @throws InvalidRequestError for more than were asked for: a page of millions kept customers' calls waiting for seconds
+ */
+export function entriesOf(list: unknown[]): unknown[] {
+  if (list.length > PER_PAGE) throw new InvalidRequestError(`A page has more than ${PER_PAGE} entries.`);
+  return list;
 }
 
 async function readAll(response: IncomingMessage): Promise<Buffer> {

@@ -1,5 +1,6 @@
 import { listAt, parseObject, requireText, requireTime, textAt, valueAt } from '../receivers/json';
 import { PADDLE_EVENTS } from '../receivers/paddle';
+import { entriesOf, PER_PAGE } from './ask';
 import type { ShopList } from './list';
 
 /**
@@ -17,12 +18,12 @@ export const paddleList: ShopList = {
 
   path(_window, cursor) {
     const after = cursor === undefined ? {} : { after: cursor };
-    return `/events?${new URLSearchParams({ per_page: '100', order_by: 'id[DESC]', ...after }).toString()}`;
+    return `/events?${new URLSearchParams({ per_page: String(PER_PAGE), order_by: 'id[DESC]', ...after }).toString()}`;
   },
 
   read({ body }, { since }) {
     const answer = parseObject(body);
-    const events = listAt(answer, 'data');
+    const events = entriesOf(listAt(answer, 'data'));
     const last = events.at(-1);
     const hasMore =
       valueAt(answer, 'meta', 'pagination', 'has_more') === true &&

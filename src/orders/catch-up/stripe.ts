@@ -1,5 +1,6 @@
 import { listAt, parseObject, requireText, valueAt } from '../receivers/json';
 import { STRIPE_EVENTS } from '../receivers/stripe';
+import { entriesOf, PER_PAGE } from './ask';
 import type { ShopList } from './list';
 
 /**
@@ -16,7 +17,7 @@ export const stripeList: ShopList = {
 
   path({ since, until }, cursor) {
     const query = new URLSearchParams([
-      ['limit', '100'],
+      ['limit', String(PER_PAGE)],
       ['created[gte]', seconds(since)],
       ['created[lte]', seconds(until)],
       ...STRIPE_EVENTS.map((type): [string, string] => ['types[]', type]),
@@ -27,7 +28,7 @@ export const stripeList: ShopList = {
 
   read({ body }) {
     const answer = parseObject(body);
-    const events = listAt(answer, 'data');
+    const events = entriesOf(listAt(answer, 'data'));
     const last = events.at(-1);
     const hasMore = valueAt(answer, 'has_more') === true && last !== undefined;
     return {

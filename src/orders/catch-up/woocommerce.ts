@@ -1,5 +1,6 @@
 import { InvalidRequestError } from '../../errors';
 import { timeAtUtc } from '../receivers/woocommerce';
+import { entriesOf } from './ask';
 import type { ShopList } from './list';
 
 /**
@@ -32,7 +33,7 @@ export const woocommerceList: ShopList = {
 
   read({ body, header }, { since }, cursor) {
     const { list, page } = placeOf(cursor);
-    const objects = parseList(body);
+    const objects = entriesOf(parseList(body));
     const topic = list === 'orders' ? 'order.updated' : 'subscription.updated';
     const pages = Number(header('x-wp-totalpages') ?? (objects.length < PER_PAGE ? page : page + 1));
     return {

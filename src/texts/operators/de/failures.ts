@@ -39,7 +39,7 @@ export const failures: FailureTexts = {
     NOT_FOUND: 'unter dieser Adresse gibt es keine solche Liste',
     MOVED: 'der Shop hat eine andere Adresse, und der Schlüssel geht nur an die angegebene',
     RATE_LIMITED: 'der Shop bittet, länger zu warten, als ein Lauf dauert',
-    TOO_LARGE: 'die Antwort ist größer als 16 MiB',
+    TOO_LARGE: 'die Antwort ist größer als 8 MiB',
     STATUS: 'der Shop hat mit einem Fehler geantwortet',
     TIMEOUT: 'der Shop hat nicht rechtzeitig geantwortet',
     ADDRESS_REFUSED:

@@ -38,7 +38,7 @@ export const failures: FailureTexts = {
     NOT_FOUND: 'there is no such list at this address',
     MOVED: 'the shop is at another address, and the key goes to none but the one that was given',
     RATE_LIMITED: 'the shop asks to wait longer than a run takes',
-    TOO_LARGE: 'the answer is larger than 16 MiB',
+    TOO_LARGE: 'the answer is larger than 8 MiB',
     STATUS: 'the shop answered with an error',
     TIMEOUT: 'the shop did not answer in time',
     ADDRESS_REFUSED: 'its address is not public, and LICENSING_WEBHOOK_NETWORKS does not name its network',

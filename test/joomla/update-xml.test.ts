@@ -725,7 +725,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       const publish = async (version: string) => act('publish', version, '--file', await packed(version));
       const command = `licensing update-xml write --product ${productId}`;
       // There is neither a file nor LICENSING_PUBLIC_URL.
-      expect(await publish('1.1.0')).toBe('');
+      expect(await publish('1.1.0')).toMatch(/^note: it was not checked .*\n$/);
       await write(productId);
       expect(await publish('1.0.1')).toBe(`${out} offers 1.1.0 (stable).`);
       expect(await publish('1.2.0')).toBe(`${out} offers 1.2.0 (stable).`);
@@ -788,7 +788,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       ]);
       expect(code).toBe(1);
       expect(stderr).toMatch(
-        /^error: Version 1\.1\.0 IS published, .*update\.xml was not written: there is no folder .*When that is mended: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
+        /^note: .*\nerror: Version 1\.1\.0 IS published, .*update\.xml was not written: there is no folder .*When that is mended: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
       );
       expect((await rows<{ version: string; state: string }>(service.db, 'releases')).at(-1)).toMatchObject({
         version: '1.1.0',

@@ -1126,7 +1126,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     await shop.json(['license', 'change-plan', String(id), String(plan)]);
     const { license_key: key } = await shop.json<LicenseJson>(['license', 'rekey', String(id)]);
     expect(key).not.toBe(old);
-    expect(await shop.json(['license', 'reveal', String(id)])).toEqual({ license_key: key });
+    expect(await shop.json(['license', 'reveal', String(id)])).toMatchObject({ license_key: key });
     expect(await stored(id)).toMatchObject({
       plan_id: plan,
       activation_limit: 9,

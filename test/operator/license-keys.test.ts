@@ -295,9 +295,9 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
   it('reveals the main key, or the one that is named', async () => {
     const { id, key: main } = await issue();
     const given = await key('add', id);
-    expect(await shop.json(['license', 'reveal', String(id)])).toEqual({ license_key: main });
+    expect(await shop.json(['license', 'reveal', String(id)])).toMatchObject({ license_key: main });
     const reveal = ['license', 'reveal', String(id), '--key-id', String(given.id)];
-    expect(await shop.json(reveal)).toEqual({ license_key: given.license_key });
+    expect(await shop.json(reveal)).toMatchObject({ license_key: given.license_key });
     expect(await text(...reveal)).toBe(`${given.license_key}\n`);
     expect((await history(id)).slice(-3)).toEqual([
       ['reveal', null, null],

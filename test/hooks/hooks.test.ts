@@ -234,14 +234,15 @@ describe.each(ONE_BACKEND)('receivers, on %s', (_, settings) => {
 
 describe('a receiver whose secret cannot be opened', () => {
   it('asks the sender to try again, and the doctor says so', async () => {
+    const passphrase = 'typed at Digistore24';
     const service = await startManaged({}, NOW);
     try {
-      await service.write.ok('POST /shops', { name: 'ds24', kind: 'digistore24', secret: SECRET }, 201);
+      await service.write.ok('POST /shops', { name: 'ds24', kind: 'digistore24', secret: passphrase }, 201);
       const [shop] = await rows<{ secret_sealed: string }>(service.db, 'shops');
-      const elsewhere = sealKey(SECRET, 'shop ds24', randomBytes(32));
+      const elsewhere = sealKey(passphrase, 'shop ds24', randomBytes(32));
       expect(shop?.secret_sealed).toHaveLength(elsewhere.length);
       await service.db(table(service.db, 'shops')).update({ secret_sealed: elsewhere });
-      const message = signDigistore24({ event: 'connection_test' }, SECRET);
+      const message = signDigistore24({ event: 'connection_test' }, passphrase);
       const answer = await sendHook(service.url, 'ds24', message);
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
       expect(JSON.stringify(await service.write.ok('GET /doctor'))).toContain('RECEIVER_SECRET');

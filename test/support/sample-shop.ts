@@ -305,7 +305,7 @@ export function manifestOf(element: string, version: string): string {
   <name>${element}</name>
   <packagename>${element.replace(/^pkg_/, '')}</packagename>
   <version>${version}</version>
-  <updateservers><server type="extension" name="Updates">https://shop.example/updates/${element}.xml</server></updateservers>
+  <updateservers><server type="extension" name="Updates">https://shop.example/licensing-updates/${element}.xml</server></updateservers>
   <dlid prefix="dlid=" suffix=""/>
 </extension>
 `;

@@ -919,7 +919,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'another kind of file',
       () => 'Key;Plan\nA;B\n',
-      /^error: Line 1: this is not a file that an export wrote.*"licensing export".*--csv/,
+      /^error: Line 1: this is not a file that an export wrote.*"licensing export".*--from csv/,
     ],
     ['an empty file', () => '', /^error: The file is empty/],
     [

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatTimestamp } from '../../src/licensing/timestamps';
 import { table } from '../../src/store/database';
 import { canonicalKey, keyDigest } from '../../src/licensing/core/keys';
+import { anyCsv } from '../../src/transfer/moving/any-csv';
 import { eddCsv } from '../../src/transfer/moving/edd-csv';
 import { freemiusCsv } from '../../src/transfer/moving/freemius-csv';
 import { lemonSqueezyCsv } from '../../src/transfer/moving/lemonsqueezy-csv';
@@ -129,6 +130,90 @@ describe('a key that two rows have', () => {
     await run(eddCsv, { file: file('disabled', 'active') });
     expect(await owner()).toMatchObject({ customer: 'second@example.com' });
   });
+});
+
+type Row = [customer: string, works: boolean, end?: string];
+/** By system, a table without ids whose rows have one key. */
+const SAME_KEY: [string, MovingSource, (rows: Row[]) => string][] = [
+  [
+    'any table',
+    anyCsv,
+    (some) =>
+      `Key,Customer E-mail,Order,State,Expires\n${some.map(([who, works, end = '2027-12-20']) => `${KEY},${who},${who[0]}${end}${works},${works ? 'active' : 'refunded'},${end}\n`).join('')}`,
+  ],
+  [
+    'EDD',
+    eddCsv,
+    (some) =>
+      `${EDD.replace('License ID,', '')}${some.map(([who, works, end = '2027-12-20']) => `${KEY},${works ? 'active' : 'disabled'},${who},Gallery,${end}\n`).join('')}`,
+  ],
+  [
+    'License Manager for WooCommerce',
+    lmfwcCsv,
+    (some) =>
+      `order_id,product_id,user_email,license_key,status,expires_at\n${some.map(([who, works, end = '2027-12-20']) => `${who.startsWith('a') ? 1 : 2},9,${who},${KEY},${works ? 2 : 5},${end}\n`).join('')}`,
+  ],
+  [
+    'Lemon Squeezy',
+    lemonSqueezyCsv,
+    (some) =>
+      `${SQUEEZY.replace('id,', '')}${some.map(([who, works, end = '2027-12-20']) => `${KEY},${works ? 'active' : 'expired'},${who},Gallery,,${end}\n`).join('')}`,
+  ],
+  [
+    'Freemius',
+    freemiusCsv,
+    (some) =>
+      `${FREEMIUS.replace('\n', ',is_cancelled\n')}${some.map(([who, works, end = '2027-12-20']) => `${who},${KEY},1,${end},17,${works ? 0 : 1}\n`).join('')}`,
+  ],
+];
+
+describe.each(SAME_KEY)('a key of several rows without ids, of %s', (_, source, write) => {
+  const [a, b] = ['a@example.com', 'b@example.com'];
+  const rowsOf = (...customers: string[]) => customers.map((who): Row => [who, true]);
+  const here = async () => (await licenses()).map(({ id, reference, customer }) => [id, reference, customer]);
+
+  it('stays with its customer in any order of rows', async () => {
+    await run(source, { file: write(rowsOf(a, b)) });
+    const before = await here();
+    expect(before.map(([, , customer]) => customer)).toEqual([a, b]);
+    const other = await run(source, { file: write(rowsOf(b, a)) });
+    expect(other).toMatchObject({ new: 0, changed: 0, same: 2 });
+    expect(await owner()).toMatchObject({ customer: a });
+    await run(source, { file: write(rowsOf(b)) });
+    expect(await here()).toEqual(before);
+  });
+
+  it('stays with its customer if the row of another one stands above it later', async () => {
+    await run(source, { file: write(rowsOf(a)) });
+    const moved = await run(source, { file: write(rowsOf(b, a)) });
+    expect(moved).toMatchObject({ new: 1, changed: 0, same: 1 });
+    expect((await here()).map(([, , customer]) => customer)).toEqual([a, b]);
+    expect(await owner()).toMatchObject({ customer: a });
+  });
+
+  it('counts by the row of its customer that works, then by the one that ends last', async () => {
+    for (const states of [
+      [false, true],
+      [true, false],
+    ]) {
+      const some = states.map((works): Row => [a, works]);
+
+      const moved = await run(source, { file: write(some), dryRun: true });
+      expect(moved).toMatchObject({ new: 1, leftOut: [{ code: 'other-row', count: 1 }] });
+      expect(moved.samples).toMatchObject([{ after: { status: 'active' } }]);
+    }
+    const ends = ['2026-12-20', '2027-12-20'];
+    for (const some of [ends, [...ends].reverse()]) {
+      const moved = await run(source, { file: write(some.map((end) => [a, true, end])), dryRun: true });
+      expect(moved).toMatchObject({ new: 1, leftOut: [{ code: 'other-row', count: 1 }] });
+      expect(JSON.stringify(moved.samples)).toContain('2027-12-20');
+    }
+  });
+});
+
+it('reports a row that cannot be read, even if another one of its licence counts', async () => {
+  const file = `Key,State,Expires\n${KEY},active,soon\n${KEY},expired,2025-01-31\n`;
+  expect(await run(anyCsv, { file, dryRun: true })).toMatchObject({ new: 1, leftOut: [{ code: 'no-date' }] });
 });
 
 describe('a plan that was bought ahead', () => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { MAX_METADATA_NAMES, requireMetadataChange } from '../../licensing/metadata';
 import { OperatorError } from '../../licensing/operator-error';
 import { findNamed } from '../../licensing/find-or-refuse';
@@ -55,7 +54,7 @@ export const anyCsv: MovingSource = {
     const options = context.table ?? { map: new Map(), ignore: [], product: undefined, plan: undefined };
     const { table, ...opened } = await openFile<CsvTarget>(
       {
-        title: 'CSV',
+        ...{ name: 'csv', title: 'CSV' },
         rules: {
           columns: (heading) => columnsOf(heading, options),
           needed: [],
@@ -139,22 +138,14 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
     throw refusal('no-plan-here', [options.plan], { field: 'plan' });
   // Tables have the names of plans and products in several cases.
   const spelled = new Map<string, ReturnType<RowReader<CsvTarget>['plan']>>();
-  // The customer and order of each key's first row.
-  const firsts = new Map<string, string>();
   return {
-    // The key tells a licence in any order of rows. A row of another customer or order with the same key is another licence.
     id(row) {
-      const text = row.text('key');
-      if (text === '') throw new LeftOut('no-key');
-      const key = idOfKey(text);
-      const owner = createHash('sha256')
-        .update(`${row.text('customer').toLowerCase()}\n${row.text('reference')}`)
-        .digest('hex')
-        .slice(0, 8);
-      const first = firsts.get(key) ?? owner;
-      firsts.set(key, first);
-      return first === owner ? key : `${key}-${owner}`;
+      const key = row.text('key');
+      if (key === '') throw new LeftOut('no-key');
+      return idOfKey(key);
     },
+    customer: (row) => row.text('customer'),
+    order: (row) => row.text('reference'),
     plan(row, table) {
       const [product, plan] = [row.text('product') || options.product, row.text('plan') || options.plan];
       const key = [product, plan].filter(Boolean).join(':') || ALL;
@@ -168,7 +159,6 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
       return made;
     },
     isEnded: (row) => ['revoked', 'cancelled'].includes(row.status('status', {}) ?? ''),
-    isLesser: (row) => (row.status('status', {}) ?? 'active') !== 'active',
     remarks: (table) => (table.has('status') ? [] : [{ row: 1, warning: 'no-states' }]),
     *read(row, _, table) {
       const customer = row.text('customer');

@@ -1,5 +1,5 @@
 import { refusal } from '../refusals';
-import { shortDigest } from './brought';
+import { SharedKeys } from './shared-keys';
 import { FormerTable, isIdOfKey, LeftOut, type FormerRow, type TableRules } from './table';
 import type {
   MovingSource,
@@ -36,9 +36,11 @@ export interface RowReader<F extends string> {
   id(row: FormerRow<F>, table: FormerTable<F>): string;
   /** The row's customer. In a table without ids (`idOfKey`), rows of other customers are other licences. */
   customer?(row: FormerRow<F>): string;
+  /** The row's order; empty: not known. Only rows of one order are ended by one of them that is. */
+  order?(row: FormerRow<F>): string;
   /** @throws LeftOut */
   plan(row: FormerRow<F>, table: FormerTable<F>): FilePlan;
-  /** Refunded or revoked: wins over other rows of the same id. */
+  /** Refunded or revoked: wins over other rows of the same id, or of the same order (`order`). */
   isEnded(row: FormerRow<F>): boolean;
   /** Whether another row of the same id says more of the licence, such as its first sale. */
   isLesser?(row: FormerRow<F>): boolean;
@@ -60,10 +62,11 @@ export function fileSource<F extends string>(source: FileSource<F>): MovingSourc
 }
 
 export async function openFile<F extends string>(
-  { title, rules, begin }: Pick<FileSource<F>, 'title' | 'rules' | 'begin'>,
+  { name, title, rules, begin }: Pick<FileSource<F>, 'name' | 'title' | 'rules' | 'begin'>,
   context: SourceContext,
 ): Promise<OpenSource & { table: FormerTable<F> }> {
-  const reader = withIds(await begin(context));
+  const reader = await begin(context);
+  const keys = new SharedKeys(context.now);
   const plans = new Map<string, SourcePlan>();
   // By id, the line of the row that counts, and its rank as the last digit: a table has many.
   const chosen = new Map<string, number>();
@@ -80,26 +83,51 @@ export async function openFile<F extends string>(
       const { id, plan, isEnded } = found;
       if (!plans.has(plan.key)) plans.set(plan.key, planOf(plan));
       if (plans.size > MAX_PLANS) throw refusal('many-plans', [String(MAX_PLANS)], { field: 'file' });
+      reader.note?.(row, id, opened);
+      if (reader.customer && isIdOfKey(id)) {
+        keys.note(id, reader.customer(row));
+        return;
+      }
       const rank = isEnded ? 2 : reader.isLesser?.(row) ? 0 : 1;
       const before = chosen.get(id);
       if (before === undefined || rank > before % 10) chosen.set(id, row.line * 10 + rank);
-      reader.note?.(row, id, opened);
     },
   );
-  return { table, plans: [...plans.values()], items: () => itemsOf(reader, table, chosen) };
+  if (context.ranBefore) await keys.findHere(context.db, name);
+  const withIds: RowReader<F> = {
+    ...reader,
+    id(row) {
+      const id = reader.id(row, table);
+      return reader.customer && isIdOfKey(id) ? keys.idOf(id, reader.customer(row)) : id;
+    },
+  };
+  if (!keys.isEmpty) {
+    await addShared(reader, withIds, table, keys);
+    for (const [id, line] of keys.lines()) chosen.set(id, line * 10);
+  }
+  return { table, plans: [...plans.values()], items: () => itemsOf(withIds, table, chosen) };
 }
 
-/** The first customer's licence has the key as its id, so that later exports find it again. */
-function withIds<F extends string>(reader: RowReader<F>): RowReader<F> {
-  const first = new Map<string, string>();
-  const id: RowReader<F>['id'] = (row, table) => {
-    const of = reader.id(row, table);
-    const customer = reader.customer?.(row).toLowerCase() ?? '';
-    if (customer === '' || !isIdOfKey(of)) return of;
-    if (!first.has(of)) first.set(of, customer);
-    return first.get(of) === customer ? of : `${of}-${shortDigest(customer)}`;
-  };
-  return { ...reader, id };
+/** Reads the rows whose key others have as well: the forms of their dates are known now. A row that cannot be read does not count. */
+async function addShared<F extends string>(
+  reader: RowReader<F>,
+  withIds: RowReader<F>,
+  table: FormerTable<F>,
+  keys: SharedKeys,
+): Promise<void> {
+  for await (const { line, row } of table.rows()) {
+    if (row === undefined) continue;
+    orLeftOut(() => {
+      if (!keys.isShared(reader.id(row, table))) return;
+      const id = withIds.id(row, table);
+      filePlan(reader, row, table);
+      const license = [...reader.read(row, id, table)].find((item) => 'keys' in item);
+      if (license === undefined) return;
+      const { status, startsAt, expiresAt } = license;
+      const candidate = { line, status, startsAt, expiresAt, isEnded: reader.isEnded(row) };
+      keys.add(id, reader.order?.(row) ?? '', candidate);
+    });
+  }
 }
 
 async function* itemsOf<F extends string>(
@@ -114,10 +142,13 @@ async function* itemsOf<F extends string>(
       const items = orLeftOut(() => {
         const [id, { key: plan }] = [reader.id(row, table), filePlan(reader, row, table)];
         const best = chosen.get(id);
-        if (best !== undefined && Math.floor(best / 10) !== line) throw new LeftOut('other-row');
-        return [...reader.read(row, id, table)].map((item): SourceItem =>
-          'keys' in item ? { ...item, id, row: line, plan } : item,
-        );
+        const isOther = best !== undefined && Math.floor(best / 10) !== line;
+        const isShared = reader.customer !== undefined && isIdOfKey(id);
+        if (isOther && !isShared) throw new LeftOut('other-row');
+        const read = [...reader.read(row, id, table)];
+        // A row that cannot be read might have been the one.
+        if (isOther) throw new LeftOut('other-row');
+        return read.map((item): SourceItem => ('keys' in item ? { ...item, id, row: line, plan } : item));
       });
       if (items instanceof LeftOut) yield { row: line, leftOut: items.reason };
       else yield* items;

@@ -38,7 +38,7 @@ function readerOf(people: People | undefined): RowReader<Field> {
   return {
     // `index` is the row's place in one export, and another in the next.
     id: (row) => row.text('id') || idOfKey(row.text('key')),
-    customer: (row) => row.text('email'),
+    customer: (row) => row.text('email') || (people?.users.get(row.text('user'))?.email ?? ''),
     plan: (row) => {
       const product = row.text('product');
       const plan = row.text('plan');

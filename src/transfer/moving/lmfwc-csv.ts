@@ -55,7 +55,7 @@ function readerOf(people: People | undefined): RowReader<Field> {
   const orderOf = (row: FormerRow<Field>): Order | undefined => people?.orders.get(row.text('order'));
   return {
     id: (row) => row.text('id') || idOfKey(row.text('key')),
-    customer: (row) => row.text('email'),
+    customer: (row) => personOf(row, orderOf(row), people).email ?? '',
     plan: (row) => {
       const name = row.text('productName');
       const id = row.text('product') || name;

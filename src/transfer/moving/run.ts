@@ -1,7 +1,7 @@
 import { decodeHTMLStrict } from 'entities';
 import { listPlans, sharePlans } from '../../store/catalogue';
 import type { Db, Transaction } from '../../store/database';
-import { insertImport, insertImported, listImports, setImport } from '../../store/imports';
+import { insertImport, insertImported, listImports, setImport, type ImportRun } from '../../store/imports';
 import { inReadCommitted, inSnapshot } from '../../store/transaction';
 import { applyBatch, applyLater, applyNames, type Applying, type Arrived } from './apply';
 import {
@@ -82,11 +82,13 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   const { source, dryRun, actor, secret, now, confirmed = false } = options;
   const ours = await (dryRun ? listPlans(trx) : sharePlans(trx));
   const given = readPlanMap(options.plans ?? '');
-  const former = await formerMap(trx, source.name);
+  const runs = await listImports(trx, { source: source.name });
+  const former = formerMap(runs);
   const opened = await source.open({
     ...{ db: trx, file: options.file, users: options.users, dates: options.dates, confirmed, now },
     sitePrefix: options.sitePrefix,
     table: options.table,
+    ranBefore: runs.length > 0,
     ...keysMap(former, given),
   });
   const columns = confirmed ? null : (opened.columns ?? null);
@@ -113,7 +115,7 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
     importId: dryRun
       ? 0
       : await insertImport(trx, { source: source.name, at: now, actor, plansJson: '{}', countsJson: '{}' }),
-    keyRows: await survey(read(), plans, { source: source.name, now }),
+    keyRows: await survey(read(), plans, { db: trx, source: source.name, now }),
     folded: new Map(),
     later: [],
     names: [],
@@ -190,8 +192,8 @@ function countsOf({
 }
 
 /** Of the latest run of a source that was not undone. */
-async function formerMap(trx: Transaction, source: string): Promise<PlanMap> {
-  const former = (await listImports(trx, { source })).find(({ undoneAt }) => undoneAt === null);
+function formerMap(runs: ImportRun[]): PlanMap {
+  const former = runs.find(({ undoneAt }) => undoneAt === null);
   return new Map(Object.entries(JSON.parse(former?.plansJson ?? '{}') as Record<string, number | null>));
 }
 

@@ -134,6 +134,8 @@ export interface SourceContext {
   together?: string[][];
   /** plans that the map leaves out: keys go to none of their licences */
   leftOut?: string[];
+  /** Whether this source was moved in from before. */
+  ranBefore?: boolean;
   now: Date;
 }
 

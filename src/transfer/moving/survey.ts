@@ -1,4 +1,7 @@
 import { PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
+import type { Db } from '../../store/database';
+import { findRows } from '../../store/import';
+import { findKeysByDigests } from '../../store/license-keys';
 import type { PlanTable } from './plan-map';
 import { createReporter } from './report';
 import type { SourceItem, SourceName } from './source';
@@ -21,13 +24,18 @@ export function keepsKey(rows: KeyRows, digest: string, row: number): boolean {
   return kept === undefined || Math.floor(kept / 10) === row;
 }
 
-/** Finds the row that each key goes to: of several, the first one that works. Counts the limits and periods of each plan. */
+/**
+ * Finds the row that each key goes to: one that works, and among several the one whose licence here has the key, or the first.
+ * Counts the limits and periods of each plan.
+ */
 export async function survey(
   items: AsyncIterable<SourceItem>,
   plans: PlanTable,
-  { source, now }: { source: SourceName; now: Date },
+  { db, source, now }: { db: Db; source: SourceName; now: Date },
 ): Promise<KeyRows> {
   const rows: KeyRows = new Map();
+  // By key and reference, later rows that are as good.
+  const ties = new Map<string, Map<string, number>>();
   const ids = new Set<string>();
   const unused = createReporter();
   for await (const item of items) {
@@ -43,10 +51,40 @@ export async function survey(
       const rank = ended ? OVER : standing;
       const key = bytesOf(digest);
       const before = rows.get(key);
-      if (before === undefined || rank < before % 10) rows.set(key, item.row * 10 + rank);
+      const row = item.row * 10 + rank;
+      if (before === undefined || rank < before % 10) {
+        rows.set(key, row);
+        ties.delete(key);
+      } else if (rank === before % 10)
+        ties.set(key, (ties.get(key) ?? new Map<string, number>()).set(wanted.reference, row));
     }
   }
+  await leaveKeys(db, rows, ties);
   return rows;
+}
+
+const AT_ONCE = 500;
+
+/** Leaves a key with the licence that has it: another order of the rows changes nothing. */
+async function leaveKeys(
+  db: Db,
+  rows: KeyRows,
+  ties: ReadonlyMap<string, ReadonlyMap<string, number>>,
+): Promise<void> {
+  const all = [...ties.keys()];
+  for (let i = 0; i < all.length; i += AT_ONCE) {
+    const digests = all.slice(i, i + AT_ONCE).map((key) => Buffer.from(key, 'latin1').toString('hex'));
+    const keys = await findKeysByDigests(db, digests);
+    const ids = keys.map(({ licenseId }) => licenseId);
+    const references = new Map(
+      (await findRows(db, 'licenses', 'id', ids)).map(({ id, reference }) => [id, reference]),
+    );
+    for (const { keyDigest, licenseId } of keys) {
+      const key = bytesOf(keyDigest);
+      const row = ties.get(key)?.get(references.get(licenseId) as string);
+      if (row !== undefined) rows.set(key, row);
+    }
+  }
 }
 
 /** The stand-in for a plan that does not exist yet. */

@@ -1,0 +1,138 @@
+import { decodeHTMLStrict } from 'entities';
+import { storedCustomer } from '../../licensing/customer-email';
+import type { Db } from '../../store/database';
+import { findRows } from '../../store/import';
+import { findImported } from '../../store/imports';
+import { readBrought, shortDigest } from './brought';
+import type { SourceLicense } from './source';
+import { standingOf } from './standing';
+
+/**
+ * Rows of one key in a table without ids. Rows of one customer are one licence. One customer's licence has the key as its
+ * id, so that later exports find it again, and those of other customers have their digest behind it.
+ */
+
+/** A row that may count for its customer's licence. */
+export interface Candidate extends Pick<SourceLicense, 'status' | 'startsAt' | 'expiresAt'> {
+  line: number;
+  /** refunded or revoked: wins over other rows of the same order */
+  isEnded: boolean;
+}
+
+export class SharedKeys {
+  /** by key, the owner whose licence has it as its id */
+  readonly #bare = new Map<string, string>();
+  readonly #shared = new Map<string, Set<string>>();
+  readonly #chosen = new Map<string, Candidate>();
+  readonly #now: Date;
+
+  constructor(now: Date) {
+    this.#now = now;
+  }
+
+  get isEmpty(): boolean {
+    return this.#shared.size === 0;
+  }
+
+  /** Notes each row once, in the order of the table. */
+  note(key: string, customer: string): void {
+    const owner = ownerOf(customer);
+    const first = this.#bare.get(key);
+    if (first !== undefined)
+      this.#shared.set(key, (this.#shared.get(key) ?? new Set<string>().add(first)).add(owner));
+    if (!first) this.#bare.set(key, owner);
+  }
+
+  /** Finds the licences that the keys have here: the first row of another file may be another customer's. */
+  async findHere(db: Db, source: string): Promise<void> {
+    const all = [...this.#bare];
+    for (let i = 0; i < all.length; i += AT_ONCE) {
+      const owners = new Map(
+        all.slice(i, i + AT_ONCE).map(([key, first]) => [key, this.#shared.get(key) ?? [first]]),
+      );
+      const ids = [...owners].flatMap(([key, some]) => [key, ...[...some].map((owner) => idOf(key, owner))]);
+      const here = await ownersHere(db, source, [...new Set(ids)]);
+      for (const [key, some] of owners) {
+        const left = [...some].filter((owner) => owner !== '' && !here.has(idOf(key, owner)));
+        const theirs = here.get(key)?.find((owner) => left.includes(owner));
+        this.#bare.set(key, theirs ?? left[0] ?? '');
+      }
+    }
+  }
+
+  isShared(key: string): boolean {
+    return this.#shared.has(key);
+  }
+
+  /** A row without a customer is the licence that has the key as its id. */
+  idOf(key: string, customer: string): string {
+    const owner = ownerOf(customer);
+    return this.#bare.get(key) === owner ? key : idOf(key, owner);
+  }
+
+  /** @param order the customer's order; empty: not known */
+  add(id: string, order: string, candidate: Candidate): void {
+    const name = `${id} ${order}`;
+    const before = this.#chosen.get(name);
+    const wins =
+      before === undefined || (order !== '' && candidate.isEnded !== before.isEnded)
+        ? before === undefined || candidate.isEnded
+        : this.#isBetter(candidate, before);
+    if (wins) this.#chosen.set(name, candidate);
+  }
+
+  /** The line of the row that counts, by id: one that works, then the one that ends last, then the first. */
+  lines(): Map<string, number> {
+    const best = new Map<string, Candidate>();
+    for (const [name, candidate] of this.#chosen) {
+      const id = name.slice(0, name.indexOf(' '));
+      const before = best.get(id);
+      if (before === undefined || this.#isBetter(candidate, before)) best.set(id, candidate);
+    }
+    return new Map([...best].map(([id, { line }]) => [id, line]));
+  }
+
+  #isBetter(one: Candidate, other: Candidate): boolean {
+    const standings = standingOf(one, this.#now) - standingOf(other, this.#now);
+    return standings < 0 || (standings === 0 && endOf(one) > endOf(other));
+  }
+}
+
+const AT_ONCE = 500;
+
+/** Without an end, the plan's duration counts from the start. */
+function endOf({ startsAt, expiresAt }: Candidate): number {
+  return expiresAt === null ? Infinity : ((expiresAt ?? startsAt)?.getTime() ?? 0);
+}
+
+/** Addresses as they are stored; empty: the row names no customer. */
+function ownerOf(customer: string): string {
+  return customer === '' ? '' : shortDigest(storedCustomer(decodeHTMLStrict(customer)));
+}
+
+function idOf(key: string, owner: string): string {
+  return owner === '' ? key : `${key}-${owner}`;
+}
+
+/** The customers that each licence came with and has, as digests, by its id at the source. */
+async function ownersHere(db: Db, source: string, ids: string[]): Promise<Map<string, string[]>> {
+  const here = new Map<string, string[]>();
+  for (let i = 0; i < ids.length; i += AT_ONCE) {
+    const references = ids.slice(i, i + AT_ONCE).map((id) => `${source}:${id}`);
+    const licenses = await findRows(db, 'licenses', 'reference', references);
+    const imported = await findImported(
+      db,
+      'license',
+      licenses.map(({ id }) => id as number),
+    );
+    for (const { id, reference, customer } of licenses) {
+      const { customer: brought } = readBrought(imported.get(id as number)?.broughtJson);
+      const owners = [brought, typeof customer === 'string' ? shortDigest(customer) : undefined];
+      here.set(
+        (reference as string).slice(source.length + 1),
+        owners.filter((owner): owner is string => typeof owner === 'string'),
+      );
+    }
+  }
+  return here;
+}

@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { anyCsv } from '../../src/transfer/moving/any-csv';
+import { anyCsv, readCsvMap } from '../../src/transfer/moving/any-csv';
+import { readPlanMap } from '../../src/transfer/moving/plan-map';
 import { moveIn } from '../../src/transfer/moving/run';
 import { givePlan, startTestService, type TestService } from '../support/service';
 
@@ -63,4 +64,28 @@ test.each(TABLES)('%s do not stop the process', async (_, table, said) => {
   expect(report).toContain(said);
   if (process.env.SHOW_STALLS) process.stderr.write(`${said}: ${(delay.max / 1e6).toFixed(0)} ms\n`);
   expect(delay.max / 1e6).toBeLessThan(LONGEST_MS);
+});
+
+const BLANKS = ' '.repeat(100_000);
+const move = async (table: string) => {
+  const file = (async function* () {
+    yield await Promise.resolve(Buffer.from(table));
+  })();
+  const options = { source: anyCsv, file, dryRun: true, secret: undefined, actor: 'operator:test' };
+  return moveIn(service.db, { ...options, makePlans: true, now: new Date() });
+};
+const refused = (read: () => unknown) => expect(read).toThrow();
+
+test.each<[what: string, read: () => unknown]>([
+  ['a customer', () => move(`Key,Customer\nBLANK-KEY-0001,a${BLANKS}b\n`)],
+  ['a date and a number', () => move(`Key,Expires,Limit\nBLANK-KEY-0001,2030-01-01${BLANKS}b,1${BLANKS}b\n`)],
+  ['sites', () => move(`Key,Sites\nBLANK-KEY-0001,a.example${BLANKS}b.example\n`)],
+  ['a column of the options', () => readCsvMap(`name=a${BLANKS}b`)],
+  ['a field of the options', () => refused(() => readCsvMap(`a${BLANKS}b`))],
+  ['a plan of the options', () => refused(() => readPlanMap(`a${BLANKS}b`))],
+  ['a target of the options', () => refused(() => readPlanMap(`a=${BLANKS}=1${BLANKS}b`))],
+])('%s with 100,000 blanks does not stop the process', async (_, read) => {
+  const before = process.cpuUsage();
+  await read();
+  expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);
 });

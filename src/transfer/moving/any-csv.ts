@@ -168,7 +168,7 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
       const order = row.text('reference');
       yield oneKey(row.text('key'), {
         customer: customer || null,
-        customerName: row.text('name') || (/^"?([^<"]+?)"?\s*<[^<>]*>$/.exec(customer)?.[1] ?? null),
+        customerName: row.text('name') || nameOf(customer),
         status: row.status('status', {}) ?? 'active',
         startsAt: row.date('start'),
         // Without a column, the plan here says it, from the start on.
@@ -185,6 +185,13 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
   };
 }
 
+/** The name in `"Jane Roe" <jane@example.com>`. */
+function nameOf(customer: string): string | null {
+  const at = customer.indexOf('<');
+  if (at === -1 || !customer.endsWith('>')) return null;
+  return customer.slice(0, at).trim().replace(/^"|"$/g, '').trim() || null;
+}
+
 /**
  * Reads `field=Column,...`. `field=` says that the table has no such column.
  * @param before earlier parts, which are added to
@@ -193,8 +200,9 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
 export function readCsvMap(text: string, before = new Map<string, string>()): Map<string, string> {
   const wrong = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field: 'map' });
   for (const part of text.split(',')) {
-    const [, field = '', column = ''] = /^\s*([a-z]+(?:\.[^=\s]*)?)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
-    if (!(CSV_FIELDS as readonly string[]).includes(field) && !isMetadata(field))
+    const at = part.indexOf('=');
+    const [field, column] = [part.slice(0, at).trim(), part.slice(at + 1).trim()];
+    if (at === -1 || (!(CSV_FIELDS as readonly string[]).includes(field) && !isMetadata(field)))
       throw wrong(`It must be FIELD=COLUMN, with commas between; the fields are ${CSV_FIELDS.join(', ')}.`);
     if (before.has(field)) throw wrong(`${field} is there twice.`);
     before.set(field, column);

@@ -32,9 +32,9 @@ const MADE = new RegExp(
   String.raw`^new(?::(?<limit>${LIMIT})(?::(?<duration>${PERIOD})(?::(?<name>${QUOTED}))?)?)?$`,
   's',
 );
-const ENTRY = new RegExp(
-  String.raw`^\s*(?<key>.+?)\s*=\s*(?<target>-|[1-9]\d{0,9}|new(?::${LIMIT}(?::(?:${PERIOD})(?::${QUOTED})?)?)?)\s*(?:,|$)`,
-  's',
+const TARGET = new RegExp(
+  String.raw`=\s*(-|[1-9]\d{0,9}|new(?::${LIMIT}(?::(?:${PERIOD})(?::${QUOTED})?)?)?)\s*(?:,|$)`,
+  'sy',
 );
 
 /**
@@ -45,14 +45,23 @@ export function readPlanMap(text: string): PlanMap {
   const map: PlanMap = new Map();
   let rest = text.trim();
   while (rest !== '') {
-    const entry = ENTRY.exec(rest);
-    if (entry === null) throw refusal('map-form', [], { field: 'plans' });
-    const { key = '', target = '' } = entry.groups ?? {};
+    const { key, target, end } = readEntry(rest);
     if (map.has(key)) throw refusal('map-twice', [key], { field: 'plans' });
     map.set(key, target === '-' ? null : target.startsWith('new') ? readNewPlan(target) : Number(target));
-    rest = rest.slice(entry[0].length);
+    rest = rest.slice(end);
   }
   return map;
+}
+
+/** Reads up to the first equals sign that a target follows. @throws OperatorError when there is none */
+function readEntry(text: string): { key: string; target: string; end: number } {
+  for (let at = text.indexOf('=', 1); at !== -1; at = text.indexOf('=', at + 1)) {
+    TARGET.lastIndex = at;
+    const target = TARGET.exec(text)?.[1];
+    const key = text.slice(0, at).trim();
+    if (target !== undefined && key !== '') return { key, target, end: TARGET.lastIndex };
+  }
+  throw refusal('map-form', [], { field: 'plans' });
 }
 
 /** As `readPlanMap` reads it. */

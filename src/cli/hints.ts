@@ -112,6 +112,7 @@ const IMPORT_HINTS: Record<string, ((...facts: string[]) => string) | undefined>
   'which-dates': () => 'Say it with --dates dmy or --dates mdy.',
   'confirm-columns': () => 'After a dry run: --confirm-columns.',
   'no-key-column': () => 'Say it with --map key=COLUMN.',
+  'several-columns': (field) => `Say it with --map ${field}=COLUMN, or leave the others out with --ignore.`,
   'bad-rows': () => '--skip-bad-rows imports the others.',
   'several-sites': () => 'Say it with --site-prefix PREFIX.',
 };

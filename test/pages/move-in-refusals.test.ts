@@ -93,6 +93,8 @@ const CASES: Partial<Record<RefusalCode, () => Promise<PagesAnswer>>> = {
     return tables('ars');
   },
   'column-twice': () => start(pages, { from: 'csv' }, 'key,key\nABCDEF-123456,x\n'),
+  'several-columns': () =>
+    start(pages, { from: 'csv' }, 'Key,Status,License Status\nABCDEF-123456,active,x\n'),
   'no-key-column': () => start(pages, { from: 'csv' }, 'a,b\nABCDEF-123456,x\n'),
   'no-column': () => start(pages, { from: 'csv', 'col-key': 'Schlüssel' }, 'a,b\nABCDEF-123456,x\n'),
   'many-cells': () => edd(`${FILE}${','.repeat(2_000)}\n`),

@@ -112,6 +112,27 @@ describe('a table of another system', () => {
     expect(await licenses()).toEqual([]);
   });
 
+  it('is asked which column is the state, the end or the customer where several may be', async () => {
+    const names =
+      'Schlüssel;Tarif;Kundenname;E-Mail;Rechnungs-E-Mail;Status;License Status;Läuft ab;Updates until';
+    const file = `${names}\nTWO-KEY-000001;${planId};Jo;a@example.com;b@example.com;active;revoked;;\n`;
+    const customer = await start(pages, { from: 'csv' }, file);
+    expect(textOf(customer.html)).toContain(
+      'Welche Spalte enthält die Adresse des Kunden: „E-Mail“ oder „Rechnungs-E-Mail“?',
+    );
+    const end = await send(pages, customer, { from: 'csv', 'col-customer': 'Rechnungs-E-Mail' });
+    expect(textOf(end.html)).toContain('Welche Spalte enthält das Ende: „Läuft ab“ oder „Updates until“?');
+    const state = await send(pages, end, { from: 'csv', 'col-expiry': 'Läuft ab' });
+    expect(textOf(state.html)).toContain(
+      'Welche Spalte enthält den Zustand: „Status“ oder „License Status“?',
+    );
+    const chosen = await send(pages, state, { from: 'csv', 'col-status': 'License Status' });
+    expect(selected(chosen.html)).toMatchObject({
+      ...{ 'col-customer': 'Rechnungs-E-Mail', 'col-status': 'License Status' },
+    });
+    expect(textOf(chosen.html)).toMatch(/Eine Lizenz wäre neu.*b@example.com.*Entzogen/);
+  });
+
   it('had a page of its own, whose address leads to this one', async () => {
     const { status, location } = await pages.get('/imports');
     expect([status, location]).toEqual([303, expect.stringMatching(/\/move-in\?from=csv$/)]);

@@ -43,6 +43,9 @@ const PATTERNS: [CsvField, RegExp[]][] = [
   ['name', [/^(customer|buyer|full|kunden|käufer|vor und nach)? ?name$/, /^(customer|buyer|kunde|käufer)$/]],
 ];
 
+/** Without the right one, a refunded licence would work, or one that is over, or it would be another customer's. */
+const ONE_ALONE: ReadonlySet<CsvField> = new Set(['status', 'expiry', 'customer']);
+
 /** Of how many there are, not of what they are */
 const COUNTED = /count|number of|left|remaining|used|anzahl/;
 
@@ -68,7 +71,7 @@ export const anyCsv: MovingSource = {
   },
 };
 
-/** @throws OperatorError when a named column is missing, or none has the keys; it names no column of the file */
+/** @throws OperatorError when a named column is missing, none has the keys, or several may be the state, the end or the customer */
 function columnsOf(heading: string[], { map, ignore }: TableOptions): Map<CsvTarget, number> {
   const names = heading.map((name) => name.trim());
   const columns = new Map<CsvTarget, number>();
@@ -88,16 +91,24 @@ function columnsOf(heading: string[], { map, ignore }: TableOptions): Map<CsvTar
           },
         ],
   );
+  let several: string[] | undefined;
   for (const [field, patterns] of PATTERNS) {
     if (map.has(field)) continue;
-    const [best] = patterns.flatMap((pattern) =>
+    const fits = patterns.map((pattern) =>
       left.filter(({ plain }) => pattern.test(plain) && !COUNTED.test(plain)),
     );
+    const [best] = fits.flat();
     if (best === undefined) continue;
+    // Customers have names and numbers next to their address.
+    const alike = new Set(field === 'customer' ? fits[0] : fits.flat());
+    if (ONE_ALONE.has(field) && alike.size > 1)
+      several ??= [field, ...[...alike].map(({ at }) => names[at] ?? '')];
     columns.set(field, best.at);
     left.splice(left.indexOf(best), 1);
   }
   if (!columns.has('key')) throw refusal('no-key-column', [], { field: 'map' });
+  // With a column for keys, the first line is a heading, whose names may be shown.
+  if (several !== undefined) throw refusal('several-columns', several, { field: 'map' });
   const twice = [...columns.values()]
     .map((at) => names[at] ?? '')
     .find((name) => names.indexOf(name) !== names.lastIndexOf(name));

@@ -54,7 +54,7 @@ export interface Asked {
   prefixes?: readonly string[] | undefined;
   /** which comes first in dates, as the refusal `which-dates` names it */
   dates?: readonly string[] | undefined;
-  /** which of these columns has the keys */
+  /** a field, and the columns that may have it */
   columns?: readonly string[] | undefined;
 }
 
@@ -68,6 +68,12 @@ interface MoveInProps {
 export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }: MoveInProps) {
   const { t, to } = useView();
   const { files = {}, prefixes = [], dates, columns = [] } = asked;
+  const [field, ...names] = columns;
+  // What was chosen before; another file may have other columns.
+  const chosen =
+    field === undefined && dates === undefined
+      ? []
+      : CSV_FIELDS.filter((one) => one !== field && form.value(columnField(one)) !== undefined);
   const texts = t.moveIn;
   return (
     <TitledPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]} sub={texts.about}>
@@ -104,7 +110,12 @@ export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }
                 ]}
               />
             )}
-            {columns.length === 0 ? null : <ColumnField form={form} field="key" columns={columns} />}
+            {field === undefined ? null : (
+              <ColumnField form={form} field={field as (typeof CSV_FIELDS)[number]} columns={names} />
+            )}
+            {chosen.map((one) => (
+              <input type="hidden" name={columnField(one)} value={form.value(columnField(one))} />
+            ))}
             {dates === undefined ? null : <DatesField form={form} facts={dates} />}
             <FileField
               form={form}

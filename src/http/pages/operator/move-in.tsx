@@ -172,7 +172,8 @@ async function refuse(
     files: sent && { table: sent.table.kept, users_table: sent.users.kept },
     ...(code === 'several-sites' && { prefixes: facts }),
     ...(code === 'which-dates' && { dates: facts }),
-    ...(code === 'no-key-column' && bytes && { columns: await headingOf(bytes) }),
+    ...(code === 'no-key-column' && bytes && { columns: ['key', ...(await headingOf(bytes))] }),
+    ...(code === 'several-columns' && { columns: facts }),
   };
   return { ...(await show(call, form, asked)), status };
 }

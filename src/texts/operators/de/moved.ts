@@ -1,6 +1,12 @@
 import type { Translated } from '../../translated';
 import type { moved as en } from '../en/moved';
 
+const FIELDS: Record<string, string> = {
+  status: 'den Zustand',
+  expiry: 'das Ende',
+  customer: 'die Adresse des Kunden',
+};
+
 export const moved: Translated<typeof en> = {
   leftOut: {
     'no-subscription': 'eine Download-ID, deren Benutzer kein Abonnement hat, das umzieht',
@@ -122,6 +128,8 @@ export const moved: Translated<typeof en> = {
     'no-row': (line) =>
       `Zeile ${line}: Das ist keine Zeile mit Werten, die Kommas trennen. Es wurde nichts importiert.`,
     'column-twice': (name) => `Die Datei hat zwei Spalten „${name}“. Es wurde nichts importiert.`,
+    'several-columns': (field, ...columns) =>
+      `Welche Spalte enthält ${FIELDS[field] ?? field}: ${columns.map((name) => `„${name}“`).join(' oder ')}? Es wurde nichts importiert.`,
     'no-key-column':
       'Welche Spalte der ersten Zeile enthält die Lizenzschlüssel? Es wurde nichts importiert.',
     'no-column': (name, columns) =>

@@ -1,3 +1,9 @@
+const FIELDS: Record<string, string> = {
+  status: 'the state',
+  expiry: 'the end',
+  customer: 'the customer’s address',
+};
+
 /** What a move from another system says of rows there, by code; also over the API and on the command line. */
 export const moved = {
   /** why a row becomes no licence */
@@ -113,6 +119,8 @@ export const moved = {
     'no-row': (line: string) =>
       `Line ${line}: this is no row of comma-separated values. Nothing was imported.`,
     'column-twice': (name: string) => `The file has two columns "${name}". Nothing was imported.`,
+    'several-columns': (field: string, ...columns: string[]) =>
+      `Which column has ${FIELDS[field] ?? field}: ${columns.map((name) => `"${name}"`).join(' or ')}? Nothing was imported.`,
     'no-key-column': 'Which column of the first line has the licence keys? Nothing was imported.',
     'no-column': (name: string, columns: string) =>
       `The first line of the file, which must have the columns' names, has no column "${name}" (it has ${columns === '1' ? '1 column' : `${columns} columns`}). Nothing was imported.`,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setLimit } from '../../src/licensing/amend';
 import type { moved } from '../../src/texts/operators/en/moved';
+import { anyCsv } from '../../src/transfer/moving/any-csv';
 import { eddCsv } from '../../src/transfer/moving/edd-csv';
 import { lemonSqueezyCsv } from '../../src/transfer/moving/lemonsqueezy-csv';
 import { lmfwcCsv } from '../../src/transfer/moving/lmfwc-csv';
@@ -98,6 +99,15 @@ describe.each(DATABASE_KINDS)('runs after each other, on %s', (kind) => {
     await setLimit(service.db, id, 9, { actor: 'operator:test', now: NOW });
     await run(eddCsv, edd('active', 'lifetime'), { plans: `Gallery=${planId}` });
     expect(await licenses()).toMatchObject([{ plan_id: planId, activation_limit: 9 }]);
+  });
+
+  it('ask again for the plan of a table whose rows name none: it may be another product’s', async () => {
+    await run(anyCsv, 'Key\nTABLE-KEY-0001\n', { plans: `*=${planId}` });
+    await expect(run(anyCsv, 'Key\nTABLE-KEY-0002\n')).rejects.toMatchObject({
+      facts: { code: 'unsaid-plans' },
+    });
+    await run(anyCsv, 'Key,Plan\nTABLE-KEY-0003,Old\n', { plans: `Old=${planId}` });
+    expect(await run(anyCsv, 'Key,Plan\nTABLE-KEY-0004,Old\n')).toMatchObject({ new: 1 });
   });
 
   it('leave a key with the licence that another system brought', async () => {

@@ -133,8 +133,8 @@ function readColumns(table: FormerTable<CsvTarget>, { map }: TableOptions): Read
     .map((column) => ({ column: column.replace(/\p{Cc}/gu, '\uFFFD'), field: byName.get(column) ?? null }));
 }
 
-/** The key in the plan map of licences whose rows name neither a product nor a plan. */
-const ALL = '*';
+/** The key in the plan map of licences whose rows name neither a product nor a plan. It says nothing of another table. */
+export const ALL = '*';
 
 async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTarget>> {
   const [products, plans] = [await listProducts(db), await listPlans(db)];

@@ -4,6 +4,7 @@ import type { Db, Transaction } from '../../store/database';
 import { insertImport, insertImported, listImports, setImport, type ImportRun } from '../../store/imports';
 import { inReadCommitted, inSnapshot } from '../../store/transaction';
 import { applyBatch, applyLater, applyNames, type Applying, type Arrived } from './apply';
+import { ALL } from './any-csv';
 import {
   keysMap,
   openPlanTable,
@@ -194,7 +195,8 @@ function countsOf({
 /** Of the latest run of a source that was not undone. */
 function formerMap(runs: ImportRun[]): PlanMap {
   const former = runs.find(({ undoneAt }) => undoneAt === null);
-  return new Map(Object.entries(JSON.parse(former?.plansJson ?? '{}') as Record<string, number | null>));
+  const plans = JSON.parse(former?.plansJson ?? '{}') as Record<string, number | null>;
+  return new Map(Object.entries(plans).filter(([key]) => key !== ALL));
 }
 
 /** Decodes HTML entities in names, because systems store and export them: `O&#039;Brien`. */

@@ -67,6 +67,12 @@ describe('a table of another system', () => {
     expect(await licenses()).toEqual([]);
   });
 
+  it('is named by itself in the list of moves, where no sentence is around it', async () => {
+    const list = textOf((await pages.get('/move-in')).html).split('Bisherige Umzüge')[1];
+    expect(list).toContain(' CSV-Tabelle zurückgenommen');
+    expect(list).not.toContain('einer CSV-Tabelle');
+  });
+
   const HEADING = 'Schlüssel;Tarif;Kunde;Läuft ab';
   const row = (i: number, end: string) => `TABLE-KEY-${1000 + i};${planId};Jo <jo${i}@example.com>;${end}`;
   const table = (ends: string[], heading = HEADING) =>

@@ -48,7 +48,7 @@ describe('a move from another system', () => {
       (await start(await pagesClient(service, { language: 'de' }), { from: 'edd-csv' }, FILE)).html,
     );
     expect(german).toContain('License Status: dieser Zustand ist nicht bekannt 1 4');
-    expect(german).toContain('noch ist nicht gesagt, was aus Tarif Gallery wird');
+    expect(german).toContain('Tarif „Gallery“ ist noch nicht zugeordnet');
     const chosen = await send(pages, first, { do: 'check', plan0: String(planId), plan1: 'new' });
     expect(textOf(chosen.html)).toContain('2 licences would be new.');
     expect(textOf(chosen.html)).toContain('Licences before and after');

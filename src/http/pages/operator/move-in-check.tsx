@@ -4,7 +4,7 @@ import { Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { Answer, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { titleOf } from './move-in-sent';
+import { nameOf } from './move-in-sent';
 
 /** How customers' sites fare after a move: answered and refused beside the days before it, and the unknown keys. */
 
@@ -55,7 +55,7 @@ function Asked({ found: { now, before } }: { found: MoveIn }) {
     },
     ...before.map((one) => ({
       ...one,
-      where: `${titleOf(t, one.source)}, ${day(one.from)} – ${day(one.to)}`,
+      where: `${nameOf(t, one.source)}, ${day(one.from)} – ${day(one.to)}`,
       count: number(one.sites),
       isHere: false,
     })),

@@ -36,6 +36,7 @@ import {
   MAKE,
   MORE_COLUMNS,
   planField,
+  nameOf,
   titleOf,
   type Cover,
   type Moved,
@@ -239,7 +240,7 @@ function Runs({ runs }: { runs: ImportRun[] }) {
           kind: 'name',
           cell: ({ source, undoneAt }) => (
             <>
-              {titleOf(t, source)}
+              {nameOf(t, source)}
               {undoneAt === null ? null : (
                 <span class="sub fw-normal">{texts.undone(format.moment(undoneAt))}</span>
               )}

@@ -173,6 +173,11 @@ export function titleOf({ moveIn }: Texts, name: string): string {
   return name === 'csv' ? moveIn.csv : (SOURCES.find((one) => one.name === name)?.title ?? name);
 }
 
+/** The name of a source by itself, as in a list. */
+export function nameOf(t: Texts, name: string): string {
+  return name === 'csv' ? t.moveIn.csvAlone : titleOf(t, name);
+}
+
 /** The columns of a file that may be chosen: the map has commas between its parts. */
 export async function headingOf(bytes: Buffer): Promise<string[]> {
   for await (const { cells } of readCsv(oneChunk(bytes), undefined))

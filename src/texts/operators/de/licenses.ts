@@ -111,7 +111,7 @@ export const licenses: Translated<typeof en> = {
   slots: (used, limit) => `${used} / ${limit}`,
   noCustomer: 'keine E-Mail',
   noMatch: 'Keine Lizenz passt.',
-  none: 'Noch keine Lizenz. Stellen Sie sich selbst eine aus und probieren Sie sie, oder importieren Sie eine Tabelle.',
+  none: 'Noch keine Lizenz. Stellen Sie sich selbst eine aus und probieren Sie sie, oder ziehen Sie Ihre Lizenzen um.',
   noneIssue: 'Lizenz ausstellen',
   noneImport: 'Umziehen',
   csvName: 'lizenzen.csv',

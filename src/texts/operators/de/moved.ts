@@ -39,7 +39,7 @@ export const moved: Translated<typeof en> = {
     'bad-end': 'ihr Ende ist kein Datum',
     'same-id': 'ihre Nummer ist die einer früheren Zeile',
     'keys-elsewhere':
-      'sie gilt nicht mehr oder ist schon hier, und alle ihre Schlüssel gehören anderen Lizenzen',
+      'alle ihre Schlüssel gehören anderen Lizenzen, und entweder gilt sie nicht mehr, oder jene Lizenzen waren schon hier',
     'key-as-number':
       'das ist kein Schlüssel: Es ist eine Zahl, wie eine Tabellenkalkulation sie zeigt. Exportieren Sie die Tabelle noch einmal, mit der Spalte als Text',
     'key-too-short': 'das ist kein Schlüssel: Er hat zu wenige Zeichen',
@@ -52,7 +52,7 @@ export const moved: Translated<typeof en> = {
     'no-number': (column) => `${column}: das ist keine Anzahl von Websites`,
     'unknown-state': (column) => `${column}: dieser Zustand ist nicht bekannt`,
     'left-out-plan': (plan) => `Tarif ${plan} wird nach Ihrer Wahl ausgelassen`,
-    'unsaid-plan': (plan) => `noch ist nicht gesagt, was aus Tarif ${plan} wird`,
+    'unsaid-plan': (plan) => `Tarif „${plan}“ ist noch nicht zugeordnet`,
   },
   warnings: {
     'unpublished-key':

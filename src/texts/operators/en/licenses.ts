@@ -104,7 +104,7 @@ export const licenses = {
   slots: (used: string, limit: string) => `${used} / ${limit}`,
   noCustomer: 'no e-mail',
   noMatch: 'No licence matches.',
-  none: 'No licence yet. Issue one to yourself and try it, or import a table.',
+  none: 'No licence yet. Issue one to yourself and try it, or move your licences in.',
   noneIssue: 'Issue a licence',
   noneImport: 'Move in',
   csvName: 'licences.csv',

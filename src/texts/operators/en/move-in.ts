@@ -12,6 +12,7 @@ export const moveIn = {
   anyCsv: 'Any other system: a table (CSV)',
   /** in a sentence */
   csv: 'a CSV table',
+  csvAlone: 'CSV table',
   fromHint: 'Tables of the site are only read.',
   site: 'Site, by the prefix of its tables',
   file: 'File (CSV)',
@@ -23,10 +24,10 @@ export const moveIn = {
   /** @param text a date of the file @param means the day that it is then */
   dayFirst: (text: string, means: string) => `the day: ${text} is ${means}`,
   monthFirst: (text: string, means: string) => `the month: ${text} is ${means}`,
-  read: 'Look what would happen',
+  read: 'Preview',
   reading: 'Reading...',
   runs: 'Moves so far',
-  noRuns: 'None yet. Nothing changes before you have seen what would happen.',
+  noRuns: 'None yet. Nothing changes before you have seen the preview.',
   runsOrder: 'Latest first',
   runColumns: {
     from: 'From',
@@ -99,7 +100,7 @@ export const moveIn = {
   again: 'The file was too large to be kept. Please choose it again.',
   check: 'Look again',
   checking: 'Reading...',
-  countsTitle: 'What would be here',
+  countsTitle: 'Result',
   countsOrder: 'By product, plan and state',
   countColumns: { product: 'Product', plan: 'Plan', state: 'State', licenses: 'Licences' },
   noCounts: 'Nothing, as it is now. Choose plans above.',

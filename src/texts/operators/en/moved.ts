@@ -36,7 +36,8 @@ export const moved = {
     'bad-reference': 'its id at the source does not fit a reference',
     'bad-end': 'its end is no date',
     'same-id': 'its id is that of an earlier row',
-    'keys-elsewhere': 'it does not work, or is here already, and all its keys are keys of other licences',
+    'keys-elsewhere':
+      'all its keys belong to other licences, and either it does not work or those licences were here before',
     'key-as-number':
       'this is no key: it is a number as a spreadsheet shows it. Export the table again, with the column as text',
     'key-too-short': 'this is no key: it has too few characters',
@@ -48,7 +49,7 @@ export const moved = {
     'no-number': (column: string) => `${column}: this is no number of sites`,
     'unknown-state': (column: string) => `${column}: this state is not known`,
     'left-out-plan': (plan: string) => `plan ${plan} is left out by the map`,
-    'unsaid-plan': (plan: string) => `nobody has said yet what becomes of plan ${plan}`,
+    'unsaid-plan': (plan: string) => `plan "${plan}" is not assigned yet`,
   },
   /** what changes its meaning */
   warnings: {

@@ -28,14 +28,13 @@ const SEPARATOR_LINE = /^\s*("?)sep=([^\w\s"]|\t)\1[ ,;\t]*(?:\n|$)/i;
 /**
  * Reads comma-separated values (RFC 4180), heading included: UTF-8, UTF-16 with a byte order mark, or Windows-1252, with any
  * line ends.
- * Without `delimiter`, that of a first line `sep=;`, or the most frequent of comma, semicolon and tab in the heading. Skips
+ * The delimiter is that of a first line `sep=;`, or the most frequent of comma, semicolon and tab in the heading. Skips
  * blank lines. Excel's `="TEXT"` is its text.
  * @param part of the request that it is, for the refusal
  * @throws OperatorError with the line of a fault; it never repeats a cell
  */
 export async function* readCsv(
   source: AsyncIterable<Buffer>,
-  delimiter: string | undefined,
   part: CsvPart = 'file',
 ): AsyncGenerator<CsvRow> {
   const text = decode(source, part);
@@ -48,7 +47,7 @@ export async function* readCsv(
   const separator = SEPARATOR_LINE.exec(head);
   if (separator !== null) head = head.slice(separator[0].length);
   const skipped = (separator?.[0].split('\n').length ?? 1) - 1;
-  const by = delimiter ?? separator?.[2] ?? detectDelimiter(head);
+  const by = separator?.[2] ?? detectDelimiter(head);
   let lastLine = skipped;
   const parser = parse({
     delimiter: by,

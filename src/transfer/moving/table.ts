@@ -77,7 +77,7 @@ export class FormerTable<F extends string> {
     const chunks = await hold(file, rules.part);
     let table: FormerTable<F> | undefined;
     const dates = new Map<F, DateColumn>();
-    for await (const row of readCsv(replay(chunks), undefined, rules.part)) {
+    for await (const row of readCsv(replay(chunks), rules.part)) {
       if (table === undefined) {
         table = new FormerTable(rules, chunks, row.cells, findColumns(row.cells, rules));
         for (const field of Object.keys(rules.dates) as F[])
@@ -127,7 +127,7 @@ export class FormerTable<F extends string> {
   /** All rows; undefined in the place of one that has another number of cells than the heading. */
   async *rows(): AsyncGenerator<{ line: number; row: FormerRow<F> | undefined }> {
     let isHeading = true;
-    for await (const row of readCsv(replay(this.#chunks), undefined)) {
+    for await (const row of readCsv(replay(this.#chunks))) {
       if (!isHeading)
         yield { line: row.line, row: this.#isWhole(row) ? new FormerRow(this, row) : undefined };
       isHeading = false;

@@ -180,7 +180,7 @@ export function nameOf(t: Texts, name: string): string {
 
 /** The columns of a file that may be chosen: the map has commas between its parts. */
 export async function headingOf(bytes: Buffer): Promise<string[]> {
-  for await (const { cells } of readCsv(oneChunk(bytes), undefined))
+  for await (const { cells } of readCsv(oneChunk(bytes)))
     return cells.map((name) => name.trim()).filter(isChosen);
   return [];
 }

@@ -133,7 +133,7 @@ function readColumns(table: FormerTable<CsvTarget>, { map }: TableOptions): Read
     .map((column) => ({ column: column.replace(/\p{Cc}/gu, '\uFFFD'), field: byName.get(column) ?? null }));
 }
 
-/** The key in the plan map of licences whose rows name neither a product nor a plan. It says nothing of another table. */
+/** The key in the plan map of licences whose rows name neither a product nor a plan. Another table may be another product's. */
 export const ALL = '*';
 
 async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTarget>> {

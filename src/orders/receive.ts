@@ -3,7 +3,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { asStorable, formatTimestamp } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../store/columns';
 import type { Db } from '../store/database';
-import { isUnavailable, reasonCode } from '../store/errors';
+import { isUnavailable, isWrongValue, reasonCode } from '../store/errors';
 import { tellProfile } from '../store/customer-profiles';
 import { findOrder, listOrderEvents } from '../store/orders';
 import {
@@ -72,7 +72,7 @@ export async function receive(
   const also = toldToo.map((one) => asStored(one, context.now));
   const waiting = event && toPending(event, also);
   const pending = waiting ?? (meant && toMeant(asStored(meant, context.now)));
-  const message = await keepMessage(db, {
+  const first: Omit<ShopMessage, 'id'> = {
     shop,
     digest: messageDigest(shop, id),
     type: type.slice(0, MAX_TYPE),
@@ -82,8 +82,12 @@ export async function receive(
     orderId: null,
     awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
     pendingJson: pending === undefined ? null : JSON.stringify(pending),
-  });
-  try {
+  };
+  const kept = await keepMessage(db, first);
+  // Its sender repeats it: what refused it may be mended.
+  const message = kept.result === 'refused' ? await keepAgain(db, kept, first) : kept;
+  const failures: unknown[] = [];
+  const take = async (): Promise<Received> => {
     const stored = links.map((link) => toStored(shop, link, context.now));
     for (const link of stored) await keepLink(db, link);
     // Before the mail that the address lets go.
@@ -92,7 +96,7 @@ export async function receive(
       db,
       stored.map(({ digest }) => digest),
     );
-    const found = await settleAll(db, awaiting, context);
+    const found = await settleAll(db, awaiting, context, failures);
     if (event === undefined) {
       if (unmatched) await followMessage(db, message, true);
       return { result: unmatched ? 'unmatched' : 'noted', reason: note ?? null, recorded: undefined };
@@ -133,10 +137,28 @@ export async function receive(
     if (customerId !== undefined && customer === undefined)
       await awaitAddress(db, message, { order, customerId }, context);
     return { result, reason: unmatched ? (note ?? null) : null, recorded };
-  } catch (error) {
-    if (!isUnavailable(error)) await refuse(db, message, error);
+  };
+  const received = await take().catch(async (error: unknown) => {
+    if (isMessagesFault(error)) await refuse(db, message, error);
     throw error;
-  }
+  });
+  // It comes again, and with it what waited for its links.
+  if (failures.length > 0) throw failures[0];
+  return received;
+}
+
+/** Reports whether the same message would fail again. Other errors may pass: then its sender must repeat it. */
+function isMessagesFault(error: unknown): boolean {
+  return error instanceof OperatorError || isWrongValue(error);
+}
+
+async function keepAgain(
+  db: Db,
+  { id, orderId }: ShopMessage,
+  { result, reason, awaits, pendingJson, ...first }: Omit<ShopMessage, 'id'>,
+): Promise<ShopMessage> {
+  await setMessage(db, id, { result, reason, awaits, pendingJson });
+  return { ...first, result, reason, awaits, pendingJson, id, orderId };
 }
 
 /** An event whose times and amounts the database can hold: others count as missing, a later end as the latest one. */
@@ -278,8 +300,16 @@ async function tellLanguage(
   await inReadCommitted(db, (trx) => tellProfile(trx, email, { language }, earlier(at, now)));
 }
 
-/** @returns when the events that waited happened */
-async function settleAll(db: Db, messages: ShopMessage[], context: RecordContext): Promise<Date[]> {
+/**
+ * @param failures gets the errors that may pass, of messages that wait still
+ * @returns when the events that waited happened
+ */
+async function settleAll(
+  db: Db,
+  messages: ShopMessage[],
+  context: RecordContext,
+  failures: unknown[],
+): Promise<Date[]> {
   const times: Date[] = [];
   for (const message of messages) {
     const pending = pendingOf(message);
@@ -290,7 +320,8 @@ async function settleAll(db: Db, messages: ShopMessage[], context: RecordContext
     } catch (error) {
       // It is not the fault of the message that told the link, unless the database is away: then that one comes again.
       if (isUnavailable(error)) throw error;
-      await refuse(db, message, error);
+      if (isMessagesFault(error)) await refuse(db, message, error);
+      else failures.push(error);
     }
   }
   return times;
@@ -384,7 +415,9 @@ export async function linkWaiting(
 ): Promise<void> {
   const stored = toStored(shop, link, context.now);
   await keepLink(db, stored);
-  await settleAll(db, await listAwaiting(db, [stored.digest]), context);
+  const failures: unknown[] = [];
+  await settleAll(db, await listAwaiting(db, [stored.digest]), context, failures);
+  if (failures.length > 0) throw failures[0];
 }
 
 /** Follows links to an order. Where they end, the message waits. */

@@ -43,6 +43,11 @@ const CODES = {
     'ER_UNKNOWN_COM_ERROR ER_ERROR_DURING_COMMIT ER_RUN_HOOK_ERROR ER_TRANSACTION_ROLLBACK_DURING_COMMIT',
     'SQLITE_FULL SQLITE_IOERR SQLITE_READONLY SQLITE_CANTOPEN',
   ],
+  // with a general SQLSTATE, or none
+  wrongValue: [
+    'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD ER_BAD_NULL_ERROR ER_CHECK_CONSTRAINT_VIOLATED',
+    'SQLITE_TOOBIG SQLITE_MISMATCH SQLITE_CONSTRAINT_NOTNULL SQLITE_CONSTRAINT_CHECK',
+  ],
 };
 
 const KINDS = new Map(
@@ -63,6 +68,11 @@ export function isDuplicate(error: unknown): boolean {
 /** Other rows refer to the row to be deleted, or the row to be written refers to a missing one. */
 export function isReferenceConflict(error: unknown): boolean {
   return kindOf(error) === 'reference';
+}
+
+/** Reports whether a statement holds a value that its column cannot: the same statement fails each time. */
+export function isWrongValue(error: unknown): boolean {
+  return kindOf(error) === 'wrongValue' || OF_VALUES.test(driverError(error).sqlState ?? '');
 }
 
 /** After rolling back, the caller may retry. Only a deadlock always rolls back the whole transaction. */
@@ -112,6 +122,8 @@ export function isTimeout(error: unknown): boolean {
 
 /** SQLSTATE classes for connection errors, failed log-ins and operators' interventions. */
 const OF_CONNECTIONS = /^(?:08|28|70)/;
+/** SQLSTATE class for values out of range, too long or malformed. */
+const OF_VALUES = /^22/;
 /** SQLSTATE classes for wrong statements or values: a retry would fail the same way. */
 const OF_STATEMENTS = /^(?:21|22|23|42)/;
 /** MySQL's and MariaDB's errors start here; system errors are negative. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { startManaged, type Managed, type Thing } from '../support/manage';
+import { whileRefusing } from '../support/failing-statements';
 import { BACKENDS, rows } from '../support/service';
 import { table } from '../../src/store/database';
 import { runReady } from '../../src/orders/record';
@@ -135,19 +136,16 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     );
   });
 
-  it.each([-1, 2 ** 64, 1e300])(
-    'an amount of %s is not known, and the order counts',
-    async (total) => {
-      expect(await take('lemonsqueezy', lemon('order_created', { total }))).toMatchObject({
-        result: 'order',
-      });
-      expect(await license('lemonsqueezy', lemonOrder())).toMatchObject({ status: 'active' });
-      await take('lemonsqueezy', lemon('order_refunded', { total, refunded_amount: total }));
-      expect(await license('lemonsqueezy', lemonOrder())).toMatchObject({ status: 'suspended' });
-      await take('fastspring', signFastSpring([fast('order.completed', { total })], SECRET));
-      expect(await license('fastspring', `ord1-${n}`)).toMatchObject({ status: 'active' });
-    },
-  );
+  it.each([-1, 2 ** 64, 1e300])('an amount of %s is not known, and the order counts', async (total) => {
+    expect(await take('lemonsqueezy', lemon('order_created', { total }))).toMatchObject({
+      result: 'order',
+    });
+    expect(await license('lemonsqueezy', lemonOrder())).toMatchObject({ status: 'active' });
+    await take('lemonsqueezy', lemon('order_refunded', { total, refunded_amount: total }));
+    expect(await license('lemonsqueezy', lemonOrder())).toMatchObject({ status: 'suspended' });
+    await take('fastspring', signFastSpring([fast('order.completed', { total })], SECRET));
+    expect(await license('fastspring', `ord1-${n}`)).toMatchObject({ status: 'active' });
+  });
 
   it('an order that fails holds up no other one, neither when an article is mapped nor each minute', async () => {
     const { db } = service;
@@ -171,6 +169,38 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
       code: `order ${String(broken.id)}: SyntaxError`,
     });
     expect(await license('posting', `waits-${n}`)).toMatchObject({ status: 'active' });
+  });
+
+  const status = async (signed: Signed) => (await sendHook(service.url, 'lemonsqueezy', signed)).status;
+  const renewals = async () => {
+    const number = `order=${lemonOrder()}`;
+    const [{ id }] = (await service.read.ok(`GET /orders?${number}`)) as unknown as [Thing];
+    const { events } = (await service.read.ok(`GET /orders/${String(id)}`)) as { events: Thing[] };
+    return events.filter(({ event }) => event === 'renewed').length;
+  };
+
+  it('a renewal that meets a passing error waits for its link once it is repeated', async () => {
+    const { db } = service;
+    const renewal = lemon('subscription_payment_success', {});
+    const unmatched = (await rows(db, 'unmatched')).length;
+    expect(await whileRefusing(db, 'unmatched', '1 = 1', () => status(renewal))).toBe(500);
+    // As it was kept by a version that refused it for good.
+    await db(table(db, 'shop_messages')).orderBy('id', 'desc').limit(1).update({ result: 'refused' });
+    expect(await take('lemonsqueezy', renewal)).toMatchObject({ result: 'unmatched' });
+    expect(await rows(db, 'unmatched')).toHaveLength(unmatched + 1);
+    await take('lemonsqueezy', lemon('subscription_created', {}));
+    expect(await renewals()).toBe(1);
+  });
+
+  it('a renewal that meets a passing error when its link comes is done once that is repeated', async () => {
+    const created = lemon('subscription_created', {});
+    await take('lemonsqueezy', lemon('subscription_payment_success', {}));
+    const failing = () => status(created);
+    expect(await whileRefusing(service.db, 'order_events', "NEW.event = 'renewed'", failing)).toBe(500);
+    expect(await license('lemonsqueezy', lemonOrder())).toMatchObject({ status: 'active' });
+    expect(await renewals()).toBe(0);
+    await take('lemonsqueezy', created);
+    expect(await renewals()).toBe(1);
   });
 
   it('a list of many events is taken in part, and names those that need not come again', async () => {

@@ -15,6 +15,7 @@ import { importRecords } from '../../src/transfer/import';
 import { startJobs } from '../../src/runner/jobs';
 import type { TableName } from '../../src/store/database';
 import { pagesClient, textOf } from '../pages/support/session';
+import { whileRefusing } from '../support/failing-statements';
 import { startHookShop, type HookShop } from '../support/hook-shop';
 import { type Thing } from '../support/manage';
 import { operator, type Operator } from '../support/operator';
@@ -107,6 +108,24 @@ describe.each(DATABASE_KINDS)('catching up with Stripe, on %s', (kind) => {
       ...{ state: 'ready', at: '2026-11-24T12:00:00Z', until: '2026-11-24T12:00:00Z' },
       ...{ tried_at: '2026-11-24T12:00:00Z', failure: null },
     });
+  });
+
+  it('reads what met a passing error again, and holds up no other entry for it', async () => {
+    lists.stripe = [1, 2, 3].map((i) => session(name(i), i));
+    const { db } = shop.service;
+    const { until } = await standing();
+    const row = await requireShop(db, 'stripe');
+    const fails = () =>
+      expect(catchUp(db, row, undefined, context())).rejects.toMatchObject({
+        message: expect.stringContaining('passes') as string,
+      });
+    await whileRefusing(db, 'orders', `NEW.number = '${name(2)}'`, fails);
+    expect([await shop.license(name(1)), await shop.license(name(3))]).toMatchObject(
+      [1, 3].map(() => ({ status: 'active' })),
+    );
+    expect((await standing()).until).toBe(until);
+    await run();
+    expect((await shop.license(name(2)))?.status).toBe('active');
   });
 
   it('asks for the types that mean something, since the last run', async () => {

@@ -2,7 +2,7 @@ import { InvalidRequestError } from '../../errors';
 import { SealError } from '../../licensing/sealing';
 import { formatTimestamp } from '../../licensing/timestamps';
 import type { Db } from '../../store/database';
-import { isUnavailable } from '../../store/errors';
+import { isUnavailable, isWrongValue } from '../../store/errors';
 import { hasMessage } from '../../store/shop-messages';
 import { setShop, type Shop } from '../../store/shops';
 import { messageDigest } from '../names';
@@ -98,16 +98,24 @@ export async function catchUp(
     const from = open(shop, context);
     const ask = createAsk(context.networks, context.apiUrl !== undefined);
     const begun = beginning(shop, from.list, since, started);
-    const { joins } = begun;
-    let { window, cursor } = begun;
+    const failures: unknown[] = [];
+    let { window, cursor, joins } = begun;
     done.since = window.since;
     while (done.pages < maxPages && performance.now() < by) {
       const page = await readPage(ask, from, window, cursor, asking);
       done.pages++;
       for (const delivery of page.deliveries) {
         context.cut?.throwIfAborted();
-        await takeOne(db, ask, from, delivery, { ...context, now: context.now() }, done);
+        await takeOne(db, ask, from, delivery, { ...context, now: context.now() }, done).catch(
+          (error: unknown) => {
+            if ((context.cut?.aborted ?? false) || error instanceof SealError || isUnavailable(error))
+              throw error;
+            failures.push(error);
+          },
+        );
       }
+      // A failed entry holds up no other, and a later run reads it again.
+      joins &&= failures.length === 0;
       context.onPage?.(done.pages, done.caughtUp);
       cursor = page.next;
       await setShop(db, shop.id, {
@@ -120,6 +128,7 @@ export async function catchUp(
       if (done.isDone) break;
       window = { since: new Date(window.until.getTime() - OVERLAP_MS), until: started };
     }
+    if (failures.length > 0) throw failures[0];
     await setShop(db, shop.id, {
       catchUpFailure: null,
       ...(done.isDone && { caughtUpAt: context.now() }),
@@ -217,9 +226,7 @@ async function takeOne(
     // What was kept may not have been done: its instance was killed.
     await receive(db, shop.name, told, context);
   } catch (error) {
-    const mayGoRight = (context.cut?.aborted ?? false) || error instanceof SealError || isUnavailable(error);
-    // Otherwise it would end each later run at the same place.
-    if (context.faultOf(error) === undefined && mayGoRight) throw error;
+    if (context.faultOf(error) === undefined && !isWrongValue(error)) throw error;
     done.refused++;
   }
 }

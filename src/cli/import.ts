@@ -186,8 +186,7 @@ async function runRecords(session: Session, file: string, options: ImportOptions
   output.print({ dry_run: dryRun, records, conflicts, conflicting, left_out: leftOut }, () =>
     formatRecords(report, dryRun),
   );
-  if (leftOutCount > 0)
-    output.note(`Settings that were left out:\n${describeRemarks(leftOut, leftOutCount)}`);
+  if (leftOutCount > 0) output.note(`Left out:\n${describeRemarks(leftOut, leftOutCount)}`);
   if (sealedUnchecked > 0)
     output.note(
       `${quantity(sealedUnchecked, 'licence has', 'licences have')} a sealed key, and no LICENSING_KEY_SECRET is set here: they work, and their keys cannot be shown. ` +

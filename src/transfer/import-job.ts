@@ -36,7 +36,7 @@ export interface ImportReport {
   records: Record<RecordType, Tally>;
   conflicts: Remark[];
   conflicting: number;
-  /** settings that cannot be stored here */
+  /** settings that cannot be stored here, and API keys that must be given again */
   leftOut: Remark[];
   leftOutCount: number;
   /** licences with a sealed key that cannot be checked without a secret here */

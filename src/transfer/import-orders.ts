@@ -1,4 +1,5 @@
 import { isSameOrigin, isSealedWith } from '../licensing/sealing';
+import { listOf } from '../orders/catch-up/list';
 import { customerDigest } from '../store/customer-digest';
 import { withOrderRows, type Row } from '../store/export';
 import { findRows, insertCountedInChunks, insertInChunks } from '../store/import';
@@ -12,6 +13,7 @@ import {
   tally,
   type Job,
 } from './import-job';
+import { keepRemark } from './lines';
 import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type OrderLicenseRecord, type RecordOf } from './records';
 
@@ -33,13 +35,15 @@ export async function importShops(job: Job, records: Numbered<'shop'>[]): Promis
       );
     if (value.test_plan_id !== null) value.test_plan_id = planHere(job, value.test_plan_id);
     const row = here.get(value.name);
-    if (row === undefined) {
+    const match = row && fromRow('shop', row);
+    const isKeyHere = [null, match?.api_key_sealed].includes(value.api_key_sealed);
+    if (!isKeyHere && listOf(value.kind)?.isOnSite === true) leaveKeyOut(job, record);
+    if (match === undefined) {
       added.push(record);
       continue;
     }
-    const match = fromRow('shop', row);
     const staysHere = value.kind === match.kind && isSameOrigin(value.site_url, match.site_url);
-    if (value.api_key_sealed === null && match.api_key_sealed !== null && !staysHere)
+    if ((isKeyHere || value.api_key_sealed === null) && match.api_key_sealed !== null && !staysHere)
       throw atLine(
         line,
         `the API key that the shop ${value.name} has here belongs to another site or kind. Remove it first: licensing shop edit ${value.name} --api-key-file none`,
@@ -58,6 +62,17 @@ export async function importShops(job: Job, records: Numbered<'shop'>[]): Promis
     else tally(job, 'shop', 'same');
   }
   await insertNew(job, 'shop', added);
+}
+
+/** Leaves an API key out that would go to the site that the file names: it is not sealed together with the site. */
+function leaveKeyOut({ report }: Job, { line, value }: Numbered<'shop'>): void {
+  value.api_key_sealed = null;
+  report.leftOutCount++;
+  keepRemark(
+    report.leftOut,
+    line,
+    `the API key of the shop ${value.name}, because a file may name another site. Give it again: licensing shop edit ${value.name} --api-key-file FILE`,
+  );
 }
 
 /** The columns, besides id and time, that a row has otherwise in the file. */

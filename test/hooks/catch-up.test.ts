@@ -13,13 +13,14 @@ import { requireShop } from '../../src/orders/shops';
 import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';
 import { startJobs } from '../../src/runner/jobs';
-import type { TableName } from '../../src/store/database';
+import type { Db, TableName } from '../../src/store/database';
 import { pagesClient, textOf } from '../pages/support/session';
 import { whileRefusing } from '../support/failing-statements';
 import { startHookShop, type HookShop } from '../support/hook-shop';
 import { type Thing } from '../support/manage';
 import { operator, type Operator } from '../support/operator';
 import { eventually, temporaryFolder } from '../support/processes';
+import { openMigrated } from '../support/service-process';
 import { DATABASE_KINDS, newPlace, ONE_KIND, rows } from '../support/service';
 import { PADDLE_KEY, startShopLists, STRIPE_KEY, WOO_KEY, type ShopLists } from '../support/shop-lists';
 import { fixture, signPaddle, signStripe } from '../support/shop-senders';
@@ -441,21 +442,53 @@ describe.each(ONE_KIND)('catching up with Paddle and WooCommerce, on %s', (datab
     await write.ok('PATCH /shops/woocommerce', { site_url: null });
     await patch({ site_url: 'https://other.example/' });
     await write.ok('PATCH /shops/woocommerce', { site_url: 'https://other.example/', api_key: WOO_KEY });
-    // Nor by the file of an import, which names another site and no key.
+    // Nor by the file of an import that names another site, with the key or without.
     const lines: string[] = [];
     await exportRecords(db, (text) => Promise.resolve(void lines.push(text)));
-    const file = lines
-      .join('')
-      .replace(/"api_key_sealed":"[^"]+"/, '"api_key_sealed":null')
-      .replace('https://other.example/', 'https://third.example/');
-    const imported = importRecords(db, Readable.from([Buffer.from(file)]), {
+    const file = lines.join('');
+    const third = file.replace('https://other.example/', 'https://third.example/');
+    const imported = (into: Db, text: string) =>
+      importRecords(into, Readable.from([Buffer.from(text)]), {
+        ...{ packagesDir: temporaryFolder(), packagesFrom: undefined, secret: SECRET },
+        ...{ withoutSealedKeys: false, dryRun: false, actor: 'operator:test', now: NOW },
+        settingFault: () => undefined,
+      });
+    for (const one of [third, third.replace(/"api_key_sealed":"[^"]+"/, '"api_key_sealed":null')])
+      await expect(imported(db, one)).rejects.toThrow(
+        'the API key that the shop woocommerce has here belongs to another',
+      );
+    expect(await imported(db, file)).toMatchObject({ records: { shop: { same: 1 } }, leftOutCount: 0 });
+    await write.ok('PATCH /shops/woocommerce', { site_url: null, api_key: null });
+    const fresh = await openMigrated(await newPlace(database));
+    for (const into of [db, fresh]) {
+      const { leftOut } = await imported(into, third);
+      expect(leftOut).toMatchObject([
+        { message: expect.stringContaining('shop edit woocommerce --api-key-file') as string },
+      ]);
+      const [row] = await rows(into, 'shops');
+      expect(row).toMatchObject({ api_key_sealed: null, site_url: 'https://third.example/' });
+    }
+    await fresh.destroy();
+    await shop.service.stop();
+  });
+
+  it('of a sender without a site of its own comes with an import', async () => {
+    const shop = await start('stripe', STRIPE_SECRET, 'PRO', { api_key: STRIPE_KEY });
+    const lines: string[] = [];
+    await exportRecords(shop.service.db, (text) => Promise.resolve(void lines.push(text)));
+    const fresh = await openMigrated(await newPlace(database));
+    const { leftOut } = await importRecords(fresh, Readable.from([Buffer.from(lines.join(''))]), {
       ...{ packagesDir: temporaryFolder(), packagesFrom: undefined, secret: SECRET },
-      ...{ withoutSealedKeys: false, dryRun: true, actor: 'operator:test', now: NOW },
+      ...{ withoutSealedKeys: false, dryRun: false, actor: 'operator:test', now: NOW },
       settingFault: () => undefined,
     });
-    await expect(imported).rejects.toThrow(
-      'the API key that the shop woocommerce has here belongs to another',
-    );
+    expect(leftOut).toEqual([]);
+    const [there, here] = [await rows(fresh, 'shops'), await rows(shop.service.db, 'shops')];
+    expect([there[0]?.api_key_sealed, true]).toEqual([
+      here[0]?.api_key_sealed,
+      Boolean(here[0]?.api_key_sealed),
+    ]);
+    await fresh.destroy();
     await shop.service.stop();
   });
 

@@ -90,7 +90,7 @@ export async function publish(
       if (before?.servers !== undefined) {
         if (!newUpdateServer) refuse(findServerFault(manifest, before), false);
         if (isForeign) remark('foreign-server', ...describeForeign(manifest, url));
-      } else if (isForeign && before === undefined) refuse(foreignServer(manifest, url), newUpdateServer);
+      } else if (isForeign) refuse(foreignServer(manifest, url), newUpdateServer);
       const noChangelog = await remarkOnChangelog(db, manifest, product, url);
       if (noChangelog !== undefined) remark('no-changelog-address', noChangelog);
     },

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { table } from '../../src/store/database';
@@ -147,7 +147,10 @@ describe('a file that is not a package is refused with the reason, and nothing o
     const files = '<files><file type="component" id="com_acme">com_acme.zip</file></files>';
     const bytes = await packed('1.0.0', files + linesFor(OURS) + DLID, { 'com_acme.zip': 'PK broken' });
     const { status, text } = await byPage(service, '/start/package', bytes);
-    expect([status, text]).toEqual([303, expect.stringContaining('what its manifest names: com_acme.zip.')]);
+    expect([status, text]).toEqual([
+      303,
+      expect.stringContaining('are missing or cannot be used: com_acme.zip.'),
+    ]);
   });
 });
 
@@ -195,6 +198,12 @@ describe('a package that leads sites to another update server', () => {
     // The next version keeps the address, which is said.
     const next = await upload(service, await packed('1.1.0', linesFor(VENDOR) + DLID));
     expect([next.status, codesOf(next)]).toEqual([201, ['foreign-server']]);
+    // Nothing says that the version before had it, once its package is gone.
+    for (const name of readdirSync(folder)) rmSync(join(folder, name));
+    const third = await packed('1.2.0', linesFor(VENDOR) + DLID);
+    const unread = await upload(service, third);
+    expect([unread.status, unread.body.error]).toMatchObject([400, { field: 'file' }]);
+    expect(unread.body.error.message).toContain(VENDOR);
     await forget();
   });
 

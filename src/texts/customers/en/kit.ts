@@ -47,7 +47,7 @@ export const kit = {
     fault: 'Something went wrong here.',
     faultHint: (id: string) => `The service's log has the details under ${id}.`,
     notReady: 'The licence service is not available',
-    notReadyHint: 'Please try again in some minutes. Nothing was changed.',
+    notReadyHint: 'Please try again in a few minutes. Nothing was changed.',
     notReadyOwner:
       'Is this your shop? The service could not start. The reason is in the log of the application in your hosting panel (Passenger log file, or stderr.log in the folder of the application).',
     again: 'Try again',

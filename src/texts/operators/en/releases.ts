@@ -100,11 +100,11 @@ export const releases = {
     otherServer:
       'The package names another update server than the version before. Pack it again with the earlier address, or allow it below.',
     foreignServer: (named: string, url: string) =>
-      `The package sends sites to ${named} for updates, and your update XML is at ${url}. Put your address into the manifest and pack it again, or allow it below. A former address of yours belongs into LICENSING_FORMERLY.`,
+      `The package sends sites to ${named} for updates, and your update XML is at ${url}. Put your address into the manifest and pack it again, or allow it below. A former address of yours belongs in LICENSING_FORMERLY.`,
     malformed: (path: string, fault: string) =>
       `The package’s manifest is not well-formed XML: ${path}: ${fault}. Correct it and pack it again.`,
     lacks: (paths: string[], joomla: string | undefined) =>
-      `The package lacks, or cannot use, what its manifest names: ${paths.join(', ')}. ${joomla === undefined ? 'Joomla would leave it out' : `Joomla would say “${joomla}”`}. Pack it again.`,
+      `Files that the package’s manifest names are missing or cannot be used: ${paths.join(', ')}. ${joomla === undefined ? 'Joomla would leave it out' : `Joomla would say “${joomla}”`}. Pack it again.`,
     withoutLines:
       'The package’s manifest lacks the lines that make Joomla ask for updates and for the key: sites that install this version would never be offered another. Add the lines and pack it again.',
     noManifest: 'The package has no manifest of Joomla (an XML file with <extension>) at its top.',
@@ -126,7 +126,7 @@ export const releases = {
   /** Remarks on a package that was taken. A draft’s are refusals when it is published. */
   remarks: {
     'package-lacks': (joomla, ...paths) =>
-      `The package lacks, or cannot use, what its manifest names: ${paths.join(', ')}. ${joomla === '' ? 'Joomla would leave it out.' : `Joomla would say “${joomla}”.`}`,
+      `Files that the package’s manifest names are missing or cannot be used: ${paths.join(', ')}. ${joomla === '' ? 'Joomla would leave it out.' : `Joomla would say “${joomla}”.`}`,
     'without-lines': () =>
       'The package’s manifest lacks lines that make Joomla ask for updates or for the key. Sites that install this version may never be offered another. Add the lines to the next package.',
     'other-update-server': () =>

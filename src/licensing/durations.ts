@@ -17,16 +17,16 @@ export function requireDuration(text: string, field = 'duration'): string {
 /**
  * By the UTC calendar: 31 January plus one month is 28 or 29 February.
  * @param field that gave the duration; undefined: it was stored, and ends with the year 9999 at the latest
- * @throws OperatorError beyond the year 9999, when a field gave it
+ * @throws OperatorError beyond the year 9999, when a field gave it, and from what is not a time
  */
 export function addDuration(from: Date, duration: string, field?: string): Date {
   const later = shift(from, duration, 1);
   if (later <= LATEST_TIME) return later;
-  if (field === undefined) return LATEST_TIME;
-  throw new OperatorError(`${duration} from then is beyond the year 9999.`, {
-    code: 'INVALID_REQUEST',
-    field,
-  });
+  if (field === undefined && later > LATEST_TIME) return LATEST_TIME;
+  throw new OperatorError(
+    `${duration} from then is beyond the year 9999.`,
+    field === undefined ? {} : { code: 'INVALID_REQUEST', field },
+  );
 }
 
 /** Like `addDuration`, but before; the year 1000 at the earliest, as databases hold times. */

@@ -54,6 +54,10 @@ it('every time is written as one that databases hold, also after a grace or a du
   );
 });
 
+it('a duration from what is not a time has no end', () => {
+  expect(() => addDuration(new Date(NaN), '1y')).toThrow('beyond the year 9999');
+});
+
 it.each([
   ['2027-06-30', '2027-06-30T00:00:00Z', '2027-06-30T23:59:59Z'],
   ['2028-02-29', '2028-02-29T00:00:00Z', '2028-02-29T23:59:59Z'],

@@ -332,9 +332,11 @@ async function printMap(session: Session, name: string): Promise<void> {
   );
 }
 
-function ranText({ done, waiting }: DataOf<typeof shopOperations.runShop>): string {
+function ranText({ done, waiting, failed }: DataOf<typeof shopOperations.runShop>): string {
   const ran = quantity(done, 'order that waited has run', 'orders that waited have run');
-  return waiting === 0 ? `${ran}; none waits.` : `${ran}; ${quantity(waiting, 'waits', 'wait')} still.`;
+  if (waiting === 0) return `${ran}; none waits.`;
+  const failing = failed === 0 ? '' : ` Of these, ${failed} failed: the log has the reason.`;
+  return `${ran}; ${quantity(waiting, 'waits', 'wait')} still.${failing}`;
 }
 
 function addUnmap(shop: Command): void {

@@ -1,4 +1,10 @@
-import { countWaiting, findShopsWithoutBilling, findSilentShops, listUnmapped } from '../store/orders';
+import {
+  countFailed,
+  countWaiting,
+  findShopsWithoutBilling,
+  findSilentShops,
+  listUnmapped,
+} from '../store/orders';
 import { mailingOf } from '../mail/queue';
 import { mailOf } from '../orders/shop-kinds';
 import { listReceiverShops, listShops } from '../store/shops';
@@ -22,8 +28,9 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]
   if (waiting.length > 0) {
     const count = waiting.reduce((sum, { orders }) => sum + orders, 0);
     const unmapped = await listUnmapped(db, MOST_NAMED);
+    const failed = await countFailed(db);
     const shops = waiting.map(({ shop }) => shop).join(', ');
-    findings.push(warning('ORDERS_WAIT', (t) => t.ordersWait(count, shops, unmapped)));
+    findings.push(warning('ORDERS_WAIT', (t) => t.ordersWait(count, shops, unmapped, failed)));
   }
   const silent = await findSilentShops(db, new Date(now().getTime() - DAY_MS));
   if (silent.length > 0) findings.push(warning('SHOPS_SILENT', (t) => t.shopsSilent(silent.join(', '))));

@@ -170,6 +170,10 @@ const Count = Type.Integer({ minimum: 0 });
 const ran = {
   done: Type.Integer({ minimum: 0, description: 'Orders that waited and wait no more.' }),
   waiting: Type.Integer({ minimum: 0 }),
+  failed: Type.Integer({
+    minimum: 0,
+    description: 'Those of the waiting ones that failed: the log has the reason.',
+  }),
 };
 
 function shopName({ path }: Pick<Call, 'path'>): string {

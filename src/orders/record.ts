@@ -8,7 +8,7 @@ import { formatTimestamp } from '../licensing/timestamps';
 import type { Mailing } from '../mail/queue';
 import { findPlan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/database';
-import { isDuplicate, reasonCode } from '../store/errors';
+import { isDuplicate, isUnavailable, reasonCode } from '../store/errors';
 import { tellProfile } from '../store/customer-profiles';
 import { findLicensesByIds, lockLicenses } from '../store/licenses';
 import {
@@ -23,6 +23,7 @@ import {
   listReady,
   listWaiting,
   lockOrder,
+  setFailed,
   setOrder,
   setOrderLine,
   setOutcome,
@@ -512,23 +513,26 @@ function keptKey(license: License, secret: Buffer | undefined): string | undefin
 export interface Ran {
   /** orders that wait no more */
   done: number;
-  /** with those that failed: the job of each minute tries them again */
+  /** with those that failed */
   waiting: number;
+  /** the job of each minute tries them again, and logs the reason */
+  failed: number;
 }
 
 interface RanSome extends Ran {
   /** the first order that failed */
-  failed?: { order: number; error: unknown } | undefined;
+  failure?: { order: number; error: unknown } | undefined;
 }
 
 /** Runs the waiting orders of a shop: what is mapped by now issues. */
 export async function runWaiting(db: Db, shop: string, context: RecordContext): Promise<Ran> {
-  const ran: Ran = { done: 0, waiting: 0 };
+  const ran: Ran = { done: 0, waiting: 0, failed: 0 };
   for (let after = 0; ;) {
     const ids = await listWaiting(db, { shop, after, limit: RUN_AT_ONCE });
-    const { done, waiting } = await runOrders(db, ids, context);
+    const { done, waiting, failed } = await runOrders(db, ids, context);
     ran.done += done;
     ran.waiting += waiting;
+    ran.failed += failed;
     if (ids.length < RUN_AT_ONCE) return ran;
     after = ids.at(-1) as number;
   }
@@ -543,35 +547,39 @@ export async function runReady(
   context: RecordContext,
   goesOn: () => Promise<boolean>,
 ): Promise<void> {
-  let failed: RanSome['failed'];
+  let failure: RanSome['failure'];
   for (let after = 0; ;) {
     const ids = await listReady(db, { after, limit: RUN_AT_ONCE });
     for (const id of ids) {
       if (!(await goesOn())) return;
       const ran = await runOrders(db, [id], context);
-      failed ??= ran.failed;
+      failure ??= ran.failure;
     }
     if (ids.length < RUN_AT_ONCE) break;
     after = ids.at(-1) as number;
   }
-  if (failed === undefined) return;
-  const { order, error } = failed;
+  if (failure === undefined) return;
+  const { order, error } = failure;
   throw new CodedError<string>(`order ${order}: ${reasonCode(error)}`, '', undefined, { cause: error });
 }
 
 /** Runs each of the orders, although one fails: its error is not the others' fault. */
 async function runOrders(db: Db, ids: number[], context: RecordContext): Promise<RanSome> {
-  const ran: RanSome = { done: 0, waiting: 0 };
+  const ran: RanSome = { done: 0, waiting: 0, failed: 0 };
   for (const id of ids)
     try {
       const { state, digest, hasIssued } = await inReadCommitted(db, (trx) => runOrder(trx, id, context));
       ran[state]++;
       if (!hasIssued) continue;
       const next = await runOrders(db, await listAwaiting(db, digest, RUN_AT_ONCE), context);
-      ran.failed ??= next.failed;
+      ran.failed += next.failed;
+      ran.failure ??= next.failure;
     } catch (error) {
       ran.waiting++;
-      ran.failed ??= { order: id, error };
+      ran.failed++;
+      ran.failure ??= { order: id, error };
+      // Its lines said that they wait for what is there by now.
+      if (!isUnavailable(error)) await setFailed(db, id);
     }
   return ran;
 }

@@ -215,6 +215,24 @@ export async function setOrderLine(
   await trx(table(trx, 'order_lines')).where({ id }).update(toColumns(changes));
 }
 
+/** Keeps that an order fails although its lines have what they waited for. They wait still, and are tried again. */
+export async function setFailed(db: Db, orderId: number): Promise<void> {
+  await db(tableBy(db, 'order_lines', 'order_id'))
+    .where({ order_id: orderId })
+    .where((here) =>
+      here
+        .whereIn('awaited', db(table(db, 'shop_skus')).select('awaited'))
+        .orWhereIn('awaited', db(table(db, 'orders')).select('digest')),
+    )
+    .update({ waits_for: 'failed' });
+}
+
+/** Counts the orders that `setFailed` marked. */
+export async function countFailed(db: Db): Promise<number> {
+  const lines = db(table(db, 'order_lines')).whereNotNull('awaited').where({ waits_for: 'failed' });
+  return (await lines.distinct('order_id')).length;
+}
+
 export async function insertOrderLicenses(
   trx: Transaction,
   licenses: Omit<OrderLicense, 'id'>[],

@@ -4,6 +4,9 @@ import { startManaged, type Managed, type Thing } from '../support/manage';
 import { whileRefusing } from '../support/failing-statements';
 import { BACKENDS, rows } from '../support/service';
 import { table } from '../../src/store/database';
+import { listUnmapped } from '../../src/store/orders';
+import { OPERATORS } from '../../src/texts/operators/languages';
+import { checkOrders } from '../../src/doctor/orders';
 import { runReady } from '../../src/orders/record';
 import { fixture, sendHook, signFastSpring, signLemonSqueezy, type Signed } from '../support/shop-senders';
 
@@ -155,7 +158,14 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     const events = db(table(db, 'order_events')).where({ order_id: broken.id as number });
     await events.update({ lines_json: '{' });
     const mapped = await service.write.ok('POST /shops/posting/map', { sku, plan_id: plan }, 201);
-    expect(mapped).toMatchObject({ ran: { done: 1, waiting: 1 } });
+    expect(mapped).toMatchObject({ ran: { done: 1, waiting: 1, failed: 1 } });
+    const [waits] = (await rows(db, 'order_lines')).filter((one) => one.order_id === broken.id);
+    expect(waits?.waits_for).toBe('failed');
+    expect((await listUnmapped(db, 99)).filter((one) => one.sku === sku)).toEqual([]);
+    const config = { keySecret: undefined } as never;
+    const findings = await checkOrders({ db, now: () => NOW, config } as never);
+    const [found] = findings.filter(({ code }) => code === 'ORDERS_WAIT');
+    expect(found?.say(OPERATORS.en.doctor).what).toContain('Mapped, and failing: 1.');
     expect(await license('posting', `good-${n}`)).toMatchObject({ status: 'active' });
 
     await post(`waits-${n}`, {}, { sku: `${sku}-b` });

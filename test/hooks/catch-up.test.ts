@@ -118,7 +118,7 @@ describe.each(DATABASE_KINDS)('catching up with Stripe, on %s', (kind) => {
     const row = await requireShop(db, 'stripe');
     const fails = () =>
       expect(catchUp(db, row, undefined, context())).rejects.toMatchObject({
-        message: expect.stringContaining('passes') as string,
+        message: expect.stringContaining('passes'),
       });
     await whileRefusing(db, 'orders', `NEW.number = '${name(2)}'`, fails);
     expect([await shop.license(name(1)), await shop.license(name(3))]).toMatchObject(
@@ -463,7 +463,7 @@ describe.each(ONE_KIND)('catching up with Paddle and WooCommerce, on %s', (datab
     for (const into of [db, fresh]) {
       const { leftOut } = await imported(into, third);
       expect(leftOut).toMatchObject([
-        { message: expect.stringContaining('shop edit woocommerce --api-key-file') as string },
+        { message: expect.stringContaining('shop edit woocommerce --api-key-file') },
       ]);
       const [row] = await rows(into, 'shops');
       expect(row).toMatchObject({ api_key_sealed: null, site_url: 'https://third.example/' });

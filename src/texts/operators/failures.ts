@@ -60,7 +60,8 @@ export type AskFailure =
   | 'RATE_LIMITED'
   | 'TOO_LARGE';
 
-export type WaitsFor = 'not_mapped' | 'unknown_order' | 'too_many' | 'reference_in_use' | 'no_plan' | 'other';
+export type WaitsFor =
+  'not_mapped' | 'unknown_order' | 'too_many' | 'reference_in_use' | 'no_plan' | 'failed' | 'other';
 
 /** A stored failure, such as `ADDRESS_REFUSED 550`, as a clause. */
 export function describeStored(texts: Record<string, string> & { UNKNOWN: string }, stored: string): string {

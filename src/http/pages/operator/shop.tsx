@@ -228,7 +228,7 @@ async function giveSecret(call: OperatorCall, sent: URLSearchParams, { name }: S
 async function run(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const name = shopOf(call);
   const ran = await act(call, sent, shopOperations.runShop, { path: { name } });
-  return done(`/shops/${name}`, 'ordersRan', String(ran.done), String(ran.waiting));
+  return done(`/shops/${name}`, 'ordersRan', String(ran.done), String(ran.waiting), String(ran.failed));
 }
 
 async function catchUp(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {

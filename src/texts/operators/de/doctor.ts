@@ -373,8 +373,8 @@ export const doctor: OperatorTexts['doctor'] = {
     remedy:
       'Als Administrator der Datenbank: SET GLOBAL innodb_flush_log_at_trx_commit = 1; und dasselbe in seiner Konfiguration.',
   }),
-  ordersWait: (count, shops, unmapped) => ({
-    what: `${quantity(count, 'Bestellung wartet', 'Bestellungen warten')}, von ${shops}.${unmapped.length === 0 ? '' : ` Nicht zugeordnet: ${unmapped.map(({ shop, sku }) => `„${sku}“ von ${shop}`).join(', ')}.`}`,
+  ordersWait: (count, shops, unmapped, failed) => ({
+    what: `${quantity(count, 'Bestellung wartet', 'Bestellungen warten')}, von ${shops}.${unmapped.length === 0 ? '' : ` Nicht zugeordnet: ${unmapped.map(({ shop, sku }) => `„${sku}“ von ${shop}`).join(', ')}.`}${failed === 0 ? '' : ` Zugeordnet, aber fehlgeschlagen: ${failed}. Das Protokoll nennt den Grund.`}`,
     why: 'Kunden haben bezahlt und haben keine Lizenz.',
     remedy:
       '„licensing order list --waiting“ sagt, worauf jede wartet, und „licensing shop map SHOP SKU --plan ID“ ordnet einen Artikel zu.',

@@ -61,6 +61,8 @@ export const failures: FailureTexts = {
     too_many: () => 'sie wäre mehr als 100 Lizenzen auf einmal',
     reference_in_use: () => 'eine andere Lizenz hat ihre Bestellnummer',
     no_plan: () => 'ihren Tarif gibt es nicht mehr',
+    failed: () =>
+      'worauf sie wartete, ist da, aber das Ausführen schlägt fehl: Das Protokoll nennt den Grund',
     other: () => 'es fehlt etwas',
   },
   keysNotMailed: {

@@ -38,7 +38,8 @@ export const said: Translated<typeof en> = {
   operatorRemoved: (email) => `${email} ist kein Betreiber mehr.`,
   orderMapped: (sku, plan, done) =>
     `„${sku}“ ist jetzt ${plan}.${done === '0' ? '' : ` Ausgeführte Bestellungen: ${done}.`}`,
-  ordersRan: (done, waiting) => `Ausgeführte Bestellungen: ${done}. Noch wartende: ${waiting}.`,
+  ordersRan: (done, waiting, failed) =>
+    `Ausgeführte Bestellungen: ${done}. Noch wartende: ${waiting}.${failed === '0' ? '' : ` Davon fehlgeschlagen: ${failed}. Das Protokoll nennt den Grund.`}`,
   planAdded: (plan) => `Den Tarif ${plan} gibt es nun. Lizenzen können mit ihm ausgestellt werden.`,
   planRemoved: (plan) => `Der Tarif ${plan} ist entfernt.`,
   productAdded: (product) =>

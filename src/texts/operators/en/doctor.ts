@@ -368,8 +368,8 @@ export const doctor = {
     why: 'Licences and activations that were acknowledged are lost when its machine fails.',
     remedy: `As the database's administrator: SET GLOBAL innodb_flush_log_at_trx_commit = 1; and the same in its configuration.`,
   }),
-  ordersWait: (count: number, shops: string, unmapped: UnmappedArticle[]): DoctorWords => ({
-    what: `${quantity(count, 'order waits', 'orders wait')}, of ${shops}.${unmapped.length === 0 ? '' : ` Not mapped: ${unmapped.map(({ shop, sku }) => `"${sku}" of ${shop}`).join(', ')}.`}`,
+  ordersWait: (count: number, shops: string, unmapped: UnmappedArticle[], failed: number): DoctorWords => ({
+    what: `${quantity(count, 'order waits', 'orders wait')}, of ${shops}.${unmapped.length === 0 ? '' : ` Not mapped: ${unmapped.map(({ shop, sku }) => `"${sku}" of ${shop}`).join(', ')}.`}${failed === 0 ? '' : ` Mapped, and failing: ${failed}. The log has the reason.`}`,
     why: 'Customers paid, and have no licence.',
     remedy:
       '"licensing order list --waiting" says what each waits for, and "licensing shop map SHOP SKU --plan ID" maps an article.',

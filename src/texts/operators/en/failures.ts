@@ -58,6 +58,7 @@ export const failures: FailureTexts = {
     too_many: () => 'it would be more than 100 licences at once',
     reference_in_use: () => 'another licence has its order number',
     no_plan: () => 'its plan does not exist any more',
+    failed: () => 'what it waited for is here, and running it fails: the log has the reason',
     other: () => 'something is missing',
   },
   keysNotMailed: {

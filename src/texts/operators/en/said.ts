@@ -34,7 +34,8 @@ export const said = {
   operatorRemoved: (email: string) => `${email} is not an operator any more.`,
   orderMapped: (sku, plan, done) =>
     `“${sku}” means ${plan} now.${done === '0' ? '' : ` Orders that have run: ${done}.`}`,
-  ordersRan: (done, waiting) => `Orders that have run: ${done}. Orders that wait still: ${waiting}.`,
+  ordersRan: (done, waiting, failed) =>
+    `Orders that have run: ${done}. Orders that wait still: ${waiting}.${failed === '0' ? '' : ` Of these, ${failed} failed: the log has the reason.`}`,
   planAdded: (plan) => `The plan ${plan} is there. Licences can be issued on it.`,
   planRemoved: (plan) => `The plan ${plan} is removed.`,
   productAdded: (product) => `The product ${product} is there. Add a plan, then the first version.`,

@@ -91,35 +91,31 @@ export interface Former {
   passedOn: string[];
 }
 
-/** A licence's change from one address to another. */
+/** A customer's change from one address to another, with everything (change-customer.ts). */
 interface Move {
   from: string;
   to: string;
-  /** the customer got another address, and kept everything (change-customer.ts) */
-  isWhole: boolean;
 }
 
 /**
- * Finds a customer's former addresses in the history of all licences. A licence that moved alone may have been sold: then the
- * former address counts only if all its licences went to this customer.
+ * Finds a customer's former addresses in the history of all licences. A licence that moved alone may have been sold, also if
+ * it was the only one of its customer, so it says nothing about this customer's addresses.
  */
 export async function findFormer(db: Db, address: string): Promise<Former> {
   let found = [address];
   const moves: Move[] = [];
   for (const to of found) {
     moves.push(...(await movesNaming(db, to)));
-    for (const { from, to: end, isWhole } of moves)
-      if (end === to && !found.includes(from) && (isWhole || !(await isKnown(db, from)))) found.push(from);
+    for (const { from, to: end } of moves) if (end === to && !found.includes(from)) found.push(from);
   }
   for (;;) {
     const own: string[] = [];
     const passedOn: string[] = [];
     for (const from of found.slice(1)) {
       const all = moves.filter((move) => move.from === from);
-      const whole = all.filter(({ isWhole }) => isWhole);
       const leadsHere = ({ to }: Move) => found.includes(to);
-      if ((whole.length > 0 ? whole : all).every(leadsHere) && !(await isKnown(db, from))) own.push(from);
-      else if (whole.some(leadsHere)) passedOn.push(from);
+      if (all.every(leadsHere) && !(await isKnown(db, from))) own.push(from);
+      else if (all.some(leadsHere)) passedOn.push(from);
     }
     if (own.length + passedOn.length === found.length - 1) return { own, passedOn };
     found = [address, ...own, ...passedOn];
@@ -136,7 +132,7 @@ async function movesNaming(db: Db, address: string): Promise<Move[]> {
     if (action !== 'set-customer') continue;
     const from = parseEventJson(before_json as string | null)?.customer;
     const { customer: to, moved } = parseEventJson(after_json as string | null) ?? {};
-    if (typeof from === 'string' && typeof to === 'string') moves.push({ from, to, isWhole: moved === true });
+    if (moved === true && typeof from === 'string' && typeof to === 'string') moves.push({ from, to });
   }
   return moves;
 }

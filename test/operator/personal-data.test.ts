@@ -506,6 +506,9 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       const one = await giveLicense(db, plan, { customer: from });
       await seller.json(['license', 'set-customer', String(one.id), JANE]);
     }
+    // Sold, and the only one of its customer, of whom an activation tells.
+    const alone = await giveLicense(db, plan, { customer: 'alone@example.net' });
+    await seller.json(['license', 'set-customer', String(alone.id), JANE]);
     await seller.json(['license', 'set-customer', String(given.id), 'agency@example.net']);
     await seller.json(['license', 'set-customer', String(given.id), 'client@example.net']);
     await seller.json(['customer', 'set', JANE, '--email', second]);
@@ -514,6 +517,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
 
     const shown = await service.read.ok(`GET /customers/${customerDigest(second)}`);
     expect(shown).toMatchObject({ former_addresses: [] });
+    await giveLicense(db, plan, { reference: 'of alone@example.net' });
     await seller.json(['customer', 'erase', second, '--yes']);
     const events = await db(table(db, 'events')).select('license_id', 'before_json', 'after_json');
     const naming = (address: string) =>
@@ -524,6 +528,8 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
     expect(naming(OTHER)).not.toEqual([]);
     expect(naming('agency@example.net').filter((id) => id === given.id)).toHaveLength(2);
     expect(naming('client@example.net')).toEqual([given.id]);
+    expect(naming('alone@example.net').length).toBeGreaterThan(0);
+    expect(await dump('licenses')).toContain('of alone@example.net');
     const customers = await db(table(db, 'licenses')).whereNotNull('customer').pluck('customer');
     expect(customers.sort()).toEqual(['client@example.net', JANE, OTHER]);
   });

@@ -239,7 +239,7 @@ export function ManifestPanel({ offer: { product, xml } }: { offer: Offer }) {
   const lines = snippetOf(product, xml.url);
   if (lines === undefined) return null;
   return (
-    <Panel id="manifest" title={texts.manifest} inside>
+    <Panel id="manifest" kind="mb-3" title={texts.manifest} inside>
       <p class="small muted" id="manifest-hint">
         {texts.manifestHint}
       </p>

@@ -4,6 +4,7 @@ import { access, lstat, mkdir, readlink, realpath, rename, rm, stat, writeFile }
 import { basename, dirname, join, resolve } from 'node:path';
 import { createTransport as createNodemailer, type SendMailOptions } from 'nodemailer';
 import type { ComposedMail } from './compose';
+import { startProgram } from '../process/rights';
 import { MailFailure, toMailFailure } from './failures';
 import { isLoopback, type MailSettings, type SmtpSettings } from './settings';
 
@@ -129,11 +130,14 @@ function sendmailTransport(named: string, gainsNoRights: boolean): MailTransport
       // A command outside the unit has to meet what the service meets.
       const [program, ...before] =
         gainsNoRights && (await has(SETPRIV)) ? [SETPRIV, '--no-new-privs', path] : [path];
-      const child = spawn(program, [...before, ...args], {
-        signal,
-        killSignal: 'SIGKILL',
-        stdio: ['pipe', 'ignore', 'pipe'],
-      });
+      const child = startProgram((user) =>
+        spawn(program, [...before, ...args], {
+          ...user,
+          signal,
+          killSignal: 'SIGKILL',
+          stdio: ['pipe', 'ignore', 'pipe'],
+        }),
+      );
       let said = '';
       child.stderr
         .setEncoding('utf8')

@@ -6,11 +6,14 @@ import { pipeline } from 'node:stream/promises';
 import { CodedError } from '../errors';
 import { createBatches, eachOnce } from '../licensing/core/batches';
 import type { FindPackage } from '../licensing/download';
-import { asCaller } from '../process/rights';
+import { asCaller, asServiceUser } from '../process/rights';
 import { toStorageError } from './file-faults';
 
 /** For packages in a folder that the caller named. */
-export { asCaller };
+export { asCaller, asServiceUser };
+
+/** Does work with the rights of one of the two. */
+export type WithRights = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Packages are named by their SHA-256: equal bytes share a file, and a published version can never change. */
 export interface StoredPackage {
@@ -89,8 +92,9 @@ export async function stageFile(
   dir: string,
   source: string,
   onProgress?: (bytes: number) => void,
+  reading: WithRights = asCaller,
 ): Promise<StagedPackage> {
-  const { handle, stats } = await asCaller(() => openPackage(source));
+  const { handle, stats } = await reading(() => openPackage(source));
   // Stop at the size seen first: a file that is still growing must not fill the disk.
   const bytes = handle.createReadStream({ highWaterMark: 1 << 20, end: Math.max(stats.size, 1) - 1 });
   return stageBytes(dir, bytes, onProgress).finally(() => bytes.destroy());

@@ -86,6 +86,21 @@ export function withRightsOfNow(work: () => void): () => void {
   };
 }
 
+/**
+ * Starts a program with the service's user alone: with root as its real user, it could take root's rights back.
+ * @param start starts it before it returns, as this user
+ */
+export function startProgram<T>(start: (user: Partial<Rights>) => T): T {
+  if (service === undefined) return start({});
+  const before = held;
+  take(ROOT);
+  try {
+    return start(service);
+  } finally {
+    take(before);
+  }
+}
+
 async function holding<T>(rights: Rights, work: () => Promise<T>): Promise<T> {
   if (service === undefined) return work();
   const before = held;

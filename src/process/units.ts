@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { startProgram } from './rights';
 
 /** What systemd allows the instances of deploy/licensing@.service, which a command outside the unit does not notice. */
 
@@ -30,9 +31,9 @@ const PATIENCE_MS = 3_000;
 /** The instances that run. None where there is no systemd, or it does not answer. */
 export async function readUnits(): Promise<Unit[]> {
   const args = ['show', `--property=${PROPERTIES.join(',')}`, 'licensing@*.service'];
-  const { stdout } = await promisify(execFile)('systemctl', args, { timeout: PATIENCE_MS }).catch(() => ({
-    stdout: '',
-  }));
+  const { stdout } = await startProgram((user) =>
+    promisify(execFile)('systemctl', args, { timeout: PATIENCE_MS, ...user }),
+  ).catch(() => ({ stdout: '' }));
   return stdout
     .split(/\n\n+/)
     .map((block) => new Map(block.split('\n').map(readProperty)))

@@ -7,10 +7,12 @@ import { readPages, withKeys, withOrderRows, type Row } from '../store/export';
 import {
   acceptPackage,
   asCaller,
+  asServiceUser,
   isPackageWhole,
   packagePath,
   removeStaged,
   stageFile,
+  type WithRights,
 } from '../packages/package-files';
 import { needsPackage, type ReleaseState } from '../store/releases';
 import {
@@ -100,7 +102,7 @@ function writeLine(type: RecordType, row: WholeRow): string {
 
 async function copyPackages(releases: Row[], from: string, to: string): Promise<void> {
   for (const { product_id: product, version, state, sha256 } of releases as Record<string, string>[]) {
-    const fault = await asCaller(() => bringPackage(from, to, sha256 as string));
+    const fault = await bringPackage(from, to, sha256 as string, asServiceUser, asCaller);
     if (fault !== undefined && needsPackage(state as ReleaseState))
       throw new OperatorError(
         `The package of version ${version ?? ''} of product ${product ?? ''} is ${fault}: ${packagePath(from, sha256 as string)}.`,
@@ -110,21 +112,26 @@ async function copyPackages(releases: Row[], from: string, to: string): Promise<
 }
 
 /**
- * Copies a package between two packages folders, unless it exists already. Returns the source's fault, in words.
+ * Copies a package between two packages folders, unless it exists already. Returns the source's fault, in words. The folder
+ * of an import is the caller's to read, that of an export to write: the other one is the service's own.
  * @throws OperatorError when it cannot be written
  */
 export async function bringPackage(
   from: string,
   to: string,
   sha256: string,
+  reading: WithRights = asCaller,
+  writing: WithRights = (work) => work(),
 ): Promise<PackageFault | undefined> {
-  if (await isPackageWhole(to, sha256)) return undefined;
-  const fault = await packageFault(from, sha256);
+  if (await writing(() => isPackageWhole(to, sha256))) return undefined;
+  const fault = await packageFault(from, sha256, reading);
   // The copy is named by the digest of its own bytes, so a wrong package cannot get this name.
   if (fault !== undefined) return fault;
   try {
-    const staged = await stageFile(to, packagePath(from, sha256));
-    await acceptPackage(to, staged, () => Promise.resolve()).finally(() => removeStaged(staged));
+    await writing(async () => {
+      const staged = await stageFile(to, packagePath(from, sha256), undefined, reading);
+      await acceptPackage(to, staged, () => Promise.resolve()).finally(() => removeStaged(staged));
+    });
   } catch (error) {
     const why = explainFileFault(error, packagePath(to, sha256));
     throw why === undefined ? error : new OperatorError(`The packages were not copied to ${to}: ${why}.`);
@@ -134,7 +141,11 @@ export async function bringPackage(
 
 export type PackageFault = 'missing' | 'damaged';
 
-export async function packageFault(dir: string, sha256: string): Promise<PackageFault | undefined> {
-  const whole = await asCaller(() => isPackageWhole(dir, sha256));
+export async function packageFault(
+  dir: string,
+  sha256: string,
+  reading: WithRights = asCaller,
+): Promise<PackageFault | undefined> {
+  const whole = await reading(() => isPackageWhole(dir, sha256));
   return whole === undefined ? 'missing' : whole ? undefined : 'damaged';
 }

@@ -1,5 +1,16 @@
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { beforeAll, expect, test } from '@jest/globals';
@@ -234,6 +245,44 @@ asRoot('a program of configuration.php runs as the user of the service, who has 
   chownSync(proof, SERVICE, SERVICE);
   expect(await send()).toMatchObject({ code: 0 });
   expect(readFileSync(proof, 'utf8')).toMatch(/^Uid:\t1\t1\t1\t1\nGid:\t1\t1\t1\t1\nGroups:\t1 \n$/);
+});
+
+asRoot('a program that starts while files of root are named has the rights of that user alone', async () => {
+  const bin = temporaryFolder();
+  chmodSync(bin, 0o755);
+  const proof = join(data, 'started');
+  const script = `#!/bin/sh\ngrep -E "^(Uid|Gid)" /proc/self/status > ${proof}\n`;
+  writeFileSync(join(bin, 'systemctl'), script, { mode: 0o755 });
+  const env = processEnvironment({ LICENSING_ENV_FILE: join(data, '.env') });
+  const line = ['doctor', '--json', '--log', inClosed('access.log', 'GET /\n')];
+  const child = startProcess(process.execPath, [CLI, ...line], {
+    env: { ...env, PATH: `${bin}:${process.env.PATH ?? ''}` },
+  });
+  await once(child, 'exit');
+  expect(readFileSync(proof, 'utf8')).toBe('Uid:\t1\t1\t1\t1\nGid:\t1\t1\t1\t1\n');
+});
+
+asRoot('an export takes no package that the user of the service may not read', async () => {
+  const packages = join(data, 'packages');
+  const [name] = readdirSync(packages) as [string];
+  renameSync(join(packages, name), inClosed(name));
+  symlinkSync(inClosed(name), join(packages, name));
+  // A withdrawn version may do without its package.
+  const line = ['export', '--out', inClosed('linked.jsonl'), '--packages', inClosed('linked')];
+  await well(line);
+  expect(readdirSync(inClosed('linked'))).toEqual([]);
+});
+
+asRoot('an update XML of root that moves leaves no buckets of root behind', async () => {
+  const [old, moved] = [inClosed('pkg_example.xml'), inClosed('moved.xml')];
+  const write = (out: string) => well(['update-xml', 'write', '--product', '42', '--out', out]);
+  await write(old);
+  const buckets = inClosed('rollout/pkg_example');
+  mkdirSync(buckets, { recursive: true });
+  writeFileSync(join(buckets, '07.xml'), '<updates/>');
+  const { code, stderr } = await run(['update-xml', 'write', '--product', '42', '--out', moved]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('stays as it is') });
+  expect(existsSync(buckets)).toBe(false);
 });
 
 asRoot('a stop while a file of root is written leaves nothing behind', async () => {

@@ -65,8 +65,12 @@ export function writeUpdateXml(
     await setUpdateXmlSettings(trx, productId, JSON.stringify(remember));
     const before =
       remembered.out ?? (remembered.file && home ? join(home.xmlDir, remembered.file) : undefined);
-    const leftBehind = await findLeftBehind(before, place);
-    if (leftBehind !== undefined) await removeBuckets(leftBehind);
+    // Where root wrote it for an earlier `--out`, only root can look there and remove it.
+    const leftBehind = await asNamed(given, async () => {
+      const left = await findLeftBehind(before, place);
+      if (left !== undefined) await removeBuckets(left);
+      return left;
+    });
     return {
       out,
       url,

@@ -9,7 +9,7 @@ import { copyPackage, fetchPackage, licencesOf, locked, node, packageOf, root } 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 /** Copied as they are. dist/docs-page and dist/pages are built before. */
-const AS_THEY_ARE = [
+export const AS_THEY_ARE = [
   ...['bin', 'deploy', 'dist/docs-page', 'dist/pages', 'docs', 'examples', 'mails', 'nginx', 'php'],
   ...['CHANGELOG.md', 'README.md', 'SECURITY.md'],
 ];
@@ -55,7 +55,11 @@ export async function buildCommon(to) {
   const own = {
     ...{ name, version, description, license, private: true, engines },
     bin: { licensing: 'dist/src/cli.js' },
-    scripts: { start: 'node dist/src/main.js', demo: 'node dist/src/demo.js' },
+    scripts: {
+      start: 'node dist/src/main.js',
+      demo: 'node dist/src/demo.js',
+      'demo:licensing': 'node dist/src/demo.js licensing',
+    },
   };
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(own, null, 2)}\n`);
   return [...new Set(Object.keys(inputs).flatMap((path) => packageOf(path) ?? []))];

@@ -8,6 +8,7 @@ import { generateKey } from '../../src/licensing/core/keys';
 import { IS_WHOLE, runs } from '../support/extent';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
+import { entry } from '../support/program';
 import { startMariaDb, type MariaDb } from '../support/servers';
 import {
   ONE_BACKEND,
@@ -412,7 +413,7 @@ describe('no password is logged', () => {
         ...(await settings()),
         LICENSING_DATABASE_URL: `mysql://shop:${PASSWORD}x@127.0.0.1:${port}/shop`,
       });
-      const { code, stdout, stderr } = await startProgram(process.execPath, ['dist/src/main.js'], env).ended;
+      const { code, stdout, stderr } = await startProgram(process.execPath, [entry('main')], env).ended;
       expect(code).not.toBe(0);
       expect(stdout + stderr).not.toBe('');
       expect(leaks([stdout, stderr], [PASSWORD, SECRET])).toEqual([]);

@@ -26,6 +26,7 @@ import { insertRelease } from '../../src/store/releases';
 import { operator, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { endProcess, eventually, temporaryFolder } from '../support/processes';
+import { CLI } from '../support/program';
 import { BACKENDS, ONE_BACKEND, PREFIX, rows, startTestService, type TestService } from '../support/service';
 import { processEnvironment, startLicensing, startProgram } from '../support/service-process';
 
@@ -70,8 +71,6 @@ async function openShop(settings: Settings): Promise<Shop> {
     files: () => readdirSync(service.packagesDir),
   };
 }
-
-const CLI = join(__dirname, '../../dist/src/cli.js');
 
 function publishing(version: string, ...options: string[]): string[] {
   return ['release', 'publish', '--product', '42', '--version', version, ...options];
@@ -501,12 +500,7 @@ describe('publishing beside another connection, on MariaDB', () => {
       process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
     const { ended } = startProgram(
       '/usr/bin/env',
-      [
-        ...asNobody,
-        process.execPath,
-        join(__dirname, '../../dist/src/cli.js'),
-        ...publishing('8.0', '--file', path),
-      ],
+      [...asNobody, process.execPath, CLI, ...publishing('8.0', '--file', path)],
       processEnvironment({ ...shop.settings, LICENSING_PACKAGES_DIR: packages }),
     );
     const { code, stdout, stderr } = await ended;

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
 import { isSqlite, table, tablePrefix } from '../../src/store/database';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { endProcess, eventually, startProcess } from '../support/processes';
+import { CLI } from '../support/program';
 import { processEnvironment } from '../support/service-process';
 import { closePlaces, place, type Place } from '../support/transfers';
 
@@ -45,7 +45,7 @@ describe('a large move from another system', () => {
 });
 
 function start({ settings }: Place, args: string[]) {
-  return startProcess(process.execPath, [join(__dirname, '../../dist/src/cli.js'), ...args], {
+  return startProcess(process.execPath, [CLI, ...args], {
     env: processEnvironment(settings),
     stdio: ['ignore', 'ignore', 'inherit'],
   });

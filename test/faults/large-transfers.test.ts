@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
 import { table } from '../../src/store/database';
 import { endProcess, eventually, startProcess, temporaryFolder } from '../support/processes';
+import { CLI } from '../support/program';
 import { DATABASE_KINDS } from '../support/service';
 import { processEnvironment } from '../support/service-process';
 import {
@@ -27,11 +28,10 @@ describe.each(DATABASE_KINDS)('a large export or import on %s', (kind) => {
     const large = await place(kind);
     await importJson(large, largeFile(20_000));
     const folder = temporaryFolder();
-    const child = startProcess(
-      process.execPath,
-      [join(__dirname, '../../dist/src/cli.js'), 'export', '--out', join(folder, 'all.jsonl')],
-      { env: processEnvironment(large.settings), stdio: 'ignore' },
-    );
+    const child = startProcess(process.execPath, [CLI, 'export', '--out', join(folder, 'all.jsonl')], {
+      env: processEnvironment(large.settings),
+      stdio: 'ignore',
+    });
     const ended = once(child, 'exit');
     await eventually(() => {
       const [file = ''] = readdirSync(folder);
@@ -46,7 +46,7 @@ describe.each(DATABASE_KINDS)('a large export or import on %s', (kind) => {
     const to = await place(kind);
     const count = 30_000;
     const text = readFileSync(largeFile(count));
-    const child = startProcess(process.execPath, [join(__dirname, '../../dist/src/cli.js'), 'import', '-'], {
+    const child = startProcess(process.execPath, [CLI, 'import', '-'], {
       env: processEnvironment(to.settings),
       stdio: ['pipe', 'ignore', 'inherit'],
     });
@@ -56,14 +56,10 @@ describe.each(DATABASE_KINDS)('a large export or import on %s', (kind) => {
     await eventually(async () => expect(Object.values(await contents(to.db)).flat()).toEqual([]));
 
     let highest = 0;
-    const second = startProcess(
-      process.execPath,
-      [join(__dirname, '../../dist/src/cli.js'), 'import', writeText(text)],
-      {
-        env: processEnvironment(to.settings),
-        stdio: ['ignore', 'ignore', 'inherit'],
-      },
-    );
+    const second = startProcess(process.execPath, [CLI, 'import', writeText(text)], {
+      env: processEnvironment(to.settings),
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     const ended = once(second, 'close');
     while (second.exitCode === null && second.signalCode === null) {
       const status = `/proc/${second.pid!}/status`;

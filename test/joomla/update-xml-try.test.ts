@@ -11,6 +11,7 @@ import { createAuthority } from '../support/certificates';
 import { operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { eventually, startProcess, temporaryFolder } from '../support/processes';
+import { CLI } from '../support/program';
 import { processEnvironment } from '../support/service-process';
 import { startStaticSite, startTlsFront, type StaticSite } from '../support/static-site';
 import type { ServerResponse } from 'node:http';
@@ -18,7 +19,6 @@ import type { ServerResponse } from 'node:http';
 /** What a site is offered and gets, where nothing was recorded: after Joomla's sources. */
 
 const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
-const CLI = join(__dirname, '../../dist/src/cli.js');
 const manifest = (more: string, version = '2.0.0', type = 'package') =>
   `<extension type="${type}"><packagename>example</packagename><version>${version}</version>${more}</extension>`;
 

@@ -26,6 +26,7 @@ import { giveRelease, makePackage } from '../support/packages';
 import { operator, type Operator } from '../support/operator';
 import { php } from '../support/php-xml';
 import { eventually, temporaryFolder } from '../support/processes';
+import { CLI } from '../support/program';
 import {
   BACKENDS,
   giveLicense,
@@ -528,13 +529,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
         'setpriv',
         [
           ...[`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', process.execPath],
-          ...[
-            join(__dirname, '../../dist/src/cli.js'),
-            'update-xml',
-            'write',
-            '--product',
-            String(productId),
-          ],
+          ...[CLI, 'update-xml', 'write', '--product', String(productId)],
           ...['--base-url', 'https://shop.example', '--out', out],
         ],
         processEnvironment(settings),

@@ -11,6 +11,7 @@ import { table } from '../../src/store/database';
 import { toSqlTime } from '../../src/store/time';
 import { operator } from '../support/operator';
 import { eventually, startProcess, temporaryFolder } from '../support/processes';
+import { entry } from '../support/program';
 import { openMigrated, processEnvironment } from '../support/service-process';
 
 /** Joomla's default way to send, by the program sendmail, in a service that systemd gives no further rights. */
@@ -148,7 +149,7 @@ test('the command and the doctor see mail as the service does, and it says so at
   });
   await db.destroy();
 
-  const main = join(__dirname, '../../dist/src/main.js');
+  const main = entry('main');
   const service = startProcess('setpriv', ['--no-new-privs', process.execPath, main], {
     env: processEnvironment(settings),
   });

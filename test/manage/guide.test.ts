@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { freePort, temporaryFolder } from '../support/processes';
 import { makePackage } from '../support/packages';
+import { CLI } from '../support/program';
 import {
   processEnvironment,
   startLicensing,
@@ -31,7 +32,7 @@ beforeAll(async () => {
     LICENSING_PUBLIC_URL: 'https://shop.example',
     LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64'),
   };
-  writeFileSync(join(folder, 'licensing'), `#!/bin/sh\nexec node ${join(ROOT, 'dist/src/cli.js')} "$@"\n`, {
+  writeFileSync(join(folder, 'licensing'), `#!/bin/sh\nexec node ${CLI} "$@"\n`, {
     mode: 0o755,
   });
   const server = 'https://shop.example/licensing-updates/pkg_example.xml';

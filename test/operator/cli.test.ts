@@ -14,6 +14,7 @@ import { table } from '../../src/store/database';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { startProcess, temporaryFolder } from '../support/processes';
+import { CLI } from '../support/program';
 import {
   ONE_BACKEND,
   createMariaDbDatabase,
@@ -1321,7 +1322,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     const full = openSync('/dev/full', 'w');
     const child = startProcess(
       process.execPath,
-      [join(__dirname, '../../dist/src/cli.js'), 'license', 'issue', '--plan', '1', '--reference', 'full'],
+      [CLI, 'license', 'issue', '--plan', '1', '--reference', 'full'],
       { env: processEnvironment(settings), stdio: ['ignore', full, 'pipe'] },
     );
     closeSync(full);
@@ -1351,11 +1352,9 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
 
   it('ends quietly when nobody reads its output to the end', async () => {
     await shop.json(['license', 'issue', '--plan', '1', '--count', '1500']);
-    const child = startProcess(
-      process.execPath,
-      [join(__dirname, '../../dist/src/cli.js'), 'license', 'list', '--limit', '1500', '--json'],
-      { env: processEnvironment(settings) },
-    );
+    const child = startProcess(process.execPath, [CLI, 'license', 'list', '--limit', '1500', '--json'], {
+      env: processEnvironment(settings),
+    });
     let stderr = '';
     child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text));
     await once(child.stdout!, 'readable');
@@ -1579,7 +1578,7 @@ describe.each(ONE_KIND)('a shop of its own, in %s', (kind) => {
     await shop.json(['product', 'add', '--name', 'Shop', '--id', '42']);
     const file = join(temporaryFolder(), 'no.zip');
     writeFileSync(file, randomBytes(3_000_000));
-    const command = `${process.execPath} dist/src/cli.js release publish --product 42 --version 1.0 --file ${file}`;
+    const command = `${process.execPath} ${CLI} release publish --product 42 --version 1.0 --file ${file}`;
     const child = startProcess('script', ['-qec', command, '/dev/null'], {
       env: processEnvironment(settings),
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -1611,7 +1610,7 @@ it('asks at a terminal for what standard input is to have', async () => {
   const settings = { LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'shop.sqlite')}` };
   expect(await operator(settings).run(['migrate'])).toMatchObject({ code: 0 });
   const typed = async (question: string, text: string, ...args: string[]) => {
-    const command = `${process.execPath} dist/src/cli.js ${args.join(' ')}`;
+    const command = `${process.execPath} ${CLI} ${args.join(' ')}`;
     const child = startProcess('script', ['-qec', command, '/dev/null'], {
       env: processEnvironment(settings),
       stdio: ['pipe', 'pipe', 'inherit'],

@@ -8,6 +8,7 @@ import { envFilePath, packageRoot, readConfig, type Config, type Variable } from
 import { createAuthority } from '../support/certificates';
 import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
+import { entry, PROGRAM } from '../support/program';
 import { processEnvironment, startProgram } from '../support/service-process';
 
 const SECRET = randomBytes(32);
@@ -741,9 +742,7 @@ OTHER=2
 describe('the built programs', () => {
   it('find the same .env whatever folder they are started in, also through a link', async () => {
     const root = join(temporaryFolder(), 'package');
-    mkdirSync(root);
-    cpSync(join(packageRoot, 'dist'), join(root, 'dist'), { recursive: true });
-    cpSync(join(packageRoot, 'package.json'), join(root, 'package.json'));
+    cpSync(PROGRAM, root, { recursive: true });
     symlinkSync(join(packageRoot, 'node_modules'), join(root, 'node_modules'));
     writeFileSync(join(root, '.env'), 'LICENSING_DATABASE_URL=sqlite:var/licensing.sqlite\n');
     const bin = join(temporaryFolder(), 'licensing');
@@ -765,7 +764,7 @@ describe('the built programs', () => {
   it('stop with one sentence when the configuration is wrong, and do not repeat a password', async () => {
     const env = processEnvironment({ LICENSING_DATABASE_URL: 'mysql://u:S3cret/@db.example/d' });
     const command = await operator({}).run(['plan', 'list'], { env });
-    const service = await startProgram(process.execPath, [join(packageRoot, 'dist/src/main.js')], env).ended;
+    const service = await startProgram(process.execPath, [entry('main')], env).ended;
     expect(command).toMatchObject({ code: 1, stdout: '' });
     expect(service).toMatchObject({ code: 1, stdout: '' });
     for (const { stderr } of [command, service]) {

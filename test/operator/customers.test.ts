@@ -19,6 +19,7 @@ import { recordOrder } from '../../src/orders/record';
 import { customerDigest } from '../../src/store/customer-digest';
 import { operator, type Operator } from '../support/operator';
 import { eventually, startProcess, temporaryFolder } from '../support/processes';
+import { CLI } from '../support/program';
 import {
   DATABASE_KINDS,
   giveLicense,
@@ -380,7 +381,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
   });
 
   it('is erased on a terminal after the question, and kept after a no', async () => {
-    const command = `${process.execPath} ${join(__dirname, '../../dist/src/cli.js')} customer erase ${JANE}`;
+    const command = `${process.execPath} ${CLI} customer erase ${JANE}`;
     const answer = async (text: string) => {
       const child = startProcess('script', ['-qec', command, '/dev/null'], {
         env: processEnvironment(settings),

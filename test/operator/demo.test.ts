@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { endProcess, eventually, freePort, startProcess, temporaryFolder } from '../support/processes';
+import { PROGRAM } from '../support/program';
 import { startProgram, type Ended } from '../support/service-process';
 
 /** `npm run demo`, in a folder of its own, as a seller who tries it for the first time. */
@@ -16,8 +17,7 @@ const env = { PATH, HOME, TMPDIR: folder };
 const DEMO = join(folder, 'dist/src/demo.js');
 
 beforeAll(() => {
-  for (const part of ['dist', 'package.json', 'seeds', 'mails'])
-    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  cpSync(PROGRAM, folder, { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
 });
 

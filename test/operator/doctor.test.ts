@@ -30,6 +30,7 @@ import { ON_MYSQL } from '../support/mysql/program';
 import { operator } from '../support/operator';
 import { giveRelease, makePackage } from '../support/packages';
 import { freePort, sharedFolder, temporaryFolder } from '../support/processes';
+import { CLI } from '../support/program';
 import { startMariaDb, startRedis, startRedisCluster, type MariaDb } from '../support/servers';
 import {
   createMariaDbDatabase,
@@ -47,7 +48,6 @@ import type { TestWebServer } from '../support/web-server-process';
 
 /** Every finding of the doctor, provoked on real servers and found by the built command. */
 
-const CLI = join(__dirname, '../../dist/src/cli.js');
 const SECRET = Buffer.alloc(32, 7).toString('base64');
 const IS_ROOT = process.getuid?.() === 0;
 const NOBODY = 65534;

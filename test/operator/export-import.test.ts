@@ -32,6 +32,7 @@ import { lockLicense, moveSlots } from '../../src/store/licenses';
 import { addPlan } from '../support/operator';
 import { giveRelease, makePackage } from '../support/packages';
 import { eventually, startProcess, temporaryFolder } from '../support/processes';
+import { CLI } from '../support/program';
 import { startMariaDb, type MariaDb } from '../support/servers';
 import { PREFIX, rows, startTestService, type DatabaseKind, type TestService } from '../support/service';
 import { processEnvironment } from '../support/service-process';
@@ -1014,13 +1015,9 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
   it('is the state of one moment, however long it takes', async () => {
     const large = await place(kind);
     await importJson(large, largeFile(4_000));
-    const child = startProcess(
-      process.execPath,
-      [join(__dirname, '../../dist/src/cli.js'), 'export', '--out', '-'],
-      {
-        env: processEnvironment(large.settings),
-      },
-    );
+    const child = startProcess(process.execPath, [CLI, 'export', '--out', '-'], {
+      env: processEnvironment(large.settings),
+    });
     // Until somebody reads, the pipe is full and the export stands still in the licences. Its first line comes before
     // its first read, which is its moment.
     child.stdout!.on('readable', () => undefined);
@@ -1156,7 +1153,7 @@ describe('an import into a database in use', () => {
     const text = readFileSync(fileOf(changed));
     const cut = text.indexOf('{"type":"footer"');
     const service = await startTestService(to.settings);
-    const child = startProcess(process.execPath, [join(__dirname, '../../dist/src/cli.js'), 'import', '-'], {
+    const child = startProcess(process.execPath, [CLI, 'import', '-'], {
       env: processEnvironment(to.settings),
       stdio: ['pipe', 'ignore', 'inherit'],
     });
@@ -1200,14 +1197,10 @@ describe('an import into a database in use', () => {
       const merged = fileOf(
         lines(file).flatMap((one) => (one.type === 'license' && one.id === 10 ? [one, ...more] : [one])),
       );
-      const child = startProcess(
-        process.execPath,
-        [join(__dirname, '../../dist/src/cli.js'), 'import', '-'],
-        {
-          env: processEnvironment(to.settings),
-          stdio: ['pipe', 'ignore', 'inherit'],
-        },
-      );
+      const child = startProcess(process.execPath, [CLI, 'import', '-'], {
+        env: processEnvironment(to.settings),
+        stdio: ['pipe', 'ignore', 'inherit'],
+      });
       const text = readFileSync(merged);
       // All licences are in, and the import waits inside of its transaction.
       child.stdin!.write(text.subarray(0, text.indexOf('{"type":"activation"') + 40));

@@ -17,6 +17,7 @@ import { createConnection, type Connection, type RowDataPacket } from 'mysql2/pr
 import request from 'supertest';
 import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
+import { CLI } from '../support/program';
 import { createMariaDbDatabase, PREFIX } from '../support/service';
 import {
   processEnvironment,
@@ -160,7 +161,7 @@ describe('licensing init --joomla-root', () => {
     const [, commands = ''] = /```sh\n(cat >> [^]*?)```/.exec(guide)!;
     const log = join(machine, 'log');
     for (const [name, does] of [
-      ['licensing', `exec node ${join(ROOT, 'dist/src/cli.js')} "$@"`],
+      ['licensing', `exec node ${CLI} "$@"`],
       // The machine has no user of the service's own.
       ['chown', `echo "chown $*" >> ${log}`],
       ['install', `echo "install $*" >> ${log}`],
@@ -264,7 +265,7 @@ describe('licensing init --joomla-root', () => {
           `mount -t tmpfs -o size=8k none ${folder} && printf %s "$0" > ${envFile} && chmod 640 ${envFile}
            "$@"; echo "exit $?"; ls -lA ${folder}; cat ${envFile}`,
           before,
-          ...[process.execPath, join(ROOT, 'dist/src/cli.js'), 'init', '--joomla-root', site],
+          ...[process.execPath, CLI, 'init', '--joomla-root', site],
         ],
         processEnvironment({}, { LICENSING_ENV_FILE: envFile }),
       );

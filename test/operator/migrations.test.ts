@@ -14,6 +14,7 @@ import { IS_WHOLE } from '../support/extent';
 import { NEXT_MIGRATION, NEXT_VERSION } from '../support/next-version';
 import { operator } from '../support/operator';
 import { endProcess, eventually, temporaryFolder } from '../support/processes';
+import { CLI } from '../support/program';
 import { startRefusingServer } from '../support/refusing-server';
 import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows } from '../support/service';
 import {
@@ -28,7 +29,6 @@ import {
 jest.setTimeout(120_000);
 
 const [SCHEMA] = migrationNames() as [string];
-const CLI = join(__dirname, '../../dist/src/cli.js');
 
 /** By the build's knexfile: compiling the other, which gives the same configuration, takes a second. */
 const startKnex = (args: string[], settings: Settings, knexfile = 'dist/knexfile.js'): Running =>

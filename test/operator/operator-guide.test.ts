@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
+import { CLI } from '../support/program';
 import {
   processEnvironment,
   startLicensing,
@@ -62,7 +63,7 @@ beforeAll(async () => {
   );
   mkdirSync(join(folder, 'deploy'));
   for (const [name, does] of [
-    ['licensing', `exec node ${join(ROOT, 'dist/src/cli.js')} "$@"`],
+    ['licensing', `exec node ${CLI} "$@"`],
     // The machine has neither a user nor a unit of the service's own.
     ['sudo', 'while [ "$1" != "${1#-}" ]; do [ "$1" != -u ] || shift; shift; done; exec "$@"'],
     ['systemctl', 'true'],

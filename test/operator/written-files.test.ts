@@ -18,9 +18,8 @@ import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { operator, addPlan, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { eventually, startProcess, temporaryFolder } from '../support/processes';
+import { CLI } from '../support/program';
 import { processEnvironment } from '../support/service-process';
-
-const CLI = join(__dirname, '../../dist/src/cli.js');
 
 let folder: string;
 let shop: Operator;

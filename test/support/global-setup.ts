@@ -1,13 +1,15 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { parseDatabaseUrl } from '../../src/store/database-url';
 import { migrate } from '../../src/store/migrate';
 import { openDatabase, type DatabaseSettings } from '../../src/store/database';
 import { diskTableOptions } from './disk-tables';
 import { temporaryFolder } from './processes';
+import { PROGRAM } from './program';
 import { MARIADB_SCHEMA, SQLITE_SCHEMA } from './service';
 import {
   installMariaDb,
@@ -29,11 +31,16 @@ declare global {
 export default async function setup(): Promise<void> {
   if (!existsSync(join(__dirname, '../../dist/src/main.js')))
     throw new Error('The tests run the build too. Run "npm run build" first (or "npm test", which does).');
+  const programIsWritten = promisify(execFile)(process.execPath, [
+    join(__dirname, 'write-program.mjs'),
+    PROGRAM,
+  ]);
   process.env.TEST_MARIADB_DATA = installMariaDb();
   const [mariadb, redis] = await Promise.all([
     // Not flushed to disk, which nothing here survives; commits and new databases wait for it most of their time.
     startMariaDb(['--innodb-flush-method=nosync', ...diskTableOptions(temporaryFolder())]),
     startRedis(['--databases', String(REDIS_DATABASES)]),
+    programIsWritten,
   ]);
   process.env.TEST_MARIADB_SOCKET = mariadb.socket;
   process.env.TEST_MARIADB_PORT = String(mariadb.port);

@@ -1,18 +1,16 @@
 import { once } from 'node:events';
-import { join } from 'node:path';
 import type { Settings } from '../../src/config';
 import { runInProcess } from './command';
 import { startProcess } from './processes';
+import { entry } from './program';
 import { processEnvironment, type Ended } from './service-process';
-
-const COMMAND = join(__dirname, '../../dist/src/cli.js');
 
 export interface RunOptions {
   /** its standard input; empty by default */
   stdin?: string;
   /** in addition to the settings */
   env?: NodeJS.ProcessEnv;
-  /** runs the build in a process of its own: always with the two below, and with an `env` that Node reads at its start */
+  /** runs the released program in a process of its own: always with the two below, and with an `env` that Node reads at its start */
   ownProcess?: boolean;
   /** the working directory */
   cwd?: string;
@@ -37,7 +35,7 @@ export function operator(settings: Settings): Operator {
     const isNodes = (name: string) => ['NODE_OPTIONS', 'TZ', 'TMPDIR'].includes(name);
     if (!ownProcess && (cwd ?? command) === undefined && !Object.keys(environment).some(isNodes))
       return runInProcess(args, environment, stdin);
-    const child = startProcess(process.execPath, [command ?? COMMAND, ...args], {
+    const child = startProcess(process.execPath, [command ?? entry('cli', environment), ...args], {
       env: environment,
       stdio: ['pipe', 'pipe', 'pipe'],
       ...(cwd === undefined ? {} : { cwd }),

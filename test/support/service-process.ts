@@ -5,11 +5,11 @@ import { createInterface } from 'node:readline';
 import { readConfig, type Settings } from '../../src/config';
 import { openDatabase, type Db } from '../../src/store/database';
 import { endProcess, startProcess, temporaryFolder } from './processes';
+import { entry } from './program';
 import { createMariaDbDatabase, migrateNew } from './service';
 
-/** The build as in production: separate processes, reached over HTTP and observed by their logs. */
+/** The released program as in production: separate processes, reached over HTTP and observed by their logs. */
 
-const BUILD = join(__dirname, '../../dist/src');
 const START_PATIENCE_MS = 30_000;
 
 export type LogEntry = Record<string, unknown> & { msg: string };
@@ -48,7 +48,7 @@ export function processEnvironment(settings: Settings = {}, env: NodeJS.ProcessE
 }
 
 /**
- * Starts dist/src/main.js and waits until it reports that it listens.
+ * Starts the service and waits until it reports that it listens.
  *
  * @param env besides the settings, such as TZ
  * @throws Error with its output if it ends before
@@ -57,7 +57,7 @@ export async function startServiceProcess(
   settings: Settings,
   env: NodeJS.ProcessEnv = {},
 ): Promise<ServiceProcess> {
-  const child = startProcess(process.execPath, [join(BUILD, 'main.js')], {
+  const child = startProcess(process.execPath, [entry('main', env)], {
     env: {
       ...recorded(),
       ...processEnvironment({ LICENSING_PACKAGES_DIR: temporaryFolder(), ...settings }, env),
@@ -140,9 +140,9 @@ export interface Running {
   ended: Promise<Ended>;
 }
 
-/** Starts the build's operator command: `startLicensing(['plan', 'list'], settings)`. */
+/** Starts the operator's command: `startLicensing(['plan', 'list'], settings)`. */
 export function startLicensing(args: string[], settings: Settings, env: NodeJS.ProcessEnv = {}): Running {
-  return startProgram(process.execPath, [join(BUILD, 'cli.js'), ...args], processEnvironment(settings, env));
+  return startProgram(process.execPath, [entry('cli', env), ...args], processEnvironment(settings, env));
 }
 
 /** Starts any program in the package's root. */

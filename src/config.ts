@@ -100,6 +100,8 @@ export interface Config {
   logDays: number;
   /** networks of a key in 30 days, as a multiple of its slots, before it counts as in many hands */
   spreadFactor: number;
+  /** by which the timeouts of requests, the database and Redis are multiplied, for a slow machine */
+  timeoutFactor: number;
   /** addresses of the system that was used before, which the web server answers */
   formerly: Formerly[];
   envFile: string | undefined;
@@ -305,6 +307,7 @@ export function buildConfig(
     graceDays: number('grace_days'),
     logDays: number('log_days'),
     spreadFactor: integer(get, 'LICENSING_SPREAD_FACTOR', 3, 1, 1_000),
+    timeoutFactor: integer(get, 'LICENSING_TIMEOUT_FACTOR', 1, 1, 100),
     formerly: parseFormerly(get('LICENSING_FORMERLY') ?? ''),
     envFile: file,
     warnings,

@@ -98,6 +98,7 @@ export function startService(
       config.tablePrefix,
       config.databaseConnections,
       (change) => log.warn(change, 'another database server is used'),
+      config.timeoutFactor,
     );
     onStop(() => db.destroy());
     await requireUsable(config, db);
@@ -168,6 +169,7 @@ export function startService(
       },
       pages: { settings, assetsFolder: join(packageRoot, 'dist/pages') },
       pagesHost: config.pagesHost,
+      timeoutFactor: config.timeoutFactor,
       origins: () =>
         [live.config.publicUrl, live.config.operatorUrl].flatMap((url) =>
           url === undefined ? [] : new URL(url).origin,
@@ -439,11 +441,12 @@ async function inOrder(start: (onStop: OnStop) => Promise<Addresses>): Promise<R
 
 function openRedis(config: Config, log: Logger): RedisConnection | undefined {
   if (config.redisUrls.length === 0) return undefined;
-  return connectRedis(config.redisUrls, (away, error) => {
+  const onChange = (away: boolean, error?: unknown) => {
     // Only the message: ioredis errors carry the command with its arguments.
     if (away) log.warn({ reason: (error as Error).message }, 'Redis is away: limits are counted in memory');
     else log.info('Redis is back: limits are counted there again');
-  });
+  };
+  return connectRedis(config.redisUrls, onChange, config.timeoutFactor);
 }
 
 /** Passenger may run several processes at any time, so they count together also without Redis. */
@@ -465,11 +468,12 @@ function openLimiter(
   if (redis) return createRedisLimiter(settings, redis);
   const { database } = live.config;
   if (!isHosted(live.config) || database.kind !== 'mysql') return createMemoryLimiter(settings);
-  const limiter = createDatabaseLimiter(settings, { db, database }, (away, error) => {
+  const onChange = (away: boolean, error?: unknown) => {
     if (away)
       log.warn({ reason: reasonCode(error) }, 'the database cannot count limits: they are counted in memory');
     else log.info('limits are counted in the database again');
-  });
+  };
+  const limiter = createDatabaseLimiter(settings, { db, database }, onChange, live.config.timeoutFactor);
   onStop(() => limiter.stop());
   return limiter;
 }

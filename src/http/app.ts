@@ -8,7 +8,7 @@ import { BODY_OPTIONS } from './body-options';
 import type { createClientAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, State } from './context';
 import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
-import { answerFault, bodyError, createAnswerLog, inTime, logSendFault } from './faults';
+import { answerFault, bodyError, createAnswerLog, DEADLINE_MS, inTime, logSendFault } from './faults';
 import { frontPage } from './front-page';
 import { activateHandler, deactivateHandler, recordUnread, tokenHandler, validateHandler } from './licenses';
 import { API_PATH } from '../api';
@@ -27,6 +27,7 @@ interface AppDependencies extends Omit<OperatorRouterDependencies, 'isTrusted'> 
   downloads: DownloadSettings;
   /** the only host name of the operator's API and pages; undefined: every one */
   pagesHost?: string | undefined;
+  timeoutFactor?: number;
   log: Logger;
   /** called after every answered request; for metrics */
   onAnswered?: (ctx: Context, seconds: number) => void;
@@ -39,12 +40,14 @@ export function createApp({
   clientAddress,
   downloads,
   pagesHost,
+  timeoutFactor = 1,
   log,
   onAnswered = () => undefined,
   ...others
 }: AppDependencies): Koa {
   const app = new Koa<State>();
   app.on('error', logSendFault(log));
+  const deadlineMs = DEADLINE_MS * timeoutFactor;
   const logAnswer = createAnswerLog(log);
   const router = new Router<State>({ prefix: API_PATH, sensitive: true });
   let parseBody: Middleware | undefined;
@@ -59,6 +62,7 @@ export function createApp({
     ctx.state = {
       requestId: assignRequestId(ctx, clientAddress.isTrusted(ctx.req)),
       client: clientAddress.read(ctx.req),
+      deadlineMs,
       endpoint: undefined,
       code: undefined,
       answered: false,
@@ -140,12 +144,12 @@ function createEndpoints(limiter: Limiter, licensing: Licensing) {
         sendFailure(ctx, 'METHOD_NOT_ALLOWED');
         return;
       }
-      if (exists && !(await inTime(exists()))) {
+      if (exists && !(await inTime(ctx, exists()))) {
         sendFailure(ctx, 'NOT_FOUND');
         return;
       }
       if (readBody) await readBody(ctx, done);
-      await inTime(handler(ctx));
+      await inTime(ctx, handler(ctx));
     };
     return async (ctx) => {
       ctx.state.endpoint = typeof name === 'string' ? name : name(ctx);

@@ -1,5 +1,5 @@
-import { Redis, type Cluster } from 'ioredis';
-import { answeredInTime } from './redis';
+import { Redis } from 'ioredis';
+import { answeredInTime, type RedisConnection } from './redis';
 
 /** What rate-limiter-flexible asks of a client: it defines a script for one key, and calls it by its name. */
 interface ScriptClient {
@@ -31,7 +31,10 @@ const MOST_TOGETHER = 16;
  * Runs a script for all calls of one turn of the event loop by one command. A command for each key took a fifth of a
  * validate call's CPU time. In a cluster each key goes by itself: no command may have keys of several nodes.
  */
-export function batchScripts(client: Redis | Cluster): ScriptClient {
+export function batchScripts({
+  client,
+  patience,
+}: Pick<RedisConnection, 'client' | 'patience'>): ScriptClient {
   const isCluster = !(client instanceof Redis);
   const most = isCluster ? 1 : MOST_TOGETHER;
   const batching: ScriptClient = {
@@ -56,7 +59,7 @@ export function batchScripts(client: Redis | Cluster): ScriptClient {
           const named = batch.flatMap(({ call }) => call.slice(0, keys));
           const rest = batch.flatMap(({ call }) => call.slice(keys));
           const count = isCluster ? [] : [named.length];
-          const answers = await answeredInTime(run(...count, ...named, ...rest));
+          const answers = await answeredInTime(run(...count, ...named, ...rest), patience);
           batch.forEach(({ resolve }, i) => resolve(answers[i]));
         } catch (error) {
           for (const { reject } of batch) reject(error);

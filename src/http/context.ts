@@ -7,6 +7,8 @@ export type Endpoint = Access['endpoint'];
 export interface State {
   requestId: string;
   client: ClientAddress;
+  /** ms for the work of a request, after its body is read (faults.ts) */
+  deadlineMs: number;
   /** for logs and metrics; undefined outside the endpoints */
   endpoint: Endpoint | 'manage' | 'hooks' | 'document' | 'pages' | undefined;
   /** of a page or the operator's API: the request's own origin; undefined: its Host cannot be read */

@@ -40,7 +40,7 @@ export function createDatabaseLimiter(
   settings: Readonly<RateLimits>,
   { db: whole, database }: { db: Db; database: MysqlSettings },
   onChange: (away: boolean, error?: unknown) => void,
-  patienceMs = PATIENCE_MS,
+  timeoutFactor = 1,
 ): Limiter & { stop(): void } {
   const memory = createMemoryLimiter(settings);
   // A flood leaves the other connections to the requests that are let in.
@@ -58,7 +58,7 @@ export function createDatabaseLimiter(
   const orInMemory = async <T>(ask: () => Promise<T>, inMemory: () => Promise<T>): Promise<T> => {
     if (standing.isAway()) return inMemory();
     try {
-      return await answeredInTime(ask(), patienceMs);
+      return await answeredInTime(ask(), PATIENCE_MS * timeoutFactor);
     } catch (error) {
       standing.setAway(error);
       return inMemory();

@@ -28,11 +28,11 @@ export function faultCode(error: unknown): 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERR
 }
 
 /** Gives up on a handler at the deadline, once the body is read. An AbortSignal would cost 25 µs a request. */
-export function inTime<T>(work: Promise<T>): Promise<T> {
+export function inTime<T>({ state }: Pick<Context, 'state'>, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new CodedError('DEADLINE', 'The request was not answered in time.')),
-      DEADLINE_MS,
+      state.deadlineMs,
     );
     const end = () => clearTimeout(timer);
     work.then(end, end);

@@ -12,7 +12,7 @@ import type { ManageSettings } from '../operations/settings';
 import type { Db } from '../store/database';
 import { sendJson, sendText } from './answers';
 import type { Context, State } from './context';
-import { DEADLINE_MS, inTime } from './faults';
+import { inTime } from './faults';
 import { drain, unsupported } from './api/body';
 import { faultOfMessage, ManageError, toFailure } from '../operations/failures';
 import { sendFailure } from './api/endpoint';
@@ -49,7 +49,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
 
   async function take(ctx: Context): Promise<void> {
     const name = String((ctx.params as { name?: string }).name);
-    const known = await inTime(receiverOf(name));
+    const known = await inTime(ctx, receiverOf(name));
     if (known === undefined)
       throw refused(ctx, new ManageError('NOT_FOUND', 'There is no receiver at this address.'));
     if (ctx.method !== 'POST') {
@@ -68,6 +68,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
     const context = { now: now(), faultOf: faultOfMessage };
     const whole = { parts: [{ id: '', delivery }], isAll: true };
     const { parts, isAll } = await inTime(
+      ctx,
       keepingUnread(
         db,
         { shop: name, delivery },
@@ -75,14 +76,14 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
         () => receiver.split?.(delivery, MOST_EVENTS) ?? whole,
       ),
     );
-    const until = performance.now() + DEADLINE_MS;
+    const until = performance.now() + ctx.state.deadlineMs;
     const taken: string[] = [];
     let received: Received | undefined;
     let fault: unknown;
     for (const { id, delivery: part } of parts)
       try {
         if (performance.now() > until) break;
-        const one = await takeOne(part, known, name, parts.length > 1);
+        const one = await takeOne(ctx, part, { known, name, isOfMany: parts.length > 1 });
         received ??= one;
         taken.push(id);
       } catch (error) {
@@ -100,10 +101,9 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
 
   /** @param isOfMany one that cannot be read is kept, and holds up no other */
   async function takeOne(
+    ctx: Context,
     delivery: Delivery,
-    known: KnownReceiver,
-    name: string,
-    isOfMany: boolean,
+    { known, name, isOfMany }: { known: KnownReceiver; name: string; isOfMany: boolean },
   ): Promise<Received> {
     try {
       const { receiver, kind, apiKey: key } = known;
@@ -111,7 +111,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
       const { mailing, graceDays } = settings;
       const context = { now: now(), secret: keySecret, mailing, graceDays, readOrder: readOrderBody };
       const about = { shop: name, receiver, delivery: whole };
-      return await inTime(takeMessage(db, about, { ...context, faultOf: faultOfMessage }));
+      return await inTime(ctx, takeMessage(db, about, { ...context, faultOf: faultOfMessage }));
     } catch (error) {
       const reason = faultOfMessage(error);
       // What may go right later is told again by the sender, with all that the list has.

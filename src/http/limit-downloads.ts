@@ -14,7 +14,7 @@ const SHARE_IN_DOUBT = 4;
 const MOST_WAITING = 1_000;
 /** While the requests in doubt are as many as there is room for: between two questions, and until it is given up. */
 const ASK_AGAIN_MS = 10;
-const DOUBT_PATIENCE_MS = 2_000;
+const SHARE_OF_DEADLINE = 1 / 2;
 
 /** The codes that count as guesses, by address. */
 const GUESSES: ReadonlySet<string> = new Set(['LICENSE_NOT_FOUND', 'INVALID_REQUEST', 'METHOD_NOT_ALLOWED']);
@@ -31,12 +31,12 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
   const takeTurn = createTurns(MOST_WAITING, () => Math.max(1, Math.floor(downloadLimit() / SHARE_IN_DOUBT)));
   return async (ctx: Context, work: () => Promise<void>): Promise<void> => {
     const { limitKey: client } = ctx.state.client;
-    const endTurn = await turnOf(takeTurn(client));
+    const endTurn = await turnOf(ctx, takeTurn(client));
     if (endTurn === undefined) return refuse(ctx, { allowed: false, retryAfter: 1, first: false });
     let settling: Promise<unknown> | undefined;
     try {
       const asked: Asked = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
-      const taken = await takeWithPatience(downloads, asked);
+      const taken = await takeWithPatience(downloads, asked, ctx.state.deadlineMs * SHARE_OF_DEADLINE);
       if (taken.full !== undefined)
         return refuse(ctx, {
           allowed: false,
@@ -62,9 +62,12 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
 }
 
 /** @returns ends the turn; undefined: too many wait, or it came too late */
-async function turnOf(taking: Promise<(() => void) | undefined>): Promise<(() => void) | undefined> {
+async function turnOf(
+  ctx: Context,
+  taking: Promise<(() => void) | undefined>,
+): Promise<(() => void) | undefined> {
   try {
-    return await inTime(taking);
+    return await inTime(ctx, taking);
   } catch {
     void taking.then((endTurn) => endTurn?.());
     return undefined;
@@ -72,8 +75,8 @@ async function turnOf(taking: Promise<(() => void) | undefined>): Promise<(() =>
 }
 
 /** Other processes' requests in doubt are decided within ms, unless the database hangs. */
-async function takeWithPatience(counts: DownloadCounts, asked: Asked): Promise<Taken> {
-  const end = performance.now() + DOUBT_PATIENCE_MS;
+async function takeWithPatience(counts: DownloadCounts, asked: Asked, patienceMs: number): Promise<Taken> {
+  const end = performance.now() + patienceMs;
   for (;;) {
     const taken = await counts.take(asked);
     if (taken.full !== 'doubt' || performance.now() > end) return taken;

@@ -112,7 +112,7 @@ export function createMemoryLimiter(settings: Readonly<RateLimits>): Limiter {
 /** Counts in Redis, shared by all instances. While Redis is away, each instance counts in its own memory. */
 export function createRedisLimiter(settings: Readonly<RateLimits>, redis: RedisConnection): Limiter {
   const { limits: atStart } = settings;
-  const client = batchScripts(redis.client);
+  const client = batchScripts(redis);
   const limiterOf = (bucket: Bucket) =>
     new RateLimiterRedis({
       storeClient: client,

@@ -7,10 +7,11 @@ export interface RedisConnection extends Standing {
   client: Redis | Cluster;
   /** Resolves when Redis is ready, is known to be away, or START_PATIENCE_MS has passed. */
   started: Promise<void>;
+  /** the longest that one request waits for Redis, even when Redis hangs, in ms */
+  patience: number;
   close(): void;
 }
 
-/** The longest one request waits for Redis, even when Redis hangs. */
 const PATIENCE_MS = 150;
 /** A connection silent for this long is given up for a new one. */
 const SOCKET_TIMEOUT_MS = 400;
@@ -22,19 +23,21 @@ const START_PATIENCE_MS = 1_000;
 export function connectRedis(
   urls: string[],
   onChange: (away: boolean, error?: unknown) => void,
+  timeoutFactor = 1,
 ): RedisConnection {
-  const client = openClient(urls);
+  const client = openClient(urls, timeoutFactor);
   const standing = createStanding(onChange);
 
   client.on('error', (error) => standing.setAway(error));
   const started = new Promise<void>((resolve) => {
     client.once('ready', resolve).once('error', () => resolve());
-    setTimeout(resolve, START_PATIENCE_MS).unref();
+    setTimeout(resolve, START_PATIENCE_MS * timeoutFactor).unref();
   });
   return {
     client,
     started,
     ...standing,
+    patience: PATIENCE_MS * timeoutFactor,
     close() {
       standing.stop();
       client.disconnect();
@@ -43,7 +46,7 @@ export function connectRedis(
 }
 
 /** Gives up waiting for an answer after `patience` ms. @throws Redis's error, or a time-out error */
-export async function answeredInTime<T>(answer: Promise<T>, patience = PATIENCE_MS): Promise<T> {
+export async function answeredInTime<T>(answer: Promise<T>, patience: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
@@ -80,15 +83,15 @@ export function openRedis(
   return new Cluster(urls, { ...clusterOptions, redisOptions });
 }
 
-function openClient(urls: string[]): Redis | Cluster {
+function openClient(urls: string[], timeoutFactor: number): Redis | Cluster {
   return openRedis(
     urls,
     {
       // By default a command waits more than 5 s for a connection.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 1,
-      socketTimeout: SOCKET_TIMEOUT_MS,
-      connectTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SOCKET_TIMEOUT_MS * timeoutFactor,
+      connectTimeout: CONNECT_TIMEOUT_MS * timeoutFactor,
       retryStrategy: () => 500,
     },
     { enableOfflineQueue: false, clusterRetryStrategy: () => 500, enableAutoPipelining: true },

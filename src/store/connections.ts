@@ -81,7 +81,7 @@ export type OnLost = (connection: Connection, sentAt: number) => void;
  */
 export const LOCK_PATIENCE_MS = 15_000;
 const LOCK_PAUSE_MS = 100;
-const CONNECT_TIMEOUT_MS = 2_000;
+export const CONNECT_TIMEOUT_MS = 2_000;
 /** A server that ends a connection does so at once. */
 const FAREWELL_MS = 1_000;
 const RETRY_MS = 100;

@@ -97,10 +97,10 @@ export function openDatabase(
  * customer's call, which shall always find a connection. It need not be closed.
  */
 export function shareOf(db: Db): Db {
-  const { pool, poolSize } = parameters(db);
+  const { pool, poolSize, poolTimeout } = parameters(db);
   const { config, connectionSettings } = db.client as Knex.Client;
   const most = Math.max(1, Math.floor(poolSize * PAGES_SHARE));
-  const shared = knex({ ...config, connectionPool: sharePool(pool, most, POOL_TIMEOUT_MS) } as Knex.Config);
+  const shared = knex({ ...config, connectionPool: sharePool(pool, most, poolTimeout) } as Knex.Config);
   Object.assign((shared.client as Knex.Client).connectionSettings, connectionSettings);
   return shared;
 }
@@ -114,9 +114,11 @@ export function openServiceDatabase(
   tablePrefix: string,
   connections = DEFAULT_POOL_SIZE,
   onSwitch: ConnectionRules['onSwitch'] = ignore,
+  timeoutFactor = 1,
 ): Db {
   return openDatabase(settings, tablePrefix, connections, {
-    statementTimeout: REQUEST_STATEMENT_TIMEOUT_MS,
+    statementTimeout: REQUEST_STATEMENT_TIMEOUT_MS * timeoutFactor,
+    timeoutFactor,
     isService: true,
     onSwitch,
   });
@@ -130,13 +132,15 @@ export function knexConfig(
   rules: ConnectionRules = {},
 ): Knex.Config {
   const isMysql = settings.kind === 'mysql';
+  const poolTimeout = POOL_TIMEOUT_MS * (rules.timeoutFactor ?? 1);
   const opened = isMysql
-    ? openMysqlPool(settings, poolSize, POOL_TIMEOUT_MS, rules)
-    : { pool: openSqlitePool(settings.path, POOL_TIMEOUT_MS) };
+    ? openMysqlPool(settings, poolSize, poolTimeout, rules)
+    : { pool: openSqlitePool(settings.path, poolTimeout) };
   const userParams: Parameters = {
     ...opened,
     tablePrefix,
     poolSize: isMysql ? poolSize : 1,
+    poolTimeout,
     isService: rules.isService ?? false,
     ...(isMysql ? {} : { file: settings.path }),
   };
@@ -154,6 +158,8 @@ interface Parameters extends Partial<MysqlPool> {
   tablePrefix: string;
   pool: Pool;
   poolSize: number;
+  /** ms that a caller waits for a connection */
+  poolTimeout: number;
   isService: boolean;
   file?: string;
 }

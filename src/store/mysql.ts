@@ -1,5 +1,6 @@
 import {
   askWhichServer,
+  CONNECT_TIMEOUT_MS,
   openConnection,
   LOCK_PATIENCE_MS,
   openPool,
@@ -51,6 +52,8 @@ export interface ConnectionRules {
   statementTimeout?: number | undefined;
   /** the process answers requests, so its transactions are short */
   isService?: boolean;
+  /** multiplies the timeouts */
+  timeoutFactor?: number;
   /** Several servers are watched, and this is called when another one is taken into use. */
   onSwitch?: (change: NodeSwitch) => void;
   returning?: Returning;
@@ -72,7 +75,7 @@ export function openMysqlPool(
   settings: MysqlSettings,
   max: number,
   acquireTimeout: number,
-  { statementTimeout, isService = false, ...rules }: ConnectionRules,
+  { statementTimeout, isService = false, timeoutFactor = 1, ...rules }: ConnectionRules,
 ): MysqlPool {
   const locations = locationsOf(settings);
   let conflicts = 0;
@@ -85,6 +88,7 @@ export function openMysqlPool(
           await setUp(connection, isService);
         },
         statementTimeout,
+        connectTimeout: CONNECT_TIMEOUT_MS * timeoutFactor,
         lockPatience: isService ? undefined : LOCK_PATIENCE_MS,
       },
       onLost,

@@ -132,7 +132,7 @@ describe('two instances behind nginx, on a Unix socket each', () => {
     await start({ LICENSING_LISTEN: second });
     const nginx = await startNginx({
       upstream: [first, second],
-      edit: (text) => text.replace('proxy_read_timeout 15s', 'proxy_read_timeout 1s'),
+      edit: (text) => text.replace('proxy_read_timeout 15s', 'proxy_read_timeout 5s'),
     });
     try {
       hanging.process.kill('SIGSTOP');

@@ -15,6 +15,7 @@ import {
   PREFIX,
   rows,
   startTestService,
+  USUAL_TIMEOUTS,
   type TestLicense,
   type TestService,
   countTimes,
@@ -179,7 +180,7 @@ test('answers that wait behind a slow download on their connection are told as w
   // More than the kernel takes for a client that does not read.
   const { path } = await makePackage({}, 20_000_000);
   const { release } = await giveRelease({ db, packagesDir: folder }, { version: '1.0', file: path });
-  const service = await startServiceProcess(settings);
+  const service = await startServiceProcess({ ...settings, ...USUAL_TIMEOUTS });
   const ask = (method: string, headers = '') =>
     `${method} ${PREFIX}/downloads/42?dlid=${key} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`;
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1').pause();

@@ -176,6 +176,7 @@ describe('a good value', () => {
       mailTexts: { builtIn: join(packageRoot, 'mails'), own: undefined, stored: {} },
       siteName: undefined,
       spreadFactor: 3,
+      timeoutFactor: 1,
       formerly: [],
       joomlaRoot: undefined,
       redisUrls: [],

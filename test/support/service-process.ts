@@ -6,7 +6,7 @@ import { readConfig, type Settings } from '../../src/config';
 import { openDatabase, type Db } from '../../src/store/database';
 import { endProcess, startProcess, temporaryFolder } from './processes';
 import { entry } from './program';
-import { createMariaDbDatabase, migrateNew } from './service';
+import { createMariaDbDatabase, migrateNew, TIMEOUTS } from './service';
 
 /** The released program as in production: separate processes, reached over HTTP and observed by their logs. */
 
@@ -42,6 +42,7 @@ export function processEnvironment(settings: Settings = {}, env: NodeJS.ProcessE
     LICENSING_LISTEN: '127.0.0.1:0',
     LICENSING_ADMIN_LISTEN: '127.0.0.1:0',
     LICENSING_RATE_LIMIT: '1000000',
+    ...TIMEOUTS,
     ...settings,
     ...env,
   };

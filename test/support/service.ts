@@ -100,6 +100,14 @@ export interface TestService {
 /** What no variable sets. */
 export type OwnSettings = Pick<Config, 'shopApiUrl'>;
 
+export const USUAL_TIMEOUTS: Settings = { LICENSING_TIMEOUT_FACTOR: '1' };
+/**
+ * Timeouts for a slow or busy machine, which with the usual ones refuses requests, and counts limits in memory, although nothing
+ * hangs. Tests about timeouts have the usual ones: those of `npm run test:faults`, which run alone, and those that ask for them.
+ */
+export const TIMEOUTS: Settings =
+  process.env.TEST_FAULTS === 'all' ? USUAL_TIMEOUTS : { LICENSING_TIMEOUT_FACTOR: '10' };
+
 /** Runs the service, on its own migrated database and a settable clock: in this process, or with TEST_PASSENGER behind Apache. */
 export async function startTestService(
   settings: Settings = {},
@@ -117,6 +125,7 @@ export async function startTestService(
       LICENSING_ADMIN_LISTEN: '127.0.0.1:0',
       LICENSING_RATE_LIMIT: '100000',
       LICENSING_LOG_LEVEL: 'debug',
+      ...TIMEOUTS,
       ...settings,
     },
   );

@@ -72,7 +72,7 @@ function endpoint(
         },
       };
       const work = perform(operation, request, given, dependencies);
-      const written = await (operation.hasDeadline ? inTime(work) : work);
+      const written = await (operation.hasDeadline ? inTime(ctx, work) : work);
       if (operation.sendsFile === undefined) send(ctx, written);
       else sendFile(ctx, operation.sendsFile, (written.body as { data: FileAnswer }).data);
     } catch (error) {

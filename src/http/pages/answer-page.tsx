@@ -69,7 +69,7 @@ export function answerPage<Call extends PageCall>(
         return;
       }
       const work = Promise.resolve(handle(confirmed, form));
-      const answer = await (route.hasDeadline === false || route.upload ? work : inTime(work));
+      const answer = await (route.hasDeadline === false || route.upload ? work : inTime(ctx, work));
       if ('csv' in answer) {
         // Its rows are read while it is sent.
         ctx.res.once('close', endTurn);

@@ -31,7 +31,7 @@ export async function turnOfSession(ctx: Context, limiter: Limiter, takeTurn: Ta
   const { allowed, retryAfter } = await limiter('my_sessions', session);
   if (!allowed) throw new CodedError('OVER_LIMIT', '', retryAfter);
   const taking = takeTurn(session);
-  const endTurn = await inTime(taking).catch(() => {
+  const endTurn = await inTime(ctx, taking).catch(() => {
     void taking.then((end) => end?.());
     return undefined;
   });

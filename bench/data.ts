@@ -183,7 +183,7 @@ async function tables(connection: Connection, database: string): Promise<Map<str
   for (const row of names) {
     const name = Object.values(row)[0] as string;
     const [[made]] = await connection.query<RowDataPacket[]>(`SHOW CREATE TABLE ${database}.${name}`);
-    definitions.set(name, (made?.['Create Table'] as string).replace(/ AUTO_INCREMENT=\d+/, ''));
+    definitions.set(name, (made!['Create Table'] as string).replace(/ AUTO_INCREMENT=\d+/, ''));
   }
   return definitions;
 }

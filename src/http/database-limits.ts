@@ -186,7 +186,7 @@ function createLanes(addPoints: LimitStore['add']): (key: string) => Promise<Cou
   const lanes = new Map<string, Waiting[]>();
 
   async function run(key: string): Promise<void> {
-    for (let lane = lanes.get(key) ?? []; lane.length > 0;) {
+    for (const lane = lanes.get(key) ?? []; lane.length > 0;) {
       const together = lane.splice(0, MOST_TOGETHER);
       try {
         const { points, endsIn } = await addPoints(key, together.length);

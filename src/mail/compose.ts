@@ -256,7 +256,7 @@ async function composeDisabled(
   settings: ComposerSettings,
 ): Promise<ComposeResult> {
   const webhook = await findWebhook(db, id);
-  if (row.recipient === null || webhook === undefined || webhook.disabledAt === null)
+  if (webhook === undefined || row.recipient === null || webhook.disabledAt === null)
     return { obsolete: true };
   const values = {
     name: webhook.description ?? new URL(webhook.url).host,

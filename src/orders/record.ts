@@ -369,7 +369,7 @@ async function renameArticle(
   { line: name, sku, quantity = 1 }: LineMessage,
 ): Promise<void> {
   const line = lines.find((one) => one.line === name);
-  if (line === undefined || line.sku === null || sku === undefined || sku === line.sku) return;
+  if (line === undefined || sku === undefined || line.sku === null || sku === line.sku) return;
   if (licenses.some(({ lineId }) => lineId === line.id)) return;
   const isMapped = async (article: string) =>
     (await findSkus(trx, [skuDigest(shop.name, article)])).length > 0;

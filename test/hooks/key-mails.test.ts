@@ -68,7 +68,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     const [order] = await service.read.all('/orders?shop=stripe');
     const address = String(order?.customer);
     await eventually(() => expect(to(address)).toHaveLength(1));
-    const [{ id }] = (order?.lines as { licenses: [{ id: number }] }[])[0]!.licenses;
+    const [{ id }] = (order!.lines as { licenses: [{ id: number }] }[])[0]!.licenses;
     const { license_key: key } = await service.write.ok(`POST /licenses/${id}/reveal`, {});
     expect(to(address)[0]?.text).toContain(`Gallery (Year), valid until`);
     expect(to(address)[0]?.text).toContain(String(key));

@@ -214,7 +214,7 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
       const [found] = (await service.read.ok(
         `GET /orders?shop=stripe&order=${invoice}`,
       )) as unknown as Thing[];
-      expect((found?.lines as Thing[]).flatMap(({ licenses }) => licenses as Thing[])).toHaveLength(1);
+      expect((found!.lines as Thing[]).flatMap(({ licenses }) => licenses as Thing[])).toHaveLength(1);
       expect(await service.read.ok(`GET /orders?shop=stripe&order=${payment}`)).toEqual([]);
       await send(message('charge.refunded', 20));
       expect(await status(invoice)).toBe('suspended');

@@ -48,7 +48,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       const options = { now: NOW, limit: 1, language: 'en', logDays: 90, packagesDir: service.packagesDir };
       const { findings } = await explain(service.db, `id:${id}`, { ...options, language: 'en' });
       const found = findings.find(({ code }) => code === 'EXPIRED');
-      return [(found?.facts as { refused_since: number }).refused_since, found?.sentence];
+      return [(found!.facts as { refused_since: number }).refused_since, found?.sentence];
     };
     await refuse(id, 1_999);
     expect(await judge()).toEqual([1_999, expect.stringContaining(', 1999 downloads refused since.')]);

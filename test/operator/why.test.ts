@@ -220,7 +220,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       ),
     );
 
-    const [, ...renewal] = (answer.findings[0]?.remedy as string).split(' ');
+    const [, ...renewal] = (answer.findings[0]!.remedy as string).split(' ');
     await shop.json(renewal);
     expect(await get(`42?dlid=${key}`, ip)).toBe(200);
     const renewed = await why(id);
@@ -1430,7 +1430,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
   });
 
   test('each code was told with its facts, its action and its sentence in both languages', () => {
-    const { request } = seen.get('GRANTED')?.finding.facts as { request: RequestFacts };
+    const { request } = seen.get('GRANTED')!.finding.facts as { request: RequestFacts };
     const other = { request: { ...request, outcome: 'OTHER', client: 'browser', license_id: null } };
     // No answer of the service has an outcome without an explanation.
     const finding = { code: 'REFUSED', facts: other } as const;

@@ -15,7 +15,9 @@ function answer(
   const response = {
     setHeader: () => undefined,
     writeHead: (status: number) => (said = { status, text: '' }),
-    end: (text: string) => said && (said.text = text),
+    end: (text: string) => {
+      if (said) said.text = text;
+    },
   } as unknown as ServerResponse;
   const request = {
     url,

@@ -99,7 +99,7 @@ export async function replyLanguageOf(
 function fullKeyOf({ now, findings }: WhyAnswer): number | undefined {
   if (!now?.new_site.allowed) return undefined;
   const ofKey = findings.filter(({ code, facts }) => code === 'KEY_SLOTS_FULL' && 'request' in facts).at(-1);
-  return (ofKey?.facts as { key_id?: number } | undefined)?.key_id;
+  return (ofKey?.facts as { key_id: number | undefined } | undefined)?.key_id;
 }
 
 export function WhyPanel({ license, why }: { license: License; why: Why }) {

@@ -122,8 +122,11 @@ export async function startServicesOnMariaDb(count: number) {
 
 /** The test's own handle on such a process's migrated database. */
 export async function openMigrated(settings: Settings): Promise<Db> {
-  const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
-  const db = openDatabase(database, tablePrefix, 4);
+  const { database, tablePrefix, timeoutFactor } = readConfig(
+    { LICENSING_ENV_FILE: '/dev/null' },
+    { ...TIMEOUTS, ...settings },
+  );
+  const db = openDatabase(database, tablePrefix, 4, { timeoutFactor });
   await migrateNew(db, database);
   return db;
 }

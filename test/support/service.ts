@@ -129,7 +129,8 @@ export async function startTestService(
       ...settings,
     },
   );
-  const db = openDatabase(config.database, config.tablePrefix, 4);
+  // A test's own handle waits as long for a connection as the service.
+  const db = openDatabase(config.database, config.tablePrefix, 4, { timeoutFactor: config.timeoutFactor });
   await migrateNew(db, config.database);
   const logLines: string[] = [];
   const log = pino({ level: config.logLevel }, { write: (line: string) => void logLines.push(line) });

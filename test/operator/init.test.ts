@@ -86,6 +86,7 @@ function licensingWith(settings: NodeJS.ProcessEnv, ...args: string[]): Promise<
     LICENSING_LISTEN: undefined,
     LICENSING_ADMIN_LISTEN: undefined,
     LICENSING_RATE_LIMIT: undefined,
+    LICENSING_TIMEOUT_FACTOR: undefined,
   };
   return operator({}).run(args, { env: { ...none, LICENSING_ENV_FILE: envFile, ...settings } });
 }

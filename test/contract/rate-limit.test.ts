@@ -5,15 +5,15 @@ import { Redis } from 'ioredis';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
 import { createMemoryCounters } from '../../src/http/memory-counters';
-import { runs } from '../support/extent';
+import { IS_WHOLE, runs } from '../support/extent';
 import { eventually, freePort, untilTried } from '../support/processes';
 import { startRedis, startRedisCluster } from '../support/servers';
-import { createMariaDbDatabase, PREFIX } from '../support/service';
+import { newPlace, PREFIX } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 
 /**
- * Redis may cost a request 150 ms (http/redis.ts), once or a few times, when it begins to hang. A busy machine adds to
- * single requests whatever it likes, and hardly to half of them; without the time limit each would take seconds.
+ * Redis may cost a request 150 ms (http/redis.ts), once or a few times, when it begins to hang; without the time limit each
+ * would take seconds.
  */
 const SLOW_MS = 1_000;
 
@@ -26,12 +26,12 @@ afterEach(async () => {
 });
 
 async function startLimited(settings: Settings, count = 1): Promise<ServiceProcess[]> {
-  const database = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
-  await (await openMigrated(database)).destroy();
   const services = await Promise.all(
-    Array.from({ length: count }, () =>
-      startServiceProcess({ ...database, LICENSING_RATE_LIMIT: '60', ...settings }),
-    ),
+    Array.from({ length: count }, async () => {
+      const database = await newPlace('SQLite');
+      await (await openMigrated(database)).destroy();
+      return startServiceProcess({ ...database, LICENSING_RATE_LIMIT: '60', ...settings });
+    }),
   );
   for (const service of services) closing.push(() => service.stop('SIGKILL'));
   return services;
@@ -98,17 +98,17 @@ function steadyTraffic(service: ServiceProcess) {
       const started = performance.now();
       const status = await ask(service, newClient());
       answers.push({ status, ms: performance.now() - started });
-      await sleep(10);
+      await sleep(50);
     }
   })();
   return {
-    /** Waits for some more answers, most of which must come soon. */
+    /** Waits for some more answers, most of which must come soon where nothing else runs. */
     async staysQuick() {
       const before = answers.length;
       await eventually(() => expect(answers.length).toBeGreaterThan(before + 10));
       const more = answers.slice(before);
       const slow = more.filter(({ ms }) => ms > SLOW_MS);
-      expect(slow.length).toBeLessThan(more.length / 2);
+      if (IS_WHOLE) expect(slow.length).toBeLessThan(more.length / 2);
     },
     async stop() {
       end.abort();
@@ -125,26 +125,6 @@ function changes(service: ServiceProcess): string[] {
     .filter(({ level }) => (level as number) >= 30)
     .map(({ msg }) => msg)
     .filter((msg) => msg.includes('Redis'));
-}
-
-/**
- * On a busy machine Redis may take longer than a process waits for it. That process then says so and counts alone for a while,
- * as it should, and `rounds` are tried once more, up to twice. Without such a word they must succeed at once.
- */
-async function unlessRedisWasLate(services: ServiceProcess[], rounds: () => Promise<void>): Promise<void> {
-  const said = () => services.flatMap(changes);
-  for (let tries = 1; ; tries++) {
-    const before = said().length;
-    const failure = await rounds().then(
-      () => undefined,
-      (error: unknown) => error as Error,
-    );
-    if (said().length === before && failure !== undefined) throw failure;
-    if (said().length === before) return;
-    if (tries === 3) throw new Error(`Redis was late three times: ${said().join(', ')}`, { cause: failure });
-    // Each process says when Redis is back.
-    await eventually(() => services.forEach((one) => expect(changes(one).length % 2).toBe(0)));
-  }
 }
 
 async function isCountedInRedis(commander: Redis, client: string): Promise<boolean> {
@@ -205,28 +185,26 @@ describe('100 requests of one client at once', () => {
   ])('are counted exactly %s: 60 are let in', async (_where, given) => {
     const { settings, processes } = await given();
     const services = await startLimited(settings, processes);
-    await unlessRedisWasLate(services, async () => {
-      expect(await allowedAtOnce(services, newClient(), 100)).toBe(60);
+    expect(await allowedAtOnce(services, newClient(), 100)).toBe(60);
 
-      // Malformed ones count like all others.
-      const client = newClient();
-      const statuses = await Promise.all(
-        Array.from({ length: 70 }, async (_, i) => {
-          const call = request(services[i % services.length]!.url);
-          const { status } =
-            i % 2 === 0
-              ? await call
-                  .post(`${PREFIX}/licenses/validate`)
-                  .set('X-Forwarded-For', client)
-                  .set('Content-Type', 'application/json')
-                  .send('{"license_key":')
-              : await call.get(`${PREFIX}/updates/4.0`).set('X-Forwarded-For', client);
-          return status;
-        }),
-      );
-      expect(statuses.filter((status) => status === 400)).toHaveLength(60);
-      expect(statuses.filter((status) => status === 429)).toHaveLength(10);
-    });
+    // Malformed ones count like all others.
+    const client = newClient();
+    const statuses = await Promise.all(
+      Array.from({ length: 70 }, async (_, i) => {
+        const call = request(services[i % services.length]!.url);
+        const { status } =
+          i % 2 === 0
+            ? await call
+                .post(`${PREFIX}/licenses/validate`)
+                .set('X-Forwarded-For', client)
+                .set('Content-Type', 'application/json')
+                .send('{"license_key":')
+            : await call.get(`${PREFIX}/updates/4.0`).set('X-Forwarded-For', client);
+        return status;
+      }),
+    );
+    expect(statuses.filter((status) => status === 400)).toHaveLength(60);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10);
   });
 
   test('are counted by each process for itself without Redis', async () => {
@@ -266,11 +244,9 @@ describe('while Redis', () => {
     async (_what, breaks, heals) => {
       const redis = await startPrivateRedis();
       const service = await startLimitedWith(redis.url);
-      await unlessRedisWasLate([service], async () => {
-        const before = newClient();
-        expect(await allowedAtOnce([service], before, 61)).toBe(60);
-        expect(await isCountedInRedis(redis.commander, before)).toBe(true);
-      });
+      const before = newClient();
+      expect(await allowedAtOnce([service], before, 61)).toBe(60);
+      expect(await isCountedInRedis(redis.commander, before)).toBe(true);
       const earlier = changes(service);
 
       const traffic = steadyTraffic(service);
@@ -301,13 +277,11 @@ describe('while Redis', () => {
   test('forgets its scripts, nobody notices', async () => {
     const redis = await startPrivateRedis();
     const service = await startLimitedWith(redis.url);
-    await unlessRedisWasLate([service], async () => {
-      const client = newClient();
-      expect(await allowedAtOnce([service], client, 30)).toBe(30);
-      await redis.commander.script('FLUSH');
-      expect(await allowedAtOnce([service], client, 100)).toBe(30);
-      expect(await isCountedInRedis(redis.commander, client)).toBe(true);
-    });
+    const client = newClient();
+    expect(await allowedAtOnce([service], client, 30)).toBe(30);
+    await redis.commander.script('FLUSH');
+    expect(await allowedAtOnce([service], client, 100)).toBe(30);
+    expect(await isCountedInRedis(redis.commander, client)).toBe(true);
   });
 });
 
@@ -359,9 +333,7 @@ describe('at the start', () => {
   test('a password for a Redis that has none does no harm', async () => {
     const redis = await startPrivateRedis();
     const service = await startLimitedWith(redis.url.replace('//', '//:needless@'));
-    await unlessRedisWasLate([service], async () => {
-      expect(await allowedAtOnce([service], newClient(), 100)).toBe(60);
-    });
+    expect(await allowedAtOnce([service], newClient(), 100)).toBe(60);
     expect(service.lines.join('\n')).not.toContain('needless');
   });
 });
@@ -373,14 +345,10 @@ describe('in a Redis Cluster', () => {
     const [named] = nodes;
     const services = await startLimited({ LICENSING_REDIS_URL: `${named!.url},${named!.url}` }, 2);
     const stored = async () => await Promise.all(nodes.map((node) => node.commander.dbsize()));
-    await unlessRedisWasLate(services, async () => {
-      const before = sum(await stored());
-      await Promise.all(Array.from({ length: 40 }, () => ask(services[0]!, newClient())));
-      expect(sum(await stored()) - before).toBe(40);
-    });
-    await unlessRedisWasLate(services, async () => {
-      for (let i = 0; i < 5; i++) expect(await allowedAtOnce(services, newClient(), 100)).toBe(60);
-    });
+    const before = sum(await stored());
+    await Promise.all(Array.from({ length: 40 }, () => ask(services[0]!, newClient())));
+    expect(sum(await stored()) - before).toBe(40);
+    for (let i = 0; i < 2; i++) expect(await allowedAtOnce(services, newClient(), 100)).toBe(60);
     expect(Math.min(...(await stored()))).toBeGreaterThan(0);
     expect(services.flatMap(({ lines }) => lines).join('\n')).not.toContain('together');
   });

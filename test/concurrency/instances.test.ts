@@ -2,7 +2,7 @@ import { existsSync, promises, readFileSync, rmSync, statSync, writeFileSync } f
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
@@ -17,7 +17,7 @@ import {
   giveLicense,
   givePlan,
   PREFIX,
-  rows,
+  storedLicense,
   unusedAddress,
   type TestLicense,
 } from '../support/service';
@@ -27,19 +27,24 @@ import { openMigrated, startServiceProcess, type ServiceProcess } from '../suppo
 
 let settings: Settings;
 let db: Db;
+let plan: number;
 let license: TestLicense;
 let services: ServiceProcess[] = [];
 
-beforeEach(async () => {
+beforeAll(async () => {
   settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
   db = await openMigrated(settings);
-  license = await giveLicense(db, await givePlan(db));
+  plan = await givePlan(db);
+});
+afterAll(() => db.destroy());
+
+beforeEach(async () => {
+  license = await giveLicense(db, plan);
 });
 
 afterEach(async () => {
   await Promise.all(services.map((service) => service.stop()));
   services = [];
-  await db.destroy();
 });
 
 async function start(more: Settings = {}): Promise<ServiceProcess & { admin: string }> {
@@ -85,7 +90,7 @@ test('two instances with one Redis together refuse the 61st request, and the met
   );
   expect(statuses.filter((status) => status === 200)).toHaveLength(60);
   expect(statuses.filter((status) => status === 429)).toHaveLength(20);
-  expect(await rows(db, 'licenses')).toMatchObject([{ check_count: 60 }]);
+  expect(await storedLicense(db, license.id)).toMatchObject({ check_count: 60 });
   const sum = async (name: string) => {
     const values = await Promise.all(instances.map(({ admin }) => metric(admin, name)));
     return values[0]! + values[1]!;
@@ -137,8 +142,8 @@ describe('two instances behind nginx, on a Unix socket each', () => {
     try {
       hanging.process.kill('SIGSTOP');
       for (let i = 0; i < 4; i++) await request(nginx.url).get(`${PREFIX}/updates/42`).expect(200);
-      hanging.process.kill('SIGCONT');
     } finally {
+      hanging.process.kill('SIGCONT');
       await nginx.stop();
     }
   });
@@ -152,9 +157,9 @@ test.each(['a port', 'a Unix socket'])(
     const url = where === 'a port' ? service.url : `http+unix://${encodeURIComponent(socket)}`;
     service.process.kill('SIGSTOP');
     const outcomes = Array.from({ length: 6 }, () => outcome(url));
+    // Time to connect and to send, of which the stopped process tells nothing.
     await sleep(300);
     service.process.kill('SIGTERM');
-    await sleep(200);
     service.process.kill('SIGCONT');
     expect(await Promise.all(outcomes)).toEqual([200, 200, 200, 200, 200, 200]);
     expect(await service.stop()).toBe(0);
@@ -218,7 +223,8 @@ test('requests under way when SIGTERM comes are answered, and the process ends w
   const service = await start();
   const { answer, release } = await heldActivation(service.url);
   const ended = service.stop('SIGTERM');
-  setTimeout(() => void release(), 500);
+  await eventually(() => expect(service.log()).toContainEqual(expect.objectContaining({ msg: 'stopping' })));
+  await release();
   expect(await answer).toMatchObject({ status: 200, body: { data: { activations_used: 1 } } });
   expect(await ended).toBe(0);
 });
@@ -234,11 +240,14 @@ test('readiness tells of the database, the packages folder and Redis, and fails 
     checks: { database: 'ok', packages: 'ok', process: 'ok', redis: 'not configured' },
   });
   await db.schema.renameTable('licensing_migrations', 'licensing_moved');
-  const { body } = (await request(service.admin).get('/readyz').expect(503)) as {
-    body: { checks: { database: string } };
-  };
-  expect(body.checks.database).toContain('licensing migrate');
-  await db.schema.renameTable('licensing_moved', 'licensing_migrations');
+  try {
+    const { body } = (await request(service.admin).get('/readyz').expect(503)) as {
+      body: { checks: { database: string } };
+    };
+    expect(body.checks.database).toContain('licensing migrate');
+  } finally {
+    await db.schema.renameTable('licensing_moved', 'licensing_migrations');
+  }
   await request(service.admin).get('/nothing').expect(404);
   await request(service.url).get('/healthz').expect(404);
   await request(service.url).get(`${PREFIX}/metrics`).expect(404);

@@ -16,7 +16,7 @@ import {
  * counts. On MariaDB through two instances.
  */
 
-const ROUNDS = 15;
+const ROUNDS = 10;
 const SITES = ['a.example', 'b.example', 'c.example'];
 
 describe.each([

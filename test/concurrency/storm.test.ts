@@ -89,13 +89,13 @@ test('slots, states and history agree after a storm, and nothing in it was a fau
     ...works.map(worker),
   ];
   try {
-    // About 3 s.
+    // About 1 s.
     await eventually(() => {
-      expect([...statuses.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(600);
-      expect(imports).toBeGreaterThan(5);
+      expect([...statuses.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(300);
+      expect(imports).toBeGreaterThan(2);
       const codes = ['ok', 'ACTIVATION_LIMIT_REACHED', 'ACTIVATION_NOT_FOUND', 'LICENSE_INACTIVE'];
-      expect(codes.filter((code) => (statuses.get(code) ?? 0) < 20)).toEqual([]);
-    }, 60_000);
+      expect(codes.filter((code) => (statuses.get(code) ?? 0) < 10)).toEqual([]);
+    });
   } finally {
     running = false;
     await Promise.all(everybody);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/config';
 import { operator } from '../support/operator';
@@ -39,13 +39,12 @@ const BACKENDS: [string, () => Promise<Settings>][] = [
 describe.each(BACKENDS)('on %s', (_name, backend) => {
   let settings: Settings;
   let service: TestService;
-  afterEach(() => service.stop());
-
-  async function start(): Promise<void> {
+  beforeAll(async () => {
     settings = await backend();
     service = await startTestService(settings);
-    at('10:00:00');
-  }
+  });
+  afterAll(() => service.stop());
+  beforeEach(() => void at('10:00:00'));
 
   const at = (time: string) => (service.clock.now = new Date(`2026-03-20T${time}Z`));
 
@@ -75,7 +74,6 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
   }
 
   test('renames of an activation are one event of the hour: from the first name to the latest', async () => {
-    await start();
     const license = await giveLicense(service.db, await givePlan(service.db));
     const rename = (name: string, ip?: string) =>
       call('activate', license, { identifier: 'a.example', name }, ip);
@@ -100,7 +98,6 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
   });
 
   test('a circle of activating and deactivating is two events of the hour, and their counts are the slots', async () => {
-    await start();
     const license = await giveLicense(service.db, await givePlan(service.db), {}, service.clock.now);
     await call('activate', license, { identifier: 'stays.example' });
     for (let i = 0; i < 20; i++) {
@@ -132,7 +129,6 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
   });
 
   test('an operator is told of each change', async () => {
-    await start();
     const license = await giveLicense(service.db, await givePlan(service.db));
     const { json } = operator(settings);
     for (let i = 0; i < 2; i++)
@@ -146,7 +142,6 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
   });
 
   test('of more than 200 changes of different activations in an hour, the rest is counted without texts', async () => {
-    await start();
     const license = await giveLicense(service.db, await givePlan(service.db));
     const other = await giveLicense(service.db, await givePlan(service.db));
     for (let i = 0; i < 110; i++) {
@@ -166,7 +161,6 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
   });
 
   test('the history is shown by the page, the latest first asked for', async () => {
-    await start();
     const license = await giveLicense(service.db, await givePlan(service.db));
     // Written in one second, and out of the order of their ids in another.
     for (const [time, name] of [

@@ -1724,21 +1724,16 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       try {
         const client = from(newClient());
         const count = async (path: string) => {
-          let allowed = 0;
-          while (
-            (
-              await request(small.url)
-                .get(PREFIX + path)
-                .set(client)
-            ).status !== 429
-          )
-            allowed++;
-          return allowed;
+          for (let allowed = 0; ; allowed++) {
+            const { status, headers } = await request(small.url)
+              .get(PREFIX + path)
+              .set(client);
+            if (status === 429) return { allowed, wait: Number(headers['retry-after']) };
+          }
         };
-        expect(await count('/updates/42')).toBe(2);
-        expect(await count('/downloads/42')).toBe(3);
-        const refused = await request(small.url).get(`${PREFIX}/updates/42`).set(client);
-        const wait = Number(refused.headers['retry-after']);
+        expect((await count('/downloads/42')).allowed).toBe(3);
+        const { allowed, wait } = await count('/updates/42');
+        expect(allowed).toBe(2);
         expect(wait).toBeGreaterThanOrEqual(1);
         expect(wait).toBeLessThanOrEqual(2);
         // Real time: the window has to end.

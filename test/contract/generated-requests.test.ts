@@ -26,7 +26,7 @@ import { signDigistore24 } from '../support/shop-senders';
  * must be one that the document has, which the recorder judges. Before them each operation is called once as it should.
  */
 
-const REQUESTS = runs(10, 200);
+const REQUESTS = runs(5, 200);
 
 const document = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as {
   paths: Record<string, Record<string, Described>>;

@@ -21,6 +21,7 @@ import {
 import { explainDatabaseError } from '../../src/store/error-messages';
 import type { MysqlSettings } from '../../src/store/mysql';
 import { createAuthority } from '../support/certificates';
+import { runs } from '../support/extent';
 
 const authority = createAuthority();
 const folder = mkdtempSync(join(tmpdir(), 'joomla-configuration-'));
@@ -257,7 +258,7 @@ describe('a configuration.php is refused in words, with the line and without a v
           }
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(500, 2_000) },
     );
     for (const piece of ["'\\", '/*', '//', '[', 'array(', '"\\"', "''", '#', ' ', '\\', '1', 'public $a = '])
       expect(refusal(() => parseConfigurationPhp(`<?php class JConfig {${piece.repeat(80_000)}`))).toMatch(
@@ -376,7 +377,7 @@ withPhp('PHP reads the same from', () => {
         }
         expect(read).toEqual(readByPhp(damaged));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(60, 300) },
     );
   });
 });

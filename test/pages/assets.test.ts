@@ -4,7 +4,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Router from '@koa/router';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { jsx } from 'hono/jsx';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import request from 'supertest';
 import { API_PATH } from '../../src/api';
 import type { State } from '../../src/http/context';
@@ -12,6 +12,7 @@ import { mountAssets } from '../../src/http/pages/assets';
 import { UploadProgress } from '../../src/http/pages/kit/fields';
 import { pageTexts } from '../../src/texts/operators/languages';
 import { ViewProvider } from '../../src/http/pages/view';
+import { eventually } from '../support/processes';
 import { sendRaw } from '../support/raw-http';
 import {
   expectAccessible,
@@ -82,7 +83,7 @@ describe('served', () => {
       const accept = encoding === undefined ? '' : `Accept-Encoding: ${encoding}\r\n`;
       const answer = await sendRaw(fixture.url, `GET ${pathOf(name)} HTTP/1.1\r\nHost: x\r\n${accept}\r\n`);
       expect(answer?.headers.get('content-encoding')).toBe(encoding);
-      expect(unpack(answer!.body)).toEqual(read(name));
+      expect(unpack(answer!.body).equals(read(name))).toBe(true);
     }
   });
 
@@ -272,12 +273,14 @@ describe('search as you type', () => {
 <label>Find <input name="q" type="search"></label> <label>Status <select name="status"><option value="">All</option><option>active</option></select></label> <button>Filter</button></form>
 <div id="results"><p data-live-count>Found for "${asked}": ${asked.length}</p><a href="list?after=1">Next</a></div>`;
   };
+  /** The answer to "a" is late: it must not replace the one to "abc". */
+  let answerLate: () => void;
   const list = async (options?: PageOptions) => {
+    const late = new Promise<void>((resolve) => (answerLate = resolve));
     fixture.requests.length = 0;
     fixture.answer('list', async ({ path }) => {
       const query = path.split('?')[1] ?? '';
-      // The answer to "a" is late: it must not replace the one to "abc".
-      if (query === 'q=a') await new Promise((resolve) => setTimeout(resolve, 1500));
+      if (query === 'q=a') await late;
       return query.includes('signed-out') ? { location: 'enter' } : results(query);
     });
     const page = await newPage(browser, options);
@@ -288,11 +291,17 @@ describe('search as you type', () => {
   test('replaces the results and the address, keeps the focus, and says the count', async () => {
     const page = await list();
     const steps = await page.evaluate('history.length');
+    const isLate = (one: Request) => one.url().endsWith('q=a');
+    const lateIsOver = Promise.race([
+      page.waitForEvent('requestfinished', isLate),
+      page.waitForEvent('requestfailed', isLate),
+    ]);
     await page.getByLabel('Find').pressSequentially('a');
     await waitUntil(() => fixture.requests.length === 2);
     await page.getByLabel('Find').pressSequentially('bc');
     await page.getByText('Found for "abc": 3').first().waitFor();
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    answerLate();
+    await lateIsOver;
     expect(await page.locator('#results').innerText()).toContain('Found for "abc": 3');
     expect(page.url()).toBe(`${fixture.pages}/list?q=abc`);
     expect(await page.evaluate('history.length')).toBe(steps);
@@ -527,9 +536,5 @@ test('a menu closes by Escape, by a click outside, and when the focus leaves it'
 });
 
 async function waitUntil(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 10_000;
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error('It did not happen within 10 s.');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await eventually(async () => expect(await holds()).toBe(true));
 }

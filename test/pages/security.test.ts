@@ -456,7 +456,9 @@ describe('a page is compressed', () => {
     const connection = openRaw(service.url);
     const { headers, body } = (await connection.send(head, { head: method === 'HEAD' }))!;
     connection.close();
-    return { encoding: headers.get('content-encoding'), vary: headers.get('vary'), body };
+    const isPacked = headers.get('content-encoding') === 'gzip' && method !== 'HEAD';
+    const html = String(isPacked ? gunzipSync(body) : body);
+    return { encoding: headers.get('content-encoding'), vary: headers.get('vary'), size: body.length, html };
   }
 
   it('as the browser allows', async () => {
@@ -465,9 +467,8 @@ describe('a page is compressed', () => {
     expect(plain).toMatchObject({ encoding: undefined, vary: 'Accept-Encoding, Accept-Language, Cookie' });
     for (const accepted of ['gzip', 'gzip, deflate, br, zstd']) {
       const packed = await raw(visitor, 'GET', '/licenses', `Accept-Encoding: ${accepted}\r\n`);
-      expect(packed).toMatchObject({ encoding: 'gzip', vary: plain.vary });
-      expect(packed.body.length).toBeLessThan(plain.body.length / 3);
-      expect(gunzipSync(packed.body)).toEqual(plain.body);
+      expect(packed).toMatchObject({ encoding: 'gzip', vary: plain.vary, html: plain.html });
+      expect(packed.size).toBeLessThan(plain.size / 3);
     }
     for (const accepted of ['identity', 'br', 'gzip;q=0'])
       expect(await raw(visitor, 'GET', '/licenses', `Accept-Encoding: ${accepted}\r\n`)).toEqual(plain);

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findOperatorByEmail } from '../../src/store/operators';
 import { secretDigest } from '../../src/access/random-secret';
@@ -106,8 +105,7 @@ describe('tokens', () => {
     expect(await pages.post(path)).toMatchObject({ status: 303, location: '/tokens' });
     expect(await pages.post(path)).toMatchObject({ status: 303, location: '/tokens' });
     // A valid token is remembered for a second.
-    await sleep(1_100);
-    await shop.refused('GET /me', undefined, 'UNAUTHORIZED');
+    await eventually(() => shop.refused('GET /me', undefined, 'UNAUTHORIZED'));
   });
 
   it('say so when it is the one that opened the session, which ends with it', async () => {

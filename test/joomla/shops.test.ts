@@ -20,7 +20,7 @@ import {
 } from '../support/joomla-host';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { php72Faults, phpFaults } from '../support/php-files';
-import { freePort, temporaryFolder } from '../support/processes';
+import { eventually, freePort, temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 import { startStaticSite } from '../support/static-site';
@@ -523,7 +523,12 @@ describe('when the service does not take an order', () => {
     const stillAway = await shop.later();
     const next = new Set((await shop.outbox()).map(({ due_at: due }) => due));
     service = await startServiceProcess(settings);
-    const mails = await shop.later();
+    const mails: SentMail[] = [];
+    // A page has not the time for all of them on a slow machine.
+    await eventually(async () => {
+      mails.push(...(await shop.later()));
+      expect((await shop.outbox()).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+    });
     const again = await shop.later();
 
     const follows = 'Ihr Lizenzschlüssel wird vorbereitet. Sie erhalten ihn per Mail.';
@@ -554,7 +559,6 @@ describe('when the service does not take an order', () => {
     );
     expect(await history('hikashop', `HIKA${ids[0]}`)).toEqual([['active'], ['paid']]);
     expect(await history('hikashop', `HIKA${ids[1]}`)).toEqual([['suspended'], ['paid', 'refunded']]);
-    expect((await shop.outbox()).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
     expect(await shop.notices()).toEqual([]);
   });
 

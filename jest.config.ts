@@ -38,6 +38,8 @@ const config: Config = {
   maxWorkers: 2 * availableParallelism(),
   // A hung test ends; a busy machine, on which a test with many processes took 31 s, does not fail it.
   testTimeout: 90_000,
+  // Within Jest's 500 ms a worker with a heap of 300 MB has closed everything, but not always ended on a busy machine.
+  workerGracefulExitTimeout: 10_000,
   reporters: ['default', '<rootDir>/test/support/summary-reporter.mjs'],
 };
 

@@ -13,7 +13,7 @@ import { giveLicense, givePlan, PREFIX, startTestService, type TestService } fro
  * own: `FUZZ_SEED=1234567 npx jest test/fuzz` sends the one that failed again.
  */
 
-const REQUESTS = runs(1_000, 100_000);
+const REQUESTS = runs(2_000, 100_000);
 const CLIENTS = 8;
 const replayed = process.env.FUZZ_SEED;
 /** The same requests in every short run, others in each long one. */

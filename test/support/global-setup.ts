@@ -38,7 +38,11 @@ export default async function setup(): Promise<void> {
   process.env.TEST_MARIADB_DATA = installMariaDb();
   const [mariadb, redis] = await Promise.all([
     // Not flushed to disk, which nothing here survives; commits and new databases wait for it most of their time.
-    startMariaDb(['--innodb-flush-method=nosync', ...diskTableOptions(temporaryFolder())]),
+    // A file for each of the tables makes a new database cost half as much again.
+    startMariaDb([
+      ...['--innodb-flush-method=nosync', '--innodb-file-per-table=0'],
+      ...diskTableOptions(temporaryFolder()),
+    ]),
     startRedis(['--databases', String(REDIS_DATABASES)]),
     programIsWritten,
   ]);
@@ -58,8 +62,11 @@ async function writeMariaDbSchema(mariadb: MariaDb, folder: string): Promise<voi
   const url = await mariadb.createDatabase();
   await migrated(parseDatabaseUrl(url, tmpdir()));
   const database = new URL(url).pathname.slice(1);
-  const dump = ['--user=root', `--socket=${mariadb.socket}`, '--skip-comments', database];
-  writeFileSync(join(folder, MARIADB_SCHEMA), execFileSync('mariadb-dump', dump));
+  // Without locks, and tables that are dropped first.
+  const args = ['--user=root', `--socket=${mariadb.socket}`, '--compact', database];
+  const dump = execFileSync('mariadb-dump', args, { encoding: 'utf8' });
+  const before = "SET NAMES utf8mb4, foreign_key_checks = 0, time_zone = '+00:00';";
+  writeFileSync(join(folder, MARIADB_SCHEMA), `${before}\n${dump}`);
 }
 
 async function migrated(settings: DatabaseSettings): Promise<void> {

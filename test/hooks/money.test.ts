@@ -613,11 +613,11 @@ describe.each(ONE_BACKEND)('money, on %s', (_, settings) => {
     return answers;
   }
 
-  /** As it happened; backwards; each twice, the second half first. */
-  const arrivals: [string, <T>(told: T[]) => T[]][] = [
-    ['as it happened', (told) => told],
-    ['backwards', (told) => [...told].reverse()],
-    ['doubled', (told) => [...told.slice(told.length / 2), ...told, ...told]],
+  /** As it happened; backwards; each twice, the second half first. With the shapes of messages that are told so. */
+  const arrivals: [string, <T>(told: T[]) => T[], (typeof shape)[]][] = [
+    ['as it happened', (told) => told, ['new', 'old']],
+    ['backwards', (told) => [...told].reverse(), ['old']],
+    ['doubled', (told) => [...told.slice(told.length / 2), ...told, ...told], ['new']],
   ];
 
   async function tellPaddle(messages: Thing[], unique: string): Promise<Thing[]> {
@@ -676,13 +676,13 @@ describe.each(ONE_BACKEND)('money, on %s', (_, settings) => {
     expect(await licensesOf('stripe', `IN_9_${unique}`)).toHaveLength(10);
   });
 
-  describe.each(arrivals.map(([how, arrive], i) => [how, arrive, STRIPE_SHOPS[i] as string] as const))(
+  describe.each(arrivals.map(([how, ...one], i) => [how, ...one, STRIPE_SHOPS[i] as string] as const))(
     'told %s',
-    (__, arrive, shop) => {
+    (__, arrive, shapes, shop) => {
       it.each(CASES.map(({ says, ...one }) => [says, one] as const))(
         'stripe: %s',
         async (___, { told, is, orNone }) => {
-          for (shape of ['new', 'old'] as const) {
+          for (shape of shapes) {
             const unique = randomUUID().replaceAll('-', '');
             await tell(arrive(told()), unique, shop);
             const found = await licensesOf(shop, `SUB_${unique}`);

@@ -457,7 +457,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       )
       .map((parts) => parts.join(''))
       .filter((t) => t.isWellFormed() && t !== '');
-    const samples = fc.sample(fc.tuple(text, text), 40);
+    const samples = fc.sample(fc.tuple(text, text), 15);
     const xmls: string[] = [];
     for (const [description, infoTitle] of samples)
       xmls.push((await write(productId, { description, infoTitle })).xml);

@@ -8,12 +8,11 @@ import { openOperatorSession } from '../../src/access/sessions';
 import { addToken } from '../../src/access/tokens';
 import { readConfig, type Settings } from '../../src/config';
 import { openDatabase, type Db } from '../../src/store/database';
-import { migrate } from '../../src/store/migrate';
 import { siteToken, startTestSite, type TestSite, type TestUser } from '../support/joomla-site';
 import { operator } from '../support/operator';
 import { php } from '../support/php-xml';
 import { temporaryFolder } from '../support/processes';
-import { createMariaDbDatabase } from '../support/service';
+import { createMariaDbDatabase, migrateNew } from '../support/service';
 
 /** The site's own API tokens at the operator's API, judged on Joomla's tables as Joomla judges them. */
 
@@ -45,7 +44,7 @@ async function open(settings: Settings = {}): Promise<{ db: Db; who: Authenticat
   );
   const db = openDatabase(config.database, config.tablePrefix, 4);
   dbs.push(db);
-  await migrate(db, config.database);
+  await migrateNew(db, config.database);
   const { database, joomlaRoot, operatorGroups } = config;
   const who = createAuthenticator({ db, now: () => clock.now, database, joomlaRoot, operatorGroups });
   return { db, who };

@@ -10,7 +10,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { htaccessLines } from '../../src/http/hosted';
 import { refusedHost } from '../../src/http/pages-host';
 import { table } from '../../src/store/database';
-import { inTime } from '../support/extent';
 import { makeTicket } from '../support/door';
 import {
   createJoomlaSite,
@@ -24,7 +23,7 @@ import { startTestSite, type TestSite, type TestUser } from '../support/joomla-s
 import { giveToken, manageClient } from '../support/manage';
 import { operator } from '../support/operator';
 import { php72Faults, phpFaults } from '../support/php-files';
-import { freePort, temporaryFolder } from '../support/processes';
+import { freePort, inTime, temporaryFolder } from '../support/processes';
 import { PREFIX, startTestService, type TestService } from '../support/service';
 import { pagesClient, textOf, type PagesClient } from '../pages/support/session';
 

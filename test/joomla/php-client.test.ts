@@ -9,13 +9,12 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addSigningKey, openSigningKey, retireSigningKey } from '../../src/licensing/signing-keys';
 import { table } from '../../src/store/database';
-import { inTime } from '../support/extent';
 import { createAuthority } from '../support/certificates';
 import { operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { php72Faults, phpFaults } from '../support/php-files';
 import { startPhp, type PhpProcess } from '../support/php-process';
-import { eventually, temporaryFolder } from '../support/processes';
+import { eventually, inTime, temporaryFolder } from '../support/processes';
 import {
   ONE_KIND,
   type DatabaseKind,

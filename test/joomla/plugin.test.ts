@@ -10,7 +10,6 @@ import { writeUpdateXml } from '../../src/joomla/update-xml/write';
 import { editProduct } from '../../src/licensing/catalogue';
 import { table } from '../../src/store/database';
 import { pagesClient } from '../pages/support/session';
-import { inTime } from '../support/extent';
 import { makeCertificate } from '../support/certificates';
 import {
   createJoomlaSite,
@@ -30,7 +29,7 @@ import { operator, type Operator } from '../support/operator';
 import { editRelease } from '../../src/packages/releases';
 import { giveRelease } from '../support/packages';
 import { php72Faults, phpFaults } from '../support/php-files';
-import { eventually, sharedFolder, temporaryFolder } from '../support/processes';
+import { eventually, inTime, sharedFolder, temporaryFolder } from '../support/processes';
 import { giveLicense, givePlan, PREFIX, rows, startTestService, type TestService } from '../support/service';
 import { hostOf } from '../support/web-server';
 import type { TestWebServer } from '../support/web-server-process';

@@ -18,10 +18,9 @@ import {
   type Step,
   type Visited,
 } from '../support/joomla-host';
-import { inTime } from '../support/extent';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { php72Faults, phpFaults } from '../support/php-files';
-import { eventually, freePort, temporaryFolder } from '../support/processes';
+import { eventually, freePort, inTime, temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 import { startStaticSite } from '../support/static-site';

@@ -4,9 +4,6 @@ export const IS_WHOLE = process.env.TEST_FAULTS === 'all';
 /** How many runs of something: `some` in `npm test`, `all` in `npm run test:faults`. */
 export const runs = (some: number, all: number): number => (IS_WHOLE ? all : some);
 
-/** A bound of time, as a person should see it: kept in `npm run test:faults`, which runs alone; beside other tests ten times as long. */
-export const inTime = (bound: number): number => (IS_WHOLE ? bound : 10 * bound);
-
 /** In `npm run test:databases`, and where all bad input is tried: every test that runs on one database runs on both. */
 export const ON_BOTH = IS_WHOLE || process.env.TEST_DATABASES === 'both';
 

@@ -9,6 +9,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { IS_WHOLE } from './extent';
 
 /** Private processes and folders of the tests, removed even when a test fails or is interrupted. */
 
@@ -127,6 +128,9 @@ export async function eventually<T>(attempt: () => Promise<T> | T, patience = 30
     }
   }
 }
+
+/** The seconds that a person may wait: in `npm run test:faults`, which runs alone; beside other tests ten times as many. */
+export const inTime = (seconds: number): number => (IS_WHOLE ? seconds : 10 * seconds);
 
 /** Resident memory (MB) of a process. */
 export function residentMemory(pid: number): number {

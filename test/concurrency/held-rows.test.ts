@@ -54,7 +54,7 @@ test('a validation that failed before its held licence could be written does not
       );
       expect(statements).toEqual([]);
     });
-    // By its answer the process would have ended.
+    // A process that had ended would not answer this.
     await request(service.url).get(`${PREFIX}/updates/42`).expect(200);
   } finally {
     await holder.rollback();

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDatabaseLimiter } from '../../src/http/database-limits';
 import { FIXED_LIMITS, type Limiter, type RateLimits } from '../../src/http/rate-limit';
 import { openServiceDatabase, table, type Db } from '../../src/store/database';
@@ -15,7 +15,7 @@ import { eventually } from '../support/processes';
 const LIMIT = 60;
 const PREFIX = 'x_';
 
-let shared: string;
+const shared = createMariaDbDatabase();
 let database: MysqlSettings;
 let settings: RateLimits;
 let dbs: Db[] = [];
@@ -23,8 +23,12 @@ let limiters: (Limiter & { stop(): void })[] = [];
 let changes: boolean[] = [];
 
 /** @param timeoutFactor by default so large that a busy machine counts in the database */
-async function open(count: number, url = shared, timeoutFactor = 30): Promise<void> {
-  database = parseDatabaseUrl(url, tmpdir()) as MysqlSettings;
+async function open(
+  count: number,
+  url: string | Promise<string> = shared,
+  timeoutFactor = 30,
+): Promise<void> {
+  database = parseDatabaseUrl(await url, tmpdir()) as MysqlSettings;
   settings = {
     limits: { api: LIMIT, download: LIMIT, manage: 600, ...FIXED_LIMITS },
     window: 60,
@@ -44,9 +48,6 @@ async function close(): Promise<void> {
   await Promise.all(dbs.map((db) => db.destroy()));
 }
 
-beforeAll(async () => {
-  shared = await createMariaDbDatabase();
-});
 beforeEach(async () => {
   await open(2);
   await dbs[0]!(table(dbs[0]!, 'limit_counts')).delete();

@@ -613,7 +613,7 @@ describe.each(ONE_BACKEND)('money, on %s', (_, settings) => {
     return answers;
   }
 
-  /** As it happened; backwards; each twice, the second half first. With the shapes of messages that are told so. */
+  /** As it happened; backwards; each twice, the second half first. The shapes of messages for each. */
   const arrivals: [string, <T>(told: T[]) => T[], (typeof shape)[]][] = [
     ['as it happened', (told) => told, ['new', 'old']],
     ['backwards', (told) => [...told].reverse(), ['old']],

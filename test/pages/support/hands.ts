@@ -95,22 +95,14 @@ async function optionOf(list: Locator, part: string): Promise<string> {
   return found.trim();
 }
 
-/** Runs in the page, once for each press. */
-function otherInFocus(target: unknown): string | undefined {
-  const { activeElement } = (target as { ownerDocument: { activeElement: { outerHTML: string } } })
-    .ownerDocument;
-  return activeElement === target ? undefined : activeElement.outerHTML.slice(0, 60);
-}
-
 /** Presses Tab until this has the focus. @throws Error that lists what was passed */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   const passed: string[] = [];
   for (let presses = 0; presses < 250; presses++) {
-    const other = await target.evaluate(otherInFocus);
-    if (other === undefined) return;
-    passed.push(other);
+    if (await target.and(page.locator(':focus')).count()) return;
     await page.keyboard.press('Tab');
+    passed.push(await page.evaluate<string>('document.activeElement.outerHTML.slice(0, 60)'));
   }
   throw new Error(`Tab does not lead to ${String(target)}, but to:\n${passed.join('\n')}`);
 }

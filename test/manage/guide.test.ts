@@ -1,17 +1,10 @@
-import { execFile, spawnSync } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { freePort, temporaryFolder } from '../support/processes';
 import { makePackage } from '../support/packages';
-import { CLI } from '../support/program';
-import {
-  processEnvironment,
-  startLicensing,
-  startServiceProcess,
-  type ServiceProcess,
-} from '../support/service-process';
+import { processEnvironment, startServiceProcess, type ServiceProcess } from '../support/service-process';
+import { startShell, type Shell } from '../support/shell';
 
 /** docs/operator-api.md and the pages on shops from top to bottom, and the PHP of docs/shop-issue.md that sells over HTTP. */
 
@@ -21,20 +14,17 @@ const PATH = '/api/index.php/v1/licensing/manage';
 
 let folder: string;
 let service: ServiceProcess;
-let settings: Record<string, string>;
+let shell: Shell;
 
 beforeAll(async () => {
   folder = temporaryFolder();
-  settings = {
+  const settings = {
     LICENSING_DATABASE_URL: `sqlite:${folder}/data.sqlite`,
     LICENSING_PACKAGES_DIR: join(folder, 'packages'),
     LICENSING_XML_DIR: join(folder, 'xml'),
     LICENSING_PUBLIC_URL: 'https://shop.example',
     LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64'),
   };
-  writeFileSync(join(folder, 'licensing'), `#!/bin/sh\nexec node ${CLI} "$@"\n`, {
-    mode: 0o755,
-  });
   const server = 'https://shop.example/licensing-updates/pkg_example.xml';
   const manifest = (version: string) =>
     `<extension type="package"><packagename>example</packagename><version>${version}</version><updateservers><server type="extension">${server}</server></updateservers><dlid prefix="dlid="/></extension>`;
@@ -43,32 +33,29 @@ beforeAll(async () => {
       (await makePackage({ 'pkg_example.xml': manifest(version) })).path,
       join(folder, `pkg_example-${version}.zip`),
     );
-  expect(await startLicensing(['migrate'], settings).ended).toMatchObject({ code: 0 });
+  shell = await startShell(folder, processEnvironment(settings));
+  expect(await shell.run('licensing', 'migrate')).toMatchObject({ code: 0 });
   service = await startServiceProcess(settings);
 });
 
-afterAll(() => service.stop());
+afterAll(async () => {
+  await shell.stop();
+  await service.stop();
+});
 
 /** Runs the commands of a page, as they are but for the address. */
-function walk(commands: string) {
-  const { status, stdout, stderr } = spawnSync(
-    'sh',
-    ['-e', '-c', commands.replaceAll('https://shop.example', service.url)],
-    {
-      cwd: folder,
-      encoding: 'utf8',
-      env: { ...processEnvironment(settings), PATH: `${folder}:${process.env.PATH}` },
-    },
-  );
-  expect({ status, stderr }).toMatchObject({ status: 0 });
+async function walk(commands: string): Promise<string> {
+  const there = commands.replaceAll('https://shop.example', service.url);
+  const { code, stdout, stderr } = await shell.run('sh', '-e', '-c', there);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
   return stdout;
 }
 
 const commandsOf = (name: string) =>
   [...guide(name).matchAll(/```sh\n([^]*?)```/g)].map(([, block]) => block ?? '');
 
-test('the walk does what the page says', () => {
-  const stdout = walk(
+test('the walk does what the page says', async () => {
+  const stdout = await walk(
     commandsOf('operator-api')
       .join('')
       .replaceAll(/^(curl(?:.*\\\n)*.*)$/gm, "$1 -w '\\n%{http_code}\\n'"),
@@ -92,7 +79,7 @@ test('the walk does what the page says', () => {
   expect(draft).toMatchObject({ version: '1.1.1', state: 'draft', changelog: 'Faster' });
 });
 
-test('the page on shops does what it says', () => {
+test('the page on shops does what it says', async () => {
   const secrets = {
     'stripe-secret.txt': 'whsec_of_stripe',
     'paddle-secret.txt': 'pdl_ntfset_of_paddle',
@@ -106,7 +93,7 @@ test('the page on shops does what it says', () => {
   // After the map the guide says to post the order again.
   const [token = '', paid = '', map = '', ...others] = commandsOf('shop');
   const more = ['shop-waiting', 'shop-receivers', 'shop-receivers-more'].flatMap(commandsOf);
-  const stdout = walk([token, paid, map, paid, ...others, ...more].join('\necho ---\n'));
+  const stdout = await walk([token, paid, map, paid, ...others, ...more].join('\necho ---\n'));
   const [, first, mapped, again, refunded, rules, renewal, tests, keys, waiting, unmatched, ...receiving] =
     stdout.split('---\n');
   const [added, given, messages, adopted, stripe, ...further] = receiving;
@@ -147,17 +134,16 @@ describe('a shop in PHP', () => {
       join(folder, 'shop.php'),
       `${program}\necho json_encode(issueLicence(...array_slice($argv, 1)));\n`,
     );
-    const added = await startLicensing(['token', 'add', '--name', 'shop', '--scope', 'issue'], settings)
-      .ended;
-    token = added.stdout.trim();
+    token = await walk('licensing token add --name shop --scope issue').then((text) => text.trim());
   });
 
   const sell = async (
     order: { plan?: string; email?: string; number?: string; at?: string; by?: string } = {},
   ) => {
     const { plan = '1', email = "o'hara@example.com", number = '1 & 2', at = api, by = token } = order;
-    const run = promisify(execFile)('php', [join(folder, 'shop.php'), at, by, plan, email, number]);
-    return JSON.parse((await run).stdout) as Record<string, unknown>;
+    const { code, stdout, stderr } = await shell.run('php', 'shop.php', at, by, plan, email, number);
+    if (code !== 0) throw new Error(stdout + stderr);
+    return JSON.parse(stdout) as Record<string, unknown>;
   };
 
   test('sells, once for each order', async () => {

@@ -1,18 +1,16 @@
-import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { readConfig, type Settings } from '../../src/config';
 import { openDatabase } from '../../src/store/database';
 import { giveGoods, isHealthy, startLoad, tally, type Book } from '../support/load';
 import { NEXT_VERSION } from '../support/next-version';
-import { temporaryFolder } from '../support/processes';
+import { eventually, temporaryFolder } from '../support/processes';
 import { startMariaDb, type MariaDb } from '../support/servers';
 import { giveLicense, givePlan, PREFIX, rows } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
+import { startShell, type Shell } from '../support/shell';
 
 /** docs/backup.md and docs/restore.md: their own commands, on the folders of a machine of its own. */
 
@@ -31,9 +29,10 @@ interface Issued {
 let databasePort: number;
 /** Stands for `/`, and for root's programs and settings. */
 let machine: string;
+let commands: Shell;
 const stops: (() => Promise<unknown>)[] = [];
 
-beforeEach(() => {
+beforeEach(async () => {
   machine = temporaryFolder();
   // nginx serves the update XMLs from there.
   chmodSync(machine, 0o711);
@@ -46,7 +45,9 @@ beforeEach(() => {
     'var/www/shop',
   ])
     mkdirSync(join(machine, folder), { recursive: true });
-  writeProgram('bin/licensing', `exec node ${join(ROOT, 'dist/src/cli.js')} "$@"`);
+  const env = { HOME: on('root'), LICENSING_ENV_FILE: on('opt/licensing-gateway/.env') };
+  commands = await startShell(on('bin'), env, on('root'));
+  stops.push(() => commands.stop());
   // The machine has no user of the service's own.
   writeProgram('bin/sudo', 'shift 2; exec "$@"');
   writeProgram('bin/chown', `echo "$@" >> ${on('chown.log')}`);
@@ -90,17 +91,9 @@ function backUp(): Promise<string> {
 }
 
 /** @throws Error with what it wrote, when a command fails */
-async function shell(commands: string): Promise<string> {
-  const env = {
-    PATH: `${on('bin')}:${process.env.PATH}`,
-    HOME: on('root'),
-    LICENSING_ENV_FILE: on('opt/licensing-gateway/.env'),
-  };
-  const run = promisify(execFile)('sh', ['-e', '-c', commands], { cwd: on('root'), env });
-  const { stdout } = await run.catch((error: unknown) => {
-    const { message, stdout: before } = error as { message: string; stdout: string };
-    throw new Error(`${message}\n${before}`);
-  });
+async function shell(lines: string): Promise<string> {
+  const { code, stdout, stderr } = await commands.run('sh', '-e', '-c', lines);
+  if (code !== 0) throw new Error(`${lines}\n${stderr}${stdout}`);
   return stdout;
 }
 
@@ -146,12 +139,14 @@ async function loseAfter(
     .send({ license_key: sold.license_key, identifier: 'example.com' })
     .expect(200);
   const early = startLoad(service.url, goods, { clients: 8 });
-  await sleep(500);
+  const has = (load: typeof early, calls: number) =>
+    eventually(() => expect(load.calls.length).toBeGreaterThanOrEqual(calls));
+  await has(early, 80);
   await early.stop();
   const meanwhile = startLoad(service.url, goods, { clients: 8 });
-  await sleep(300);
+  await has(meanwhile, 20);
   await backUp();
-  await sleep(300);
+  await has(meanwhile, meanwhile.calls.length + 20);
   await meanwhile.stop();
   expect(tally(meanwhile.calls.filter((call) => !isHealthy(call)))).toEqual({});
   await service.stop('SIGKILL');

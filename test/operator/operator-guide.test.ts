@@ -1,16 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
-import { CLI } from '../support/program';
-import {
-  processEnvironment,
-  startLicensing,
-  startServiceProcess,
-  type ServiceProcess,
-} from '../support/service-process';
+import { processEnvironment, startServiceProcess, type ServiceProcess } from '../support/service-process';
+import { startShell, type Shell } from '../support/shell';
 
 /** The seller's guides, from top to bottom, as somebody would who pastes their blocks one after the other. */
 
@@ -38,6 +32,7 @@ const blocks = PAGES.flatMap((name) =>
 
 let folder: string;
 let service: ServiceProcess;
+let shell: Shell;
 /** A block's commands, for this machine. */
 const here = (commands: string) =>
   commands
@@ -63,7 +58,6 @@ beforeAll(async () => {
   );
   mkdirSync(join(folder, 'deploy'));
   for (const [name, does] of [
-    ['licensing', `exec node ${CLI} "$@"`],
     // The machine has neither a user nor a unit of the service's own.
     ['sudo', 'while [ "$1" != "${1#-}" ]; do [ "$1" != -u ] || shift; shift; done; exec "$@"'],
     ['systemctl', 'true'],
@@ -87,26 +81,26 @@ beforeAll(async () => {
     'License Key,Plan,Status,Expires,E-mail\n' +
       'old-key-0001,Single,active,2099-01-31,ann@example.com\nold-key-0002,Single,refunded,,bob@example.com\n',
   );
-  expect(await startLicensing(['migrate'], {}, settings()).ended).toMatchObject({ code: 0 });
+  shell = await startShell(folder, processEnvironment({}, settings()));
+  expect(await shell.run('licensing', 'migrate')).toMatchObject({ code: 0 });
   service = await startServiceProcess(
     {},
     { ...settings(), LICENSING_PACKAGES_DIR: join(folder, 'packages') },
   );
 });
 
-afterAll(() => service.stop());
+afterAll(async () => {
+  await shell.stop();
+  await service.stop();
+});
 
 test('it has a block for everything it tells of', () => {
   expect(blocks.filter(([, commands]) => commands === '')).toEqual([]);
 });
 
-test.each(blocks)('%s', (title, commands) => {
-  const { status, stdout, stderr } = spawnSync('sh', ['-e', '-c', here(commands)], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { ...processEnvironment({}, settings()), PATH: `${folder}:${process.env.PATH}` },
-  });
-  expect({ status, stderr }).toMatchObject({ status: 0 });
+test.each(blocks)('%s', async (title, commands) => {
+  const { code, stdout, stderr } = await shell.run('sh', '-e', '-c', here(commands));
+  expect({ code, stderr }).toMatchObject({ code: 0 });
   const said: Record<string, RegExp> = {
     "A customer's update failed": /License is not active[^]*suspended[^]*licensing license reinstate 1/,
     'Publish the next version': /pkg_example\.xml offers 1\.1\.1 \(stable\)/,
@@ -137,27 +131,23 @@ test('the PHP of a shop on this machine sells, once for each order, and hears of
     `${program.replace('/usr/local/bin/licensing', join(folder, 'licensing'))}
 echo json_encode(issueByCommand(...array_slice($argv, 1)));\n`,
   );
-  const db = temporaryFolder();
-  const own = { ...settings(), LICENSING_DATABASE_URL: `sqlite:${db}/shop.sqlite` };
+  const db = `LICENSING_DATABASE_URL=sqlite:${temporaryFolder()}/shop.sqlite`;
   for (const command of [
     'migrate',
     'product add --name Example --id 42',
     'plan add --product 42 --name Single --activation-type domain --activation-limit 1',
   ])
-    expect(await startLicensing(command.split(' '), {}, own).ended).toMatchObject({ code: 0 });
+    expect(await shell.run('env', db, 'licensing', ...command.split(' '))).toMatchObject({ code: 0 });
   const sell = (plan: string) =>
-    spawnSync('php', [join(folder, 'shop.php'), plan, "o'hara@example.com", 'order 1 & 2'], {
-      encoding: 'utf8',
-      env: { ...processEnvironment({}, own), PATH: `${folder}:${process.env.PATH}` },
-    });
-  const sold = JSON.parse(sell('1').stdout) as object;
+    shell.run('env', db, 'php', join(folder, 'shop.php'), plan, "o'hara@example.com", 'order 1 & 2');
+  const sold = JSON.parse((await sell('1')).stdout) as object;
   expect(sold).toMatchObject({
     id: 1,
     status: 'active',
     license_key: expect.stringMatching(/^[0-9A-F-]{35}$/),
   });
-  expect(JSON.parse(sell('1').stdout)).toMatchObject({ id: 1, status: 'active' });
-  const refused = sell('9');
-  expect(refused.status).not.toBe(0);
+  expect(JSON.parse((await sell('1')).stdout)).toMatchObject({ id: 1, status: 'active' });
+  const refused = await sell('9');
+  expect(refused.code).not.toBe(0);
   expect(refused.stdout + refused.stderr).toContain('RuntimeException');
 });

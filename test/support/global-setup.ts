@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, statfsSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,10 +39,13 @@ export default async function setup(): Promise<void> {
   const [mariadb, redis] = await Promise.all([
     // Not flushed to disk, which nothing here survives; commits and new databases wait for it most of their time.
     // A file for each of the tables makes a new database cost half as much again.
-    startMariaDb([
-      ...['--innodb-flush-method=nosync', '--innodb-file-per-table=0'],
-      ...diskTableOptions(temporaryFolder()),
-    ]),
+    startMariaDb(
+      [
+        ...['--innodb-flush-method=nosync', '--innodb-file-per-table=0'],
+        ...diskTableOptions(temporaryFolder()),
+      ],
+      { parent: inMemory() },
+    ),
     startRedis(['--databases', String(REDIS_DATABASES)]),
     programIsWritten,
   ]);
@@ -56,6 +59,17 @@ export default async function setup(): Promise<void> {
   await writeMariaDbSchema(mariadb, schemas);
   await migrated({ kind: 'sqlite', path: join(schemas, SQLITE_SCHEMA) });
   recordAnswers();
+}
+
+/**
+ * A folder in memory, where there is plenty. MariaDB flushes each new table's files to disk whatever its settings are: a new
+ * database of 49 tables, 5 MB, takes 0.8 to 3 s and 0.13 s of CPU on a disk, and 0.2 s and 0.06 s of CPU in memory.
+ */
+function inMemory(): string {
+  const memory = '/dev/shm';
+  if (!existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize > 8 * 2 ** 30 ? memory : tmpdir();
 }
 
 async function writeMariaDbSchema(mariadb: MariaDb, folder: string): Promise<void> {

@@ -91,6 +91,8 @@ export interface MariaDbStart {
   data?: string | undefined;
   /** options for the first start only */
   first?: string[];
+  /** has its folder */
+  parent?: string;
   /** runs as this user instead of the tests' own */
   user?: string | undefined;
   /** checked in addition to a connection before the server counts as started */
@@ -100,9 +102,9 @@ export interface MariaDbStart {
 /** @param options added after the defaults, so they win */
 export async function startMariaDb(
   options: string[] = [],
-  { data: kept, first, user = userInfo().username, ready: check }: MariaDbStart = {},
+  { data: kept, first, parent, user = userInfo().username, ready: check }: MariaDbStart = {},
 ): Promise<MariaDb> {
-  const folder = temporaryFolder('licensing-mariadb');
+  const folder = temporaryFolder('licensing-mariadb', parent);
   const data = kept ?? join(folder, 'data');
   const empty = () => {
     rmSync(data, { recursive: true, force: true });

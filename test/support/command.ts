@@ -38,8 +38,18 @@ for (const name of ['env', 'stdin', 'stdout', 'stderr'] as const) {
   });
 }
 
-/** Runs `licensing ARGS` with this environment and standard input to its end. */
-export async function runInProcess(args: string[], env: NodeJS.ProcessEnv, stdin = ''): Promise<Ended> {
+/**
+ * Runs `licensing ARGS` with this environment and standard input to its end.
+ *
+ * @param cwd the working directory, which all of this process has meanwhile
+ */
+export async function runInProcess(
+  args: string[],
+  env: NodeJS.ProcessEnv,
+  stdin = '',
+  cwd = process.cwd(),
+): Promise<Ended> {
+  const before = process.cwd();
   const surroundings = {
     // A variable that is undefined would be none in a process.
     env: Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)),
@@ -50,9 +60,11 @@ export async function runInProcess(args: string[], env: NodeJS.ProcessEnv, stdin
   const { stdout, stderr } = surroundings;
   running++;
   try {
+    process.chdir(cwd);
     const code = await runs.run(surroundings, () => run(['node', 'licensing', ...args]));
     return { code, stdout: stdout.text(), stderr: stderr.text() };
   } finally {
+    process.chdir(before);
     // While it is enabled, it slows down every promise of this process.
     if (--running === 0) runs.disable();
   }

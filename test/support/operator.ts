@@ -10,9 +10,9 @@ export interface RunOptions {
   stdin?: string;
   /** in addition to the settings */
   env?: NodeJS.ProcessEnv;
-  /** runs the released program in a process of its own: always with the two below, and with an `env` that Node reads at its start */
+  /** runs the released program in a process of its own: always with `command`, and with an `env` that Node reads at its start */
   ownProcess?: boolean;
-  /** the working directory */
+  /** the working directory; of one command at a time */
   cwd?: string;
   /** another build's command */
   command?: string;
@@ -33,8 +33,8 @@ export function operator(settings: Settings): Operator {
   ): Promise<Ended> {
     const environment = processEnvironment(settings, env);
     const isNodes = (name: string) => ['NODE_OPTIONS', 'TZ', 'TMPDIR'].includes(name);
-    if (!ownProcess && (cwd ?? command) === undefined && !Object.keys(environment).some(isNodes))
-      return runInProcess(args, environment, stdin);
+    if (!ownProcess && command === undefined && !Object.keys(environment).some(isNodes))
+      return runInProcess(args, environment, stdin, cwd);
     const child = startProcess(process.execPath, [command ?? entry('cli', environment), ...args], {
       env: environment,
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -29,10 +29,8 @@ export async function startShell(bin: string, env: NodeJS.ProcessEnv, cwd = bin)
       const variables: NodeJS.ProcessEnv = {};
       for (let line = rest.shift(); line; line = rest.shift())
         variables[line.slice(0, line.indexOf('='))] = line.slice(line.indexOf('=') + 1);
-      const before = process.cwd();
-      process.chdir(folder);
-      const ended = operator({}).run(args, { env: variables, stdin: rest.join('\0') });
-      const { code, stdout, stderr } = await ended.finally(() => process.chdir(before));
+      const ended = operator({}).run(args, { env: variables, stdin: rest.join('\0'), cwd: folder });
+      const { code, stdout, stderr } = await ended;
       const output = `${at}.${count++}`;
       writeFileSync(`${output}.out`, stdout);
       writeFileSync(`${output}.err`, stderr);

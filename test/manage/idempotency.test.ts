@@ -307,7 +307,7 @@ describe('Idempotency-Key, on MariaDB with several instances', () => {
   });
 });
 
-const ROUNDS = runs(4, 200);
+const ROUNDS = runs(2, 200);
 
 describe('Idempotency-Key, when the service is killed', () => {
   it(

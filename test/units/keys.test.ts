@@ -19,6 +19,7 @@ import {
 import { lookUp } from '../../src/licensing/core/lookup';
 import { isSealedWith, openSealedKey, sealKey, SealError } from '../../src/licensing/sealing';
 import { findMeantKey } from '../../src/store/license-keys';
+import { runs } from '../support/extent';
 import {
   ONE_BACKEND,
   giveLicense,
@@ -111,7 +112,7 @@ describe('the one spelling of a key', () => {
           .toUpperCase();
         if (hasOwnShape(found)) expect(digits).toContain(found.replaceAll('-', ''));
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(4_000, 20_000) },
     );
   });
 
@@ -185,7 +186,7 @@ describe('the one spelling of a key', () => {
         const once = canonicalKey(written);
         expect(canonicalKey(once)).toBe(once);
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(4_000, 20_000) },
     );
   });
 
@@ -204,7 +205,7 @@ describe('the one spelling of a key', () => {
           expect(canonicalKey(a + b + c + key + d)).toBe(key);
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: runs(1_000, 5_000) },
     );
   });
 });

@@ -3,11 +3,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
-import { pino } from 'pino';
 import request from 'supertest';
 import { migrationNames } from '../../migrations';
 import { readConfig, type Settings } from '../../src/config';
-import { startService } from '../../src/service';
 import { openDatabase, type Db } from '../../src/store/database';
 import { lockMigrations } from '../../src/store/migrate';
 import { IS_WHOLE } from '../support/extent';
@@ -16,7 +14,14 @@ import { operator } from '../support/operator';
 import { endProcess, eventually, temporaryFolder } from '../support/processes';
 import { CLI } from '../support/program';
 import { startRefusingServer } from '../support/refusing-server';
-import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows } from '../support/service';
+import {
+  createMariaDbDatabase,
+  giveLicense,
+  givePlan,
+  PREFIX,
+  rows,
+  startTestService,
+} from '../support/service';
 import {
   processEnvironment,
   startLicensing,
@@ -45,9 +50,9 @@ const startKnexLatest = (settings: Settings) => startKnex(['migrate:latest'], se
 const onMariaDb = async (): Promise<Settings> => ({ LICENSING_DATABASE_URL: await createMariaDbDatabase() });
 const onSqlite = (): Promise<Settings> =>
   Promise.resolve({ LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'test.sqlite')}` });
-const DATABASES: [string, () => Promise<Settings>][] = [
-  ['MariaDB', onMariaDb],
-  ['SQLite', onSqlite],
+const DATABASES: [string, () => Promise<Settings>, string][] = [
+  ['MariaDB', onMariaDb, 'knexfile.ts'],
+  ['SQLite', onSqlite, 'dist/knexfile.js'],
 ];
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -77,14 +82,8 @@ async function recorded(db: Db): Promise<string[]> {
 async function expectToServe(settings: Settings): Promise<void> {
   const db = open(settings);
   const license = await giveLicense(db, await givePlan(db));
-  const own = {
-    LICENSING_LISTEN: '127.0.0.1:0',
-    LICENSING_ADMIN_LISTEN: '127.0.0.1:0',
-    LICENSING_PACKAGES_DIR: temporaryFolder(),
-  };
-  const config = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, { ...settings, ...own });
-  const service = await startService(config, pino({ level: 'silent' }));
-  const answer = await request(service.address)
+  const service = await startTestService(settings);
+  const answer = await request(service.url)
     .post(`${PREFIX}/licenses/activate`)
     .send({ license_key: license.key, identifier: 'example.com' });
   expect(answer.status).toBe(200);
@@ -100,7 +99,7 @@ function expectSuccess(ended: Ended[]): void {
     });
 }
 
-describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
+describe.each(DATABASES)('on an empty %s database', (_name, createSettings, knexfile) => {
   test.each<[string, ((settings: Settings) => Running)[]]>([
     // Each of them meets the other and itself.
     ['both commands', [startMigrate, startKnexLatest, startMigrate, startKnexLatest, startMigrate]],
@@ -124,11 +123,10 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings) => {
   test('"licensing migrate" and Knex keep the same book, whoever wrote it', async () => {
     const first = await createSettings();
     expectSuccess([await migrate(first)]);
-    for (const knexfile of ['knexfile.ts', 'dist/knexfile.js']) {
-      const knex = await startKnex(['migrate:latest'], first, knexfile).ended;
-      expect(knex).toMatchObject({ code: 0, stderr: '' });
-      expect(knex.stdout).toContain('Already up to date');
-    }
+    // Of the two knexfiles, the other database has the build's, which takes a third of the CPU.
+    const knex = await startKnex(['migrate:latest'], first, knexfile).ended;
+    expect(knex).toMatchObject({ code: 0, stderr: '' });
+    expect(knex.stdout).toContain('Already up to date');
 
     const second = await createSettings();
     expectSuccess([await startKnexLatest(second).ended]);
@@ -427,7 +425,7 @@ describe('the character set and collation of a MariaDB database', () => {
 
       const db = open(settings);
       const license = await giveLicense(db, await givePlan(db, { type: 'instance', limit: 0 }));
-      const service = await startServiceProcess(settings);
+      const service = await startTestService(settings);
       const identifiers = [
         'Straße',
         'Strasse',

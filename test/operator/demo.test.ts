@@ -93,6 +93,8 @@ describe('with its usual port taken by another program', () => {
     expect(lines).toHaveLength(answers.length);
     for (const turn of ['first', 'second'])
       for (const [i, line] of lines.entries()) {
+        // What only reads starts npm and Node for nothing new.
+        if (turn === 'second' && /licensing -- (?!license issue)/.test(line)) continue;
         const { code, stdout } = await run(line, { LICENSING_DATABASE_URL: 'mysql://127.0.0.1:1/shop' });
         expect({ turn, line, code, stdout }).toMatchObject({
           code: 0,
@@ -110,8 +112,7 @@ describe('with its usual port taken by another program', () => {
       // Once in the text, and once in the HTML.
       expect(ofOrder[0]?.match(/\b[0-9A-F]{8}(-[0-9A-F]{8}){3}\b/g)).toHaveLength(4);
     });
-    // 34 commands, most of them a Node.js that starts npm and the command.
-  }, 240_000);
+  });
 
   test("the command's own exit code comes through", async () => {
     expect(await run('npm run -s demo:licensing -- license show 999')).toMatchObject({ code: 1 });

@@ -1214,7 +1214,7 @@ describe('an import into a database in use', () => {
         )) as unknown as [[{ n: number }]];
         await connection.end();
         expect(row.n).toBeGreaterThan(2_500);
-      }, 30_000);
+      });
       const issued = await to.operator.json<{ id: number; license_key: string }>([
         'license',
         'issue',

@@ -264,7 +264,7 @@ describe('a migration that was killed half-way', () => {
       );
       if (!found) throw new Error('It is not half-way yet.');
       return found.ID as number;
-    }, 30_000);
+    });
     await endProcess(killed.process, 'SIGKILL');
     // The server itself notices only at the end of a statement that its client is gone.
     await connection.query(`KILL ${sleeper}`);
@@ -307,7 +307,7 @@ describe('a migration that was killed half-way', () => {
         },
         () => undefined,
       );
-    await eventually(isWriting, 30_000);
+    await eventually(isWriting);
     await sleep(300);
     await isWriting();
     await endProcess(killed.process, 'SIGKILL');

@@ -238,12 +238,10 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
       201,
     );
     other.secret = added.secret as string;
-    const began = performance.now();
     for (let i = 0; i < 20; i++) await give();
     await eventually(() => expect(other.received).toHaveLength(20));
-    expect(performance.now() - began).toBeLessThan(14_000);
     await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(8));
-    // No more at a time.
+    // No more at a time, and all of them hang still.
     expect(receiver.received).toHaveLength(8);
     await service.write.ok(`DELETE /webhooks/${id}`, undefined, 204);
     receiver.answer = undefined;

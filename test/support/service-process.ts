@@ -25,11 +25,11 @@ export interface ServiceProcess {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** For a process that runs the service: its answers are compared with the document. */
+/** For a process that runs the service: its answers are compared with the document at the end of the run. */
 export function recorded(): NodeJS.ProcessEnv {
   const { TEST_ANSWERS } = process.env;
   const recorder = join(__dirname, 'answer-recorder.cjs');
-  return { TEST_ANSWERS, NODE_OPTIONS: `--require ${JSON.stringify(recorder)}` };
+  return { TEST_ANSWERS, TEST_ANSWERS_LATER: '1', NODE_OPTIONS: `--require ${JSON.stringify(recorder)}` };
 }
 
 /** Settings that isolate it from this machine: free ports, its own folders, no rate limit. */

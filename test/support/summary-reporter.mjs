@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { basename } from 'node:path';
 import { readUnseen, readWrong } from './answers-seen.mjs';
 
@@ -44,6 +45,7 @@ export default class SummaryReporter {
     const folder = process.env.TEST_ANSWERS;
     if (folder === undefined) return;
     const document = JSON.parse(readFileSync(`${this.rootDir}/docs/openapi.json`, 'utf8'));
+    createRequire(import.meta.url)('./answer-recorder.cjs').judgeKept(folder);
     const wrong = readWrong(folder);
     const unseen = this.isWhole && process.env.TEST_FAULTS !== 'all' ? readUnseen(folder, document) : [];
     const texts = [

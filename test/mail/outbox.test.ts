@@ -117,13 +117,13 @@ describe.each<[string, () => Promise<Settings>]>([
     if (settings.LICENSING_DATABASE_URL === undefined) return;
     const [one, other] = [await start(settings), await start(settings)];
     const { id } = await giveSold(one.db);
-    for (let i = 0; i < 60; i++)
+    for (let i = 0; i < 24; i++)
       await queue(i % 2 === 0 ? one : other, { type: 'license_key', licenseId: id });
     await eventually(async () => {
       expect(await one.db(table(one.db, 'outbox')).whereNull('sent_at')).toEqual([]);
-    }, 60_000);
-    expect(new Set(server.received.map(({ messageId }) => messageId)).size).toBe(60);
-    expect(server.received).toHaveLength(60);
+    });
+    expect(new Set(server.received.map(({ messageId }) => messageId)).size).toBe(24);
+    expect(server.received).toHaveLength(24);
   });
 });
 

@@ -89,13 +89,14 @@ describe('a service process and a database server in different time zones', () =
     for (const { time } of service.log()) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  test.each([
+  const ends: [string, string][] = [
     ['in the hour that spring skips in New York', '2027-03-14T02:30:00Z'],
     ['in the hour that spring skips there, as its clock would read', '2027-03-14T07:30:00Z'],
     ['in the hour that autumn repeats, the first time', '2027-11-07T05:30:00Z'],
     ['in the hour that autumn repeats, the second time', '2027-11-07T06:30:00Z'],
     ['after 2038', '2099-12-31T23:59:59Z'],
-  ])('an end %s is stored, shown and answered to the second', async (_name, end) => {
+  ];
+  test.each(ends)('an end %s is stored and answered to the second', async (_name, end) => {
     const issued = await startLicensing(
       ['license', 'issue', '--plan', `${planId}`, '--expires', end, '--json'],
       settings,
@@ -111,8 +112,12 @@ describe('a service process and a database server in different time zones', () =
     expect(validated.body).toMatchObject({ data: { expires_at: end, valid: true } });
     const activated = await call('activate', { license_key, identifier: 'example.com' });
     expect(activated.body).toMatchObject({ data: { expires_at: end } });
-    const shown = await startLicensing(['license', 'show', `${id}`, '--json'], settings, { TZ }).ended;
-    expect(JSON.parse(shown.stdout)).toMatchObject({ expires_at: end });
+  });
+
+  test('they are shown to the second', async () => {
+    const { stdout } = await startLicensing(['license', 'list', '--json'], settings, { TZ }).ended;
+    const shown = (JSON.parse(stdout) as { expires_at: string | null }[]).map((one) => one.expires_at);
+    expect(shown.filter((end) => end !== null)).toEqual(ends.map(([, end]) => end));
   });
 
   test('a licence expires exactly at its second', async () => {

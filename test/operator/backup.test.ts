@@ -36,14 +36,9 @@ beforeEach(async () => {
   machine = temporaryFolder();
   // nginx serves the update XMLs from there.
   chmodSync(machine, 0o711);
-  for (const folder of [
-    'bin',
-    'root',
-    'etc/cron.daily',
-    'opt/licensing-gateway/deploy',
-    'var/lib/licensing',
-    'var/www/shop',
-  ])
+  for (const folder of 'bin root etc/cron.daily opt/licensing-gateway/deploy var/lib/licensing var/www/shop'.split(
+    ' ',
+  ))
     mkdirSync(join(machine, folder), { recursive: true });
   const env = { HOME: on('root'), LICENSING_ENV_FILE: on('opt/licensing-gateway/.env') };
   commands = await startShell(on('bin'), env, on('root'));

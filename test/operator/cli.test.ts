@@ -94,17 +94,7 @@ describe('a usage error', () => {
   const noAddress = new RegExp(
     `^(?!.*${KEY}).*The customer must be an e-mail address such as jane@example\\.com, or "Jane Roe <`,
   );
-  const plan = [
-    'plan',
-    'add',
-    '--product',
-    '42',
-    '--name',
-    'P',
-    '--activation-type',
-    'domain',
-    '--activation-limit',
-  ];
+  const plan = 'plan add --product 42 --name P --activation-type domain --activation-limit'.split(' ');
   it.each<[string, string[], RegExp]>([
     ['no command', [], /Usage: licensing/],
     ['no verb', ['license'], /Usage: licensing license/],

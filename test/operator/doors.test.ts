@@ -210,14 +210,7 @@ function faultsOf(ajv: Ajv2020, { data, afterCommit, isList }: Operation, answer
 }
 
 async function postOrder(plan: number): Promise<number> {
-  const { token } = await shell.json<{ token: string }>([
-    'token',
-    'add',
-    '--name',
-    'fair',
-    '--scope',
-    'issue',
-  ]);
+  const { token } = await shell.json<{ token: string }>('token add --name fair --scope issue'.split(' '));
   const post = (event: object) =>
     fetch(`${service.url}/api/index.php/v1/licensing/manage/orders`, {
       method: 'POST',

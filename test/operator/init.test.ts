@@ -131,18 +131,7 @@ describe('licensing init --joomla-root', () => {
 
     for (const command of [
       ['product', 'add', '--name', 'Example', '--id', '42'],
-      [
-        'plan',
-        'add',
-        '--product',
-        '42',
-        '--name',
-        'One',
-        '--activation-type',
-        'domain',
-        '--activation-limit',
-        '1',
-      ],
+      'plan add --product 42 --name One --activation-type domain --activation-limit 1'.split(' '),
     ])
       expect(await licensing(...command)).toMatchObject({ code: 0 });
     const issued = await licensing('license', 'issue', '--plan', '1', '--json');

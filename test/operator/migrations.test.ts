@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
+import { pino } from 'pino';
 import request from 'supertest';
 import { migrationNames } from '../../migrations';
 import { readConfig, type Settings } from '../../src/config';
+import { startService } from '../../src/service';
 import { openDatabase, type Db } from '../../src/store/database';
 import { lockMigrations } from '../../src/store/migrate';
 import { IS_WHOLE } from '../support/extent';
@@ -14,14 +16,7 @@ import { operator } from '../support/operator';
 import { endProcess, eventually, temporaryFolder } from '../support/processes';
 import { CLI } from '../support/program';
 import { startRefusingServer } from '../support/refusing-server';
-import {
-  createMariaDbDatabase,
-  giveLicense,
-  givePlan,
-  PREFIX,
-  rows,
-  startTestService,
-} from '../support/service';
+import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows } from '../support/service';
 import {
   processEnvironment,
   startLicensing,
@@ -79,12 +74,20 @@ async function recorded(db: Db): Promise<string[]> {
   return (await rows<{ name: string }>(db, 'migrations')).map(({ name }) => name);
 }
 
+/** Starts a service in this process. It migrates nothing. */
+function startServing(settings: Settings): ReturnType<typeof startService> {
+  const listen = { LICENSING_LISTEN: '127.0.0.1:0', LICENSING_ADMIN_LISTEN: '127.0.0.1:0' };
+  const own = { ...listen, LICENSING_PACKAGES_DIR: temporaryFolder() };
+  const config = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, { ...settings, ...own });
+  return startService(config, pino({ level: 'silent' }));
+}
+
 /** That it works is shown by using it. */
 async function expectToServe(settings: Settings): Promise<void> {
   const db = open(settings);
   const license = await giveLicense(db, await givePlan(db));
-  const service = await startTestService(settings);
-  const answer = await request(service.url)
+  const service = await startServing(settings);
+  const answer = await request(service.address)
     .post(`${PREFIX}/licenses/activate`)
     .send({ license_key: license.key, identifier: 'example.com' });
   expect(answer.status).toBe(200);
@@ -422,23 +425,10 @@ describe('the character set and collation of a MariaDB database', () => {
 
       const db = open(settings);
       const license = await giveLicense(db, await givePlan(db, { type: 'instance', limit: 0 }));
-      const service = await startTestService(settings);
-      const identifiers = [
-        'Straße',
-        'Strasse',
-        'STRASSE',
-        'A',
-        'a',
-        'ä',
-        'Ä',
-        'a\u0308',
-        'бюро',
-        '東京',
-        '🚀',
-        '🛰',
-      ];
+      const service = await startServing(settings);
+      const identifiers = 'Straße Strasse STRASSE A a ä Ä a\u0308 бюро 東京 🚀 🛰'.split(' ');
       for (const [index, identifier] of identifiers.entries()) {
-        const answer = await request(service.url)
+        const answer = await request(service.address)
           .post(`${PREFIX}/licenses/activate`)
           .send({ license_key: license.key, identifier, name: `${identifier} – 🚀` });
         expect(answer.body).toMatchObject({ data: { identifier, activations_used: index + 1 } });

@@ -9,17 +9,7 @@ import { startShell, type Shell } from '../support/shell';
 /** The seller's guides, from top to bottom, as somebody would who pastes their blocks one after the other. */
 
 const ROOT = join(__dirname, '../..');
-const PAGES = [
-  'operator',
-  'upgrades',
-  'releases',
-  'support',
-  'customers',
-  'move',
-  'import-csv',
-  'doctor',
-  'clubs',
-];
+const PAGES = 'operator upgrades releases support customers move import-csv doctor clubs'.split(' ');
 /** Of each section all that is to be run. */
 const blocks = PAGES.flatMap((name) =>
   readFileSync(join(ROOT, `docs/${name}.md`), 'utf8')

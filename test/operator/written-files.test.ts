@@ -45,10 +45,7 @@ beforeAll(async () => {
 const WRITERS: [string, string[]][] = [
   ['export', ['export', '--out']],
   ['customer export', ['customer', 'export', 'jane@example.com', '--out']],
-  [
-    'update-xml write',
-    ['update-xml', 'write', '--product', '42', '--base-url', 'https://shop.example', '--out'],
-  ],
+  ['update-xml write', 'update-xml write --product 42 --base-url https://shop.example --out'.split(' ')],
 ];
 
 describe.each(WRITERS)('"%s"', (name, command) => {
@@ -125,27 +122,8 @@ it('a version is not published when its update XML would go over something else'
     'pkg.xml':
       '<extension type="package"><packagename>example</packagename><version>1.0.0</version></extension>',
   });
-  await shop.json([
-    'update-xml',
-    'write',
-    '--product',
-    '42',
-    '--base-url',
-    'https://shop.example',
-    '--out',
-    inFolder('u.xml'),
-  ]);
-  const publish = [
-    'release',
-    'publish',
-    '--product',
-    '42',
-    '--version',
-    '1.0.0',
-    '--file',
-    path,
-    '--write-xml',
-  ];
+  await shop.json([...WRITERS[2]![1], inFolder('u.xml')]);
+  const publish = `release publish --product 42 --version 1.0.0 --file ${path} --write-xml`.split(' ');
   for (const file of ['w.sqlite', '.env'])
     expect(await shop.run([...publish, inFolder(file)])).toMatchObject({
       code: 1,

@@ -47,7 +47,7 @@ export async function runInProcess(
   args: string[],
   env: NodeJS.ProcessEnv,
   stdin = '',
-  cwd = process.cwd(),
+  cwd?: string,
 ): Promise<Ended> {
   const before = process.cwd();
   const surroundings = {
@@ -60,11 +60,11 @@ export async function runInProcess(
   const { stdout, stderr } = surroundings;
   running++;
   try {
-    process.chdir(cwd);
+    if (cwd !== undefined) process.chdir(cwd);
     const code = await runs.run(surroundings, () => run(['node', 'licensing', ...args]));
     return { code, stdout: stdout.text(), stderr: stderr.text() };
   } finally {
-    process.chdir(before);
+    if (cwd !== undefined) process.chdir(before);
     // While it is enabled, it slows down every promise of this process.
     if (--running === 0) runs.disable();
   }

@@ -283,19 +283,9 @@ describe('the database', () => {
     expect(problems(found)).toEqual([]);
     expect(found.exit).toBe(0);
     const good = found.findings.filter(({ level }) => level === 'ok').map(({ code }) => code);
-    for (const code of [
-      'DATABASE',
-      'DATABASE_VERSION',
-      'CONNECTIONS',
-      'CLOCK',
-      'SCHEMA',
-      'PRIVILEGES',
-      'REDIS',
-      'PACKAGES',
-      'KEY_SECRET',
-      'COUNTERS',
-    ])
-      expect(good).toContain(code);
+    const codes =
+      'DATABASE DATABASE_VERSION CONNECTIONS CLOCK SCHEMA PRIVILEGES REDIS PACKAGES KEY_SECRET COUNTERS';
+    for (const code of codes.split(' ')) expect(good).toContain(code);
   });
 
   test('several: which is in use, and which could not be', async () => {

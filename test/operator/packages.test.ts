@@ -39,18 +39,8 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
     for (const version of ['1.0.0', '1.1.0', '1.2.0'])
       hashes.push((await giveRelease(first, { version })).release.sha256);
     const same = join(first.packagesDir, `${hashes[0]!}.zip`);
-    const publish = [
-      'release',
-      'publish',
-      '--product',
-      '42',
-      '--version',
-      '1.3.0',
-      '--draft',
-      '--file',
-      same,
-    ];
-    await operator(place).json(publish);
+    const publish = 'release publish --product 42 --version 1.3.0 --draft --file'.split(' ');
+    await operator(place).json([...publish, same]);
     ({ token } = await giveToken(first.db, 'read', 'packages'));
   });
   afterAll(() => first.stop());

@@ -93,7 +93,7 @@ describe('with its usual port taken by another program', () => {
     expect(lines).toHaveLength(answers.length);
     for (const turn of ['first', 'second'])
       for (const [i, line] of lines.entries()) {
-        // What only reads starts npm and Node for nothing new.
+        // Reading again shows nothing new, and starts npm and Node.
         if (turn === 'second' && /licensing -- (?!license issue)/.test(line)) continue;
         const { code, stdout } = await run(line, { LICENSING_DATABASE_URL: 'mysql://127.0.0.1:1/shop' });
         expect({ turn, line, code, stdout }).toMatchObject({

@@ -397,7 +397,7 @@ export function readEnvFile(file: string): { settings: Settings; warnings: strin
 }
 
 export function environment(): NodeJS.ProcessEnv {
-  // eslint-disable-next-line no-restricted-properties -- the one place
+  // oxlint-disable-next-line no-restricted-properties -- the one place
   return process.env;
 }
 

@@ -25,7 +25,7 @@ export function printableText(text: string): string {
     .join('');
 }
 
-// eslint-disable-next-line no-control-regex -- the styles begin with one
+// oxlint-disable-next-line no-control-regex -- the styles begin with one
 const OWN = /([\n\t]|\u001b\[(?:1|22|3[0-9])m)/;
 
 function hex(code: number, digits: number): string {

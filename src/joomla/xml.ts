@@ -14,10 +14,10 @@ const LIMITS = [
 const MAX_ATTRIBUTES = 500;
 
 /** Characters that XML cannot contain, not even as references (https://www.w3.org/TR/xml/#charsets). */
-// eslint-disable-next-line no-control-regex -- they are what is looked for
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/u;
 const FORBIDDEN_OR_HALF =
-  // eslint-disable-next-line no-control-regex -- they are what is removed
+  // oxlint-disable-next-line no-control-regex -- they are what is removed
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 const REFERENCES: Record<string, string> = {

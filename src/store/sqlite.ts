@@ -47,7 +47,7 @@ function connect(path: string): LibsqlConnection {
 
 function loadLibsql(): new (path: string) => LibsqlConnection {
   try {
-    // eslint-disable-next-line @typescript-eslint/no-require-imports -- an installation on MySQL works without it
+    // oxlint-disable-next-line typescript/no-require-imports -- an installation on MySQL works without it
     return require('libsql') as new (path: string) => LibsqlConnection;
   } catch (cause) {
     throw new Error(
@@ -82,7 +82,7 @@ const WRITES = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|DROP)\b/i;
  * @param lockWait ms to wait for the write lock
  */
 export function libsqlClient(lockWait = SQLITE_LOCK_WAIT_MS): typeof Knex.Client {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- the dialect has no types and is needed for SQLite alone
+  // oxlint-disable-next-line typescript/no-require-imports -- the dialect has no types and is needed for SQLite alone
   const Dialect = require('knex/lib/dialects/better-sqlite3') as new (config: Knex.Config) => SqliteDialect;
   /** Connections told to begin, without a statement since. Not a field: Knex copies none to a transaction's client. */
   const beginning = new WeakSet<LibsqlConnection>();

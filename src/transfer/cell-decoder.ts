@@ -7,7 +7,7 @@ export class NotText extends Error {}
 const WINDOWS_1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ';
 const NO_CHARACTER = /[\u0081\u008d\u008f\u0090\u009d]/;
 const BEYOND_ASCII = /[^\0-\x7f]/;
-// eslint-disable-next-line no-control-regex -- what no table has, and every packed file
+// oxlint-disable-next-line no-control-regex -- what no table has, and every packed file
 const NO_TABLE = /[\0-\x08\x0e-\x1a\x1c-\x1f]/;
 
 /**

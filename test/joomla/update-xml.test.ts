@@ -446,7 +446,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
 
   it('holds whatever texts there are, without what XML cannot hold', async () => {
     const productId = await product('1.0.0');
-    // eslint-disable-next-line no-control-regex -- what XML cannot hold
+    // oxlint-disable-next-line no-control-regex -- what XML cannot hold
     const held = (text: string) => text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '');
     const text = fc
       .array(

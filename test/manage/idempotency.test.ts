@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-unsafe-assignment -- answers are JSON of any form */
+/* oxlint-disable typescript/no-unsafe-assignment -- answers are JSON of any form */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TableName } from '../../src/store/database';

@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-unsafe-assignment -- answers are JSON of any form */
+/* oxlint-disable typescript/no-unsafe-assignment -- answers are JSON of any form */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectNoSecrets, startManaged, type Managed, type Thing } from '../support/manage';
 import { eventually } from '../support/processes';

@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-return -- answers are JSON of any form */
+/* oxlint-disable typescript/no-unsafe-assignment, typescript/no-unsafe-return -- answers are JSON of any form */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectNoSecrets, NOW, startManaged, type Managed, type Thing } from '../support/manage';
 import { addShop, openShopSecret, requireShop } from '../../src/orders/shops';

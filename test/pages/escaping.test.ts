@@ -109,7 +109,7 @@ const PROPS: Record<string, Record<string, unknown>> = {
 
 const folder = join(__dirname, '../../src/http/pages/kit');
 const components = readdirSync(folder)
-  // eslint-disable-next-line @typescript-eslint/no-require-imports
+  // oxlint-disable-next-line typescript/no-require-imports
   .flatMap((file) => Object.entries(require(join(folder, file)) as Record<string, FC>))
   .filter(([name]) => /^[A-Z][a-z]/.test(name));
 

@@ -21,7 +21,7 @@ export interface ManageAnswer {
 }
 
 /** What tests read of answers; anything else fails there. */
-export type Thing = Record<string, any>; // eslint-disable-line @typescript-eslint/no-explicit-any
+export type Thing = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any
 interface Body {
   data: Thing;
   next: string | null;

@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-unsafe-assignment -- answers are JSON of any form */
+/* oxlint-disable typescript/no-unsafe-assignment -- answers are JSON of any form */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { startEndsWatch } from '../../src/webhooks/ends';

@@ -21,7 +21,7 @@ interface ReadChangelog {
 
 /** Comments, CDATA sections, instructions, tags, references, ASCII text and other text, as PHP's parser reports them. */
 const PIECES =
-  // eslint-disable-next-line no-control-regex -- all that is ASCII
+  // oxlint-disable-next-line no-control-regex -- all that is ASCII
   /<!--[^]*?-->|<!\[CDATA\[([^]*?)\]\]>|<[?!][^>]*>|<(\/?)([^\s/>]+)(?:"[^"]*"|'[^']*'|[^"'>])*>|(&[^;]*;|[\u0000-\u0025\u0027-\u003b\u003d-\u007f]+|[^\u0000-\u007f][^<&]*)/g;
 
 /** @param xml well-formed */

@@ -81,7 +81,7 @@ interface Address {
 
 function readAddress(address: string): Address {
   // parse_url makes "_" of control characters; libcurl then takes no blank anywhere, the fragment included.
-  // eslint-disable-next-line no-control-regex -- they are what is replaced
+  // oxlint-disable-next-line no-control-regex -- they are what is replaced
   const plain = address.replace(/[\u0000-\u001f\u007f]/g, '_');
   const [, scheme, authority, path = '', query = ''] =
     /^(https?):\/\/([^/?#]*)([^?#]*)(\?[^#]*)?/i.exec(plain) ?? [];

@@ -58,7 +58,7 @@ export function remedyForStatus(
   if (last !== undefined && !carriesKey(last, key) && [400, 401, 403].includes(status))
     return `The address sends on to another, and the key is not carried over: write the last one into the <downloadurl> (--base-url).${known === undefined ? '' : ` ${known}`}`;
   if (known !== undefined) return known;
-  // eslint-disable-next-line no-control-regex -- what is not ASCII
+  // oxlint-disable-next-line no-control-regex -- what is not ASCII
   if (status === 400 && /[^\u0000-\u007f]/.test(key))
     return 'The typed key has a character that is not ASCII, mostly an invisible blank from a mail or web page: the customer types it again. The nginx configuration of "licensing nginx" drops such characters.';
   if (status === 404)

@@ -51,6 +51,6 @@ export function stabilityOfTag(tag: string | undefined): Stability {
 
 /** Trims a text as Joomla trims a download address. */
 export function phpTrim(text: string): string {
-  // eslint-disable-next-line no-control-regex -- PHP's trim() has NUL among its blanks
+  // oxlint-disable-next-line no-control-regex -- PHP's trim() has NUL among its blanks
   return text.replace(/^[ \t\n\r\v\u0000]+|[ \t\n\r\v\u0000]+$/g, '');
 }

@@ -32,7 +32,13 @@ export interface Result extends Limits {
 
 /** A row's verdict; "by CPU" where the CPU time overrules the rate. */
 export type Verdict =
-  'goal' | 'reached' | 'reached by CPU' | 'MISSED' | 'MISSED by CPU' | 'FAILED' | 'measured';
+  | 'goal'
+  | 'reached'
+  | 'reached by CPU'
+  | 'MISSED'
+  | 'MISSED by CPU'
+  | 'FAILED'
+  | 'measured';
 
 /** On a noisy machine CPU time is more reliable: it decides where rate and CPU time disagree. */
 export function verdict(result: Result): Verdict {

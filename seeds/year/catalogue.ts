@@ -42,7 +42,13 @@ const yearPlan = (productId: number, name: string, activationLimit: number, weig
 });
 
 export type YearPlanName =
-  'shopOne' | 'shopFive' | 'shopAgency' | 'galleryOne' | 'galleryTen' | 'formsOne' | 'club';
+  | 'shopOne'
+  | 'shopFive'
+  | 'shopAgency'
+  | 'galleryOne'
+  | 'galleryTen'
+  | 'formsOne'
+  | 'club';
 
 export const YEAR_PLANS: Record<YearPlanName, YearPlan> = {
   shopOne: yearPlan(SHOP_ID, 'One site, a year', 1, 30),

@@ -39,7 +39,8 @@ export interface OperatorSession {
 }
 
 export type CustomerSession = { id: number; signedInAt: Date; expiresAt: Date } & (
-  { by: 'key'; licenseId: number; keyDigest: string } | { by: 'mail'; email: string }
+  | { by: 'key'; licenseId: number; keyDigest: string }
+  | { by: 'mail'; email: string }
 );
 
 type OpenedOperator = {
@@ -52,7 +53,8 @@ type OpenedOperator = {
 );
 
 type OpenedCustomer = { kind: 'customer'; replaces?: string | undefined } & (
-  { by: 'key'; licenseId: number; keyDigest: string } | { by: 'mail'; email: string }
+  | { by: 'key'; licenseId: number; keyDigest: string }
+  | { by: 'mail'; email: string }
 );
 
 export type IsAccountIn = Authenticate['isAccountIn'];

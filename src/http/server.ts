@@ -13,7 +13,9 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 
 /** `passenger`: where Phusion Passenger, or what stands in for it, wants it (passenger.ts); `port`: without one */
 export type Listen =
-  { host: string; port: number } | { path: string } | { passenger: true; ownPort?: string | undefined };
+  | { host: string; port: number }
+  | { path: string }
+  | { passenger: true; ownPort?: string | undefined };
 
 export interface RunningServer {
   /** as a person would type it: `http://127.0.0.1:3080` or `unix:/run/licensing/http.sock` */

@@ -8,7 +8,14 @@ import type { Effect, LineEvent, OrderEventName } from './fold';
 /** What the files of this folder that settle orders share: an order under its lock, and its events as they concern a line. */
 
 export type Action =
-  'issued' | 'renewed' | 'plan_changed' | 'suspended' | 'reinstated' | 'cancelled' | 'none' | 'waiting';
+  | 'issued'
+  | 'renewed'
+  | 'plan_changed'
+  | 'suspended'
+  | 'reinstated'
+  | 'cancelled'
+  | 'none'
+  | 'waiting';
 
 export type Change = Exclude<Action, 'none' | 'waiting'>;
 

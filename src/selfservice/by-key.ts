@@ -136,7 +136,8 @@ export async function findKeysAddress(db: Db, licenseId: number): Promise<string
 
 /** Who asks for a download on the customer's page. */
 export type Opener =
-  { by: 'key'; licenseId: number; keyDigest: string } | { by: 'mail'; email: string; licenseId: number };
+  | { by: 'key'; licenseId: number; keyDigest: string }
+  | { by: 'mail'; email: string; licenseId: number };
 
 /** As in the access log. */
 export interface Client {

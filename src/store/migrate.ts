@@ -30,7 +30,9 @@ export interface SchemaState {
 
 /** What has to be mended by commands, which the caller names. */
 export type SchemaFacts =
-  { reason: 'pending'; missing: string[] } | { reason: 'no-file'; file: string } | { reason: 'other-schema' };
+  | { reason: 'pending'; missing: string[] }
+  | { reason: 'no-file'; file: string }
+  | { reason: 'other-schema' };
 
 /** The schema does not fit this code. */
 export class SchemaError extends CodedError<'SCHEMA', SchemaFacts> {

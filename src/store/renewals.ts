@@ -180,7 +180,8 @@ export interface NotRenewedFilter {
 
 /** Where a page of such licences ends: among those that were refused lately, or among the others. */
 export type NotRenewedPlace = { since: string } & (
-  { refusedAt: string; id: number } | { expiresAt: string; renewsItself: number; id: number }
+  | { refusedAt: string; id: number }
+  | { expiresAt: string; renewsItself: number; id: number }
 );
 
 export interface PlacedNotRenewed extends NotRenewed {

@@ -61,7 +61,13 @@ export type AskFailure =
   | 'TOO_LARGE';
 
 export type WaitsFor =
-  'not_mapped' | 'unknown_order' | 'too_many' | 'reference_in_use' | 'no_plan' | 'failed' | 'other';
+  | 'not_mapped'
+  | 'unknown_order'
+  | 'too_many'
+  | 'reference_in_use'
+  | 'no_plan'
+  | 'failed'
+  | 'other';
 
 /** A stored failure, such as `ADDRESS_REFUSED 550`, as a clause. */
 export function describeStored(texts: Record<string, string> & { UNKNOWN: string }, stored: string): string {

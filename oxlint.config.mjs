@@ -5,7 +5,7 @@ const LAYERS = {
   runner: ['licensing', 'store'],
   licensing: ['store'],
   packages: ['licensing', 'process', 'store'],
-  mail: ['joomla', 'licensing', 'runner', 'store'],
+  mail: ['joomla', 'licensing', 'process', 'runner', 'store'],
   webhooks: ['access', 'licensing', 'mail', 'runner', 'store'],
   access: ['joomla', 'licensing', 'store'],
   operations: [

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { quantity } from '../quantity';
 import { fileSettingFault } from '../operations/configuration';
+import { listOf } from '../orders/catch-up/list';
 import { explainReadFault } from '../packages/file-faults';
 import { countAfterImport } from '../licensing/statistics';
 import { OperatorError } from '../licensing/operator-error';
@@ -178,6 +179,7 @@ async function runRecords(session: Session, file: string, options: ImportOptions
       actor,
       now,
       settingFault: (name, value) => fileSettingFault(config, name, value),
+      isOnSite: (kind) => listOf(kind)?.isOnSite ?? false,
       onProgress: (type, count) => output.progress(`${type}: ${count}`),
     }),
   );

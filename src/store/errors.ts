@@ -72,7 +72,7 @@ export function isReferenceConflict(error: unknown): boolean {
 
 /** Reports whether a statement holds a value that its column cannot: the same statement fails each time. */
 export function isWrongValue(error: unknown): boolean {
-  return kindOf(error) === 'wrongValue' || OF_VALUES.test(driverError(error).sqlState ?? '');
+  return kindOf(error) === 'wrongValue' || (driverError(error).sqlState ?? '').startsWith(OF_VALUES);
 }
 
 /** After rolling back, the caller may retry. Only a deadlock always rolls back the whole transaction. */
@@ -123,7 +123,7 @@ export function isTimeout(error: unknown): boolean {
 /** SQLSTATE classes for connection errors, failed log-ins and operators' interventions. */
 const OF_CONNECTIONS = /^(?:08|28|70)/;
 /** SQLSTATE class for values out of range, too long or malformed. */
-const OF_VALUES = /^22/;
+const OF_VALUES = '22';
 /** SQLSTATE classes for wrong statements or values: a retry would fail the same way. */
 const OF_STATEMENTS = /^(?:21|22|23|42)/;
 /** MySQL's and MariaDB's errors start here; system errors are negative. */

@@ -20,6 +20,8 @@ export interface ImportOptions {
   now: Date;
   /** the reason that keeps a setting from being stored here; undefined: none */
   settingFault: (name: string, value: string) => string | undefined;
+  /** reports whether a shop of this kind runs on a site of its own, which its API key is sent to */
+  isOnSite: (kind: string) => boolean;
   /** the source can be read several times: after a lock conflict the import runs again */
   readsAgain?: boolean;
   onProgress?: (type: RecordType, count: number) => void;

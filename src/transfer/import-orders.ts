@@ -1,5 +1,4 @@
 import { isSameOrigin, isSealedWith } from '../licensing/sealing';
-import { listOf } from '../orders/catch-up/list';
 import { customerDigest } from '../store/customer-digest';
 import { withOrderRows, type Row } from '../store/export';
 import { findRows, insertCountedInChunks, insertInChunks } from '../store/import';
@@ -37,7 +36,7 @@ export async function importShops(job: Job, records: Numbered<'shop'>[]): Promis
     const row = here.get(value.name);
     const match = row && fromRow('shop', row);
     const isKeyHere = [null, match?.api_key_sealed].includes(value.api_key_sealed);
-    if (!isKeyHere && listOf(value.kind)?.isOnSite === true) leaveKeyOut(job, record);
+    if (!isKeyHere && job.options.isOnSite(value.kind)) leaveKeyOut(job, record);
     if (match === undefined) {
       added.push(record);
       continue;

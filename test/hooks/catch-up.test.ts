@@ -452,6 +452,7 @@ describe.each(ONE_KIND)('catching up with Paddle and WooCommerce, on %s', (datab
         ...{ packagesDir: temporaryFolder(), packagesFrom: undefined, secret: SECRET },
         ...{ withoutSealedKeys: false, dryRun: false, actor: 'operator:test', now: NOW },
         settingFault: () => undefined,
+        isOnSite: (kind) => kind === 'woocommerce',
       });
     for (const one of [third, third.replace(/"api_key_sealed":"[^"]+"/, '"api_key_sealed":null')])
       await expect(imported(db, one)).rejects.toThrow(
@@ -481,6 +482,7 @@ describe.each(ONE_KIND)('catching up with Paddle and WooCommerce, on %s', (datab
       ...{ packagesDir: temporaryFolder(), packagesFrom: undefined, secret: SECRET },
       ...{ withoutSealedKeys: false, dryRun: false, actor: 'operator:test', now: NOW },
       settingFault: () => undefined,
+      isOnSite: (kind) => kind === 'woocommerce',
     });
     expect(leftOut).toEqual([]);
     const [there, here] = [await rows(fresh, 'shops'), await rows(shop.service.db, 'shops')];

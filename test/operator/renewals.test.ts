@@ -220,6 +220,7 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
       ...{ packagesDir: temporaryFolder(), packagesFrom: undefined, secret: undefined },
       ...{ withoutSealedKeys: false, dryRun: false, actor: 'operator:test', now: END },
       settingFault: () => undefined,
+      isOnSite: () => false,
     });
     await sum(there);
     for (const productId of [42, 43]) {

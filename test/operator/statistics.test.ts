@@ -380,6 +380,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
       },
       ...{ dryRun: false, actor: 'operator:test', now: new Date('2026-11-23T12:00:00Z') },
       settingFault: () => undefined,
+      isOnSite: () => false,
     });
     await sum(there);
     expect(await days(42, there)).toEqual(await days(42));

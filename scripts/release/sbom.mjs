@@ -61,7 +61,7 @@ function nodeComponent({ version, x64, arm64 }) {
     cpe: `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:lts:*:*:*`,
     externalReferences: [x64, arm64].map((one) => ({
       type: 'distribution',
-      url: `https://registry.npmjs.org/${one.package}/-/${one.package}-${version}.tgz`,
+      url: `pkg:npm/${one.package}@${version}`,
       hashes: [{ alg: 'SHA-512', content: Buffer.from(one.integrity.slice(7), 'base64').toString('hex') }],
     })),
     licenses: [{ license: { id: 'MIT' } }],

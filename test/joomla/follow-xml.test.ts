@@ -418,11 +418,14 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       expect((await put(id, '1.2.0', await packed('1.2.0', `${SITE}/b.xml`, SERVER))).remarks).toEqual([]);
     });
 
-    it('is not known when the earlier package is missing, which is said', async () => {
+    it('is compared with ours when the earlier package is missing, which is said', async () => {
       const id = await product('pkg_example');
       const { release: first } = await put(id, '1.0.0', await packed('1.0.0', SERVER));
       rmSync(join(service.packagesDir, `${first.sha256}.zip`));
-      const { remarks } = await put(id, '1.1.0', await packed('1.1.0', `${SITE}/other.xml`));
+      await expect(put(id, '1.1.0', await packed('1.1.0', `${SITE}/other.xml`))).rejects.toMatchObject({
+        facts: { reason: 'foreign-server' },
+      });
+      const { remarks } = await put(id, '1.1.0', await packed('1.1.0', SERVER));
       expect(remarks).toMatchObject([
         { code: 'before-unread', message: expect.stringContaining('package of version 1.0.0 is missing') },
       ]);

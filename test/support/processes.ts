@@ -72,15 +72,16 @@ export async function endProcess(
 
 /** Ports below those that Linux, macOS and Windows give to a connection or to `listen(0)`: 32,768 upwards. */
 const PORTS = { from: 10_240, to: 32_768, workers: 16 };
+const PORTS_OF_WORKER = Math.floor((PORTS.to - PORTS.from) / PORTS.workers);
+let nextPort = Math.floor(Math.random() * PORTS_OF_WORKER);
 
 /**
- * A port at which nothing listens. It stays free until the caller takes it: the system gives ports of this range to nobody,
- * and each of Jest's workers picks from its own part.
+ * Returns a port at which nothing listens. It stays free until the caller takes it: the system gives ports of this range to
+ * nobody, each of Jest's workers picks from its own part, and a worker gets the same port again after all others.
  */
 export async function freePort(): Promise<number> {
-  const part = Math.floor((PORTS.to - PORTS.from) / PORTS.workers);
   const worker = Number(process.env.JEST_WORKER_ID ?? 0) % PORTS.workers;
-  const port = PORTS.from + worker * part + Math.floor(Math.random() * part);
+  const port = PORTS.from + worker * PORTS_OF_WORKER + (nextPort++ % PORTS_OF_WORKER);
   const server = createServer();
   const free = await new Promise<boolean>((resolve) =>
     server

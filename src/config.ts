@@ -359,7 +359,7 @@ export function isGiven({ environment: { settings } }: Pick<Config, 'environment
   return Boolean(settings[name]?.trim());
 }
 
-/** It stands in mails' headers and in titles of pages. @throws ConfigError */
+/** The name is used in mails' headers and in titles of pages. @throws ConfigError */
 function parseShopName(text: string): string {
   if (/[\p{Cc}\u2028\u2029]/u.test(text))
     throw new ConfigError('LICENSING_SHOP_NAME must be on one line, without control characters.');

@@ -95,7 +95,7 @@ function folderOf({ publicUrl }: Config): string {
   return publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
 }
 
-/** Why it cannot start, for the seller. */
+/** Explains to the seller why the service cannot start. */
 function explain(error: unknown): string {
   if (error instanceof SchemaError && error.facts?.reason === 'pending')
     return `${error.message} Back the tables up. Then let the panel's cron run this once: ${process.execPath} ${join(packageRoot, 'dist/src/cli.js')} migrate`;

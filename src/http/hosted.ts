@@ -87,7 +87,7 @@ Joomla's own rules:</p>
 <p>Then install <code>com_licensing.zip</code> in Joomla, and choose <i>Components &rarr; Licensing</i> there.</p>`;
 }
 
-/** Answers that the service could not start. Anybody may read it, so the reason is in the log alone. */
+/** Answers that the service could not start. Anybody may read it, so only the log has the reason. */
 export function unavailable(base: string): RequestListener {
   return (request, response) => {
     takeBaseOff(request, base);

@@ -13,7 +13,7 @@ function passenger(): Passenger | undefined {
   return (globalThis as { PhusionPassenger?: Passenger }).PhusionPassenger;
 }
 
-/** Whether Passenger started this process, and is the only peer that there is. */
+/** Reports whether Passenger started this process, and is the only peer that there is. */
 export function isUnderPassenger(): boolean {
   return passenger() !== undefined;
 }

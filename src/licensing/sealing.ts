@@ -87,7 +87,7 @@ function keyId(secret: Buffer): Buffer {
   return createHash('sha256').update('licensing key id').update(secret).digest().subarray(0, KEY_ID_BYTES);
 }
 
-/** Whether a key that was given for one site may be sent to another address. Without an address nothing is sent. */
+/** Reports whether a key that was given for one site may be sent to another address. Without an address nothing is sent. */
 export function isSameOrigin(url: string | null, before: string | null): boolean {
   return url === null || (before !== null && new URL(url).origin === new URL(before).origin);
 }

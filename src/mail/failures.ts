@@ -44,7 +44,7 @@ interface SmtpError extends Error {
 export function toMailFailure(error: unknown): MailFailure {
   if (error instanceof MailFailure) return error;
   const { responseCode: status, response = '' } = error as SmtpError;
-  // What another service at this port says is not for the caller, who may name any host (RFC 5321, 4.2).
+  // The words of another service at this port are not for the caller, who may name any host (RFC 5321, 4.2).
   const said = response.split(/\r?\n/).filter((line) => /^[2-5]\d\d(?:[ -]|$)/.test(line));
   return new MailFailure(codeOf(error as SmtpError), status, said.join('\n') || undefined);
 }

@@ -36,7 +36,7 @@ export function readId({ path }: Pick<Call, 'path'>, name = 'id', what = 'thing'
 
 const ID = /^[1-9]\d{0,14}$/;
 
-/** An id in the filter of a list. 0, which nothing has, for a text that is not an id, such as `1e999`. */
+/** An id in the filter of a list. 0, an id that nothing has, for a text that is not an id, such as `1e999`. */
 export function filterId(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   return ID.test(text) ? Number(text) : 0;

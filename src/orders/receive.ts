@@ -318,7 +318,7 @@ async function settleAll(
       const { result } = await settle(db, message, context);
       if (result === 'order' && 'of' in pending) times.push(new Date(pending.event.at));
     } catch (error) {
-      // It is not the fault of the message that told the link, unless the database is away: then that one comes again.
+      // The message that brought the link is not at fault, unless the database is away: then the sender repeats it.
       if (isUnavailable(error)) throw error;
       if (isMessagesFault(error)) await refuse(db, message, error);
       else failures.push(error);

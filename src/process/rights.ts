@@ -87,7 +87,7 @@ export function withRightsOfNow(work: () => void): () => void {
 }
 
 /**
- * Starts a program with the service's user alone: with root as its real user, it could take root's rights back.
+ * Starts a program that has only the service's user: with root as its real user, it could take root's rights back.
  * @param start starts it before it returns, as this user
  */
 export function startProgram<T>(start: (user: Partial<Rights>) => T): T {

@@ -5,7 +5,7 @@ import type { StoredStatus } from '../licensing/core/states';
 
 /** Reads cells of other systems' tables. A fault never repeats a cell, which may be a key. */
 
-/** What systems write for nothing, in any column. */
+/** The texts that systems write for nothing, in any column. */
 const EMPTY = new Set(['null', '\\n', '-', '–', '—', 'n/a', 'none', 'never', 'undefined']);
 
 /** A cell's text. Tables for spreadsheets have an apostrophe before what would be a formula. */

@@ -39,7 +39,7 @@ export async function send(call: PageCall, answer: Answer): Promise<void> {
   ctx.body = await packed(ctx, `<!doctype html>${render(view, answer.page)}`);
 }
 
-/** The same rows, of which the first is read. */
+/** The same rows, after the first one was read. */
 async function begun<Row>(rows: AsyncIterable<Row>): Promise<AsyncIterable<Row>> {
   const iterator = rows[Symbol.asyncIterator]();
   const first = await iterator.next();

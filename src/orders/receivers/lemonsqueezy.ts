@@ -78,7 +78,7 @@ function readOrder(about: About): OneContent {
       },
     ],
   };
-  // What it was paid for is kept with it, so that the order is shown.
+  // The payment is kept with it, so that the order is shown.
   if (status === 'refunded') return { links, ...readOrderRefund(about), also: [paid] };
   if (status !== 'fraudulent') return { links, event: paid };
   const fraud = { event: 'charged_back', at, test, eventId: `fraud:${id}`, order: { number: id } } as const;

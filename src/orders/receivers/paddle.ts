@@ -141,7 +141,7 @@ function isRestOf(item: unknown): boolean {
 
 const productOf = (item: unknown) => textAt(item, 'price', 'product_id');
 
-/** Where two prices are of one product, those tell them apart. @param shared products of more than one item */
+/** If two prices are of one product, these distinguish them. @param shared products of more than one item */
 function lineOf(item: unknown, shared: ReadonlySet<string | undefined>): string {
   const product = productOf(item);
   return (shared.has(product) ? undefined : product) ?? requireText(item, 'price', 'id');

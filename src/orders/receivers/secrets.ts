@@ -25,7 +25,7 @@ const LOOKS: [RegExp, SecretLook][] = [
 
 /** How secrets and API keys begin whose other characters are letters, digits and those of base64. */
 const BEGINNINGS = 'whsec_|pdl_ntfset_|[rs]k_(?:live|test)_|pdl_(?:(?:live|sdbx)_)?apikey_|c[ks]_';
-/** What a page shows in the place of a part that it hides. */
+/** The signs that a page shows instead of a hidden part. */
 const HIDDEN = '(?:…|[.•*]{3,})';
 const COPIED_WRONG: [RegExp, 'cut' | 'twice'][] = [
   [new RegExp(`^(${BEGINNINGS})\\1`), 'twice'],

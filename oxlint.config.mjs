@@ -34,6 +34,7 @@ const LAYERS = {
     'orders',
     'packages',
     'privacy',
+    'process',
     'selfservice',
     'settings',
     'store',

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'dotenv';
 import { ConfigError } from './errors';
-import type { Listen } from './http/server';
+import type { Listen } from './process/listen';
 import { isNetwork } from './licensing/ip-addresses';
 import { readPicture, type Picture } from './packages/pictures';
 import { readFormerlyList, type Formerly } from './joomla/formerly/addresses';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot, type Config } from '../config';
 import { OperatorError } from '../licensing/operator-error';
-import { hostAndPort } from '../http/server';
+import { hostAndPort } from '../process/listen';
 import { instanceSocket } from '../process/instances';
 import { FOLDER_NAME } from './nginx';
 

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { Command } from 'commander';
 import { readConfig } from '../config';
-import { describeListen, type Listen } from '../http/server';
+import { describeListen, type Listen } from '../process/listen';
 import { OperatorError } from '../licensing/operator-error';
 import { createOutput } from './command';
 

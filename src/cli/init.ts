@@ -19,7 +19,7 @@ import {
 } from '../config';
 import { API_PATH } from '../api';
 import { XML_PATH } from '../joomla/update-xml/place';
-import { describeListen } from '../http/server';
+import { describeListen } from '../process/listen';
 import { OperatorError } from '../licensing/operator-error';
 import { addFirstSigningKey } from '../licensing/signing-keys';
 import { lookAt, refuseOwn } from '../packages/replace-file';

@@ -4,7 +4,7 @@ import { basename, join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { packageRoot, readConfig, type Config } from '../config';
 import { quantity } from '../quantity';
-import { hostAndPort } from '../http/server';
+import { hostAndPort } from '../process/listen';
 import { findInstances, instanceSocket } from '../process/instances';
 import { asCaller } from '../process/rights';
 import { explainFileFault } from '../packages/file-faults';

@@ -8,14 +8,9 @@ import {
 } from 'node:http';
 import { connect, Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { dirname } from 'node:path';
+import { describeListen, hostAndPort, type Listen } from '../process/listen';
 import { listenForPassenger } from './passenger';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-
-/** `passenger`: where Phusion Passenger, or what stands in for it, wants it (passenger.ts); `port`: without one */
-export type Listen =
-  | { host: string; port: number }
-  | { path: string }
-  | { passenger: true; ownPort?: string | undefined };
 
 export interface RunningServer {
   /** as a person would type it: `http://127.0.0.1:3080` or `unix:/run/licensing/http.sock` */
@@ -127,17 +122,6 @@ function limitBody(server: Server, request: IncomingMessage): void {
 /** A client that resets before it is accepted has no address, so its headers would be believed. */
 function dropNameless(socket: Socket): void {
   if (socket.remoteAddress === undefined) socket.destroy();
-}
-
-/** The listening address, as a person would type it; an IPv6 address is in brackets. */
-export function describeListen(listen: Listen, port?: number): string {
-  if ('passenger' in listen) return 'passenger';
-  return 'path' in listen ? `unix:${listen.path}` : `http://${hostAndPort(listen, port)}`;
-}
-
-/** @param chosen the actual port, where the setting left it open */
-export function hostAndPort({ host, port }: Extract<Listen, { host: string }>, chosen = port): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${chosen}`;
 }
 
 /** Otherwise the client would send its next request on this connection. */

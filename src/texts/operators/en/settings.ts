@@ -1,5 +1,4 @@
 import type { MailTextFault } from '../../../licensing/operator-error';
-import type { EditableName } from '../../../settings';
 
 /** The pages about the settings. */
 export const settings = {
@@ -27,7 +26,7 @@ export const settings = {
     log_days: 'Requests are kept for',
     token_days: 'A signed answer counts for',
     offline_days: 'An offline file counts for',
-  } satisfies Record<EditableName, string>,
+  },
   hints: {
     shop_name: 'On customers’ pages and below mails. Empty: the name of the Joomla site.',
     public_url:
@@ -42,7 +41,7 @@ export const settings = {
     log_days: 'Days for which the access log is kept. What is older is deleted within the hour.',
     token_days: 'Days.',
     offline_days: 'Days for which a file for a machine without network counts.',
-  } satisfies Record<EditableName, string>,
+  },
   none: 'not set',
   source: {
     environment: (variable: string) => `set by ${variable} in the environment`,

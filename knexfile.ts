@@ -1,6 +1,6 @@
 /** For `npx knex migrate:latest`; `licensing migrate` does the same in the build. */
 import type { Knex } from 'knex';
-import { readConfig } from './src/config';
+import { readConfig } from './src/settings/config';
 import { knexConfig, openDatabase } from './src/store/database';
 import { lockMigrations, migrationConfig, prepareMigration, refuseOtherPrefix } from './src/store/migrate';
 

@@ -10,7 +10,6 @@ const LAYERS = {
   access: ['joomla', 'licensing', 'store'],
   operations: [
     'access',
-    'config',
     'joomla',
     'licensing',
     'mail',
@@ -20,7 +19,6 @@ const LAYERS = {
     'selfservice',
     'settings',
     'store',
-    'stored-settings',
     'support',
     'transfer',
     'webhooks',
@@ -43,7 +41,8 @@ const LAYERS = {
     'webhooks',
   ],
   joomla: ['licensing', 'packages', 'process', 'store'],
-  setup: ['config', 'licensing', 'packages', 'process', 'store'],
+  settings: ['joomla', 'licensing', 'mail', 'orders', 'packages', 'process', 'runner', 'store'],
+  setup: ['licensing', 'packages', 'process', 'settings', 'store'],
   transfer: ['licensing', 'packages', 'store'],
   privacy: ['licensing', 'mail', 'orders', 'packages', 'store', 'transfer'],
   selfservice: ['licensing', 'packages', 'store'],
@@ -51,7 +50,6 @@ const LAYERS = {
   support: ['joomla', 'licensing', 'orders', 'packages', 'store'],
   doctor: [
     'access',
-    'config',
     'http',
     'joomla',
     'licensing',
@@ -68,7 +66,6 @@ const LAYERS = {
     'access',
     // commands.ts loads its files by the names that they have in the build.
     'cli',
-    'config',
     'doctor',
     'http',
     'joomla',
@@ -81,19 +78,18 @@ const LAYERS = {
     'process',
     'settings',
     'setup',
-    'stored-settings',
     'support',
     'transfer',
     'webhooks',
-    'work',
+    'app',
   ],
 };
 /** The command reaches rows through the rooms above the store; these files open the database, make it, and explain its errors. */
 const OPEN_DATABASE = ['database', 'describe-error', 'init', 'migrate', 'upgrade'].map(
   (name) => `src/cli/${name}.ts`,
 );
-/** What every folder may import. The files import nothing of src/. */
-const FLOOR = ['api', 'errors', 'quantity'];
+/** What every folder may import. Its files import nothing of src/. */
+const FLOOR = ['base'];
 /** The rooms below the texts; all others may import texts, too. */
 const BELOW_TEXTS = ['licensing', 'store', 'packages', 'process', 'runner'];
 
@@ -238,9 +234,9 @@ const floorOfTexts = (below) => {
       allowTypeImports: true,
     },
     {
-      group: [`${out}*/**`, `!${out}licensing/**`, `!${out}store/**`],
+      group: [`${out}*/**`, `!${out}base/**`, `!${out}licensing/**`, `!${out}store/**`],
       message:
-        'src/texts declares the facts that it tells of, or takes their types from licensing and store.',
+        'src/texts declares the facts that it describes, or takes their types from licensing and store.',
     },
   ];
   return { files: [`src/texts/${below}*.ts`], rules: { 'no-restricted-imports': ['error', { patterns }] } };
@@ -294,7 +290,7 @@ export default {
           {
             object: 'process',
             property: 'env',
-            message: 'src/config.ts is the only reader of the environment.',
+            message: 'src/settings/config.ts is the only reader of the environment.',
           },
         ],
         eqeqeq: 'error',
@@ -339,7 +335,7 @@ export default {
     },
     ...Object.entries(LAYERS).flatMap(layer),
     { ...layer(['cli', [...LAYERS.cli, 'store']])[0], files: OPEN_DATABASE },
-    refuseImports(['src/api.ts', 'src/errors.ts'], { regex: '^\\.', message: 'It imports nothing of src/.' }),
+    refuseImports(['src/base/*.ts'], { regex: '^\\.\\.', message: 'src/base imports nothing else of src/.' }),
     refuseImports(['migrations/**/*.ts'], {
       group: ['**/src/**', '!**/src/store/transaction'],
       message: 'A migration must not change with the rules of src/ (decision 6).',

@@ -2,7 +2,7 @@ import Router, { type RouterMiddleware } from '@koa/router';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
 import type { AddressInfo } from 'node:net';
-import { API_PATH } from '../src/api';
+import { API_PATH } from '../src/licensing/api';
 import { BODY_OPTIONS } from '../src/http/body-options';
 
 /**

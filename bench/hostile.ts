@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync } from 'node:zlib';
 import { openSession } from '../src/access/sessions';
-import { API_PATH } from '../src/api';
-import type { Settings } from '../src/config';
+import { API_PATH } from '../src/licensing/api';
+import type { Settings } from '../src/settings/config';
 import { addShop } from '../src/orders/shops';
 import { customerDigest } from '../src/store/customer-digest';
 import { table } from '../src/store/database';

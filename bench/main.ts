@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { packageRoot } from '../src/config';
+import { packageRoot } from '../src/settings/config';
 import { summarizeProfile } from './profile';
 import { isMissed, report, type Result } from './report';
 import { rows, type Options } from './rows';

@@ -8,7 +8,7 @@ import {
   OPERATOR_CODE_LIFETIME_MS,
   type CodeFor,
 } from '../src/access/one-time-codes';
-import { API_PATH } from '../src/api';
+import { API_PATH } from '../src/licensing/api';
 import type { Db } from '../src/store/database';
 import { listLicenseCounts } from '../src/store/sums';
 import { sharedFolder } from '../test/support/processes';

@@ -1,6 +1,6 @@
 import type { RowDataPacket } from 'mysql2';
 import { createPool, type Pool } from 'mysql2/promise';
-import { readConfig, type Config } from '../src/config';
+import { readConfig, type Config } from '../src/settings/config';
 import { createApp } from '../src/http/app';
 import { createClientAddressReader } from '../src/http/client-address';
 import { createMetrics } from '../src/http/metrics';
@@ -17,7 +17,7 @@ import { DEFAULT_POOL_SIZE, openDatabase, poolState } from '../src/store/databas
 import type { MysqlSettings } from '../src/store/mysql';
 import type { License } from '../src/store/licenses';
 import { fromSqlTime, toSqlTime } from '../src/store/time';
-import { version } from '../src/version';
+import { version } from '../src/app/version';
 
 /**
  * The service without one of its parts, which BENCH_WITHOUT names, to show what that part costs:

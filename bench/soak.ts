@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
-import { packageRoot } from '../src/config';
+import { packageRoot } from '../src/settings/config';
 import { table } from '../src/store/database';
 import {
   duration,

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import type { RowDataPacket } from 'mysql2/promise';
-import { packageRoot, type Settings } from '../src/config';
+import { packageRoot, type Settings } from '../src/settings/config';
 import { startNginx } from '../test/support/nginx';
 import { endProcess, sharedFolder, startProcess } from '../test/support/processes';
 import { installMariaDb, startMariaDb, startRedis, type MariaDb } from '../test/support/servers';

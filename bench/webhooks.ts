@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { addToken } from '../src/access/tokens';
-import type { Settings } from '../src/config';
+import type { Settings } from '../src/settings/config';
 import { addWebhook } from '../src/webhooks/receivers';
 import { eventually } from '../test/support/processes';
 import { openMigrated } from '../test/support/service-process';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Knex } from 'knex';
-import { packageRoot, readConfig } from '../src/config';
+import { packageRoot, readConfig } from '../src/settings/config';
 import { addPlan, addProduct } from '../src/licensing/catalogue';
 import type { ActivationType } from '../src/licensing/core/identifiers';
 import { issueLicenses } from '../src/licensing/issue';

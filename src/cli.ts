@@ -7,7 +7,7 @@ import { wantedCommands } from './cli/commands';
 import { describeError, toCommandFailure } from './cli/describe-error';
 import { hasStandardOutput, jsonLine, writeStandardOutput } from './cli/standard-output';
 import { redactKeys } from './licensing/core/keys';
-import { version } from './version';
+import { version } from './app/version';
 
 /** Exit codes: 0 done; 1 refused or failed, with nothing changed unless the message says so; 2 usage error. */
 const FAILED = 1;

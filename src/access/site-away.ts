@@ -1,4 +1,4 @@
-import { CodedError, ConfigError } from '../errors';
+import { CodedError, ConfigError } from '../base/errors';
 
 /** For a call that needs the site's configuration.php, which cannot be read now. @throws SITE_AWAY, or any other error */
 export function siteAway(error: unknown): never {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageRoot, type Config } from '../config';
+import { packageRoot, type Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
 import { hostAndPort } from '../process/listen';
 import { instanceSocket } from '../process/instances';

@@ -1,7 +1,7 @@
 import { basename, join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
-import { readConfig, type Config } from '../config';
-import { ConfigError } from '../errors';
+import { readConfig, type Config } from '../settings/config';
+import { ConfigError } from '../base/errors';
 import { htaccessLines } from '../http/hosted';
 import { apacheFiles, APACHE_FILE } from '../joomla/formerly/apache';
 import { OperatorError } from '../licensing/operator-error';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { loginName, readConfig, type Config } from '../config';
-import { readEffective } from '../stored-settings';
+import { loginName, readConfig, type Config } from '../settings/config';
+import { readEffective } from '../settings/stored';
 import { withCurrentDatabase, type Db } from './database';
 import { printableText } from './printable';
 import { jsonLine, writeStandardOutput } from './standard-output';

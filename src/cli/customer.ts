@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
-import { quantity } from '../quantity';
+import { quantity } from '../base/quantity';
 import { requireEmail } from '../licensing/customer-email';
 import { OperatorError } from '../licensing/operator-error';
 import { customerJson, readCustomer, type CustomerData } from '../privacy/customer';

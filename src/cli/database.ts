@@ -1,5 +1,5 @@
-import { isCoded, ConfigError } from '../errors';
-import type { Config } from '../config';
+import { isCoded, ConfigError } from '../base/errors';
+import type { Config } from '../settings/config';
 import type { OwnFile } from '../packages/replace-file';
 import { openDatabase, type Db } from '../store/database';
 import { toDatabaseUnusable } from '../store/error-messages';

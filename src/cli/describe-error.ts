@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { isCoded, ConfigError } from '../errors';
+import { isCoded, ConfigError } from '../base/errors';
 import { redactKeys } from '../licensing/core/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';

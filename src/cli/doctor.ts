@@ -1,10 +1,10 @@
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { InvalidArgumentError, type Command } from 'commander';
-import { ConfigError } from '../errors';
-import { loginName, readConfig, wantsColor, type Config } from '../config';
-import { readEffective } from '../stored-settings';
-import { quantity } from '../quantity';
+import { ConfigError } from '../base/errors';
+import { loginName, readConfig, wantsColor, type Config } from '../settings/config';
+import { readEffective } from '../settings/stored';
+import { quantity } from '../base/quantity';
 import { examine } from '../doctor/examine';
 import { problem, type CommandFinding, type Patient } from '../doctor/finding';
 import { OperatorError } from '../licensing/operator-error';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { quantity } from '../quantity';
+import { quantity } from '../base/quantity';
 import { EXPORT_FILE, exportRecords } from '../transfer/export';
 import { RECORD_TYPES, type RecordType } from '../transfer/records';
 import { makeFolder } from '../packages/replace-file';

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import type { Config } from '../config';
+import type { Config } from '../settings/config';
 import {
   folderOf,
   readFormerly,
@@ -9,7 +9,7 @@ import {
 } from '../joomla/formerly/addresses';
 import { planFormerly, type FormerPlan } from '../joomla/formerly/plan';
 import { formerPlace } from '../joomla/formerly/place';
-import { readEffective } from '../stored-settings';
+import { readEffective } from '../settings/stored';
 import { usage } from './arguments';
 import type { Output } from './command';
 import { withCurrentDatabase } from './database';

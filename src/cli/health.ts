@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import type { Command } from 'commander';
-import { readConfig } from '../config';
+import { readConfig } from '../settings/config';
 import { describeListen, type Listen } from '../process/listen';
 import { OperatorError } from '../licensing/operator-error';
 import { createOutput } from './command';

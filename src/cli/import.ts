@@ -1,7 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { quantity } from '../quantity';
+import { quantity } from '../base/quantity';
 import { fileSettingFault } from '../operations/configuration';
 import { listOf } from '../orders/catch-up/list';
 import { explainReadFault } from '../packages/file-faults';

@@ -16,14 +16,14 @@ import {
   type Config,
   type Settings,
   type Variable,
-} from '../config';
-import { API_PATH } from '../api';
+} from '../settings/config';
+import { API_PATH } from '../licensing/api';
 import { XML_PATH } from '../joomla/update-xml/place';
 import { describeListen } from '../process/listen';
 import { OperatorError } from '../licensing/operator-error';
 import { addFirstSigningKey } from '../licensing/signing-keys';
 import { lookAt, refuseOwn } from '../packages/replace-file';
-import { isSetting, SECRET_FILES, settingLine } from '../settings';
+import { isSetting, SECRET_FILES, settingLine } from '../settings/names';
 import { holdsSealed } from '../store/sealed';
 import {
   emptySchemaState,

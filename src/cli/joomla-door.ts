@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { packageRoot } from '../config';
+import { packageRoot } from '../settings/config';
 import { makeDoor } from '../joomla/door';
 import { requireReplaceable, type FileKind } from '../packages/replace-file';
 import { createOutput } from './command';

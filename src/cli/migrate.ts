@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readConfig } from '../config';
+import { readConfig } from '../settings/config';
 import {
   describePrefixes,
   findOtherPrefixes,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { moveInOperations } from '../operations/move-in';
-import { quantity } from '../quantity';
+import { quantity } from '../base/quantity';
 import { withSession } from './command';
 import { operate } from './operate';
 import { formatTable } from './tables';

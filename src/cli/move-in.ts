@@ -1,4 +1,4 @@
-import { quantity } from '../quantity';
+import { quantity } from '../base/quantity';
 import { countAfterImport } from '../licensing/statistics';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { importOperations } from '../operations/imports';

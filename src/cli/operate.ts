@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { copyConfig, packageRoot, type Config } from '../config';
+import { copyConfig, packageRoot, type Config } from '../settings/config';
 import { examineFromWithin } from '../doctor/examine';
 import { OperatorError } from '../licensing/operator-error';
 import { letterheadOf } from '../mail/compose';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Stats } from 'node:fs';
 import { readFile, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { envFilePath, type Config } from '../config';
+import { envFilePath, type Config } from '../settings/config';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import {

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { packageRoot } from '../config';
+import { packageRoot } from '../settings/config';
 import { BEGINNING, makePhpClient } from '../joomla/php-client';
 import { lookAt, makeFolder, replaceFile, requireReplaceable, type FileKind } from '../packages/replace-file';
 import { asCaller } from '../process/rights';

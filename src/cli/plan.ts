@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { quantity } from '../quantity';
+import { quantity } from '../base/quantity';
 import { PLAN_DEFAULTS, type AfterExpiry, type PlanOptions } from '../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
 import { OperatorError } from '../licensing/operator-error';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../licensing/operator-error';
-import { quantity } from '../quantity';
+import { quantity } from '../base/quantity';
 import { releaseNoticeOperations } from '../operations/release-notice';
 import { requireRelease } from '../packages/releases';
 import { positiveInteger } from './arguments';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { environment, envFilePath, loginName } from '../config';
+import { environment, envFilePath, loginName } from '../settings/config';
 import { becomeServiceUser } from '../process/rights';
 
 /** Commands that write what belongs to root: the settings file in a folder of the system, units, the program. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../licensing/operator-error';
 import { configurationOperations } from '../operations/configuration';
-import { EDITABLE, EDITABLE_NAMES, isEditable, type EditableName } from '../settings';
+import { EDITABLE, EDITABLE_NAMES, isEditable, type EditableName } from '../settings/names';
 import { NOTHING, oneOf } from './arguments';
 import { withSession, type Session } from './command';
 import { operate } from './operate';

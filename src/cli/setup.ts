@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
-import { readConfig, readPublicUrl, type Config } from '../config';
-import { ConfigError } from '../errors';
+import { readConfig, readPublicUrl, type Config } from '../settings/config';
+import { ConfigError } from '../base/errors';
 import { readJoomlaSite } from '../joomla/site/configuration';
 import { OperatorError } from '../licensing/operator-error';
-import { quantity } from '../quantity';
+import { quantity } from '../base/quantity';
 import { readText } from '../setup/files';
 import { forget, note, readJournal, STATE } from '../setup/journal';
 import { asUser, run, succeeds } from '../setup/machine';

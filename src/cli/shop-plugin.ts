@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { Argument, type Command } from 'commander';
-import { packageRoot } from '../config';
+import { packageRoot } from '../settings/config';
 import { makeShopPlugin, SHOP_KINDS, SHOP_TITLES, type ShopKind } from '../joomla/shop-plugin';
 import { refuseOwn } from '../packages/replace-file';
 import { withSession } from './command';

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { asCaller } from '../process/rights';
-import { quantity } from '../quantity';
+import { quantity } from '../base/quantity';
 import { isTestApi } from '../orders/catch-up/ask';
 import type { Effect } from '../orders/fold';
 import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { createCode, OPERATOR_CODE_LIFETIME_MS } from '../access/one-time-codes';
-import { API_PATH } from '../api';
-import { readPublicUrl, type Config } from '../config';
+import { API_PATH } from '../licensing/api';
+import { readPublicUrl, type Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import { oneOf } from './arguments';

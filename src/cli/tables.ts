@@ -1,4 +1,4 @@
-import { wantsColor } from '../config';
+import { wantsColor } from '../settings/config';
 import { liveStatus, paidEnd } from '../licensing/core/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { License } from '../licensing/licenses';

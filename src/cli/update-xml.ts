@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
-import { readConfig } from '../config';
+import { readConfig } from '../settings/config';
 import { requireWebAddress } from '../joomla/addresses';
 import { changelogBeside } from '../joomla/changelog';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { Command } from 'commander';
-import { readConfig } from '../config';
-import { workOnce } from '../work';
+import { readConfig } from '../settings/config';
+import { workOnce } from '../app/work';
 import { createOutput } from './command';
 
 export function addWorkCommand(program: Command): void {

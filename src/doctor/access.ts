@@ -1,5 +1,5 @@
 import { listTokens, type Token } from '../access/tokens';
-import type { Config } from '../config';
+import type { Config } from '../settings/config';
 import { findSite, type Site } from '../joomla/site/api-tokens';
 import { DOOR_ELEMENT } from '../joomla/door';
 import { readSiteSecret } from '../joomla/site/configuration';

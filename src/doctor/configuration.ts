@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import { environment, readEnvFile, withoutEmpty, type Config } from '../config';
-import { SECRET_FILES } from '../settings';
+import { environment, readEnvFile, withoutEmpty, type Config } from '../settings/config';
+import { SECRET_FILES } from '../settings/names';
 import { ok, problem, warning, type Check, type Finding } from './finding';
 import { checkReaders } from './file-readers';
 

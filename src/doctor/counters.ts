@@ -1,4 +1,4 @@
-import { quantity } from '../quantity';
+import { quantity } from '../base/quantity';
 import { countActivations, findMiscounts, setActivationsUsed, type Miscount } from '../store/counters';
 import { insertEvents } from '../store/events';
 import { lockLicense } from '../store/licenses';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { Config } from '../config';
+import type { Config } from '../settings/config';
 import { findInstances } from '../process/instances';
 import { listProducts } from '../store/catalogue';
 import { tablePrefix, type DatabaseSettings } from '../store/database';

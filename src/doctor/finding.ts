@@ -1,4 +1,4 @@
-import type { Config } from '../config';
+import type { Config } from '../settings/config';
 import type { Db } from '../store/database';
 import { driverReason } from '../store/errors';
 import type { DoctorWords, ToldWords } from '../texts/operators/doctor';

@@ -1,4 +1,4 @@
-import { KEY_REQUIRED } from '../api';
+import { KEY_REQUIRED } from '../licensing/api';
 import {
   exampleAddress,
   folderOf,

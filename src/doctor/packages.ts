@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { API_TEXTS } from '../api';
+import { API_TEXTS } from '../licensing/api';
 import { findDamage, UNREADABLE } from '../packages/damage';
 import { INCOMING, INCOMING_MAX_AGE_MS, packagePath } from '../packages/package-files';
 import { listPackages, type Release } from '../store/releases';

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
-import type { Config } from '../config';
+import type { Config } from '../settings/config';
 import { HOMES, isWithin, readUnits, type Unit } from '../process/units';
 import type { OperatorTexts } from '../texts/operators/texts';
 import { ok, problem, unchecked, type Check, type Finding } from './finding';

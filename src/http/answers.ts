@@ -1,7 +1,7 @@
 import type { LicenseTerms } from '../store/licenses';
 import type { Refusal, RefusalCode } from '../licensing/core/verdict';
 import { formatTimestamp } from '../licensing/timestamps';
-import { API_TEXTS } from '../api';
+import { API_TEXTS } from '../licensing/api';
 import type { Context } from './context';
 import { readQuery } from './requests';
 

@@ -11,14 +11,14 @@ import { downloadEndpoint, downloadHandler, type DownloadSettings } from './down
 import { answerFault, bodyError, createAnswerLog, DEADLINE_MS, inTime, logSendFault } from './faults';
 import { frontPage } from './front-page';
 import { activateHandler, deactivateHandler, recordUnread, tokenHandler, validateHandler } from './licenses';
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 import { refusedHost } from './pages-host';
 import { limitDownloads } from './limit-downloads';
 import { createOperatorRouter, type OperatorRouterDependencies } from './operator-router';
 import type { Allowance, Limiter } from './rate-limit';
 import { refuseEncoded } from './read-body';
 import { assignRequestId } from './request-id';
-import { InvalidRequestError } from '../errors';
+import { InvalidRequestError } from '../base/errors';
 import { readPath, readProductId } from './requests';
 import { updatesHandler } from './updates';
 

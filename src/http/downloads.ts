@@ -10,7 +10,7 @@ import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Refusal, RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, packageFileName } from '../packages/package-files';
 import type { Release } from '../store/releases';
-import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../api';
+import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../licensing/api';
 import { PACKAGE_HEADERS, sendData, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
 import { readDownloadKey, readProductId, readQuery } from './requests';

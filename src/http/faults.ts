@@ -1,8 +1,8 @@
 import type { Context as KoaContext } from 'koa';
 import type { Logger } from 'pino';
 import { SealError } from '../licensing/sealing';
-import { API_PATH } from '../api';
-import { CodedError, isCoded, InvalidRequestError } from '../errors';
+import { API_PATH } from '../licensing/api';
+import { CodedError, isCoded, InvalidRequestError } from '../base/errors';
 import { isLockConflict, isUnavailable } from '../store/errors';
 import { sendFailure } from './answers';
 import type { Context } from './context';

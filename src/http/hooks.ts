@@ -1,5 +1,5 @@
 import type Router from '@koa/router';
-import { isCoded } from '../errors';
+import { isCoded } from '../base/errors';
 import { SealError } from '../licensing/sealing';
 import { createAsk } from '../orders/catch-up/ask';
 import { completed } from '../orders/catch-up/run';

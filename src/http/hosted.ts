@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { API_PATH, API_TEXTS } from '../api';
+import { API_PATH, API_TEXTS } from '../licensing/api';
 import { asCustomerLanguage, CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { foldedDigest, keyDigest } from '../licensing/core/keys';
-import { InvalidRequestError } from '../errors';
+import { InvalidRequestError } from '../base/errors';
 import type { Context } from './context';
 import type { Asked, DownloadCounts, Outcome, Taken } from './download-counts';
 import { inTime } from './faults';

@@ -1,6 +1,6 @@
 import Router from '@koa/router';
 import type { Authenticate } from '../access/authenticate';
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 import type { Licensing } from '../licensing/core/licensing';
 import type { ManageSettings } from '../operations/settings';
 import { shareOf } from '../store/database';

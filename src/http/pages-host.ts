@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 import { TICKET_HEADER } from './ticket-header';
 
 /** With LICENSING_PAGES_HOST, the operator's pages and API answer on that host name alone. */

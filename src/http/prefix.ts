@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 
 /** Folders in which a site can be: no `//`, which would name another host, and no `..`. */
 const FOLDER = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/;

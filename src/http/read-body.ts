@@ -1,6 +1,6 @@
 import readRawBody from 'raw-body';
 import type { Context } from './context';
-import { CodedError, InvalidRequestError } from '../errors';
+import { CodedError, InvalidRequestError } from '../base/errors';
 import { bodyError } from './faults';
 
 /** How a request's body is read: as it came, and never more of it than a limit. */

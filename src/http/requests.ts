@@ -1,6 +1,6 @@
 import { canonicalKey, containsKey, hasOwnShape, isKey, keyDigest } from '../licensing/core/keys';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../store/columns';
-import { InvalidRequestError } from '../errors';
+import { InvalidRequestError } from '../base/errors';
 import type { Context } from './context';
 
 /** Reads requests into typed values; throws InvalidRequestError at the first mistake. */

@@ -1,11 +1,11 @@
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 import type { Licensing } from '../licensing/core/licensing';
 import { shownChangelog } from '../licensing/changelog';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Update } from '../licensing/updates';
 import { sendData, sendWritten, writeData } from './answers';
 import type { Handler } from './context';
-import { InvalidRequestError } from '../errors';
+import { InvalidRequestError } from '../base/errors';
 import { readProductId } from './requests';
 
 /** GET updates/{product_id}: docs/contract.md, 7. Public, so it reveals nothing that needs a licence. */

@@ -1,5 +1,5 @@
 import { OperatorError } from '../licensing/operator-error';
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 
 /** The site's folder in a path that was copied from a browser, and may continue to the site's API or pages. */
 export function siteFolder(path: string): string {

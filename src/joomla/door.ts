@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 import { pack, readFolder, readVersion } from './plugin-files';
 
 /** The component that signs a site's administrators in to the pages (docs/joomla-door.md): php/door. */

@@ -1,12 +1,12 @@
 import { buffer } from 'node:stream/consumers';
 import type { Element } from '@xmldom/xmldom';
-import { isCoded } from '../errors';
+import { isCoded } from '../base/errors';
 import type { Product } from '../store/catalogue';
 import { OperatorError } from '../licensing/operator-error';
 import { eachEntry } from '../packages/zip';
 import { namedPaths, type NamedPath } from './manifest-files';
 import { attributes, descendants, escapeAttribute, escapeXml, ownText, parseXml } from './xml';
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 import { requireWebAddress } from './addresses';
 import { changelogBeside } from './changelog';
 import { prefixOfType } from './extension-types';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
 import { fillIn, pack, readFolder, readVersion, type PackedFile, type Words } from './plugin-files';

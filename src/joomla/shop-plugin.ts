@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 import { pack, readFolder, readVersion, type PackedFile, type Words } from './plugin-files';
 
 /** The plugins for Joomla shops, which post their orders (docs/joomla-shops.md): php/shops/shared with a shop's files. */

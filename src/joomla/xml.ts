@@ -1,5 +1,5 @@
 import { DOMParser, type Element } from '@xmldom/xmldom';
-import { CodedError } from '../errors';
+import { CodedError } from '../base/errors';
 
 /**
  * A tag costs the parser up to 1 kB, and a namespace is copied to every element below it. These limits are far more

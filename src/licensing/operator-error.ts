@@ -1,4 +1,4 @@
-import { CodedError } from '../errors';
+import { CodedError } from '../base/errors';
 
 /** The kind of refusal, for programs: the API's codes where they fit, otherwise REFUSED. */
 export type OperatorErrorCode =

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { CodedError } from '../errors';
+import { CodedError } from '../base/errors';
 import { foldedDigest, keyDigest, keyHint, keyStart } from './core/keys';
 import { OperatorError } from './operator-error';
 import type { StoredKey } from '../store/license-keys';

@@ -1,5 +1,5 @@
 import { inBothForms } from '../licensing/core/identifiers';
-import { API_PATH, myPageUrl } from '../api';
+import { API_PATH, myPageUrl } from '../licensing/api';
 import { securityLines } from '../licensing/changelog';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';

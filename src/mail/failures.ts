@@ -1,4 +1,4 @@
-import { CodedError } from '../errors';
+import { CodedError } from '../base/errors';
 import type { MailFailureCode } from '../texts/operators/failures';
 
 /** Why a mail was not taken. Codes are stored and shown; they hold no address and no secret. */

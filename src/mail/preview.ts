@@ -1,4 +1,4 @@
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 import type { MailTextFault } from '../licensing/operator-error';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import { renderMail, type MailContent, type Values } from './render';

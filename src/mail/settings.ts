@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { ConfigError } from '../errors';
+import { ConfigError } from '../base/errors';
 import type { SiteMail } from '../joomla/site/configuration';
 import { findEmail } from '../licensing/customer-email';
 import { secretElsewhere } from '../licensing/sealing';

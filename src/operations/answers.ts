@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { myPageUrl } from '../api';
+import { myPageUrl } from '../licensing/api';
 import { readPerson } from '../mail/customer-profile';
 import { findEmail } from '../licensing/customer-email';
 import { findLicense } from '../licensing/licenses';

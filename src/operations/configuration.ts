@@ -1,6 +1,6 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox';
-import { isGiven, withStored, type Config } from '../config';
-import { ConfigError } from '../errors';
+import { isGiven, withStored, type Config } from '../settings/config';
+import { ConfigError } from '../base/errors';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestampOrNull } from '../licensing/timestamps';
 import { describeRoute, withStoredPassword } from '../mail/settings';
@@ -17,7 +17,7 @@ import {
   type EditableName,
   type SettingName,
   type StoredSettings,
-} from '../settings';
+} from '../settings/names';
 import {
   MAIL_TEXT,
   PICTURE,
@@ -27,7 +27,7 @@ import {
   sourceOf,
   storeRow,
   storeSetting,
-} from '../stored-settings';
+} from '../settings/stored';
 import { describeDatabase } from '../store/error-messages';
 import { deleteSetting, type StoredSetting } from '../store/settings';
 import { invalid, ManageError, notFound } from './failures';

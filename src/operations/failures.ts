@@ -1,4 +1,4 @@
-import { CodedError, InvalidRequestError } from '../errors';
+import { CodedError, InvalidRequestError } from '../base/errors';
 import { SealError } from '../licensing/sealing';
 import { OperatorError, type OperatorErrorCode, type RefusalFacts } from '../licensing/operator-error';
 

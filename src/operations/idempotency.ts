@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { CodedError, isCoded } from '../errors';
+import { CodedError, isCoded } from '../base/errors';
 import {
   completeClaim,
   deleteClaim,

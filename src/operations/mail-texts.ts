@@ -13,7 +13,7 @@ import {
   textId,
   type TextName,
 } from '../mail/texts';
-import { MAIL_TEXT, readEffective, storeRow } from '../stored-settings';
+import { MAIL_TEXT, readEffective, storeRow } from '../settings/stored';
 import { deleteSetting } from '../store/settings';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
 import { operatorLanguageOf } from '../texts/operators/languages';

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 import { subtractDuration } from '../licensing/durations';
 import { countFailedMails } from '../mail/queue';
 import { countRefused } from '../orders/refused-messages';

@@ -1,4 +1,4 @@
-import type { Config } from '../config';
+import type { Config } from '../settings/config';
 import type { Letterhead } from '../mail/compose';
 import type { Mailing } from '../mail/queue';
 import type { XmlHome } from '../joomla/update-xml/place';

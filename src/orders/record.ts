@@ -1,4 +1,4 @@
-import { CodedError } from '../errors';
+import { CodedError } from '../base/errors';
 import { setCustomer } from '../licensing/amend';
 import { openKey } from '../licensing/issue';
 import type { License } from '../licensing/licenses';

@@ -1,4 +1,4 @@
-import { API_PATH } from '../api';
+import { API_PATH } from '../licensing/api';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/database';
 import { listPackages, type Release } from '../store/releases';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isCoded } from '../errors';
+import { isCoded } from '../base/errors';
 import type { Release } from '../store/releases';
 import { openPackage } from './package-files';
 

@@ -3,7 +3,7 @@ import { constants, createWriteStream, type Stats } from 'node:fs';
 import { chmod, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { CodedError } from '../errors';
+import { CodedError } from '../base/errors';
 import { createBatches, eachOnce } from '../licensing/core/batches';
 import type { FindPackage } from '../licensing/download';
 import { asCaller, asServiceUser } from '../process/rights';

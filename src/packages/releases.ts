@@ -1,4 +1,4 @@
-import { isCoded } from '../errors';
+import { isCoded } from '../base/errors';
 import type { Db } from '../store/database';
 import { lockProduct, type Product } from '../store/catalogue';
 import {

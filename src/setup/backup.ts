@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { chmod, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../config';
+import type { Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
 import { lookAt, PRIVATE, replaceFile } from '../packages/replace-file';
 import { openDatabase, type Db } from '../store/database';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { environment } from '../config';
+import { environment } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
 
 /** Programs of the machine. */

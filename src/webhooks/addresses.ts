@@ -1,7 +1,7 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { CodedError, isCoded } from '../errors';
+import { CodedError, isCoded } from '../base/errors';
 import { canonicalAddress, createNetworkMatcher } from '../licensing/ip-addresses';
 import { OperatorError } from '../licensing/operator-error';
 import { MAX_URL_LENGTH } from '../store/columns';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { forEach } from '../licensing/for-each';
+import { forEach } from '../base/for-each';
 import {
   isSubscribed,
   licenseData,

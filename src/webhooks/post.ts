@@ -5,7 +5,7 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { isCoded } from '../errors';
+import { isCoded } from '../base/errors';
 import { redactKeys } from '../licensing/core/keys';
 import { type AddressRules } from './addresses';
 import type { PostFailure } from '../texts/operators/failures';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import { changePlan, setLimit } from '../../src/licensing/amend';
 import { addPlan, changePlanLimit, editPlan, removePlan } from '../../src/licensing/catalogue';
 import { addKey } from '../../src/licensing/license-keys';

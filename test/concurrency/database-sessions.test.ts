@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
-import { readConfig } from '../../src/config';
+import { readConfig } from '../../src/settings/config';
 import { openDatabase, type Db } from '../../src/store/database';
 import { isUnavailable, reasonCode } from '../../src/store/errors';
 import { lockLicenses } from '../../src/store/licenses';

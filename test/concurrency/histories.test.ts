@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { table, type Db } from '../../src/store/database';
 import { runs } from '../support/extent';
 import {

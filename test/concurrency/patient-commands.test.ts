@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { readConfig } from '../../src/config';
+import { readConfig } from '../../src/settings/config';
 import { openDatabase, table } from '../../src/store/database';
 import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { startHousekeeping } from '../../src/runner/housekeeping';
 import { createAccessLog, type AccessEntry } from '../../src/licensing/access-log';
 import { insertAccesses } from '../../src/store/access-log';

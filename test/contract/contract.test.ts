@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { withdrawRelease } from '../../src/packages/releases';
 import { table, type TableName } from '../../src/store/database';

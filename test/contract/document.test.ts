@@ -4,7 +4,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { buildDocument } from '../../src/http/document/openapi';
-import { version } from '../../src/version';
+import { version } from '../../src/app/version';
 import { sendRaw } from '../support/raw-http';
 import { PREFIX, startTestService, type TestService } from '../support/service';
 

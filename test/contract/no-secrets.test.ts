@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addSigningKey } from '../../src/licensing/signing-keys';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { generateKey } from '../../src/licensing/core/keys';
 import { IS_WHOLE, runs } from '../support/extent';
 import { giveRelease } from '../support/packages';

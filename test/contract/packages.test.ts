@@ -19,7 +19,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { ZipFile } from 'yazl';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { versionOrder } from '../../src/licensing/versions';
 import { lockProduct } from '../../src/store/catalogue';
 import { insertRelease } from '../../src/store/releases';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { createMemoryCounters } from '../../src/http/memory-counters';
 import { IS_WHOLE, runs } from '../support/extent';
 import { eventually, freePort, untilTried } from '../support/processes';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import supertest from 'supertest';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { addActivation, removeActivation } from '../../src/licensing/core/activations';
 import { editProduct } from '../../src/licensing/catalogue';
 import { changeState, renew } from '../../src/licensing/lifecycle';

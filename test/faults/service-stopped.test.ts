@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { countsOf, note, unhealthy } from '../support/faults';
 import { findLosses, openStand, startLoad, tally, type Stand } from '../support/load';
 import { startNginx } from '../support/nginx';

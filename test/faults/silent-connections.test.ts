@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import { openServiceDatabase, type Db } from '../../src/store/database';
 import { createAuthority } from '../support/certificates';
 import { eventually, temporaryFolder } from '../support/processes';

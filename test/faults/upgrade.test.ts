@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { keyDigest } from '../../src/licensing/core/keys';
 import type { Db } from '../../src/store/database';
 import { sequence } from '../support/mysql/program';

@@ -177,7 +177,7 @@ describe('a start that cannot succeed is explained in the log alone, and answere
   ofBuild('with a part of the program', () => {
     test('is the same', async () => {
       const place = await host(both);
-      rmSync(join(place.app, 'dist/src/service.js'));
+      rmSync(join(place.app, 'dist/src/app/service.js'));
       expect(await read(place)).toEqual([503, expect.stringContaining('unpack all of it')]);
     });
   });
@@ -216,7 +216,7 @@ test.each(['10.24.1', '12.22.12', '14.21.3', '18.20.8'])(
 );
 
 ofBuild('the first start, of several processes at once', () => {
-  const START = `require(process.argv[1] + '/dist/src/first-start.js').prepareHosted(new Date(), '/licensing-app').then(
+  const START = `require(process.argv[1] + '/dist/src/app/first-start.js').prepareHosted(new Date(), '/licensing-app').then(
     ({ keySecret, packagesDir, xmlDir }) => console.log(JSON.stringify({ secret: keySecret.toString('hex'), packagesDir, xmlDir })),
     (error) => { console.log(JSON.stringify({ error: error.message })); process.exitCode = 1; })`;
 

@@ -6,7 +6,7 @@ import { createAuthenticator, type Authenticate } from '../../src/access/authent
 import type { Caller } from '../../src/access/caller';
 import { openOperatorSession } from '../../src/access/sessions';
 import { addToken } from '../../src/access/tokens';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import { openDatabase, type Db } from '../../src/store/database';
 import { siteToken, startTestSite, type TestSite, type TestUser } from '../support/joomla-site';
 import { operator } from '../support/operator';

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ConfigError } from '../../src/errors';
+import { ConfigError } from '../../src/base/errors';
 import {
   type ConfigurationValue,
   parseConfigurationPhp,

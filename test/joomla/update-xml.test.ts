@@ -13,7 +13,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { manifestSnippets } from '../../src/joomla/manifest';
 import type { DatabaseMinimums } from '../../src/joomla/update-xml/remembered';
 import type { GivenSettings } from '../../src/joomla/update-xml/settings';

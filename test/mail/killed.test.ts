@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { issueLicenses } from '../../src/licensing/issue';
 import { queueMail } from '../../src/mail/queue';
 import { table } from '../../src/store/database';

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { packageRoot } from '../../src/config';
+import { packageRoot } from '../../src/settings/config';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { composeMail, type ComposeResult, type ComposerSettings } from '../../src/mail/compose';
 import { queueMail, type MailRequest } from '../../src/mail/queue';

@@ -2,7 +2,7 @@ import { useCode } from '../../src/access/one-time-codes';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { issueLicenses } from '../../src/licensing/issue';
 import { listMails, queueMail, type MailRequest } from '../../src/mail/queue';
 import { customerDigest } from '../../src/store/customer-digest';

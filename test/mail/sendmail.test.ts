@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileS
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { readConfig } from '../../src/config';
+import { readConfig } from '../../src/settings/config';
 import { composeTest } from '../../src/mail/compose';
 import { toMailFailure } from '../../src/mail/failures';
 import { listAllMails, queueMail } from '../../src/mail/queue';

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import { mailingOf } from '../../src/mail/queue';
 import { temporaryFolder } from '../support/processes';
 

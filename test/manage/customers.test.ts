@@ -9,7 +9,7 @@ import { startManaged, type Managed } from '../support/manage';
 import { operator } from '../support/operator';
 import { eventually } from '../support/processes';
 import { DATABASE_KINDS, giveLicense, givePlan, newPlace } from '../support/service';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 
 /** What is known of a person besides the address, and what a seller changes of them. */
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writ
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import { openDatabase } from '../../src/store/database';
 import { giveGoods, isHealthy, startLoad, tally, type Book } from '../support/load';
 import { NEXT_VERSION } from '../support/next-version';

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { editProduct } from '../../src/licensing/catalogue';
 import { table, type Db } from '../../src/store/database';
 import { addPlan, operator, type Operator } from '../support/operator';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { formatTable } from '../../src/cli/tables';
 import { generateKey, keyDigest } from '../../src/licensing/core/keys';
 import { table } from '../../src/store/database';

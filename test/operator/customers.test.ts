@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { queueMail } from '../../src/mail/queue';
 import { table, type Db, type TableName } from '../../src/store/database';
 import { TEXT_COLUMNS } from '../../src/store/personal-data';

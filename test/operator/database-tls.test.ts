@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import { openDatabase } from '../../src/store/database';
 import { driverTls } from '../../src/store/tls';
 import { createAuthority, type Certificate } from '../support/certificates';

@@ -18,7 +18,7 @@ import { queueMail } from '../../src/mail/queue';
 import { toSqlTime } from '../../src/store/time';
 import { startMailServer } from '../support/mail-server';
 import { Redis } from 'ioredis';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { packagePath } from '../../src/packages/package-files';
 import { table, type Db } from '../../src/store/database';
 import { readVersion } from '../../src/store/server';

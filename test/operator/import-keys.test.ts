@@ -2,7 +2,7 @@ import { writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { addKey, editKey, endKey, rekey, type AddedKey } from '../../src/licensing/license-keys';
 import type { Db } from '../../src/store/database';
 import { table } from '../../src/store/database';

@@ -6,8 +6,8 @@ import { createConnection, type Connection, type RowDataPacket } from 'mysql2/pr
 import { pino } from 'pino';
 import request from 'supertest';
 import { migrationNames } from '../../migrations';
-import { readConfig, type Settings } from '../../src/config';
-import { startService } from '../../src/service';
+import { readConfig, type Settings } from '../../src/settings/config';
+import { startService } from '../../src/app/service';
 import { openDatabase, type Db } from '../../src/store/database';
 import { lockMigrations } from '../../src/store/migrate';
 import { IS_WHOLE } from '../support/extent';

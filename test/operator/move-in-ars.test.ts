@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { canonicalKey, keyDigest } from '../../src/licensing/core/keys';
 import { readUpdateXmlOptions, setUpdateXmlOptions } from '../../src/joomla/update-xml/options';
 import { table, type Db } from '../../src/store/database';

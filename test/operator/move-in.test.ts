@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { customerDigest } from '../../src/store/customer-digest';
 import { table, tablePrefix, type Db } from '../../src/store/database';
 import { fillTable, makeMembershipPro, MEMBERSHIP_PRO_TABLES } from '../support/membership-pro';

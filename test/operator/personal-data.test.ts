@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openSession } from '../../src/access/sessions';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { queueMail } from '../../src/mail/queue';
 import { requestDigests } from '../../src/privacy/stored-data';
 import { customerDigest } from '../../src/store/customer-digest';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import { changePlan } from '../../src/licensing/amend';
 import { endWithGrace, liveStatus, paidEnd } from '../../src/licensing/core/states';
 import { changeState, moveEnd, renew, setEnd } from '../../src/licensing/lifecycle';

@@ -19,7 +19,7 @@ import { rootCertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { createConnection, type Connection } from 'mysql2/promise';
 import { keepAuthority, withAuthority } from '../../src/cli/machine/authority';
-import { readConfig } from '../../src/config';
+import { readConfig } from '../../src/settings/config';
 import { backUpTables, readBackTables } from '../../src/setup/backup';
 import { giveRights } from '../../src/setup/files';
 import { forget, note, readJournal, writtenBefore, type Made } from '../../src/setup/journal';

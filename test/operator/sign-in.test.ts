@@ -22,7 +22,7 @@ import { startHousekeeping } from '../../src/runner/housekeeping';
 import { operator, type Operator } from '../support/operator';
 import { eventually } from '../support/processes';
 import { addToken, revokeToken } from '../../src/access/tokens';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import { setCustomer } from '../../src/licensing/amend';
 import { rekey } from '../../src/licensing/license-keys';
 import { openDatabase, table, type Db } from '../../src/store/database';

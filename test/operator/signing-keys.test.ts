@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { examineFromWithin } from '../../src/doctor/examine';
 import type { Examined } from '../../src/operations/settings';
 import { OPERATORS } from '../../src/texts/operators/languages';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import { issueLicenses } from '../../src/licensing/issue';
 import { listSigningKeys } from '../../src/licensing/signing-keys';
 import { table, type Db } from '../../src/store/database';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import { createAccessLog, type AccessLog } from '../../src/licensing/access-log';
 import { createClientHistory } from '../../src/licensing/client-history';
 import { issueLicenses } from '../../src/licensing/issue';

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { MAIL_PASSWORD, MAIL_USER, startMailServer, type MailServer } from '../support/mail-server';
 import { giveToken, manageClient, type ManageClient, type Thing } from '../support/manage';
 import { operator } from '../support/operator';

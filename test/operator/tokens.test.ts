@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { createAuthenticator, type Authenticate } from '../../src/access/authenticate';
 import { callerKey, type Caller } from '../../src/access/caller';
 import { addToken, listTokens, revokeToken, type NewToken } from '../../src/access/tokens';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import {
   createMemoryLimiter,
   createRedisLimiter,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { jsx } from 'hono/jsx';
 import type { Browser, Page } from 'playwright-core';
 import request from 'supertest';
-import { API_PATH } from '../../src/api';
+import { API_PATH } from '../../src/licensing/api';
 import type { State } from '../../src/http/context';
 import { mountAssets } from '../../src/http/pages/assets';
 import { UploadProgress } from '../../src/http/pages/kit/fields';

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { createAuthenticator } from '../../src/access/authenticate';
 import type { CustomerLink, OperatorLink } from '../../src/access/link-requests';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
-import { packageRoot, readConfig } from '../../src/config';
+import { packageRoot, readConfig } from '../../src/settings/config';
 import { createApp } from '../../src/http/app';
 import { createClientAddressReader } from '../../src/http/client-address';
 import { createMemoryLimiter, FIXED_LIMITS, type Limiter } from '../../src/http/rate-limit';

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import request from 'supertest';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import type { Db } from '../../src/store/database';
 import { startGalera, statusOf, type GaleraNode } from './galera';
 import { giveGoods, giveLicenses, type Goods } from './load';

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { startManaged, type Managed, type Thing } from './manage';
 import type { OwnSettings } from './service';
 import { sendHook, type Signed } from './shop-senders';

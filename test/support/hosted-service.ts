@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import { openDatabase } from '../../src/store/database';
 import { firstAnswer, giveToSeller, openSite, startHosting, unpackHosting } from './hosting';
 import { sharedFolder } from './processes';

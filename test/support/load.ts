@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { publishRelease } from '../../src/packages/releases';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { table, type Db } from '../../src/store/database';
 import { makePackage } from './packages';
 import { residentMemory, sharedFolder } from './processes';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type { Scope } from '../../src/access/caller';
 import { addToken } from '../../src/access/tokens';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import type { Db } from '../../src/store/database';
 import { PREFIX, startTestService, type OwnSettings, type TestService } from './service';
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { runInProcess } from './command';
 import { startProcess } from './processes';
 import { entry } from './program';

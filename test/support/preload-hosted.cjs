@@ -8,7 +8,7 @@ const { join } = require('node:path');
 require('./answer-recorder.cjs');
 
 const { TEST_CLOCK, TEST_APP } = process.env;
-const path = join(TEST_APP, 'dist/src/service.js');
+const path = join(TEST_APP, 'dist/src/app/service.js');
 const service = require(path);
 const now = () => new Date(readFileSync(TEST_CLOCK, 'utf8'));
 require.cache[path].exports = {

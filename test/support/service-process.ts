@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { readConfig, type Settings } from '../../src/config';
+import { readConfig, type Settings } from '../../src/settings/config';
 import { openDatabase, type Db } from '../../src/store/database';
 import { endProcess, startProcess, temporaryFolder } from './processes';
 import { entry } from './program';

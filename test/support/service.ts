@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { createConnection } from 'mysql2/promise';
 import { pino } from 'pino';
-import { readConfig, type Config, type Settings } from '../../src/config';
+import { readConfig, type Config, type Settings } from '../../src/settings/config';
 import { addProduct } from '../../src/licensing/catalogue';
 import { insertPlan, PLAN_DEFAULTS, type PlanOptions } from '../../src/store/catalogue';
 import { issueLicenses, type IssueRequest } from '../../src/licensing/issue';
-import { startService } from '../../src/service';
+import { startService } from '../../src/app/service';
 import {
   openDatabase,
   table,

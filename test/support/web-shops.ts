@@ -1,6 +1,6 @@
 import type { RequestListener, RequestOptions } from 'node:http';
 import { expect } from '@jest/globals';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { startApache } from './apache';
 import { startNginx, type NginxOptions } from './nginx';
 import { giveRelease, makePackage, type TestPackage } from './packages';

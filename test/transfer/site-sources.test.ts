@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { moved } from '../../src/texts/operators/en/moved';
 import { codeOf, say } from '../../src/transfer/moving/sayings';
-import { readConfig } from '../../src/config';
+import { readConfig } from '../../src/settings/config';
 import { openDatabase, type Db } from '../../src/store/database';
 import { hikaSerial } from '../../src/transfer/moving/hikaserial';
 import type { MovingSource, SourceItem, SourceLicense } from '../../src/transfer/moving/source';

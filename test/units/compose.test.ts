@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { isSetting, SECRET_FILES } from '../../src/settings';
+import { isSetting, SECRET_FILES } from '../../src/settings/names';
 
 /** deploy/container/compose.yaml, which a daemon reads. What it gives the service, the service has to know. */
 

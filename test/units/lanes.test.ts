@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
-import { isCoded } from '../../src/errors';
+import { isCoded } from '../../src/base/errors';
 import { createLanes } from '../../src/licensing/core/lanes';
 
 /** The lane of a licence whose row is locked: one batch at a time, and few lanes at once. */

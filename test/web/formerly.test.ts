@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { eventually, sharedFolder } from '../support/processes';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { apacheFile } from '../../src/cli/apache-file';
-import { readConfig } from '../../src/config';
+import { readConfig } from '../../src/settings/config';
 import { connectApache } from '../../src/setup/apache-site';
 import { connectNginx } from '../../src/setup/nginx-site';
 import { siteOf, type SiteEdits } from '../../src/setup/site';

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Settings } from '../../src/config';
+import type { Settings } from '../../src/settings/config';
 import { table, type Db } from '../../src/store/database';
 import { formOf, pagesClient, textOf, type PagesAnswer, type PagesClient } from '../pages/support/session';
 import { makeArs } from '../support/ars';

@@ -2,7 +2,7 @@ import { chmodSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { environment } from '../../config';
+import { environment } from '../../settings/config';
 import { readText, writeText } from '../../setup/files';
 import { STATE } from '../../setup/journal';
 import { authorities, fileName } from '../arguments';

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../config';
+import { packageRoot } from '../../settings/config';
 import { OperatorError } from '../../licensing/operator-error';
 import { readText } from '../../setup/files';
 import { isAskedToStop, putOffInterrupts } from '../../process/interrupts';

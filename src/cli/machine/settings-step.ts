@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { buildConfig, readEnvFile, withSecretFiles, type Config, type Settings } from '../../config';
+import { buildConfig, readEnvFile, withSecretFiles, type Config, type Settings } from '../../settings/config';
 import { groupName } from '../../doctor/nginx-user';
 import { OperatorError } from '../../licensing/operator-error';
 import { lookAt } from '../../packages/replace-file';

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
-import { CodedError } from '../../errors';
+import { CodedError } from '../../base/errors';
 import type { Context } from '../context';
 import { refuseEncoded } from '../read-body';
 import { allowSlowBody } from '../server';

@@ -1,4 +1,4 @@
-import { API_PATH } from '../../api';
+import { API_PATH } from '../../licensing/api';
 import type { OperatorCall } from './page';
 
 /** Where the operator's API is, for who calls it from elsewhere: beside the pages. */

@@ -1,6 +1,6 @@
 import { ManageError } from '../../operations/failures';
 import type { Context, Middleware } from '../context';
-import { isCoded } from '../../errors';
+import { isCoded } from '../../base/errors';
 import { inTime } from '../faults';
 import { isSameOrigin } from '../same-origin';
 import type { TakeTurn } from '../turns';

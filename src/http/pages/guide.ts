@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type Router from '@koa/router';
-import { API_PATH } from '../../api';
+import { API_PATH } from '../../licensing/api';
 import type { State } from '../context';
 import { compress, once, serveFile, typeOf, type StaticFile } from '../static-file';
 import { setPageHeaders } from './headers';

@@ -1,7 +1,7 @@
 import { secretDigest } from '../../access/random-secret';
 import { sendText } from '../answers';
 import type { Context } from '../context';
-import { CodedError, isCoded } from '../../errors';
+import { CodedError, isCoded } from '../../base/errors';
 import { CUSTOMERS } from '../../texts/customers/languages';
 import { inTime } from '../faults';
 import type { Limiter } from '../rate-limit';

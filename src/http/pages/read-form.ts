@@ -1,4 +1,4 @@
-import { isCoded } from '../../errors';
+import { isCoded } from '../../base/errors';
 import { parseForm } from '../../licensing/forms';
 import { ManageError } from '../../operations/failures';
 import type { Context } from '../context';

@@ -1,4 +1,4 @@
-import { API_PATH } from '../../api';
+import { API_PATH } from '../../licensing/api';
 import { XML_PATH } from '../update-xml/place';
 import { KEY_PARAMETERS, LEAST_KEY_LENGTH } from './addresses';
 import { eddReplacements } from './edd';

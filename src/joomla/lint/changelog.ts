@@ -1,4 +1,4 @@
-import { isCoded } from '../../errors';
+import { isCoded } from '../../base/errors';
 import { CHANGE_LISTS } from '../changelog';
 import { parseXml } from '../xml';
 import type { LintFinding } from './report';

@@ -1,5 +1,5 @@
-import { isCoded } from '../../errors';
-import { API_PATH } from '../../api';
+import { isCoded } from '../../base/errors';
+import { API_PATH } from '../../licensing/api';
 import { fetchAsJoomla, XML_TIMEOUT, type Answer } from '../updater/fetch';
 import { CHANGELOG_XML } from '../changelog';
 import { lintChangelog } from './changelog';

@@ -1,5 +1,5 @@
 import { isPrerelease, isVersion, STABILITIES } from '../../licensing/versions';
-import { API_PATH } from '../../api';
+import { API_PATH } from '../../licensing/api';
 import { readDownloadAddress, siteFolder, type AskedDownload } from '../addresses';
 import { clientOfType, EXTENSION_TYPES, prefixOfType, readClient } from '../extension-types';
 import {

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { ConfigError } from '../../errors';
+import { ConfigError } from '../../base/errors';
 import { findEmail } from '../../licensing/customer-email';
 import type { MysqlSettings } from '../../store/mysql';
 import { readTls, type ServerLocation, type TlsPart, type TlsSettings } from '../../store/tls';

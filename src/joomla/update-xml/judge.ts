@@ -1,4 +1,4 @@
-import { API_PATH } from '../../api';
+import { API_PATH } from '../../licensing/api';
 import { OperatorError } from '../../licensing/operator-error';
 import { requireWebAddress, siteFolder } from '../addresses';
 import { clientOfType, type ExtensionClient, type ExtensionType } from '../extension-types';

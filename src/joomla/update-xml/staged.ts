@@ -1,4 +1,4 @@
-import { isCoded } from '../../errors';
+import { isCoded } from '../../base/errors';
 import { requireProduct } from '../../licensing/find-or-refuse';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Db } from '../../store/database';

@@ -4,7 +4,7 @@ import { request as requestHttps, type RequestOptions } from 'node:https';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { domainToASCII } from 'node:url';
-import { CodedError, isCoded } from '../../errors';
+import { CodedError, isCoded } from '../../base/errors';
 import { trialUserAgent } from './agent';
 
 /**

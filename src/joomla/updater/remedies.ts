@@ -1,5 +1,5 @@
-import { API_PATH } from '../../api';
-import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../../api';
+import { API_PATH } from '../../licensing/api';
+import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../../licensing/api';
 import { readDownloadAddress, siteOf } from '../addresses';
 import { carriesKey } from './download-key';
 import type { Answer } from './fetch';

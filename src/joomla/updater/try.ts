@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isCoded } from '../../errors';
+import { isCoded } from '../../base/errors';
 import { onInterrupt } from '../../process/interrupts';
 import { compareVersions } from '../../licensing/versions';
 import { appendKey, describeRedirect, keyRemover, SHOWN_KEY, storedKey } from './download-key';

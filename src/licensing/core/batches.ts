@@ -1,4 +1,4 @@
-import { CodedError } from '../../errors';
+import { CodedError } from '../../base/errors';
 
 /**
  * Group commit: items that arrive during a batch form the next one, so under load batches grow and share a statement's

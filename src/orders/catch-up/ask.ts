@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CodedError, InvalidRequestError } from '../../errors';
+import { CodedError, InvalidRequestError } from '../../base/errors';
 import { createAddressRules } from '../../webhooks/addresses';
 import { failureOf, readRetryAfter } from '../../webhooks/post';
 import type { AskFailure } from '../../texts/operators/failures';

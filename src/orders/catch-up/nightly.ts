@@ -1,4 +1,4 @@
-import { forEach } from '../../licensing/for-each';
+import { forEach } from '../../base/for-each';
 import type { Db } from '../../store/database';
 import { claimCatchUp, findShop, listReceiverShops } from '../../store/shops';
 import { catchUp, type CatchUpContext } from './run';

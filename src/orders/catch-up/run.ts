@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '../../errors';
+import { InvalidRequestError } from '../../base/errors';
 import { SealError } from '../../licensing/sealing';
 import { formatTimestamp } from '../../licensing/timestamps';
 import type { Db } from '../../store/database';

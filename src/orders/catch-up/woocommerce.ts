@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '../../errors';
+import { InvalidRequestError } from '../../base/errors';
 import { timeAtUtc } from '../receivers/woocommerce';
 import { entriesOf } from './ask';
 import type { ShopList } from './list';

@@ -1,7 +1,7 @@
 import { asCustomerLanguage, CUSTOMERS } from '../../texts/customers/languages';
 import { createHash } from 'node:crypto';
 import { decodeHTMLStrict } from 'entities';
-import { InvalidRequestError } from '../../errors';
+import { InvalidRequestError } from '../../base/errors';
 import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
 import type { Delivery, Link, Receiver, MessageContent, ContentEvent } from './receiver';

@@ -10,7 +10,7 @@ import {
   textAt,
   valueAt,
 } from './json';
-import { InvalidRequestError } from '../../errors';
+import { InvalidRequestError } from '../../base/errors';
 import { type Receiver, type MessageContent, type ContentEvent } from './receiver';
 import { secretsOfChoice } from './secrets';
 import { hmac, isAmong } from './signature';

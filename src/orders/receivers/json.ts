@@ -1,5 +1,5 @@
 import { asStorable } from '../../licensing/timestamps';
-import { InvalidRequestError } from '../../errors';
+import { InvalidRequestError } from '../../base/errors';
 
 /** Reads a sender's JSON, whose shape differs between its versions: what is not there, or of another type, is undefined. */
 

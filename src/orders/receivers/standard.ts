@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '../../errors';
+import { InvalidRequestError } from '../../base/errors';
 import { ORDER_EVENTS } from '../fold';
 import { parseObject, requireText, valueAt } from './json';
 import type { Receiver } from './receiver';

@@ -1,6 +1,6 @@
 import { customerOf } from './customer';
 import { idAt, listAt, numberAt, parseObject, requireId, requireText, textAt, timeAt, valueAt } from './json';
-import { InvalidRequestError } from '../../errors';
+import { InvalidRequestError } from '../../base/errors';
 import { type Receiver, type MessageContent, type ContentEvent } from './receiver';
 import { secretsOfChoice } from './secrets';
 import { hmac, isAmong } from './signature';

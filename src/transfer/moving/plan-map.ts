@@ -1,6 +1,6 @@
 import { addPlan, addProduct } from '../../licensing/catalogue';
 import { DURATION } from '../../licensing/durations';
-import { quantity } from '../../quantity';
+import { quantity } from '../../base/quantity';
 import { listProducts, PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
 import { MAX_UINT32 } from '../../store/columns';
 import type { Transaction } from '../../store/database';

@@ -7,7 +7,7 @@ import Router from '@koa/router';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import Koa from 'koa';
 import type { Browser, Page } from 'playwright-core';
-import { API_PATH } from '../../../src/api';
+import { API_PATH } from '../../../src/licensing/api';
 import type { State } from '../../../src/http/context';
 import { mountGuide } from '../../../src/http/pages/guide';
 import { eventually, temporaryFolder } from '../../support/processes';

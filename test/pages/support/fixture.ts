@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Router from '@koa/router';
 import Koa from 'koa';
-import { API_PATH } from '../../../src/api';
+import { API_PATH } from '../../../src/licensing/api';
 import type { State } from '../../../src/http/context';
 import { mountAssets, type AssetAddress } from '../../../src/http/pages/assets';
 

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync, inflateSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import { packageRoot } from '../../../src/config';
+import { packageRoot } from '../../../src/settings/config';
 
 /** PNGs of pages, made small: with a table of 256 colours, a page has a third of its size. */
 

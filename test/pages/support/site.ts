@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { Settings } from '../../../src/config';
+import type { Settings } from '../../../src/settings/config';
 import { giveToken } from '../../support/manage';
 import { sharedFolder } from '../../support/processes';
 import { startNginx } from '../../support/nginx';

@@ -1,4 +1,4 @@
-import { myPageUrl } from '../../../api';
+import { myPageUrl } from '../../../licensing/api';
 import { findEmail, storedCustomer } from '../../../licensing/customer-email';
 import type { License } from '../../../licensing/licenses';
 import { canonicalKey, keyHint } from '../../../licensing/core/keys';

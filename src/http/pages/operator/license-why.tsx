@@ -1,4 +1,4 @@
-import { myPageUrl } from '../../../api';
+import { myPageUrl } from '../../../licensing/api';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
 import { viewKey, type LicenseView } from '../../../licensing/license-view';
 import { readPerson } from '../../../mail/customer-profile';

@@ -7,7 +7,7 @@ import {
   isEditable,
   type EditableName,
   type SettingGroup,
-} from '../../../settings';
+} from '../../../settings/names';
 import { HIDDEN_PASSWORD, writeMailUrl } from '../../../mail/settings';
 import { describeStored } from '../../../texts/operators/failures';
 import { act, unlessGone, type DataOf } from '../act';

@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import { listOperators } from '../../../access/operators';
 import { listTokens } from '../../../access/tokens';
 import { listSigningKeys } from '../../../licensing/signing-keys';
-import { version } from '../../../version';
+import { version } from '../../../app/version';
 import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';

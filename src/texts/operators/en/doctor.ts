@@ -1,4 +1,4 @@
-import { quantity } from '../../../quantity';
+import { quantity } from '../../../base/quantity';
 import { describeStored, mailRemedy } from '../failures';
 import type {
   CatchUpLack,

@@ -1,9 +1,9 @@
 /** The names of the settings, and how misspelled names and lines are found. config.ts tells what each setting means. */
 
-import { ConfigError } from './errors';
-import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from './orders/shop-kinds';
-import type { Picture } from './packages/pictures';
-import { CUSTOMER_LANGUAGES } from './texts/customers/languages';
+import { ConfigError } from '../base/errors';
+import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from '../orders/shop-kinds';
+import type { Picture } from '../packages/pictures';
+import { CUSTOMER_LANGUAGES } from '../texts/customers/languages';
 
 /** Settings that hold a password or a key. Each may also be in a file, which the setting with _FILE after it names. */
 const SECRETS = [

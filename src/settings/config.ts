@@ -1,18 +1,18 @@
-import { CUSTOMER_LANGUAGES, type CustomerLanguage } from './texts/customers/languages';
+import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'dotenv';
-import { ConfigError } from './errors';
-import type { Listen } from './process/listen';
-import { isNetwork } from './licensing/ip-addresses';
-import { readPicture, type Picture } from './packages/pictures';
-import { readFormerlyList, type Formerly } from './joomla/formerly/addresses';
-import { readJoomlaSite } from './joomla/site/configuration';
-import { mailOfSite, parseMailUrl, STORED_MAIL, type MailSettings } from './mail/settings';
-import type { MailOff } from './texts/operators/doctor';
-import type { TextFolders } from './mail/texts';
-import { HOMES, isWithin } from './process/units';
+import { ConfigError } from '../base/errors';
+import type { Listen } from '../process/listen';
+import { isNetwork } from '../licensing/ip-addresses';
+import { readPicture, type Picture } from '../packages/pictures';
+import { readFormerlyList, type Formerly } from '../joomla/formerly/addresses';
+import { readJoomlaSite } from '../joomla/site/configuration';
+import { mailOfSite, parseMailUrl, STORED_MAIL, type MailSettings } from '../mail/settings';
+import type { MailOff } from '../texts/operators/doctor';
+import type { TextFolders } from '../mail/texts';
+import { HOMES, isWithin } from '../process/units';
 import {
   describeLines,
   describeUnknown,
@@ -25,9 +25,9 @@ import {
   type Settings,
   type StoredSettings,
   type Variable,
-} from './settings';
-import { DEFAULT_POOL_SIZE, type DatabaseSettings } from './store/database';
-import { parseDatabaseUrl } from './store/database-url';
+} from './names';
+import { DEFAULT_POOL_SIZE, type DatabaseSettings } from '../store/database';
+import { parseDatabaseUrl } from '../store/database-url';
 
 export type { Settings, Variable };
 

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import type { Config } from './config';
-import { startHousekeeping } from './runner/housekeeping';
+import type { Config } from '../settings/config';
+import { startHousekeeping } from '../runner/housekeeping';
 import { jobsOf, startMail, startWebhooks, type Clock } from './service';
-import { openServiceDatabase, type Db } from './store/database';
-import { toDatabaseUnusable } from './store/error-messages';
-import { requireCurrentSchema } from './store/migrate';
-import { watchSettings } from './stored-settings';
+import { openServiceDatabase, type Db } from '../store/database';
+import { toDatabaseUnusable } from '../store/error-messages';
+import { requireCurrentSchema } from '../store/migrate';
+import { watchSettings } from '../settings/stored';
 
 /** Attempts of this call. */
 export interface Worked {

@@ -25,16 +25,16 @@ import {
   mergeSettings,
   type Config,
   type Settings,
-} from './config';
-import { ConfigError } from './errors';
-import { XML_PATH } from './joomla/update-xml/place';
-import { addFirstSigningKey } from './licensing/signing-keys';
-import { isSetting, SECRET_FILES, settingLine } from './settings';
-import { openDatabase, type Db } from './store/database';
-import { toDatabaseUnusable } from './store/error-messages';
-import { codeOf } from './store/errors';
-import { migrate, readSchemaState, refuseOtherPrefix, refuseOtherSchema } from './store/migrate';
-import { holdsSealed } from './store/sealed';
+} from '../settings/config';
+import { ConfigError } from '../base/errors';
+import { XML_PATH } from '../joomla/update-xml/place';
+import { addFirstSigningKey } from '../licensing/signing-keys';
+import { isSetting, SECRET_FILES, settingLine } from '../settings/names';
+import { openDatabase, type Db } from '../store/database';
+import { toDatabaseUnusable } from '../store/error-messages';
+import { codeOf } from '../store/errors';
+import { migrate, readSchemaState, refuseOtherPrefix, refuseOtherSchema } from '../store/migrate';
+import { holdsSealed } from '../store/sealed';
 
 /**
  * The first start on shared hosting, where nobody types a command: the settings file, the folders, the tables and the

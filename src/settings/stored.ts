@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import { isGiven, withUsable, type Config } from './config';
-import { ConfigError } from './errors';
-import { OperatorError } from './licensing/operator-error';
-import { openSealedKey, SealError, sealKey } from './licensing/sealing';
-import { uploadedPicture } from './packages/pictures';
-import { createLoop } from './runner/loop';
+import { ConfigError } from '../base/errors';
+import { OperatorError } from '../licensing/operator-error';
+import { openSealedKey, SealError, sealKey } from '../licensing/sealing';
+import { uploadedPicture } from '../packages/pictures';
+import { createLoop } from '../runner/loop';
 import {
   EDITABLE,
   isEditable,
@@ -12,15 +12,15 @@ import {
   variableOf,
   type EditableName,
   type StoredSettings,
-} from './settings';
-import type { Db } from './store/database';
+} from './names';
+import type { Db } from '../store/database';
 import {
   deleteSetting,
   listSettings,
   putSetting,
   readSettingsMark,
   type StoredSetting,
-} from './store/settings';
+} from '../store/settings';
 
 /**
  * Settings that a seller has stored in the database, besides those of the environment, which win. Each instance looks for

@@ -1,8 +1,13 @@
 /** For `npx knex migrate:latest`; `licensing migrate` does the same in the build. */
 import type { Knex } from 'knex';
 import { readConfig } from './src/settings/config';
-import { knexConfig, openDatabase } from './src/store/database';
-import { lockMigrations, migrationConfig, prepareMigration, refuseOtherPrefix } from './src/store/migrate';
+import { knexConfig, openDatabase } from './src/store/engine/database';
+import {
+  lockMigrations,
+  migrationConfig,
+  prepareMigration,
+  refuseOtherPrefix,
+} from './src/store/engine/migrate';
 
 export default async function config(): Promise<Knex.Config> {
   const { database, tablePrefix, tablePrefixChosen } = readConfig();

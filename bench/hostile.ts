@@ -5,7 +5,7 @@ import { API_PATH } from '../src/licensing/api';
 import type { Settings } from '../src/settings/config';
 import { addShop } from '../src/orders/shops';
 import { customerDigest } from '../src/store/customer-digest';
-import { table } from '../src/store/database';
+import { table } from '../src/store/engine/database';
 import { openMigrated } from '../test/support/service-process';
 import type { Side } from './measure';
 import type { Server } from './stage';

@@ -10,8 +10,8 @@ import {
   listRequestPage,
   type Page,
 } from '../src/licensing/lists';
-import type { Db } from '../src/store/database';
-import { toSqlTime } from '../src/store/time';
+import type { Db } from '../src/store/engine/database';
+import { toSqlTime } from '../src/store/engine/time';
 import type { MariaDb } from '../test/support/servers';
 import { openMigrated } from '../test/support/service-process';
 import { cpuTime, quantile } from './measure';

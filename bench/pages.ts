@@ -9,7 +9,7 @@ import {
   type CodeFor,
 } from '../src/access/one-time-codes';
 import { API_PATH } from '../src/licensing/api';
-import type { Db } from '../src/store/database';
+import type { Db } from '../src/store/engine/database';
 import { listLicenseCounts } from '../src/store/sums';
 import { sharedFolder } from '../test/support/processes';
 import { publishPackages } from './data';

@@ -13,10 +13,10 @@ import { createLicensing, type Licensing } from '../src/licensing/core/licensing
 import { liveStatus } from '../src/licensing/core/states';
 import { createRefusalAnnouncer } from '../src/licensing/webhook-events';
 import { createLog } from '../src/process/log';
-import { DEFAULT_POOL_SIZE, openDatabase, poolState } from '../src/store/database';
-import type { MysqlSettings } from '../src/store/mysql';
-import type { License } from '../src/store/licenses';
-import { fromSqlTime, toSqlTime } from '../src/store/time';
+import { DEFAULT_POOL_SIZE, openDatabase, poolState } from '../src/store/engine/database';
+import type { MysqlSettings } from '../src/store/engine/mysql';
+import type { License } from '../src/store/licenses/licenses';
+import { fromSqlTime, toSqlTime } from '../src/store/engine/time';
 import { version } from '../src/app/version';
 
 /**

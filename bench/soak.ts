@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { packageRoot } from '../src/settings/config';
-import { table } from '../src/store/database';
+import { table } from '../src/store/engine/database';
 import {
   duration,
   findLosses,

@@ -1,6 +1,6 @@
 import { createConnection, type Connection } from 'mysql2/promise';
-import { DEFAULT_POOL_SIZE } from '../src/store/database';
-import { toSqlTime } from '../src/store/time';
+import { DEFAULT_POOL_SIZE } from '../src/store/engine/database';
+import { toSqlTime } from '../src/store/engine/time';
 
 /**
  * The bare transaction of a new activation (lock, look-up, insert, update, commit) as prepared statements, run back to

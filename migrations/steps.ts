@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { inTransaction } from '../src/store/transaction';
+import { inTransaction } from '../src/store/engine/transaction';
 import { indexName, isSqlite, tableName } from './tables';
 
 /**

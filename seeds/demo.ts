@@ -10,10 +10,10 @@ import { storedKey } from '../src/licensing/sealing';
 import { publishRelease } from '../src/packages/releases';
 import type { LiveStatus, Transition } from '../src/licensing/core/states';
 import { findProduct, listPlans, listProducts } from '../src/store/catalogue';
-import type { Db } from '../src/store/database';
-import { findKeyByDigest, insertKey } from '../src/store/license-keys';
+import type { Db } from '../src/store/engine/database';
+import { findKeyByDigest, insertKey } from '../src/store/licenses/license-keys';
 import { findRelease } from '../src/store/releases';
-import { inTransaction } from '../src/store/transaction';
+import { inTransaction } from '../src/store/engine/transaction';
 import { OPENED_DAYS } from './year/sales';
 import { giveYear } from './year/year';
 

@@ -15,8 +15,8 @@ import { listProducts } from './licensing/catalogue';
 import { createLog } from './process/log';
 import { startService } from './app/service';
 import { isMeantForUs } from './settings/names';
-import { openDatabase, type Db } from './store/database';
-import { migrate, SchemaError } from './store/migrate';
+import { openDatabase, type Db } from './store/engine/database';
+import { migrate, SchemaError } from './store/engine/migrate';
 
 /**
  * `npm run demo` runs the service on its own SQLite file with sample data; `npm run demo:licensing -- ...` the command.

@@ -11,8 +11,8 @@ import { startServer, type RunningServer } from './http/server';
 import { createLog } from './process/log';
 import { stopOnSignal } from './process/stop';
 import { startService, type Running } from './app/service';
-import { reasonCode } from './store/errors';
-import { SchemaError } from './store/migrate';
+import { reasonCode } from './store/engine/errors';
+import { SchemaError } from './store/engine/migrate';
 
 /**
  * The entry on shared hosting, which app.js loads below Passenger. Passenger has its server at once, and requests wait

@@ -6,7 +6,7 @@ import { keepCompiled } from './process/compile-cache';
 import { createLog } from './process/log';
 import { stopOnSignal } from './process/stop';
 import { startService } from './app/service';
-import { reasonCode } from './store/errors';
+import { reasonCode } from './store/engine/errors';
 
 async function main(): Promise<void> {
   const config = readConfig();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pack } from '../../src/joomla/plugin-files';
 import { addPlan, editProduct, type AfterExpiry } from '../../src/licensing/catalogue';
 import { publishRelease, withdrawRelease } from '../../src/packages/releases';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 
 /** What the shop of the year sells besides the well-known plans, and the versions of its extensions. */
 

@@ -2,7 +2,7 @@ import { createClientHistory } from '../../src/licensing/client-history';
 import { createLedger } from '../../src/licensing/core/ledger';
 import type { Claim, SlotAnswer } from '../../src/licensing/core/slot-changes';
 import type { Refusal } from '../../src/licensing/core/verdict';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 
 /**
  * What happens in the shop, in the order of time, and the rules get that time as `now`. What many licences do alike is done

@@ -1,6 +1,6 @@
 import { recordRefusals } from '../../src/store/refusals';
 import { insertAccesses, type Access } from '../../src/store/access-log';
-import { recordChecks } from '../../src/store/licenses';
+import { recordChecks } from '../../src/store/licenses/licenses';
 import { keyHint } from '../../src/licensing/core/keys';
 import { createTold, SPREAD_FACTOR, TOLD_DAYS } from '../../src/licensing/told';
 import { isPrerelease } from '../../src/licensing/versions';

@@ -11,8 +11,13 @@ import { readMetadata, storedMetadata } from '../../src/licensing/metadata';
 import { storedKey } from '../../src/licensing/sealing';
 import { formatTimestampOrNull } from '../../src/licensing/timestamps';
 import { recordEvents } from '../../src/licensing/webhook-events';
-import { findLicensesByIds, insertLicenses, type License, type NewLicense } from '../../src/store/licenses';
-import { inTransaction } from '../../src/store/transaction';
+import {
+  findLicensesByIds,
+  insertLicenses,
+  type License,
+  type NewLicense,
+} from '../../src/store/licenses/licenses';
+import { inTransaction } from '../../src/store/engine/transaction';
 import { CLUB_ID, FORMS_ID, GALLERY_ID, SHOP_ID, YEAR_PLANS, type YearPlanName } from './catalogue';
 import { clientSites, createCustomers, type Customer } from './customers';
 import {

@@ -1,6 +1,6 @@
-import { table } from '../../src/store/database';
-import { toColumns } from '../../src/store/row-fields';
-import { toSqlTime } from '../../src/store/time';
+import { table } from '../../src/store/engine/database';
+import { toColumns } from '../../src/store/engine/row-fields';
+import { toSqlTime } from '../../src/store/engine/time';
 import { later, type Shop } from './shop';
 
 const NEWS = 'release.published';

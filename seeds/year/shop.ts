@@ -1,6 +1,6 @@
 import type { Mailing } from '../../src/mail/queue';
-import type { Db } from '../../src/store/database';
-import type { License } from '../../src/store/licenses';
+import type { Db } from '../../src/store/engine/database';
+import type { License } from '../../src/store/licenses/licenses';
 import type { Access } from '../../src/store/access-log';
 import type { Chance } from './chance';
 import type { Customer } from './customers';

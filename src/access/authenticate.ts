@@ -1,4 +1,4 @@
-import type { DatabaseSettings, Db } from '../store/database';
+import type { DatabaseSettings, Db } from '../store/engine/database';
 import { findTokenByDigest, setTokenUsed, type Token } from '../store/tokens';
 import { findSite, judgeSiteAccount, judgeSiteToken, type SiteVerdict } from '../joomla/site/api-tokens';
 import { createCache } from './cache';

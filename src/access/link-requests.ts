@@ -4,10 +4,10 @@ import { findEmail } from '../licensing/customer-email';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { customerDigest } from '../store/customer-digest';
 import { findCustomerByDigest } from '../store/customers';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { takeLinkSlot } from '../store/link-requests';
 import { findOperatorByEmail } from '../store/operators';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS, OPERATOR_CODE_LIFETIME_MS } from './one-time-codes';
 import { operatorCodeFor } from './operators';
 

@@ -1,6 +1,6 @@
 import { customerDigest } from '../store/customer-digest';
 import { findCustomerByDigest } from '../store/customers';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { deleteCode, findStoredCode, insertCode, type StoredCode } from '../store/one-time-codes';
 import type { Scope } from './caller';
 import { generateSecret, secretDigest } from './random-secret';

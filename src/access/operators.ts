@@ -1,7 +1,7 @@
 import { findEmail } from '../licensing/customer-email';
 import { OperatorError } from '../licensing/operator-error';
-import type { Db } from '../store/database';
-import { isDuplicate } from '../store/errors';
+import type { Db } from '../store/engine/database';
+import { isDuplicate } from '../store/engine/errors';
 import { deleteCodesOf } from '../store/one-time-codes';
 import {
   deleteOperator,
@@ -10,7 +10,7 @@ import {
   listOperators,
   type Operator,
 } from '../store/operators';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import type { OperatorCode } from './one-time-codes';
 
 /** Operators who may have a sign-in link mailed. Signing in needs none: `licensing sign-in` prints a link. */

@@ -1,5 +1,5 @@
 import { customerDigest } from '../store/customer-digest';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import {
   findSession,
   insertSession,
@@ -8,7 +8,7 @@ import {
   type SessionOpener,
   type StoredSession,
 } from '../store/sessions';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import type { Authenticate } from './authenticate';
 import type { Caller, Scope } from './caller';
 import { useCode } from './one-time-codes';

@@ -3,8 +3,8 @@ import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../
 import { redactKeys } from '../licensing/core/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
-import type { Db } from '../store/database';
-import { isDuplicate } from '../store/errors';
+import type { Db } from '../store/engine/database';
+import { isDuplicate } from '../store/engine/errors';
 import { insertToken, listTokens, retireExpired, revokeToken as revoke, type Token } from '../store/tokens';
 import type { Scope } from './caller';
 import { generateToken, tokenDigest } from './token-text';

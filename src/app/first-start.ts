@@ -30,10 +30,10 @@ import { ConfigError } from '../base/errors';
 import { XML_PATH } from '../joomla/update-xml/place';
 import { addFirstSigningKey } from '../licensing/signing-keys';
 import { isSetting, SECRET_FILES, settingLine } from '../settings/names';
-import { openDatabase, type Db } from '../store/database';
-import { toDatabaseUnusable } from '../store/error-messages';
-import { codeOf } from '../store/errors';
-import { migrate, readSchemaState, refuseOtherPrefix, refuseOtherSchema } from '../store/migrate';
+import { openDatabase, type Db } from '../store/engine/database';
+import { toDatabaseUnusable } from '../store/engine/error-messages';
+import { codeOf } from '../store/engine/errors';
+import { migrate, readSchemaState, refuseOtherPrefix, refuseOtherSchema } from '../store/engine/migrate';
 import { holdsSealed } from '../store/sealed';
 
 /**

@@ -46,11 +46,17 @@ import type { Job } from '../runner/jobs';
 import type { ChangeMail } from '../selfservice/changes';
 import { createLicensing } from '../licensing/core/licensing';
 import { readReadiness } from '../http/readiness';
-import { conflictsOf, openServiceDatabase, poolState, standingOfNodes, type Db } from '../store/database';
-import { reasonCode } from '../store/errors';
-import { claimDatabase, requireCurrentSchema } from '../store/migrate';
-import { readTableSizes } from '../store/server';
-import { toDatabaseUnusable } from '../store/error-messages';
+import {
+  conflictsOf,
+  openServiceDatabase,
+  poolState,
+  standingOfNodes,
+  type Db,
+} from '../store/engine/database';
+import { reasonCode } from '../store/engine/errors';
+import { claimDatabase, requireCurrentSchema } from '../store/engine/migrate';
+import { readTableSizes } from '../store/engine/server';
+import { toDatabaseUnusable } from '../store/engine/error-messages';
 import { watchSettings, type LiveSettings } from '../settings/stored';
 import { version } from './version';
 import { createAddressRules } from '../webhooks/addresses';

@@ -1,5 +1,5 @@
 import { withSchemaHint } from '../cli/hints';
-import { SchemaError } from '../store/migrate';
+import { SchemaError } from '../store/engine/migrate';
 
 /** Why the service does not start, for the operator. */
 export function describeStartError(error: unknown): string {

@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import type { Config } from '../settings/config';
 import { startHousekeeping } from '../runner/housekeeping';
 import { jobsOf, startMail, startWebhooks, type Clock } from './service';
-import { openServiceDatabase, type Db } from '../store/database';
-import { toDatabaseUnusable } from '../store/error-messages';
-import { requireCurrentSchema } from '../store/migrate';
+import { openServiceDatabase, type Db } from '../store/engine/database';
+import { toDatabaseUnusable } from '../store/engine/error-messages';
+import { requireCurrentSchema } from '../store/engine/migrate';
 import { watchSettings } from '../settings/stored';
 
 /** Attempts of this call. */

@@ -1,10 +1,10 @@
 import { isCoded, ConfigError } from '../base/errors';
 import type { Config } from '../settings/config';
 import type { OwnFile } from '../packages/replace-file';
-import { openDatabase, type Db } from '../store/database';
-import { toDatabaseUnusable } from '../store/error-messages';
-import { requireCurrentSchema, SchemaError } from '../store/migrate';
-import { sideFiles } from '../store/sqlite';
+import { openDatabase, type Db } from '../store/engine/database';
+import { toDatabaseUnusable } from '../store/engine/error-messages';
+import { requireCurrentSchema, SchemaError } from '../store/engine/migrate';
+import { sideFiles } from '../store/engine/sqlite';
 
 export type { Db };
 

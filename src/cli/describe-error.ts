@@ -3,9 +3,9 @@ import { isCoded, ConfigError } from '../base/errors';
 import { redactKeys } from '../licensing/core/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { driverReason } from '../store/errors';
-import { SchemaError } from '../store/migrate';
-import { isOutcomeUnknown } from '../store/transaction';
+import { driverReason } from '../store/engine/errors';
+import { SchemaError } from '../store/engine/migrate';
+import { isOutcomeUnknown } from '../store/engine/transaction';
 import { optionOf, withHint, withSchemaHint } from './hints';
 
 /** A failure as `--json` reports it, with the API's error codes where they fit. */

@@ -32,15 +32,15 @@ import {
   refuseOtherSchema,
   refuseOtherPrefix,
   type SchemaState,
-} from '../store/migrate';
+} from '../store/engine/migrate';
 import {
   describeMissing,
   grantStatement,
   MIGRATION_PRIVILEGES,
   REQUEST_PRIVILEGES,
   tryPrivileges,
-} from '../store/privileges';
-import { describeDatabase } from '../store/error-messages';
+} from '../store/engine/privileges';
+import { describeDatabase } from '../store/engine/error-messages';
 import { fileName, folderName } from './arguments';
 import { createOutput, type Output } from './command';
 import { databaseFiles, withDatabase, type Db } from './database';

@@ -7,7 +7,7 @@ import {
   readSchemaState,
   refuseOtherSchema,
   refuseOtherPrefix,
-} from '../store/migrate';
+} from '../store/engine/migrate';
 import { createOutput } from './command';
 import { withDatabase } from './database';
 

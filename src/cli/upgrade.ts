@@ -12,7 +12,7 @@ import { note, readJournal, STATE, writtenBefore } from '../setup/journal';
 import { heldLock } from '../setup/lock';
 import { asUser, lastLines, run, runWell } from '../setup/machine';
 import { readInstances, requireSystemd, restartInTurns, unitProperty, waitUntilReady } from '../setup/units';
-import { countSince, readExtent, type Extent } from '../store/whole-tables';
+import { countSince, readExtent, type Extent } from '../store/engine/whole-tables';
 import { fileName, usageError } from './arguments';
 import { createOutput, type Output } from './command';
 import { withDatabase } from './database';

@@ -4,14 +4,14 @@ import { findSite, type Site } from '../joomla/site/api-tokens';
 import { DOOR_ELEMENT } from '../joomla/door';
 import { readSiteSecret } from '../joomla/site/configuration';
 import { dayOf } from '../licensing/timestamps';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import {
   findGroupTitles,
   findUnreadableTables,
   hasComponent,
   listTokenPlugins,
   type SiteTable,
-} from '../store/site-accounts';
+} from '../joomla/site/accounts';
 import type { OperatorTexts } from '../texts/operators/texts';
 import { ok, warning, type Check, type Finding, type Say } from './finding';
 

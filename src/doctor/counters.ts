@@ -1,8 +1,8 @@
 import { quantity } from '../base/quantity';
 import { countActivations, findMiscounts, setActivationsUsed, type Miscount } from '../store/counters';
 import { insertEvents } from '../store/events';
-import { lockLicense } from '../store/licenses';
-import { inTransaction } from '../store/transaction';
+import { lockLicense } from '../store/licenses/licenses';
+import { inTransaction } from '../store/engine/transaction';
 import { ok, problem, type CommandCheck, type Patient } from './finding';
 
 /** The most licences read at once and the most counted in a finding. */

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../settings/config';
 import { findInstances } from '../process/instances';
 import { listProducts } from '../store/catalogue';
-import { tablePrefix, type DatabaseSettings } from '../store/database';
-import { describePrefixes, findOtherPrefixes, readSchemaState } from '../store/migrate';
+import { tablePrefix, type DatabaseSettings } from '../store/engine/database';
+import { describePrefixes, findOtherPrefixes, readSchemaState } from '../store/engine/migrate';
 import {
   describeMissing,
   grantStatement,
@@ -11,7 +11,7 @@ import {
   REQUEST_PRIVILEGES,
   tryPrivileges,
   type Privilege,
-} from '../store/privileges';
+} from '../store/engine/privileges';
 import {
   findMissingTables,
   readServerState,
@@ -21,9 +21,9 @@ import {
   type ServerState,
   SUPPORTED_SERVERS,
   tryTableRights,
-} from '../store/server';
-import { sideFiles } from '../store/sqlite';
-import { describeDatabase, explainDatabaseError } from '../store/error-messages';
+} from '../store/engine/server';
+import { sideFiles } from '../store/engine/sqlite';
+import { describeDatabase, explainDatabaseError } from '../store/engine/error-messages';
 import { ok, problem, warning, type Check, type CommandCheck, type Finding } from './finding';
 import { checkReaders } from './file-readers';
 

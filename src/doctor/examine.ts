@@ -1,5 +1,5 @@
 import type { Config } from '../settings/config';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import type { Examined } from '../operations/settings';
 import { checkAccess } from './access';
 import { checkCatalogue } from './catalogue';

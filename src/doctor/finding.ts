@@ -1,6 +1,6 @@
 import type { Config } from '../settings/config';
-import type { Db } from '../store/database';
-import { driverReason } from '../store/errors';
+import type { Db } from '../store/engine/database';
+import { driverReason } from '../store/engine/errors';
 import type { DoctorWords, ToldWords } from '../texts/operators/doctor';
 import type { OperatorTexts } from '../texts/operators/texts';
 

@@ -1,6 +1,6 @@
 import { keyDigest } from '../licensing/core/keys';
 import { isSealedWith, openSealedKey } from '../licensing/sealing';
-import { sampleSealedKeys, type SealedKey } from '../store/license-keys';
+import { sampleSealedKeys, type SealedKey } from '../store/licenses/license-keys';
 import { ok, problem, warning, type Check, type Finding, type Patient } from './finding';
 
 const FROM_EACH_END = 100;

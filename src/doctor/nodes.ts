@@ -1,5 +1,5 @@
-import { locationsOf, openProbe, type MysqlSettings } from '../store/mysql';
-import { serverName, readNode, type NodeState } from '../store/nodes';
+import { locationsOf, openProbe, type MysqlSettings } from '../store/engine/mysql';
+import { serverName, readNode, type NodeState } from '../store/engine/nodes';
 import { ok, reasonOf, warning, type Check, type Finding } from './finding';
 
 /** With fewer, the rest of a cluster has no majority when one dies. */

@@ -4,15 +4,15 @@ import {
   findShopsWithoutBilling,
   findSilentShops,
   listUnmapped,
-} from '../store/orders';
+} from '../store/orders/orders';
 import { mailingOf } from '../mail/queue';
 import { mailOf } from '../orders/shop-kinds';
-import { listReceiverShops, listShops } from '../store/shops';
-import { countMessages } from '../store/shop-messages';
-import { countUnmatched } from '../store/unmatched';
+import { listReceiverShops, listShops } from '../store/orders/shops';
+import { countMessages } from '../store/orders/shop-messages';
+import { countUnmatched } from '../store/orders/unmatched';
 import { opensSecret } from '../orders/shops';
 import { readRefused } from '../orders/refused-messages';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { problem, warning, type Check, type Finding } from './finding';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

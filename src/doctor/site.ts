@@ -10,11 +10,11 @@ import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/core/k
 import { latestRelease } from '../licensing/updates';
 import { findAccessAddress, lastAccessId } from '../store/access-log';
 import { listPlans, listProducts, type Plan } from '../store/catalogue';
-import type { Db } from '../store/database';
-import { deleteTrialLicense, insertLicenses } from '../store/licenses';
+import type { Db } from '../store/engine/database';
+import { deleteTrialLicense, insertLicenses } from '../store/licenses/licenses';
 import { packageFileName, statPackage } from '../packages/package-files';
 import type { Release } from '../store/releases';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import {
   attempt,
   ok,

@@ -7,7 +7,7 @@ import { lintChangelog } from '../joomla/lint/changelog';
 import { BUCKET_HEADER } from '../joomla/update-xml/staged';
 import { XML_PATH } from '../joomla/update-xml/place';
 import { listProducts, type Product } from '../store/catalogue';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { listPublishedVersions } from '../store/releases';
 import { octal, serviceUser } from './file-readers';
 import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';

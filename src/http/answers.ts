@@ -1,4 +1,4 @@
-import type { LicenseTerms } from '../store/licenses';
+import type { LicenseTerms } from '../store/licenses/licenses';
 import type { Refusal, RefusalCode } from '../licensing/core/verdict';
 import { formatTimestamp } from '../licensing/timestamps';
 import { API_TEXTS } from '../licensing/api';

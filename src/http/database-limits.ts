@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { shareOf, type Db } from '../store/database';
-import { isLockConflict } from '../store/errors';
+import { shareOf, type Db } from '../store/engine/database';
+import { isLockConflict } from '../store/engine/errors';
 import { changeCounts, openLimitStore, type LimitCount, type LimitStore } from '../store/limit-counts';
-import type { MysqlSettings } from '../store/mysql';
+import type { MysqlSettings } from '../store/engine/mysql';
 import { createStanding } from './away';
 import { countInDatabase, type Asked, type Outcome, type Taken } from './download-counts';
 import type { Counted } from './memory-counters';

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { SealError } from '../licensing/sealing';
 import { API_PATH } from '../licensing/api';
 import { CodedError, isCoded, InvalidRequestError } from '../base/errors';
-import { isLockConflict, isUnavailable } from '../store/errors';
+import { isLockConflict, isUnavailable } from '../store/engine/errors';
 import { sendFailure } from './answers';
 import type { Context } from './context';
 import { readPath } from './requests';

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { NodesStanding } from '../store/nodes';
+import type { NodesStanding } from '../store/engine/nodes';
 import type { Context } from './context';
 
 interface MetricSources {

@@ -3,7 +3,7 @@ import type { Authenticate } from '../access/authenticate';
 import { API_PATH } from '../licensing/api';
 import type { Licensing } from '../licensing/core/licensing';
 import type { ManageSettings } from '../operations/settings';
-import { shareOf } from '../store/database';
+import { shareOf } from '../store/engine/database';
 import { mountManage } from './api/endpoint';
 import type { State } from './context';
 import { mountDocument, type DocumentSettings } from './document/public-files';

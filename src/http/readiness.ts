@@ -2,9 +2,9 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import type { Readiness } from './monitoring';
 import type { RedisConnection } from './redis';
-import type { Db } from '../store/database';
-import { reasonCode } from '../store/errors';
-import { readSchemaState } from '../store/migrate';
+import type { Db } from '../store/engine/database';
+import { reasonCode } from '../store/engine/errors';
+import { readSchemaState } from '../store/engine/migrate';
 
 const PATIENCE_MS = 2_000;
 

@@ -1,7 +1,7 @@
 import { requireProduct } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import type { OwnFile } from '../packages/replace-file';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { isAsPlanned, readFiles, versionsIn } from './update-xml/files';
 import { readUpdateXmlOptions, type XmlOptions } from './update-xml/options';
 import { findXmlPlace, type XmlHome } from './update-xml/place';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { API_PATH } from '../licensing/api';
 import { OperatorError } from '../licensing/operator-error';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { fillIn, pack, readFolder, readVersion, type PackedFile, type Words } from './plugin-files';
 import { readInstalledProduct, type InstalledProduct } from './update-xml/installed-product';
 import { findXmlPlace, type XmlHome } from './update-xml/place';

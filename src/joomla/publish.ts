@@ -3,7 +3,7 @@ import type { Remark } from '../licensing/remarks';
 import { OperatorError } from '../licensing/operator-error';
 import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versions';
 import { publishRelease, type PublishRequest } from '../packages/releases';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import type { Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
 import { latestRelease } from '../licensing/updates';

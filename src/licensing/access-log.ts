@@ -1,8 +1,12 @@
 import { countRepeats, findAccessId, insertAccesses, OMITTED, type Access } from '../store/access-log';
-import { MAX_IDENTIFIER_LENGTH, MAX_REFUSED_TEXT_LENGTH, MAX_USER_AGENT_LENGTH } from '../store/columns';
-import type { Db } from '../store/database';
-import { isUnavailable } from '../store/errors';
-import type { LicenseTerms } from '../store/licenses';
+import {
+  MAX_IDENTIFIER_LENGTH,
+  MAX_REFUSED_TEXT_LENGTH,
+  MAX_USER_AGENT_LENGTH,
+} from '../store/engine/columns';
+import type { Db } from '../store/engine/database';
+import { isUnavailable } from '../store/engine/errors';
+import type { LicenseTerms } from '../store/licenses/licenses';
 import { recordRefusals } from '../store/refusals';
 import { normalizeIdentifier } from './core/identifiers';
 import { hasAboutOwnShape, keyHint, redactKeys, withoutKey } from './core/keys';

@@ -1,6 +1,6 @@
-import { listActivations } from '../store/activations';
+import { listActivations } from '../store/licenses/activations';
 import { sharePlan, type Plan } from '../store/catalogue';
-import type { Db, Transaction } from '../store/database';
+import type { Db, Transaction } from '../store/engine/database';
 import type { EventAction } from '../store/events';
 import {
   findLicense,
@@ -8,7 +8,7 @@ import {
   type License,
   type LicenseChanges,
   type LockedLicense,
-} from '../store/licenses';
+} from '../store/licenses/licenses';
 import { includedIn, readCatalogue } from './bundles';
 import { requireCustomer } from './customer-email';
 import { openKey } from './issue';

@@ -1,5 +1,5 @@
 import { listIncludes, listProducts, type Inclusion, type Product } from '../store/catalogue';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { OperatorError } from './operator-error';
 
 /** What a product includes: a list of ids, or every product that includes none itself, those added later too. */

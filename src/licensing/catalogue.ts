@@ -1,5 +1,5 @@
 import { quantity } from '../base/quantity';
-import { countActivationsOfPlan } from '../store/activations';
+import { countActivationsOfPlan } from '../store/licenses/activations';
 import {
   deletePlan,
   deleteProduct,
@@ -21,13 +21,13 @@ import {
   type PlanOptions,
   type Product,
 } from '../store/catalogue';
-import { MAX_UINT32 } from '../store/columns';
-import type { Db, Transaction } from '../store/database';
-import { isDuplicate, isReferenceConflict } from '../store/errors';
-import { countLicensesOnPlans, listIdsWithLimit, listLicenses } from '../store/licenses';
+import { MAX_UINT32 } from '../store/engine/columns';
+import type { Db, Transaction } from '../store/engine/database';
+import { isDuplicate, isReferenceConflict } from '../store/engine/errors';
+import { countLicensesOnPlans, listIdsWithLimit, listLicenses } from '../store/licenses/licenses';
 import { listPublishedVersions } from '../store/releases';
-import { findShopsSelling } from '../store/shops';
-import { inTransaction } from '../store/transaction';
+import { findShopsSelling } from '../store/orders/shops';
+import { inTransaction } from '../store/engine/transaction';
 import { followLimit } from './amend';
 import {
   bundlesOf,

@@ -1,5 +1,5 @@
 import { networkOfClient } from './ip-addresses';
-import type { Transaction } from '../store/database';
+import type { Transaction } from '../store/engine/database';
 import {
   findEventsAt,
   insertEvents,

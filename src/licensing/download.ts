@@ -1,4 +1,4 @@
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { findRelease, listPublished, type Release } from '../store/releases';
 import { createBatches, eachOnce } from './core/batches';
 import type { LicenseMatch } from './core/lookup';

@@ -1,4 +1,4 @@
-import { LATEST_TIME } from '../store/time';
+import { LATEST_TIME } from '../store/engine/time';
 import { OperatorError } from './operator-error';
 
 /** How long a licence runs: `1y`, `6m`, `30d`. */

@@ -1,4 +1,4 @@
-import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_URL_LENGTH } from '../store/columns';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_URL_LENGTH } from '../store/engine/columns';
 import { containsKey } from './core/keys';
 import { OperatorError } from './operator-error';
 

@@ -1,5 +1,5 @@
 import { findPlan, findProduct, listPlans, type Plan, type Product } from '../store/catalogue';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { OperatorError } from './operator-error';
 
 /** @throws OperatorError when there is no such product */

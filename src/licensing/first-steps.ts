@@ -1,5 +1,5 @@
 import { listPlans, type Plan } from '../store/catalogue';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { listPublishedReleases, type Release } from '../store/releases';
 import { readCatalogue, type CatalogueProduct } from './bundles';
 

@@ -1,7 +1,7 @@
 import { sharePlan, type Plan } from '../store/catalogue';
-import type { Db, Transaction } from '../store/database';
-import type { StoredKey } from '../store/license-keys';
-import { isDuplicate } from '../store/errors';
+import type { Db, Transaction } from '../store/engine/database';
+import type { StoredKey } from '../store/licenses/license-keys';
+import { isDuplicate } from '../store/engine/errors';
 import type { LicenseEvent } from '../store/events';
 import {
   findLicenseByReference,
@@ -9,8 +9,8 @@ import {
   insertLicenses,
   type License,
   type NewLicense,
-} from '../store/licenses';
-import { inTransaction } from '../store/transaction';
+} from '../store/licenses/licenses';
+import { inTransaction } from '../store/engine/transaction';
 import { requireCustomer, storedCustomer } from './customer-email';
 import { addDuration } from './durations';
 import { canonicalKey, generateKey, keyDigest } from './core/keys';

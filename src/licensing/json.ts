@@ -1,4 +1,4 @@
-import { columnOf, type Snake } from '../store/row-fields';
+import { columnOf, type Snake } from '../store/engine/row-fields';
 import { formatTimestamp } from './timestamps';
 
 /** Fields in JSON: `expiresAt` is `expires_at`, and times are texts. */

@@ -1,5 +1,5 @@
 import { listProducts } from '../store/catalogue';
-import type { Db, Transaction } from '../store/database';
+import type { Db, Transaction } from '../store/engine/database';
 import { lockLease, type Lease } from '../store/leases';
 import {
   ALL_PRODUCTS,
@@ -14,7 +14,7 @@ import {
   type ToldCount,
 } from '../store/sums';
 import { countToldVersions } from '../store/told';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import { lastMonths } from './renewals';
 import { daysBetween } from './timestamps';
 

@@ -1,6 +1,6 @@
 import { listPlans } from '../store/catalogue';
-import type { Db } from '../store/database';
-import type { LicenseFilter, LicenseSearchText } from '../store/license-lists';
+import type { Db } from '../store/engine/database';
+import type { LicenseFilter, LicenseSearchText } from '../store/licenses/license-lists';
 import { bundlesOf, readCatalogue } from './bundles';
 import { storedCustomer } from './customer-email';
 import { addDuration, requireDuration, subtractDuration } from './durations';

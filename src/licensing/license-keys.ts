@@ -1,5 +1,5 @@
-import { listActivations } from '../store/activations';
-import type { Db, Transaction } from '../store/database';
+import { listActivations } from '../store/licenses/activations';
+import type { Db, Transaction } from '../store/engine/database';
 import type { EventAction } from '../store/events';
 import {
   countSlotsByKey,
@@ -10,8 +10,8 @@ import {
   type KeyChanges,
   type LicenseKey,
   type NewKey,
-} from '../store/license-keys';
-import { setLicense, type LicenseChanges, type LockedLicense } from '../store/licenses';
+} from '../store/licenses/license-keys';
+import { setLicense, type LicenseChanges, type LockedLicense } from '../store/licenses/licenses';
 import { addDuration } from './durations';
 import { generateKey } from './core/keys';
 import { removeActivations } from './core/ledger';

@@ -1,10 +1,14 @@
-import { countFreeActivations, listIdentifiersOfKey, type StoredActivation } from '../store/activations';
+import {
+  countFreeActivations,
+  listIdentifiersOfKey,
+  type StoredActivation,
+} from '../store/licenses/activations';
 import type { Plan, Product } from '../store/catalogue';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { listLatestEvents, type RecordedEvent } from '../store/events';
-import { countSlotsByKey, findKeys, type LicenseKey } from '../store/license-keys';
-import { findLicense, type License } from '../store/licenses';
-import { inSnapshot } from '../store/transaction';
+import { countSlotsByKey, findKeys, type LicenseKey } from '../store/licenses/license-keys';
+import { findLicense, type License } from '../store/licenses/licenses';
+import { inSnapshot } from '../store/engine/transaction';
 import { noLicense, requirePlan, requireProduct } from './find-or-refuse';
 import type { KeyUse } from './license-keys';
 import { listKeyPage, searchSitePage, type Page, type PageRequest } from './lists';

@@ -1,5 +1,5 @@
-import { listActivations, type Activation, type StoredActivation } from '../store/activations';
-import type { Db } from '../store/database';
+import { listActivations, type Activation, type StoredActivation } from '../store/licenses/activations';
+import type { Db } from '../store/engine/database';
 import { findEventPlace, listLatestEvents, type RecordedEvent } from '../store/events';
 import {
   findLicense,
@@ -7,8 +7,8 @@ import {
   findLicenseByReference,
   listLicenses,
   type License,
-} from '../store/licenses';
-import { inSnapshot } from '../store/transaction';
+} from '../store/licenses/licenses';
+import { inSnapshot } from '../store/engine/transaction';
 import { noLicense, requirePlanNamed, requireProduct } from './find-or-refuse';
 import { canonicalKey, writtenKey } from './core/keys';
 import { keysOf, type KeyUse } from './license-keys';

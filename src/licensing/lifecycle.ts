@@ -1,6 +1,12 @@
-import type { Db, Transaction } from '../store/database';
-import { findLicense, lockLicense, setLicense, type License, type LockedLicense } from '../store/licenses';
-import { inTransaction } from '../store/transaction';
+import type { Db, Transaction } from '../store/engine/database';
+import {
+  findLicense,
+  lockLicense,
+  setLicense,
+  type License,
+  type LockedLicense,
+} from '../store/licenses/licenses';
+import { inTransaction } from '../store/engine/transaction';
 import { addDuration } from './durations';
 import { OperatorError } from './operator-error';
 import { noLicense } from './find-or-refuse';

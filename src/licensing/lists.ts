@@ -1,20 +1,24 @@
 import { listRequests, type LoggedAccess, type RequestFilter } from '../store/access-log';
-import { listActivationsAfter, searchActivations, type StoredActivation } from '../store/activations';
+import {
+  listActivationsAfter,
+  searchActivations,
+  type StoredActivation,
+} from '../store/licenses/activations';
 import { listIncludes, listPlans, listProducts, type Plan } from '../store/catalogue';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { listLatestEvents, type RecordedEvent } from '../store/events';
-import { listKeys, type LicenseKey } from '../store/license-keys';
+import { listKeys, type LicenseKey } from '../store/licenses/license-keys';
 import {
   countFewLicenses,
   listLicensePositions,
   listSortedPositions,
   type LicenseFilter,
   type LicenseSort,
-} from '../store/license-lists';
+} from '../store/licenses/license-lists';
 import { countEnding, listLicenseCounts } from '../store/sums';
-import { readLicenses, type License } from '../store/licenses';
+import { readLicenses, type License } from '../store/licenses/licenses';
 import { listReleasesSorted, UNPUBLISHED, type Release } from '../store/releases';
-import { toSqlTime } from '../store/time';
+import { toSqlTime } from '../store/engine/time';
 import { withIncludes, type CatalogueProduct } from './bundles';
 import {
   isAscii,

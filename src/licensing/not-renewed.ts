@@ -1,5 +1,5 @@
-import type { Db } from '../store/database';
-import { readLicenses, type License } from '../store/licenses';
+import type { Db } from '../store/engine/database';
+import { readLicenses, type License } from '../store/licenses/licenses';
 import {
   findCustomersSince,
   findTriedDownloads,

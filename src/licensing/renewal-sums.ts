@@ -1,4 +1,4 @@
-import type { Transaction } from '../store/database';
+import type { Transaction } from '../store/engine/database';
 import { addEndSums, addStateSums, listSummedEvents, type EndSum, type StateSum } from '../store/renewals';
 import type { UnsummedEvent } from '../store/sums';
 import { endsOf, phasesOf, TIMELINE_ACTIONS, type TimelineEvent } from './core/timeline';

@@ -1,4 +1,4 @@
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { sumEndsByDay, sumEndsByMonth, sumStates } from '../store/renewals';
 import { LATE_DAYS } from './core/timeline';
 import type { LiveStatus } from './core/states';

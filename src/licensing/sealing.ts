@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { CodedError } from '../base/errors';
 import { foldedDigest, keyDigest, keyHint, keyStart } from './core/keys';
 import { OperatorError } from './operator-error';
-import type { StoredKey } from '../store/license-keys';
+import type { StoredKey } from '../store/licenses/license-keys';
 
 /**
  * Sealed keys, which `license reveal` can show again: AES-256-GCM under LICENSING_KEY_SECRET, with the key's digest as

@@ -1,6 +1,6 @@
 import { randomBytes, sign, type KeyObject } from 'node:crypto';
 import { findCoverage } from '../store/bundles';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { listSigningKeys, raiseTokenDays } from '../store/signing-keys';
 import { createBatches } from './core/batches';
 import { createMemory } from './memory';

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import {
   insertSigningKey,
   listSigningKeys as list,
@@ -7,7 +7,7 @@ import {
   setRetired,
   type SigningKey,
 } from '../store/signing-keys';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from './cursors';
 import type { ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';

@@ -1,6 +1,6 @@
 import { countDownloadsOf } from '../store/access-log';
 import { listPlans, listProducts } from '../store/catalogue';
-import type { Db, Transaction } from '../store/database';
+import type { Db, Transaction } from '../store/engine/database';
 import { lockLease, type Lease } from '../store/leases';
 import {
   addLicenseMonths,
@@ -22,7 +22,7 @@ import {
   type UnsummedAccess,
   type UnsummedEvent,
 } from '../store/sums';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import { OperatorError } from './operator-error';
 import { sumTimelines } from './renewal-sums';
 import { dayOf, daysBetween, parseMoment } from './timestamps';

@@ -1,4 +1,4 @@
-import { LATEST_TIME } from '../store/time';
+import { LATEST_TIME } from '../store/engine/time';
 import { OperatorError } from './operator-error';
 
 /** ISO 8601 UTC in whole seconds, cut (docs/contract.md, 1.4). Needs a four-digit year (`isStorable`). */

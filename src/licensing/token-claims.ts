@@ -1,4 +1,4 @@
-import type { LicenseTerms } from '../store/licenses';
+import type { LicenseTerms } from '../store/licenses/licenses';
 import type { LiveStatus } from './core/states';
 
 /** What a signed answer or file says (docs/signed-answers.md). Pure. */

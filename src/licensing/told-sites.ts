@@ -1,5 +1,5 @@
-import type { Db } from '../store/database';
-import { findLicensesByIds, type License } from '../store/licenses';
+import type { Db } from '../store/engine/database';
+import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import { findLatestSecurityRelease, type Release } from '../store/releases';
 import {
   countToldVersions,

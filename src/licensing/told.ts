@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Access } from '../store/access-log';
-import type { Db } from '../store/database';
-import { findKeys, type LicenseKey } from '../store/license-keys';
-import { findLicensesByIds, type License } from '../store/licenses';
+import type { Db } from '../store/engine/database';
+import { findKeys, type LicenseKey } from '../store/licenses/license-keys';
+import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import {
   countNetworks,
   forgetNetworksBeyond,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { findProduct, type Product } from '../store/catalogue';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import {
   findRelease,
   listPublished,

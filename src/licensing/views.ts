@@ -1,10 +1,10 @@
 import type { LoggedAccess } from '../store/access-log';
-import type { StoredActivation } from '../store/activations';
+import type { StoredActivation } from '../store/licenses/activations';
 import { PLAN_DEFAULTS, type Plan, type PlanOptions } from '../store/catalogue';
 import type { RecordedEvent } from '../store/events';
-import type { License } from '../store/licenses';
+import type { License } from '../store/licenses/licenses';
 import type { Release } from '../store/releases';
-import { columnOf } from '../store/row-fields';
+import { columnOf } from '../store/engine/row-fields';
 import type { Token } from '../store/tokens';
 import type { CatalogueProduct } from './bundles';
 import type { AddedKey, LicenseKey } from './license-keys';

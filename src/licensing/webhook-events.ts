@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Access } from '../store/access-log';
 import { customerDigest } from '../store/customer-digest';
-import type { Db, Transaction } from '../store/database';
+import type { Db, Transaction } from '../store/engine/database';
 import { insertEvents, type EventAction, type LicenseEvent } from '../store/events';
-import { findLicensesByIds, lockLicenses, type License } from '../store/licenses';
+import { findLicensesByIds, lockLicenses, type License } from '../store/licenses/licenses';
 import { insertOutboxRowOnce, insertOutboxRows, type NewOutboxRow } from '../store/outbox';
 import type { Release } from '../store/releases';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import { listSubscribers, type Subscriber } from '../store/webhooks';
 import { createMemory } from './memory';
 import { readMetadata } from './metadata';

@@ -4,8 +4,8 @@ import { redactKeys } from '../licensing/core/keys';
 import type { License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import { openSealedKey, sealKey } from '../licensing/sealing';
-import type { Db } from '../store/database';
-import { inReadCommitted } from '../store/transaction';
+import type { Db } from '../store/engine/database';
+import { inReadCommitted } from '../store/engine/transaction';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { mailIsOff, queueMail, type Mail, type MailDetails, type Mailing } from './queue';
 

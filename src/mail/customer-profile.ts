@@ -1,5 +1,5 @@
 import { findProfile, type CustomerProfile } from '../store/customer-profiles';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { asCustomerLanguage, type CustomerLanguage } from '../texts/customers/languages';
 
 /** A customer's name and language: what the seller chose, else what was told last. */

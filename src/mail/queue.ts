@@ -9,8 +9,8 @@ import { OperatorError } from '../licensing/operator-error';
 import { isFinal, type LiveStatus } from '../licensing/core/states';
 import { jsonOf } from '../licensing/json';
 import { formatTimestampOrNull } from '../licensing/timestamps';
-import type { Db, Transaction } from '../store/database';
-import { findLicensesOfCustomers } from '../store/licenses';
+import type { Db, Transaction } from '../store/engine/database';
+import { findLicensesOfCustomers } from '../store/licenses/licenses';
 import {
   countUndelivered,
   insertOutboxRow,
@@ -19,7 +19,7 @@ import {
   type NewOutboxRow,
   type OutboxRow,
 } from '../store/outbox';
-import { inReadCommitted, inTransaction } from '../store/transaction';
+import { inReadCommitted, inTransaction } from '../store/engine/transaction';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import type { MailSettings } from './settings';
 

@@ -1,8 +1,8 @@
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { lockLease, type Lease } from '../store/leases';
 import { findQueuedOnce } from '../store/outbox';
 import { listEnds, listPlansToRemind, type End } from '../store/reminders';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import { queueMail, REMINDER_DAYS, reminderName, type DaysBefore, type Mailing } from './queue';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

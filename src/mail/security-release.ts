@@ -8,8 +8,8 @@ import { compareVersions } from '../licensing/versions';
 import { recordEvents } from '../licensing/webhook-events';
 import { listPlans, type Plan } from '../store/catalogue';
 import { customerDigest } from '../store/customer-digest';
-import type { Db } from '../store/database';
-import { lockLicenses, raiseRevisions } from '../store/licenses';
+import type { Db } from '../store/engine/database';
+import { lockLicenses, raiseRevisions } from '../store/licenses/licenses';
 import { findQueuedOnce, insertOutboxRows } from '../store/outbox';
 import { findReleaseById, type Release } from '../store/releases';
 import {
@@ -23,7 +23,7 @@ import {
   listUnfinishedNotices,
   type SecurityNotice,
 } from '../store/security-notices';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { securityValues, type Letterhead } from './compose';
 import { queueRow, type MailDetails, type Mailing } from './queue';

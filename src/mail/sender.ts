@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { createLoop, type Stop } from '../runner/loop';
 import { createPool } from '../runner/pool';
-import type { Db } from '../store/database';
-import { reasonCode } from '../store/errors';
+import type { Db } from '../store/engine/database';
+import { reasonCode } from '../store/engine/errors';
 import {
   changeClaimed,
   claimOutboxRow,

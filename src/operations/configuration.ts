@@ -28,7 +28,7 @@ import {
   storeRow,
   storeSetting,
 } from '../settings/stored';
-import { describeDatabase } from '../store/error-messages';
+import { describeDatabase } from '../store/engine/error-messages';
 import { deleteSetting, type StoredSetting } from '../store/settings';
 import { invalid, ManageError, notFound } from './failures';
 import { mailTextFault } from './mail-texts';

@@ -9,8 +9,8 @@ import {
   replaceClaim,
   type Claim,
 } from '../store/idempotency';
-import type { Db } from '../store/database';
-import { inReadCommitted } from '../store/transaction';
+import type { Db } from '../store/engine/database';
+import { inReadCommitted } from '../store/engine/transaction';
 import { ManageError } from './failures';
 
 /**

@@ -7,7 +7,7 @@ import { listKeyPage } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { addedKeyJson, keyJson } from '../licensing/views';
 import { rekeyAndSend } from '../mail/queue';
-import { MAX_UINT32 } from '../store/columns';
+import { MAX_UINT32 } from '../store/engine/columns';
 import { notFound } from './failures';
 import { list, patch, post, remove } from './operation';
 import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './reading';

@@ -12,7 +12,7 @@ import type { Transition } from '../licensing/core/states';
 import { issueAndSend } from '../mail/queue';
 import { readLicense, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
-import { inReadCommitted } from '../store/transaction';
+import { inReadCommitted } from '../store/engine/transaction';
 import { invalid } from './failures';
 import { get, list, patch, post, type Call } from './operation';
 import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './reading';

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import type { Db } from '../store/database';
-import type { Unmatched } from '../store/unmatched';
+import type { Db } from '../store/engine/database';
+import type { Unmatched } from '../store/orders/unmatched';
 import { assignUnmatched, issueForUnmatched, leaveUnmatched } from '../orders/unmatched-acts';
 import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson, viewUnmatched } from '../orders/unmatched-views';
 import { list, post, type Call } from './operation';

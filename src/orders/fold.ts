@@ -1,7 +1,7 @@
 import { addDuration } from '../licensing/durations';
 import { endWithGrace } from '../licensing/core/states';
 import { prolongedUntil } from '../licensing/lifecycle';
-import { nearestStorable } from '../store/time';
+import { nearestStorable } from '../store/engine/time';
 
 /**
  * What a line's licence should be, as a function of the order's events alone: the time they happened decides, never

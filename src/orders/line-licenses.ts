@@ -1,6 +1,6 @@
 import { endWithGrace, paidEnd, type EndWithGrace } from '../licensing/core/states';
 import { issueOrdered } from '../licensing/issue';
-import { findUsedReferences, type LockedLicense, lockLicenses } from '../store/licenses';
+import { findUsedReferences, type LockedLicense, lockLicenses } from '../store/licenses/licenses';
 import {
   findOrdersByDigest,
   findOrdersOfLicenses,
@@ -10,7 +10,7 @@ import {
   type Order,
   type OrderLicense,
   type OrderLine,
-} from '../store/orders';
+} from '../store/orders/orders';
 import type { Plan } from '../store/catalogue';
 import { endOf, foldLine, type LineEvent } from './fold';
 import { MAX_QUANTITY } from './message';

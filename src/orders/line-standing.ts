@@ -1,11 +1,11 @@
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import {
   findOrderLicenses,
   listOrderEvents,
   listOrderLicenses,
   listOrderLines,
   type OrderLicense,
-} from '../store/orders';
+} from '../store/orders/orders';
 import { foldLine, licenseEnd, renewsItself, type Part, type LineFold } from './fold';
 import { placeLines } from './same-lines';
 import { meaningsOf, numbersOf, type PlanReader, type Plans } from './sold';

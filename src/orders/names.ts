@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { MAX_LABEL_LENGTH } from '../store/columns';
-import { toSqlTime } from '../store/time';
+import { MAX_LABEL_LENGTH } from '../store/engine/columns';
+import { toSqlTime } from '../store/engine/time';
 
 /** What tells orders, events and articles apart, to the byte. */
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { OperatorError } from '../licensing/operator-error';
 import { asStorable, formatTimestamp } from '../licensing/timestamps';
-import { MAX_LABEL_LENGTH } from '../store/columns';
-import type { Db } from '../store/database';
-import { isUnavailable, isWrongValue, reasonCode } from '../store/errors';
+import { MAX_LABEL_LENGTH } from '../store/engine/columns';
+import type { Db } from '../store/engine/database';
+import { isUnavailable, isWrongValue, reasonCode } from '../store/engine/errors';
 import { tellProfile } from '../store/customer-profiles';
-import { findOrder, listOrderEvents } from '../store/orders';
+import { findOrder, listOrderEvents } from '../store/orders/orders';
 import {
   findLink,
   keepLink,
@@ -14,9 +14,9 @@ import {
   setMessage,
   type ShopLink,
   type ShopMessage,
-} from '../store/shop-messages';
-import { findShop } from '../store/shops';
-import { inReadCommitted } from '../store/transaction';
+} from '../store/orders/shop-messages';
+import { findShop } from '../store/orders/shops';
+import { inReadCommitted } from '../store/engine/transaction';
 import { MAX_LINES, requireExactText, type LineMessage, type OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
 import type { Link, MessageContent, ContentEvent } from './receivers/receiver';

@@ -1,6 +1,6 @@
 import { SealError } from '../licensing/sealing';
-import type { Db } from '../store/database';
-import { listReceiverShops } from '../store/shops';
+import type { Db } from '../store/engine/database';
+import { listReceiverShops } from '../store/orders/shops';
 import { openApiKey } from './catch-up/api-key';
 import { RECEIVERS } from './receivers';
 import type { Receiver } from './receivers/receiver';

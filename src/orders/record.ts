@@ -7,10 +7,10 @@ import { SealError } from '../licensing/sealing';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { Mailing } from '../mail/queue';
 import { findPlan } from '../store/catalogue';
-import type { Db, Transaction } from '../store/database';
-import { isDuplicate, isUnavailable, reasonCode } from '../store/errors';
+import type { Db, Transaction } from '../store/engine/database';
+import { isDuplicate, isUnavailable, reasonCode } from '../store/engine/errors';
 import { tellProfile } from '../store/customer-profiles';
-import { findLicensesByIds, lockLicenses } from '../store/licenses';
+import { findLicensesByIds, lockLicenses } from '../store/licenses/licenses';
 import {
   findOrder,
   insertOrder,
@@ -30,9 +30,17 @@ import {
   type Order,
   type OrderEvent,
   type OrderLine,
-} from '../store/orders';
-import { claimShop, findShop, findSkus, insertShop, PLAIN_SHOP, setShop, type Shop } from '../store/shops';
-import { inReadCommitted } from '../store/transaction';
+} from '../store/orders/orders';
+import {
+  claimShop,
+  findShop,
+  findSkus,
+  insertShop,
+  PLAIN_SHOP,
+  setShop,
+  type Shop,
+} from '../store/orders/shops';
+import { inReadCommitted } from '../store/engine/transaction';
 import { foldLine, type OrderEventName } from './fold';
 import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
 import { eventIdentity, orderDigest, skuDigest } from './names';

@@ -1,7 +1,7 @@
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { dayOf } from '../licensing/timestamps';
-import { listMessages } from '../store/shop-messages';
-import { addRefused, listRefusedDays, type RefusedDay } from '../store/shop-refusals';
+import { listMessages } from '../store/orders/shop-messages';
+import { addRefused, listRefusedDays, type RefusedDay } from '../store/orders/shop-refusals';
 
 /**
  * Counts messages that receivers refuse for their signature. A flood of them must not become a flood of statements: what

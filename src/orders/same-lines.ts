@@ -1,4 +1,4 @@
-import type { OrderEvent, OrderLine } from '../store/orders';
+import type { OrderEvent, OrderLine } from '../store/orders/orders';
 import { findReturned, ORDER_EVENTS, type Effect, type OrderEventName } from './fold';
 import type { StoredLine } from './work';
 

@@ -2,16 +2,16 @@ import { changePlan, setLimit } from '../licensing/amend';
 import { changeState, setEnd } from '../licensing/lifecycle';
 import { OperatorError } from '../licensing/operator-error';
 import { endWithGrace, isFinal, liveStatus, paidEnd } from '../licensing/core/states';
-import type { Transaction } from '../store/database';
+import type { Transaction } from '../store/engine/database';
 import { findEvents } from '../store/events';
-import type { LockedLicense } from '../store/licenses';
+import type { LockedLicense } from '../store/licenses/licenses';
 import {
   findOrderLicenses,
   type OrderEvent,
   type OrderLicense,
   type OrderLine,
   setOrderLicense,
-} from '../store/orders';
+} from '../store/orders/orders';
 import {
   endOf,
   foldLine,

@@ -1,5 +1,5 @@
-import { findLicensesByIds, lockLicenses } from '../store/licenses';
-import type { OrderEvent, OrderLicense, OrderLine } from '../store/orders';
+import { findLicensesByIds, lockLicenses } from '../store/licenses/licenses';
+import type { OrderEvent, OrderLicense, OrderLine } from '../store/orders/orders';
 import { foldLine, type LineEvent, type Meanings, type OrderEventName, type LineFold } from './fold';
 import { adoptRenewed, issueLine, issueMore, soldLine } from './line-licenses';
 import { settleLicense } from './settle-license';

@@ -4,8 +4,8 @@ import { OperatorError } from '../licensing/operator-error';
 import { isSameOrigin, openSealedKey, SealError, sealKey, secretElsewhere } from '../licensing/sealing';
 import { jsonOf } from '../licensing/json';
 import { formatTimestamp } from '../licensing/timestamps';
-import type { Db } from '../store/database';
-import { isDuplicate } from '../store/errors';
+import type { Db } from '../store/engine/database';
+import { isDuplicate } from '../store/engine/errors';
 import {
   deleteShop,
   deleteSkus,
@@ -20,10 +20,10 @@ import {
   setSkuQuantity,
   type Shop,
   type ShopSku,
-} from '../store/shops';
-import { giveOrders } from '../store/orders';
-import { deleteRefusedDays } from '../store/shop-refusals';
-import { inTransaction } from '../store/transaction';
+} from '../store/orders/shops';
+import { giveOrders } from '../store/orders/orders';
+import { deleteRefusedDays } from '../store/orders/shop-refusals';
+import { inTransaction } from '../store/engine/transaction';
 import { sealedAsKeyOf } from './catch-up/api-key';
 import { listOf } from './catch-up/list';
 import { catchUpJson } from './catch-up/standing';

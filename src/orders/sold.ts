@@ -1,8 +1,8 @@
 import { findPlan, type Plan } from '../store/catalogue';
-import { MAX_UINT32 } from '../store/columns';
-import type { Db } from '../store/database';
-import { type OrderEvent, type OrderLicense, type OrderLine, setOrderLicense } from '../store/orders';
-import { findSkus } from '../store/shops';
+import { MAX_UINT32 } from '../store/engine/columns';
+import type { Db } from '../store/engine/database';
+import { type OrderEvent, type OrderLicense, type OrderLine, setOrderLicense } from '../store/orders/orders';
+import { findSkus } from '../store/orders/shops';
 import { byTime, findReturned, type Meaning, type Meanings } from './fold';
 import { MAX_QUANTITY } from './message';
 import { skuDigest } from './names';

@@ -1,4 +1,4 @@
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { keepUnreadable, receive, type Received } from './receive';
 import type { RecordContext } from './record';
 import type { Delivery, MessageContent, ReadContext, Receiver } from './receivers/receiver';

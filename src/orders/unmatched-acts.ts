@@ -2,8 +2,8 @@ import { noLicense, requirePlan } from '../licensing/find-or-refuse';
 import { endWithGrace, isFinal, liveStatus, paidEnd } from '../licensing/core/states';
 import { OperatorError } from '../licensing/operator-error';
 import type { Plan } from '../store/catalogue';
-import type { Db, Transaction } from '../store/database';
-import { findLicense, lockLicense, type LockedLicense } from '../store/licenses';
+import type { Db, Transaction } from '../store/engine/database';
+import { findLicense, lockLicense, type LockedLicense } from '../store/licenses/licenses';
 import {
   findOrder,
   findOrderLicenses,
@@ -21,10 +21,15 @@ import {
   setOutcome,
   type OrderEvent,
   type OrderLine,
-} from '../store/orders';
-import { findMessage, setMessage } from '../store/shop-messages';
-import { inReadCommitted } from '../store/transaction';
-import { closeUnmatched, findUnmatched, setUnmatchedLicense, type Unmatched } from '../store/unmatched';
+} from '../store/orders/orders';
+import { findMessage, setMessage } from '../store/orders/shop-messages';
+import { inReadCommitted } from '../store/engine/transaction';
+import {
+  closeUnmatched,
+  findUnmatched,
+  setUnmatchedLicense,
+  type Unmatched,
+} from '../store/orders/unmatched';
 import { formatTimestamp } from '../licensing/timestamps';
 import { queueKeys } from './key-mails';
 import { issueMore } from './line-licenses';

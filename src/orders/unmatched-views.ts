@@ -1,9 +1,9 @@
 import { isAscii, readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
 import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
-import type { Db } from '../store/database';
-import { findOrder } from '../store/orders';
-import { findMessage } from '../store/shop-messages';
-import { countUnmatched, findUnmatched, listUnmatched, type Unmatched } from '../store/unmatched';
+import type { Db } from '../store/engine/database';
+import { findOrder } from '../store/orders/orders';
+import { findMessage } from '../store/orders/shop-messages';
+import { countUnmatched, findUnmatched, listUnmatched, type Unmatched } from '../store/orders/unmatched';
 import { readPending } from './receive';
 
 /** What is unmatched, as it is shown. */

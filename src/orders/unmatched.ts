@@ -1,7 +1,7 @@
-import type { Db } from '../store/database';
-import { listOrderLicenses, type OrderEvent, type OrderLicense } from '../store/orders';
-import type { ShopMessage } from '../store/shop-messages';
-import { dropUnmatched, keepUnmatched, listUnmatchedOf } from '../store/unmatched';
+import type { Db } from '../store/engine/database';
+import { listOrderLicenses, type OrderEvent, type OrderLicense } from '../store/orders/orders';
+import type { ShopMessage } from '../store/orders/shop-messages';
+import { dropUnmatched, keepUnmatched, listUnmatchedOf } from '../store/orders/unmatched';
 import { messageDigest, unmatchedDigest } from './names';
 import { placeLines } from './same-lines';
 import type { Plans } from './sold';

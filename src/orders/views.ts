@@ -3,8 +3,8 @@ import { isAscii, readCursor, toPage, isCursorId, type Page, type PageRequest } 
 import { jsonOf } from '../licensing/json';
 import { columnOf, readSort } from '../licensing/sorting';
 import { formatTimestampOrNull } from '../licensing/timestamps';
-import type { Db } from '../store/database';
-import { readLicenses, type License } from '../store/licenses';
+import type { Db } from '../store/engine/database';
+import { readLicenses, type License } from '../store/licenses/licenses';
 import {
   countWaiting,
   findOrder,
@@ -19,8 +19,8 @@ import {
   type OrderEvent,
   type OrderFilter,
   type OrderLine,
-} from '../store/orders';
-import { listMessages, type ShopMessage } from '../store/shop-messages';
+} from '../store/orders/orders';
+import { listMessages, type ShopMessage } from '../store/orders/shop-messages';
 import { orderMailJson, type OrderMail } from './key-mails';
 import { readLineStandings } from './line-standing';
 import type { Recorded } from './record';

@@ -1,6 +1,6 @@
 import { OperatorError } from '../licensing/operator-error';
-import type { Db } from '../store/database';
-import { findShop, type Shop } from '../store/shops';
+import type { Db } from '../store/engine/database';
+import { findShop, type Shop } from '../store/orders/shops';
 import { RECEIVERS } from './receivers';
 
 /** Whose a shop is: its receiver's, else that of the `issue` tokens of one name. */

@@ -1,8 +1,8 @@
 import type { ChangeContext } from '../licensing/lifecycle';
 import type { Plan } from '../store/catalogue';
-import type { Transaction } from '../store/database';
-import type { Order, OrderEvent, OrderLicense, OrderLine } from '../store/orders';
-import type { Shop } from '../store/shops';
+import type { Transaction } from '../store/engine/database';
+import type { Order, OrderEvent, OrderLicense, OrderLine } from '../store/orders/orders';
+import type { Shop } from '../store/orders/shops';
 import type { Effect, LineEvent, OrderEventName } from './fold';
 
 /** What the files of this folder that settle orders share: an order under its lock, and its events as they concern a line. */

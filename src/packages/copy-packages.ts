@@ -1,6 +1,6 @@
 import { API_PATH } from '../licensing/api';
 import { OperatorError } from '../licensing/operator-error';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { listPackages, type Release } from '../store/releases';
 import { explainFileFault } from './file-faults';
 import { findDamage, UNREADABLE } from './damage';

@@ -1,5 +1,5 @@
 import { isCoded } from '../base/errors';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { lockProduct, type Product } from '../store/catalogue';
 import {
   acceptPackage,
@@ -20,7 +20,7 @@ import {
   type Release,
   type ReleaseChanges,
 } from '../store/releases';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import { explainReadFault } from './file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { noProduct, requireProduct } from '../licensing/find-or-refuse';

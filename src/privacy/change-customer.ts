@@ -15,13 +15,13 @@ import {
   type CustomerProfile,
 } from '../store/customer-profiles';
 import { findLicenseIdsOf } from '../store/customers';
-import type { Db, Transaction } from '../store/database';
-import { lockLicenses, moveLicenses } from '../store/licenses';
-import { findOrderIdsOf, moveOrders } from '../store/orders';
+import type { Db, Transaction } from '../store/engine/database';
+import { lockLicenses, moveLicenses } from '../store/licenses/licenses';
+import { findOrderIdsOf, moveOrders } from '../store/orders/orders';
 import { deleteWaitingMails, moveMails, moveWaitingMails } from '../store/outbox';
 import { deleteVisits, findVisits } from '../store/personal-data';
-import { moveLinks } from '../store/shop-messages';
-import { inReadCommitted } from '../store/transaction';
+import { moveLinks } from '../store/orders/shop-messages';
+import { inReadCommitted } from '../store/engine/transaction';
 import { isKnown } from './customer-address';
 import { noCustomer, resolveCustomer } from './customer-list';
 

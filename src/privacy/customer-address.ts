@@ -1,13 +1,13 @@
 import { requireEmail } from '../licensing/customer-email';
 import { findProfile } from '../store/customer-profiles';
 import { findLicenseIdsOf } from '../store/customers';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { parseEventJson } from '../store/events';
 import type { Row, SqlValue } from '../store/export';
-import { findLicensesByIds, type License } from '../store/licenses';
-import { findOrderIdsOf } from '../store/orders';
+import { findLicensesByIds, type License } from '../store/licenses/licenses';
+import { findOrderIdsOf } from '../store/orders/orders';
 import { findTextRows, idRange, TEXT_COLUMNS, type Only, type TextTable } from '../store/personal-data';
-import { likePattern } from '../store/statements';
+import { likePattern } from '../store/engine/statements';
 
 /** Rows read at once. */
 export const PAGE = 500;

@@ -14,9 +14,9 @@ import {
   listCustomerSums,
   type CustomerFilter,
 } from '../store/customers';
-import type { Db } from '../store/database';
-import { listLicenses } from '../store/licenses';
-import { inSnapshot } from '../store/transaction';
+import type { Db } from '../store/engine/database';
+import { listLicenses } from '../store/licenses/licenses';
+import { inSnapshot } from '../store/engine/transaction';
 import { fromRow } from '../transfer/records';
 import { customerJson, isEmpty, latestAccesses, partsOf, readStored } from './customer';
 import { readCustomerAddress, type CustomerAddress } from './customer-address';

@@ -2,13 +2,13 @@ import { readPerson, type Person } from '../mail/customer-profile';
 import { OperatorError } from '../licensing/operator-error';
 import { accessJson, activationJson, eventJson, keyJson, licenseJson } from '../licensing/views';
 import { listAccesses, type LoggedAccess } from '../store/access-log';
-import { listActivations, type StoredActivation } from '../store/activations';
+import { listActivations, type StoredActivation } from '../store/licenses/activations';
 import { customerDigest } from '../store/customer-digest';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { listLatestEvents, type RecordedEvent } from '../store/events';
-import { listKeys, type LicenseKey } from '../store/license-keys';
-import type { License } from '../store/licenses';
-import { inSnapshot } from '../store/transaction';
+import { listKeys, type LicenseKey } from '../store/licenses/license-keys';
+import type { License } from '../store/licenses/licenses';
+import { inSnapshot } from '../store/engine/transaction';
 import { fromRow, type RecordOf } from '../transfer/records';
 import {
   customerLicenses,

@@ -3,13 +3,13 @@ import { requireEmail } from '../licensing/customer-email';
 import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { announceErasure, recordEvents, type WebhookData } from '../licensing/webhook-events';
-import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/columns';
-import type { Db, Transaction } from '../store/database';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/engine/columns';
+import type { Db, Transaction } from '../store/engine/database';
 import { deleteProfile, findProfile } from '../store/customer-profiles';
 import { listDeliveriesOfLicenses, setDeliveryTexts } from '../store/deliveries';
 import type { Row, SqlValue } from '../store/export';
 import { deleteImported, replaceBrought } from '../store/imports';
-import { lockLicenses, raiseRevisions } from '../store/licenses';
+import { lockLicenses, raiseRevisions } from '../store/licenses/licenses';
 import { deleteOutboxOf } from '../store/outbox';
 import {
   countPersonalRows,
@@ -24,7 +24,7 @@ import {
   type TextTable,
 } from '../store/personal-data';
 import { deleteTold } from '../store/told';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import { shortDigest } from '../transfer/moving/brought';
 import {
   customerLicenses,

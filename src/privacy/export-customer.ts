@@ -1,9 +1,9 @@
 import { OperatorError } from '../licensing/operator-error';
 import { formatTimestamp } from '../licensing/timestamps';
 import type { FileKind, Sink } from '../packages/replace-file';
-import type { Db } from '../store/database';
-import type { License } from '../store/licenses';
-import { inSnapshot } from '../store/transaction';
+import type { Db } from '../store/engine/database';
+import type { License } from '../store/licenses/licenses';
+import { inSnapshot } from '../store/engine/transaction';
 import { customerLicenses, readCustomerAddress } from './customer-address';
 import {
   LICENSE_PARTS,

@@ -3,10 +3,10 @@ import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps'
 import { messageJson, orderDetailsJson, readOrder } from '../orders/views';
 import { customerDigest } from '../store/customer-digest';
 import { findProfile } from '../store/customer-profiles';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { readPages, withKeys, type Row } from '../store/export';
 import { findRows } from '../store/import';
-import type { License } from '../store/licenses';
+import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
 import { findOperatorByEmail } from '../store/operators';
 import {
@@ -17,8 +17,8 @@ import {
   type TextTable,
   type Visits,
 } from '../store/personal-data';
-import { toFields, type RowOf } from '../store/row-fields';
-import type { ShopMessage } from '../store/shop-messages';
+import { toFields, type RowOf } from '../store/engine/row-fields';
+import type { ShopMessage } from '../store/orders/shop-messages';
 import { listNetworksOf, listToldSitesOf } from '../store/told';
 import { fromRow, tableLayout, type KeyRecord, type RecordOf, type RecordType } from '../transfer/records';
 import { PAGE, rowsNaming, type CustomerAddress } from './customer-address';

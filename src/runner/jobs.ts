@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Db } from '../store/database';
-import { reasonCode } from '../store/errors';
+import type { Db } from '../store/engine/database';
+import { reasonCode } from '../store/engine/errors';
 import { holdLease, releaseLease, type Lease } from '../store/leases';
 import { createLoop, type Stop } from './loop';
 

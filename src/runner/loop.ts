@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { reasonCode } from '../store/errors';
+import { reasonCode } from '../store/engine/errors';
 
 /** At the stop, what is under way may go on for so long before it is cut. */
 const STOP_LIMIT_MS = 5_000;

@@ -6,11 +6,11 @@ import { lookUp } from '../licensing/core/lookup';
 import type { RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, packagePath } from '../packages/package-files';
 import { findPlan } from '../store/catalogue';
-import type { Db } from '../store/database';
-import { findKeyByDigest, findMeantKey } from '../store/license-keys';
-import { findLicense } from '../store/licenses';
+import type { Db } from '../store/engine/database';
+import { findKeyByDigest, findMeantKey } from '../store/licenses/license-keys';
+import { findLicense } from '../store/licenses/licenses';
 import { listPublishedReleases, type Release } from '../store/releases';
-import { inSnapshot } from '../store/transaction';
+import { inSnapshot } from '../store/engine/transaction';
 import { hasKeyEnded, standingOf, upgradeOffer, type LicenseStanding } from './standing';
 import { coveredBy, findersAmong, offerProduct, type OfferedProduct } from './versions';
 

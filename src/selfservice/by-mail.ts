@@ -10,14 +10,14 @@ import {
   type SiteOrder,
   type SiteSearch,
   type StoredActivation,
-} from '../store/activations';
+} from '../store/licenses/activations';
 import { listPlans } from '../store/catalogue';
-import type { Db, Transaction } from '../store/database';
-import { countSlotsByKeys, listOpenKeys, type LicenseKey } from '../store/license-keys';
-import { findCustomerLicenseIds, findCustomerLicenses } from '../store/customer-licenses';
-import { findLicense, readLicenses, type License } from '../store/licenses';
+import type { Db, Transaction } from '../store/engine/database';
+import { countSlotsByKeys, listOpenKeys, type LicenseKey } from '../store/licenses/license-keys';
+import { findCustomerLicenseIds, findCustomerLicenses } from '../store/licenses/customer-licenses';
+import { findLicense, readLicenses, type License } from '../store/licenses/licenses';
 import { listPublishedReleases } from '../store/releases';
-import { inSnapshot } from '../store/transaction';
+import { inSnapshot } from '../store/engine/transaction';
 import type { Attention, Removals } from '../texts/customers/standing';
 import { findRemovals, removalsOf } from './removals';
 import { endsSoon, isFine, standingOf, upgradeOffer, SOON_MS, type LicenseStanding } from './standing';

@@ -1,9 +1,9 @@
-import { findActivation } from '../store/activations';
+import { findActivation } from '../store/licenses/activations';
 import { findPlan } from '../store/catalogue';
-import type { Db, Transaction } from '../store/database';
-import { findKeys, listKeys, type LicenseKey } from '../store/license-keys';
-import { lockLicense, type LockedLicense } from '../store/licenses';
-import { inTransaction } from '../store/transaction';
+import type { Db, Transaction } from '../store/engine/database';
+import { findKeys, listKeys, type LicenseKey } from '../store/licenses/license-keys';
+import { lockLicense, type LockedLicense } from '../store/licenses/licenses';
+import { inTransaction } from '../store/engine/transaction';
 import { revealKey } from '../licensing/amend';
 import { isOpen, rekey } from '../licensing/license-keys';
 import { removeActivations } from '../licensing/core/ledger';

@@ -1,4 +1,4 @@
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { findEventsSince } from '../store/events';
 import type { Removals } from '../texts/customers/standing';
 

@@ -26,8 +26,8 @@ import {
   type StoredSettings,
   type Variable,
 } from './names';
-import { DEFAULT_POOL_SIZE, type DatabaseSettings } from '../store/database';
-import { parseDatabaseUrl } from '../store/database-url';
+import { DEFAULT_POOL_SIZE, type DatabaseSettings } from '../store/engine/database';
+import { parseDatabaseUrl } from '../store/engine/database-url';
 
 export type { Settings, Variable };
 

@@ -13,7 +13,7 @@ import {
   type EditableName,
   type StoredSettings,
 } from './names';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import {
   deleteSetting,
   listSettings,

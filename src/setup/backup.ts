@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import type { Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
 import { lookAt, PRIVATE, replaceFile } from '../packages/replace-file';
-import { openDatabase, type Db } from '../store/database';
-import type { MysqlSettings } from '../store/mysql';
-import { sideFiles } from '../store/sqlite';
-import { copySqlite, dropOwnTables, ownTables } from '../store/whole-tables';
+import { openDatabase, type Db } from '../store/engine/database';
+import type { MysqlSettings } from '../store/engine/mysql';
+import { sideFiles } from '../store/engine/sqlite';
+import { copySqlite, dropOwnTables, ownTables } from '../store/engine/whole-tables';
 import { heldLock } from './lock';
 import { lastLines, run, succeeds } from './machine';
 

@@ -1,4 +1,4 @@
-import { isSqlite, table, type Db } from './database';
+import { isSqlite, table, type Db } from './engine/database';
 import {
   forceIndex,
   insertRows,
@@ -8,10 +8,10 @@ import {
   rawChange,
   rawRows,
   tableBy,
-} from './statements';
+} from './engine/statements';
 import type { TimePlace } from './events';
-import { toFields, type RowOf } from './row-fields';
-import { toSqlTime } from './time';
+import { toFields, type RowOf } from './engine/row-fields';
+import { toSqlTime } from './engine/time';
 
 /** A download, a refused activation or deactivation, or a client over its limit. Equal accesses share a row. */
 export interface Access {

@@ -1,5 +1,5 @@
-import { table, type Db } from './database';
-import { forceIndex, isOneOf, orderedJoin, rawRows } from './statements';
+import { table, type Db } from './engine/database';
+import { forceIndex, isOneOf, orderedJoin, rawRows } from './engine/statements';
 
 /**
  * Which of some products include which of others. In one statement, so that a change of a bundle is seen whole, and with

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { isSqlite, table, type Db, type TableRow, type Transaction } from './database';
-import { insertRows, rawRows, tableBy } from './statements';
-import { toColumns, toFields, type RowOf } from './row-fields';
+import { isSqlite, table, type Db, type TableRow, type Transaction } from './engine/database';
+import { insertRows, rawRows, tableBy } from './engine/statements';
+import { toColumns, toFields, type RowOf } from './engine/row-fields';
 
 export interface Product {
   id: number;

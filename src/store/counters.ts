@@ -1,5 +1,5 @@
-import { table, type Db, type Transaction } from './database';
-import { forceIndex, licenseIndex, placeholders, rawRows } from './statements';
+import { table, type Db, type Transaction } from './engine/database';
+import { forceIndex, licenseIndex, placeholders, rawRows } from './engine/statements';
 
 export interface Miscount {
   licenseId: number;

@@ -1,7 +1,7 @@
 import { customerDigest } from './customer-digest';
-import { isSqlite, table, type Db, type Transaction } from './database';
-import { toColumns, toFields } from './row-fields';
-import { tableBy } from './statements';
+import { isSqlite, table, type Db, type Transaction } from './engine/database';
+import { toColumns, toFields } from './engine/row-fields';
+import { tableBy } from './engine/statements';
 
 /** What is known of customers besides their addresses, by address. */
 

@@ -1,7 +1,7 @@
 import { customerDigest } from './customer-digest';
-import { table, type Db } from './database';
-import { forceIndex, orderedJoin, rawRows, tableBy } from './statements';
-import { fromSqlTime, toSqlTime } from './time';
+import { table, type Db } from './engine/database';
+import { forceIndex, orderedJoin, rawRows, tableBy } from './engine/statements';
+import { fromSqlTime, toSqlTime } from './engine/time';
 
 interface CustomerSum {
   customer: string;

@@ -1,9 +1,9 @@
-import { isSqlite, table, type Db, type Transaction } from './database';
+import { isSqlite, table, type Db, type Transaction } from './engine/database';
 import { changeClaimed, claimOutboxRow, type OutboxRow } from './outbox';
-import { toColumns, toFields, type RowOf } from './row-fields';
-import { forceIndex, rawRows, tableBy } from './statements';
-import { toSqlTime } from './time';
-import { inTransaction } from './transaction';
+import { toColumns, toFields, type RowOf } from './engine/row-fields';
+import { forceIndex, rawRows, tableBy } from './engine/statements';
+import { toSqlTime } from './engine/time';
+import { inTransaction } from './engine/transaction';
 
 /**
  * Rows of the outbox for receivers of webhooks. A licence's rows for a receiver are a lane: only its first waiting row, by

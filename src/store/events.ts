@@ -1,5 +1,5 @@
-import { table, type Db, type Transaction } from './database';
-import { toFields, type RowOf } from './row-fields';
+import { table, type Db, type Transaction } from './engine/database';
+import { toFields, type RowOf } from './engine/row-fields';
 import {
   forceIndex,
   insertRows,
@@ -8,8 +8,8 @@ import {
   placeholders,
   rawRows,
   tableBy,
-} from './statements';
-import { toSqlTime } from './time';
+} from './engine/statements';
+import { toSqlTime } from './engine/time';
 
 /** What is done to a licence, as its history and exports call it. */
 export type EventAction =

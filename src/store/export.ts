@@ -1,5 +1,5 @@
-import type { Db, TableName } from './database';
-import { idIndex, licenseIndex, tableBy } from './statements';
+import type { Db, TableName } from './engine/database';
+import { idIndex, licenseIndex, tableBy } from './engine/statements';
 
 export type SqlValue = string | number | null;
 export type Row = Record<string, SqlValue>;

@@ -1,7 +1,7 @@
-import { table, type Db, type Transaction } from './database';
-import { isDuplicate } from './errors';
-import { toColumns, toFields } from './row-fields';
-import { toSqlTime } from './time';
+import { table, type Db, type Transaction } from './engine/database';
+import { isDuplicate } from './engine/errors';
+import { toColumns, toFields } from './engine/row-fields';
+import { toSqlTime } from './engine/time';
 
 /** Calls with an Idempotency-Key. A row is a claim until it has an answer. */
 

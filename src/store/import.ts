@@ -1,4 +1,4 @@
-import { table, type Db, type TableName, type Transaction } from './database';
+import { table, type Db, type TableName, type Transaction } from './engine/database';
 import type { Row, SqlValue } from './export';
 import {
   forceIndex,
@@ -9,7 +9,7 @@ import {
   placeholders,
   rawChange,
   tableBy,
-} from './statements';
+} from './engine/statements';
 
 /** Values in one INSERT: SQLite allows 32,766. */
 const MAX_VALUES = 16_000;

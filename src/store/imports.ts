@@ -1,7 +1,7 @@
-import { table, type Db, type Transaction } from './database';
+import { table, type Db, type Transaction } from './engine/database';
 import { insertInChunks } from './import';
-import { toColumns, toFields } from './row-fields';
-import { forceIndex, orderedJoin, placeholders, rawRows, tableBy } from './statements';
+import { toColumns, toFields } from './engine/row-fields';
+import { forceIndex, orderedJoin, placeholders, rawRows, tableBy } from './engine/statements';
 import { customerDigest } from './customer-digest';
 
 /** A move from another system. */

@@ -1,6 +1,6 @@
-import { table, type Db, type Transaction } from './database';
-import { isDuplicate } from './errors';
-import { toSqlTime } from './time';
+import { table, type Db, type Transaction } from './engine/database';
+import { isDuplicate } from './engine/errors';
+import { toSqlTime } from './engine/time';
 
 /** Work that one of several instances does, and who this instance is. */
 export interface Lease {

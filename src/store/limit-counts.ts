@@ -1,9 +1,9 @@
 import RateLimiterMySQL from 'rate-limiter-flexible/lib/RateLimiterMySQL.js';
-import { inTransaction } from './transaction';
-import { table, type Db, type Transaction } from './database';
-import type { Connection } from './connections';
-import type { MysqlSettings } from './mysql';
-import { placeholders, rawChange, rawRows } from './statements';
+import { inTransaction } from './engine/transaction';
+import { table, type Db, type Transaction } from './engine/database';
+import type { Connection } from './engine/connections';
+import type { MysqlSettings } from './engine/mysql';
+import { placeholders, rawChange, rawRows } from './engine/statements';
 
 /**
  * Counts of limits that several processes share without Redis. rate-limiter-flexible writes the rows of most buckets

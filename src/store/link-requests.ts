@@ -1,8 +1,8 @@
-import { table, type Db, type Transaction } from './database';
-import { isDuplicate } from './errors';
-import { toFields } from './row-fields';
-import { toSqlTime } from './time';
-import { inReadCommitted } from './transaction';
+import { table, type Db, type Transaction } from './engine/database';
+import { isDuplicate } from './engine/errors';
+import { toFields } from './engine/row-fields';
+import { toSqlTime } from './engine/time';
+import { inReadCommitted } from './engine/transaction';
 
 /** Requests for one-time links by address, in a few slots each: who finds all of them taken gets none. */
 

@@ -1,6 +1,6 @@
-import { table, type Db } from './database';
-import { toColumns, toFields } from './row-fields';
-import { toSqlTime } from './time';
+import { table, type Db } from './engine/database';
+import { toColumns, toFields } from './engine/row-fields';
+import { toSqlTime } from './engine/time';
 
 /** A code of a one-time link; whom it signs in, by kind. `ticket`: what a used ticket of Joomla said once, until it ends. */
 export interface StoredCode {

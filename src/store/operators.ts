@@ -1,5 +1,5 @@
-import { table, type Db } from './database';
-import { toColumns, toFields } from './row-fields';
+import { table, type Db } from './engine/database';
+import { toColumns, toFields } from './engine/row-fields';
 
 /** Somebody who may have a sign-in link mailed. */
 export interface Operator {

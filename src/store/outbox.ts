@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { customerDigest } from './customer-digest';
-import { sharedBy, table, type Db, type FullName, type Transaction } from './database';
-import { toColumns, toFields } from './row-fields';
-import { insertCounted, insertRows, tableBy } from './statements';
-import { toSqlTime } from './time';
-import { afterCommit } from './transaction';
+import { sharedBy, table, type Db, type FullName, type Transaction } from './engine/database';
+import { toColumns, toFields } from './engine/row-fields';
+import { insertCounted, insertRows, tableBy } from './engine/statements';
+import { toSqlTime } from './engine/time';
+import { afterCommit } from './engine/transaction';
 
 /**
  * What has to be sent, as rows that the transaction of the change inserts. Whoever sends a row claims it first, and a claim

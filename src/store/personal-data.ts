@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import { customerDigest } from './customer-digest';
-import { isSqlite, table, type Db, type TableName, type TableRow, type Transaction } from './database';
+import { isSqlite, table, type Db, type TableName, type TableRow, type Transaction } from './engine/database';
 import type { Row, SqlValue } from './export';
-import { idIndex, licenseIndex, tableBy } from './statements';
+import { idIndex, licenseIndex, tableBy } from './engine/statements';
 
 /** Every column that can hold typed text. */
 export const TEXT_COLUMNS = {

@@ -1,7 +1,7 @@
-import { table, type Db } from './database';
-import { toFields, type RowOf } from './row-fields';
-import { forceIndex, rawRows } from './statements';
-import { toSqlTime } from './time';
+import { table, type Db } from './engine/database';
+import { toFields, type RowOf } from './engine/row-fields';
+import { forceIndex, rawRows } from './engine/statements';
+import { toSqlTime } from './engine/time';
 
 /** Who was answered lately, of which the access log keeps no row: activations, and the latest check of each licence. */
 

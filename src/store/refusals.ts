@@ -1,8 +1,8 @@
 import type { Access } from './access-log';
-import { isSqlite, table, type Db } from './database';
-import { toFields, type RowOf } from './row-fields';
-import { forceIndex, orderedJoin, rawChange, rawRows } from './statements';
-import { toSqlTime } from './time';
+import { isSqlite, table, type Db } from './engine/database';
+import { toFields, type RowOf } from './engine/row-fields';
+import { forceIndex, orderedJoin, rawChange, rawRows } from './engine/statements';
+import { toSqlTime } from './engine/time';
 
 /**
  * Records when licences were last refused, by which lists find them: the access log has that in millions of rows. A later

@@ -1,6 +1,6 @@
-import { table, type Db } from './database';
-import { toColumns, toFields, type RowOf } from './row-fields';
-import { toSqlTime } from './time';
+import { table, type Db } from './engine/database';
+import { toColumns, toFields, type RowOf } from './engine/row-fields';
+import { toSqlTime } from './engine/time';
 
 export const RELEASE_STATES = ['draft', 'published', 'withdrawn'] as const;
 export type ReleaseState = (typeof RELEASE_STATES)[number];

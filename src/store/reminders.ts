@@ -1,7 +1,7 @@
-import { table, type Db } from './database';
-import { toFields, type RowOf } from './row-fields';
-import { tableBy } from './statements';
-import { toSqlTime } from './time';
+import { table, type Db } from './engine/database';
+import { toFields, type RowOf } from './engine/row-fields';
+import { tableBy } from './engine/statements';
+import { toSqlTime } from './engine/time';
 
 /** A licence whose customer may be reminded of its end. */
 export interface End {

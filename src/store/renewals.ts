@@ -1,7 +1,7 @@
-import { isSqlite, table, type Db, type Transaction } from './database';
+import { isSqlite, table, type Db, type Transaction } from './engine/database';
 import type { RecordedEvent } from './events';
 import { parseEventJson } from './events';
-import { fromSqlTime, toSqlTime } from './time';
+import { fromSqlTime, toSqlTime } from './engine/time';
 import {
   forceIndex,
   licenseIndex,
@@ -10,7 +10,7 @@ import {
   rawChange,
   rawRows,
   tableBy,
-} from './statements';
+} from './engine/statements';
 
 /** What is kept of the ends of licences and of their states over time, and the licences that were not renewed. */
 

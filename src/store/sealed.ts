@@ -1,4 +1,4 @@
-import { table, type Db, type TableName } from './database';
+import { table, type Db, type TableName } from './engine/database';
 
 /** What is sealed with LICENSING_KEY_SECRET and kept for good. */
 const SEALED = [

@@ -1,8 +1,8 @@
-import type { LicenseTerms } from './licenses';
-import { table, type Db, type Transaction } from './database';
-import { toColumns, toFields, type RowOf } from './row-fields';
-import { placeholders, rawRows, tableBy } from './statements';
-import { toSqlTime } from './time';
+import type { LicenseTerms } from './licenses/licenses';
+import { table, type Db, type Transaction } from './engine/database';
+import { toColumns, toFields, type RowOf } from './engine/row-fields';
+import { placeholders, rawRows, tableBy } from './engine/statements';
+import { toSqlTime } from './engine/time';
 
 /** How far the mails about a security release are queued. */
 export interface SecurityNotice {

@@ -1,7 +1,7 @@
-import { table, type Db } from './database';
-import { toColumns, toFields, type RowOf } from './row-fields';
-import { forceIndex, rawRows } from './statements';
-import { toSqlTime } from './time';
+import { table, type Db } from './engine/database';
+import { toColumns, toFields, type RowOf } from './engine/row-fields';
+import { forceIndex, rawRows } from './engine/statements';
+import { toSqlTime } from './engine/time';
 
 /** A session of the pages, with what opened it, by kind. */
 export interface StoredSession {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { table, type Db } from './database';
-import { toColumns, toFields } from './row-fields';
+import { table, type Db } from './engine/database';
+import { toColumns, toFields } from './engine/row-fields';
 
 /** What a seller has set in the database: a setting, the shop's picture, or a text of a mail. */
 export interface StoredSetting {

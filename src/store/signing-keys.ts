@@ -1,6 +1,6 @@
-import { isSqlite, table, type Db, type Transaction } from './database';
-import { toColumns, toFields } from './row-fields';
-import { rawChange } from './statements';
+import { isSqlite, table, type Db, type Transaction } from './engine/database';
+import { toColumns, toFields } from './engine/row-fields';
+import { rawChange } from './engine/statements';
 
 /** A key that signs answers. */
 export interface SigningKey {

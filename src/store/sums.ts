@@ -1,7 +1,15 @@
-import { isSqlite, table, type Db, type Transaction } from './database';
-import { toFields, type RowOf } from './row-fields';
-import { forceIndex, insertRows, orderedJoin, placeholders, rawChange, rawRows, tableBy } from './statements';
-import { toSqlTime } from './time';
+import { isSqlite, table, type Db, type Transaction } from './engine/database';
+import { toFields, type RowOf } from './engine/row-fields';
+import {
+  forceIndex,
+  insertRows,
+  orderedJoin,
+  placeholders,
+  rawChange,
+  rawRows,
+  tableBy,
+} from './engine/statements';
+import { toSqlTime } from './engine/time';
 
 /** What is kept for statistics: sums by UTC day, which outlive the access log, and counts of licences. */
 

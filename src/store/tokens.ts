@@ -1,6 +1,6 @@
-import { table, type Db } from './database';
-import { toColumns, toFields } from './row-fields';
-import { toSqlTime } from './time';
+import { table, type Db } from './engine/database';
+import { toColumns, toFields } from './engine/row-fields';
+import { toSqlTime } from './engine/time';
 
 /** A token of the operator's API, without its secret. */
 export interface Token {

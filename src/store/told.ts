@@ -1,7 +1,7 @@
-import { isSqlite, table, type Db } from './database';
-import { toFields } from './row-fields';
-import { placeholders, rawChange, rawRows, tableBy } from './statements';
-import { toSqlTime } from './time';
+import { isSqlite, table, type Db } from './engine/database';
+import { toFields } from './engine/row-fields';
+import { placeholders, rawChange, rawRows, tableBy } from './engine/statements';
+import { toSqlTime } from './engine/time';
 
 /** What customers' sites tell of themselves with a download, and the networks that downloaded by each key. */
 

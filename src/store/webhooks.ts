@@ -1,6 +1,6 @@
-import { sharedBy, table, type Db } from './database';
-import { toColumns, toFields } from './row-fields';
-import { afterCommit } from './transaction';
+import { sharedBy, table, type Db } from './engine/database';
+import { toColumns, toFields } from './engine/row-fields';
+import { afterCommit } from './engine/transaction';
 
 /** A receiver of webhooks, as it is stored. */
 export interface WebhookRow {

@@ -1,7 +1,7 @@
 import { isOpen } from '../licensing/license-keys';
 import { liveStatus } from '../licensing/core/states';
-import type { LicenseKey } from '../store/license-keys';
-import type { License } from '../store/licenses';
+import type { LicenseKey } from '../store/licenses/license-keys';
+import type { License } from '../store/licenses/licenses';
 import { cause, finding, timeOf } from './findings';
 import type { Action, Cause, EndedKey, Finding, SitePlace } from '../texts/operators/findings';
 import type { KnownKey } from './known';

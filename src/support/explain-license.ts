@@ -1,6 +1,6 @@
 import { entitledUntil } from '../licensing/core/verdict';
 import { liveStatus, nextPayment, paidEnd } from '../licensing/core/states';
-import type { License } from '../store/licenses';
+import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
 import { explainFreeSites } from './explain-sites';
 import { CODE_OF, finding, named, timeOf } from './findings';

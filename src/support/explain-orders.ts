@@ -1,4 +1,4 @@
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import {
   findOrdersOfLicenses,
   listOrderEvents,
@@ -6,7 +6,7 @@ import {
   listOrderLines,
   type Order,
   type OrderEvent,
-} from '../store/orders';
+} from '../store/orders/orders';
 import { readOrderMail } from '../orders/key-mails';
 import { distinct } from './distinct';
 import { finding, timeOf } from './findings';

@@ -1,7 +1,7 @@
 import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { isLocalSite, isStagingName, mostFree, placeSite, siteOf } from '../licensing/staging-sites';
-import type { Activation } from '../store/activations';
-import type { License } from '../store/licenses';
+import type { Activation } from '../store/licenses/activations';
+import type { License } from '../store/licenses/licenses';
 import { finding } from './findings';
 import type { Finding, SitePlace } from '../texts/operators/findings';
 

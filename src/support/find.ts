@@ -7,13 +7,17 @@ import { isOpen } from '../licensing/license-keys';
 import { isMarked, requireLicenseNamed } from '../licensing/licenses';
 import { listLicensePage } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
-import { findActivationsOf } from '../store/activations';
+import { findActivationsOf } from '../store/licenses/activations';
 import { findAddressesByName } from '../store/customer-profiles';
-import type { Db } from '../store/database';
-import { findMeantKey, findLicenseIdsByKeyStart, findLicenseIdsByLabel } from '../store/license-keys';
-import { findLicensesByIds, findLicensesOfCustomers, type License } from '../store/licenses';
-import { findOrderIdsByName, findOrdersNumbered, listOrderLicenses } from '../store/orders';
-import { inSnapshot } from '../store/transaction';
+import type { Db } from '../store/engine/database';
+import {
+  findMeantKey,
+  findLicenseIdsByKeyStart,
+  findLicenseIdsByLabel,
+} from '../store/licenses/license-keys';
+import { findLicensesByIds, findLicensesOfCustomers, type License } from '../store/licenses/licenses';
+import { findOrderIdsByName, findOrdersNumbered, listOrderLicenses } from '../store/orders/orders';
+import { inSnapshot } from '../store/engine/transaction';
 import { explain, type WhyAnswer, type WhyOptions } from './why';
 
 /** What the pages' one search field finds. */

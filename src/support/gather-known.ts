@@ -9,11 +9,11 @@ import {
   findActivationsOfSites,
   listActivations,
   listFree,
-} from '../store/activations';
-import type { Db } from '../store/database';
+} from '../store/licenses/activations';
+import type { Db } from '../store/engine/database';
 import { findEvents, type EventAction, type RecordedEvent } from '../store/events';
-import { countSlotsOfKeys, findKeys } from '../store/license-keys';
-import { findLicensesByIds, type License } from '../store/licenses';
+import { countSlotsOfKeys, findKeys } from '../store/licenses/license-keys';
+import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import { findLatestOutboxRow } from '../store/outbox';
 import { listReleases } from '../store/releases';
 import { listToldSitesOf } from '../store/told';

@@ -1,9 +1,9 @@
 import type { Catalogue } from '../licensing/bundles';
-import type { Activation } from '../store/activations';
+import type { Activation } from '../store/licenses/activations';
 import type { Product } from '../store/catalogue';
 import type { LicenseEvent } from '../store/events';
-import type { LicenseKey } from '../store/license-keys';
-import type { License } from '../store/licenses';
+import type { LicenseKey } from '../store/licenses/license-keys';
+import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
 import type { Release } from '../store/releases';
 import type { ToldSite } from '../store/told';

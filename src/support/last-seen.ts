@@ -1,7 +1,7 @@
 import { listRequestPage } from '../licensing/lists';
 import type { License } from '../licensing/licenses';
 import { latestOf } from '../store/access-log';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { listToldSitesOf } from '../store/told';
 
 /** The latest that is known of a licence's use. */

@@ -1,9 +1,9 @@
 import { keyDigest } from '../licensing/core/keys';
 import { isOpen } from '../licensing/license-keys';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { findEvents } from '../store/events';
-import { findKeysByDigests, findKeysByHints, type LicenseKey } from '../store/license-keys';
-import { findLicensesByIds, type License } from '../store/licenses';
+import { findKeysByDigests, findKeysByHints, type LicenseKey } from '../store/licenses/license-keys';
+import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import type { Likely } from './known';
 import { compareHints, hintsNear, keysNear } from './similar-keys';
 import type { Slip } from '../texts/operators/findings';

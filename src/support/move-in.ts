@@ -3,9 +3,9 @@ import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { networkOfClient } from '../licensing/ip-addresses';
 import { formerPlace } from '../joomla/formerly/place';
 import { latestOf, readSiteAccesses, type SiteAccess } from '../store/access-log';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { readRecentActivations, readRecentChecks } from '../store/recent-sites';
-import { readArsLog, readMembershipProLog, type FormerLog } from '../store/former-tables';
+import { readArsLog, readMembershipProLog, type FormerLog } from '../joomla/formerly/tables';
 import type { Likely } from './known';
 import { findLikely } from './likely-licenses';
 

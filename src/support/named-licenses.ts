@@ -3,9 +3,14 @@ import { spellings, type ActivationType, type Spellings } from '../licensing/cor
 import { storedCustomer } from '../licensing/customer-email';
 import { asHint } from '../licensing/core/keys';
 import { findAccessesWith, lastAccessId, type LoggedAccess } from '../store/access-log';
-import { activationKey, findActivationsOf } from '../store/activations';
-import type { Db } from '../store/database';
-import { findLicensesByIds, findLicensesOfCustomers, listLicenses, type License } from '../store/licenses';
+import { activationKey, findActivationsOf } from '../store/licenses/activations';
+import type { Db } from '../store/engine/database';
+import {
+  findLicensesByIds,
+  findLicensesOfCustomers,
+  listLicenses,
+  type License,
+} from '../store/licenses/licenses';
 import type { NamedLicense } from './known';
 import type { Name } from '../texts/operators/findings';
 import { emailsNear } from './similar-keys';

@@ -7,7 +7,7 @@ import { sumEndsByMonth } from '../store/renewals';
 import { dayOf, endOfDay } from '../licensing/timestamps';
 import { latestRelease } from '../licensing/updates';
 import { compareVersions } from '../licensing/versions';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import type { Release } from '../store/releases';
 import {
   ALL_PRODUCTS,

@@ -1,7 +1,7 @@
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../licensing/bundles';
 import { findProduct } from '../store/catalogue';
-import type { Db } from '../store/database';
-import type { License } from '../store/licenses';
+import type { Db } from '../store/engine/database';
+import type { License } from '../store/licenses/licenses';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { writeReply, type Reply } from './reply';
 import { sortAnswer } from './sorted-answer';

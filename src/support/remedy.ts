@@ -2,7 +2,7 @@ import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { RemedyButton, RemedyStep } from '../texts/operators/remedy';
 import { prolongedUntil } from '../licensing/lifecycle';
 import { liveStatus, paidEnd } from '../licensing/core/states';
-import type { License } from '../store/licenses';
+import type { License } from '../store/licenses/licenses';
 import { revival } from './explain-license';
 import type { Action } from '../texts/operators/findings';
 import type { SortedAnswer } from './sorted-answer';

@@ -1,5 +1,5 @@
 import { liveStatus, nextPayment, paidEnd } from '../licensing/core/states';
-import type { License } from '../store/licenses';
+import type { License } from '../store/licenses/licenses';
 import type { Code } from '../texts/operators/findings';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import type { ReplyCase, ReplyFacts } from '../texts/customers/reply';

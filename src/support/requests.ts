@@ -1,5 +1,5 @@
 import type { LoggedAccess } from '../store/access-log';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { explainAccesses } from './explain-accesses';
 import { gatherKnown } from './gather-known';
 import { isOfRequest } from './sorted-answer';

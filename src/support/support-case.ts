@@ -1,11 +1,11 @@
 import { keyHint } from '../licensing/core/keys';
 import { listAccesses, listAccessesNearby, type LoggedAccess } from '../store/access-log';
 import { isOpen } from '../licensing/license-keys';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { findEvents } from '../store/events';
-import { listKeys, type LicenseKey } from '../store/license-keys';
-import { findLicensesByIds, type License } from '../store/licenses';
-import { findOrdersNumbered, listOrderLicenses } from '../store/orders';
+import { listKeys, type LicenseKey } from '../store/licenses/license-keys';
+import { findLicensesByIds, type License } from '../store/licenses/licenses';
+import { findOrdersNumbered, listOrderLicenses } from '../store/orders/orders';
 import { explainAccesses, explainLogged } from './explain-accesses';
 import { explainAskedKey } from './explain-keys';
 import { explainLicense, explainNearEmail, explainSeveral } from './explain-license';

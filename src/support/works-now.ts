@@ -1,7 +1,7 @@
 import type { WorksNowState } from '../texts/operators/findings';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { LiveStatus } from '../licensing/core/states';
-import type { License } from '../store/licenses';
+import type { License } from '../store/licenses/licenses';
 import type { Entry } from './what-happened';
 import type { SortedAnswer } from './sorted-answer';
 import type { WhyAnswer } from './why';

@@ -2,7 +2,7 @@ import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import type { FileKind, Sink } from '../packages/replace-file';
 import { listIncludes } from '../store/catalogue';
-import type { Db, Transaction } from '../store/database';
+import type { Db, Transaction } from '../store/engine/database';
 import { readPages, withKeys, withOrderRows, type Row } from '../store/export';
 import {
   acceptPackage,
@@ -24,7 +24,7 @@ import {
   type RecordType,
   type WholeRow,
 } from './records';
-import { inSnapshot } from '../store/transaction';
+import { inSnapshot } from '../store/engine/transaction';
 
 type RecordCounts = Record<RecordType, number>;
 

@@ -4,7 +4,7 @@ import { listPlans, lockProduct, replaceIncludes, setProduct, type Plan } from '
 import type { Row } from '../store/export';
 import { findRows, insertInChunks, lockRows } from '../store/import';
 import { statPackage } from '../packages/package-files';
-import { toColumns } from '../store/row-fields';
+import { toColumns } from '../store/engine/row-fields';
 import { needsPackage, RELEASE_STATES } from '../store/releases';
 import { bringPackage, packageFault } from './export';
 import { changeRow, conflict, hasChanges, insertNew, NOT_WRITTEN, tally, type Job } from './import-job';

@@ -1,7 +1,7 @@
 import type { Row } from '../store/export';
 import { findEventRows, findRows } from '../store/import';
 import { recordRefusals } from '../store/refusals';
-import { fromSqlTime } from '../store/time';
+import { fromSqlTime } from '../store/engine/time';
 import { insertNew, keyHere, licenseHere, NOT_WRITTEN, tally, type Job } from './import-job';
 import type { Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';

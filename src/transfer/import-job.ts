@@ -1,6 +1,6 @@
 import type { Includes } from '../licensing/bundles';
 import { listPlans, sharePlans, type Plan } from '../store/catalogue';
-import type { Transaction } from '../store/database';
+import type { Transaction } from '../store/engine/database';
 import type { Row } from '../store/export';
 import { insertInChunks, isEmptyTable, updateRow } from '../store/import';
 import { keepRemark, type Remark } from './lines';

@@ -1,7 +1,7 @@
 import { insertEvents, type LicenseEvent } from '../store/events';
 import type { Row } from '../store/export';
 import { insertCountedInChunks, updateRows } from '../store/import';
-import { moveActivations } from '../store/license-keys';
+import { moveActivations } from '../store/licenses/license-keys';
 import { NOT_WRITTEN, type Job } from './import-job';
 import { atLine, type Numbered } from './record-reader';
 import { toRow, type KeyRecord, type RecordOf } from './records';

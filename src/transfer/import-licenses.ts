@@ -10,13 +10,13 @@ import {
   setActivationName,
   setFree,
   setHeldUntil,
-} from '../store/activations';
+} from '../store/licenses/activations';
 import { recountActivations } from '../store/counters';
 import { customerDigest } from '../store/customer-digest';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { withKeys, type Row } from '../store/export';
 import { findRows, insertCountedInChunks, insertInChunks, lockRows, updateRows } from '../store/import';
-import { findOwners, raiseRevisions } from '../store/licenses';
+import { findOwners, raiseRevisions } from '../store/licenses/licenses';
 import {
   conflict,
   hasChanges,

@@ -1,6 +1,6 @@
 import { OperatorError } from '../licensing/operator-error';
-import type { Db, Transaction } from '../store/database';
-import { isDuplicate } from '../store/errors';
+import type { Db, Transaction } from '../store/engine/database';
+import { isDuplicate } from '../store/engine/errors';
 import { importBundles, importPlans, importProducts, importReleases } from './import-catalogue';
 import { importAccesses, importEvents } from './import-history';
 import { startJob, type ImportOptions, type ImportReport, type Job } from './import-job';
@@ -10,7 +10,7 @@ import { importCustomers, importOrders, importShopLinks, importShops, importSkus
 import { importSettings } from './import-settings';
 import { describeRemarks } from './lines';
 import { readRecords, type AnyBatch } from './record-reader';
-import { inReadCommitted, inSnapshot } from '../store/transaction';
+import { inReadCommitted, inSnapshot } from '../store/engine/transaction';
 
 /**
  * Imports an export file in one transaction (docs/import.md). Returns what was done, or with `dryRun` what would be,

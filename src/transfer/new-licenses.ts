@@ -4,14 +4,14 @@ import { storedKey } from '../licensing/sealing';
 import { placeSites, type PlacedSite } from '../licensing/staging-sites';
 import type { StoredStatus } from '../licensing/core/states';
 import { formatTimestampOrNull } from '../licensing/timestamps';
-import type { Activation } from '../store/activations';
+import type { Activation } from '../store/licenses/activations';
 import type { Plan } from '../store/catalogue';
-import type { Transaction } from '../store/database';
-import { isDuplicate } from '../store/errors';
+import type { Transaction } from '../store/engine/database';
+import { isDuplicate } from '../store/engine/errors';
 import { insertEvents, type LicenseEvent } from '../store/events';
 import { insertCountedInChunks, insertInChunks } from '../store/import';
-import { insertLicenses } from '../store/licenses';
-import { toColumns } from '../store/row-fields';
+import { insertLicenses } from '../store/licenses/licenses';
+import { toColumns } from '../store/engine/row-fields';
 import { refusal } from './refusals';
 
 /** Licences of another system, as they are stored. The CSV importer and the moves from a system by its name share this. */

@@ -11,9 +11,9 @@ import {
   MAX_UINT32,
   MAX_URL_LENGTH,
   MAX_USER_AGENT_LENGTH,
-} from '../store/columns';
+} from '../store/engine/columns';
 import { AFTER_EXPIRY } from '../store/catalogue';
-import type { TableName } from '../store/database';
+import type { TableName } from '../store/engine/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';
 import { RELEASE_STATES, WHOLE_ROLLOUT } from '../store/releases';
 

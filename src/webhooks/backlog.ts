@@ -1,4 +1,4 @@
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { findOldestDue } from '../store/deliveries';
 import { listWebhooks } from '../store/webhooks';
 import { isStopped } from './receivers';

@@ -9,12 +9,12 @@ import {
 } from '../licensing/webhook-events';
 import { startJobs, type Job, type Turn } from '../runner/jobs';
 import type { Stop } from '../runner/loop';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { lockLease } from '../store/leases';
-import { listLicenseEnds, type LicenseEnd } from '../store/license-ends';
-import { findLicensesByIds, lockLicenses } from '../store/licenses';
+import { listLicenseEnds, type LicenseEnd } from '../store/licenses/license-ends';
+import { findLicensesByIds, lockLicenses } from '../store/licenses/licenses';
 import { findQueuedOnce, insertOutboxRowOnce } from '../store/outbox';
-import { inTransaction } from '../store/transaction';
+import { inTransaction } from '../store/engine/transaction';
 import {
   findWebhook,
   listSubscribers,

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { createBatches } from '../licensing/core/batches';
-import type { Db } from '../store/database';
+import type { Db } from '../store/engine/database';
 import { claimNextOfLanes, recordOutcomes, releaseLane, type Delivery, type Lane } from '../store/deliveries';
-import { isLockConflict, reasonCode } from '../store/errors';
+import { isLockConflict, reasonCode } from '../store/engine/errors';
 import { untilRecorded } from '../store/outbox';
 import type { WebhookRow } from '../store/webhooks';
 

@@ -19,10 +19,10 @@ import {
   sendNow,
   type Delivery,
 } from '../store/deliveries';
-import type { Db, Transaction } from '../store/database';
+import type { Db, Transaction } from '../store/engine/database';
 import { insertOutboxRow } from '../store/outbox';
-import { toSqlTime } from '../store/time';
-import { inTransaction } from '../store/transaction';
+import { toSqlTime } from '../store/engine/time';
+import { inTransaction } from '../store/engine/transaction';
 import {
   deleteWebhook,
   findWebhook,

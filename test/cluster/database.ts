@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import request from 'supertest';
-import { conflictsOf, table, type Db } from '../../src/store/database';
-import { inTransaction } from '../../src/store/transaction';
+import { conflictsOf, table, type Db } from '../../src/store/engine/database';
+import { inTransaction } from '../../src/store/engine/transaction';
 import { IS_QUICK, metric, startClustered, type Clustered } from '../support/clustered';
 import { note, quantile, underFault, unhealthy } from '../support/faults';
 import { statusOf, type GaleraNode } from '../support/galera';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import request from 'supertest';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { startClustered, type Clustered } from '../support/clustered';
 import { underFault, unhealthy, type Fault } from '../support/faults';
 import { NODE_USER, startGalera, type GaleraNode } from '../support/galera';

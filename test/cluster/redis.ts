@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { quantile, underFault, unhealthy } from '../support/faults';
 import { giveGoods, giveLicenses, tally, type Goods } from '../support/load';
 import { eventually, sharedFolder } from '../support/processes';

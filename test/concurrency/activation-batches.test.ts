@@ -5,8 +5,8 @@ import request from 'supertest';
 import { changePlan } from '../../src/licensing/amend';
 import { rekey } from '../../src/licensing/license-keys';
 import { changeState } from '../../src/licensing/lifecycle';
-import { table, type Db } from '../../src/store/database';
-import { lockLicenses, takeSlots } from '../../src/store/licenses';
+import { table, type Db } from '../../src/store/engine/database';
+import { lockLicenses, takeSlots } from '../../src/store/licenses/licenses';
 import { eventually } from '../support/processes';
 import { startMariaDb, type MariaDb } from '../support/servers';
 import {

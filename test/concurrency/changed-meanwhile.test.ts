@@ -5,17 +5,23 @@ import { readConfig, type Settings } from '../../src/settings/config';
 import { changePlan, setLimit } from '../../src/licensing/amend';
 import { addPlan, changePlanLimit, editPlan, removePlan } from '../../src/licensing/catalogue';
 import { addKey } from '../../src/licensing/license-keys';
-import { setKey } from '../../src/store/license-keys';
+import { setKey } from '../../src/store/licenses/license-keys';
 import { createLedger } from '../../src/licensing/core/ledger';
 import { publishRelease } from '../../src/packages/releases';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { anyCsv } from '../../src/transfer/moving/any-csv';
 import { moveIn } from '../../src/transfer/moving/run';
-import { insertActivations } from '../../src/store/activations';
+import { insertActivations } from '../../src/store/licenses/activations';
 import { insertProduct, lockProduct, sharePlan } from '../../src/store/catalogue';
-import type { Pool } from '../../src/store/connections';
-import { openDatabase, table, type Db, type Transaction } from '../../src/store/database';
-import { findLicense, lockLicense, moveSlots, setLicense, type License } from '../../src/store/licenses';
+import type { Pool } from '../../src/store/engine/connections';
+import { openDatabase, table, type Db, type Transaction } from '../../src/store/engine/database';
+import {
+  findLicense,
+  lockLicense,
+  moveSlots,
+  setLicense,
+  type License,
+} from '../../src/store/licenses/licenses';
 import { setRelease } from '../../src/store/releases';
 import { operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { parseDatabaseUrl } from '../../src/store/database-url';
-import { openDatabase, standingOfNodes, table, type Db } from '../../src/store/database';
-import type { NodeSwitch } from '../../src/store/nodes';
+import { parseDatabaseUrl } from '../../src/store/engine/database-url';
+import { openDatabase, standingOfNodes, table, type Db } from '../../src/store/engine/database';
+import type { NodeSwitch } from '../../src/store/engine/nodes';
 import request from 'supertest';
 import { operator } from '../support/operator';
 import { eventually, freePort } from '../support/processes';

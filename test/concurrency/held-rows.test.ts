@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { table, type Db } from '../../src/store/database';
-import { lockLicense } from '../../src/store/licenses';
+import { table, type Db } from '../../src/store/engine/database';
+import { lockLicense } from '../../src/store/licenses/licenses';
 import { eventually } from '../support/processes';
 import {
   createMariaDbDatabase,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { addSigningKey } from '../../src/licensing/signing-keys';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import {
   createMariaDbDatabase,
   giveLicense,

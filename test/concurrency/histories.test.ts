@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Settings } from '../../src/settings/config';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 import { runs } from '../support/extent';
 import {
   historiesTimeout,

@@ -8,7 +8,7 @@ import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
 import { readReadiness } from '../../src/http/readiness';
 import { startServer } from '../../src/http/server';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { startNginx } from '../support/nginx';
 import { eventually, freePort, sharedFolder, temporaryFolder } from '../support/processes';
 import { startRedis } from '../support/servers';

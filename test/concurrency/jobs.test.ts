@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { startJobs, type Job, type Turn } from '../../src/runner/jobs';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { eventually, temporaryFolder } from '../support/processes';
 import { openMigrated } from '../support/service-process';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { addKey, endKey, rekey } from '../../src/licensing/license-keys';
 import { findMiscounts } from '../../src/store/counters';
-import { listActivations } from '../../src/store/activations';
+import { listActivations } from '../../src/store/licenses/activations';
 import {
   BACKENDS,
   giveLicense,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { readConfig } from '../../src/settings/config';
-import { openDatabase, table } from '../../src/store/database';
+import { openDatabase, table } from '../../src/store/engine/database';
 import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { DATABASE_KINDS, giveLicense, givePlan, migrateNew, newPlace } from '../support/service';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
 import { canonicalKey, generateKey } from '../../src/licensing/core/keys';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { NEXT_MIGRATION, NEXT_VERSION } from '../support/next-version';
 import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';

@@ -3,7 +3,7 @@ import request from 'supertest';
 import { editPlan } from '../../src/licensing/catalogue';
 import { listEvents } from '../../src/licensing/licenses';
 import { findMiscounts } from '../../src/store/counters';
-import { listActivations } from '../../src/store/activations';
+import { listActivations } from '../../src/store/licenses/activations';
 import {
   BACKENDS,
   giveLicense,

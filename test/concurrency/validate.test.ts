@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
 import { generateKey } from '../../src/licensing/core/keys';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import {
   BACKENDS,
   giveLicense,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { readCatalogue } from '../../src/licensing/bundles';
 import { addProduct, editProduct, removeProduct } from '../../src/licensing/catalogue';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
 import {

@@ -7,7 +7,7 @@ import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { withdrawRelease } from '../../src/packages/releases';
-import { table, type TableName } from '../../src/store/database';
+import { table, type TableName } from '../../src/store/engine/database';
 import { ON_PASSENGER, whereNotHosted } from '../support/extent';
 import { giveRelease, makePackage } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';

@@ -5,7 +5,7 @@ import request from 'supertest';
 import { editProduct } from '../../src/licensing/catalogue';
 import { addKey, endKey } from '../../src/licensing/license-keys';
 import { editRelease, withdrawRelease } from '../../src/packages/releases';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
 import {

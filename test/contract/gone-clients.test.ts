@@ -10,7 +10,7 @@ import { createClientAddressReader } from '../../src/http/client-address';
 import { createMemoryLimiter } from '../../src/http/rate-limit';
 import { startServer, type RunningServer } from '../../src/http/server';
 import { createLicensing } from '../../src/licensing/core/licensing';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { giveRelease, makePackage } from '../support/packages';
 import { eventually } from '../support/processes';
 import { startRedis } from '../support/servers';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import request from 'supertest';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { addProduct } from '../../src/licensing/catalogue';
 import { giveRelease } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import request from 'supertest';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { giveRelease, makePackage } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';
 import { sendRaw } from '../support/raw-http';

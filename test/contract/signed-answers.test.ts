@@ -17,8 +17,8 @@ import {
   retireSigningKey,
   type PublicJwk,
 } from '../../src/licensing/signing-keys';
-import { table } from '../../src/store/database';
-import { findLicense, type License } from '../../src/store/licenses';
+import { table } from '../../src/store/engine/database';
+import { findLicense, type License } from '../../src/store/licenses/licenses';
 import { eventually, temporaryFolder } from '../support/processes';
 import {
   ONE_BACKEND,

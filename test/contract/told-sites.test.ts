@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { createTold, mostNetworks, slotsOf } from '../../src/licensing/told';
 import type { Access } from '../../src/store/access-log';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { MOST_NETWORKS, MOST_TOLD_SITES, recordToldSites } from '../../src/store/told';
 import { NOW, startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { pagesClient } from '../pages/support/session';
 import { note } from '../support/faults';
 import { openStand, type Stand } from '../support/load';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lockLicense } from '../../src/store/licenses';
-import type { Db } from '../../src/store/database';
+import { lockLicense } from '../../src/store/licenses/licenses';
+import type { Db } from '../../src/store/engine/database';
 import {
   historiesTimeout,
   hotLimits,

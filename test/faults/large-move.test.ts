@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
-import { isSqlite, table, tablePrefix } from '../../src/store/database';
+import { isSqlite, table, tablePrefix } from '../../src/store/engine/database';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { endProcess, eventually, startProcess } from '../support/processes';
 import { CLI } from '../support/program';

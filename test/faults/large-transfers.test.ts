@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { endProcess, eventually, startProcess, temporaryFolder } from '../support/processes';
 import { CLI } from '../support/program';
 import { DATABASE_KINDS } from '../support/service';

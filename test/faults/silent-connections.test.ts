@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { readConfig, type Settings } from '../../src/settings/config';
-import { openServiceDatabase, type Db } from '../../src/store/database';
+import { openServiceDatabase, type Db } from '../../src/store/engine/database';
 import { createAuthority } from '../support/certificates';
 import { eventually, temporaryFolder } from '../support/processes';
 import { startMariaDb, startRedis, type PrivateServer } from '../support/servers';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { RowDataPacket } from 'mysql2/promise';
 import request from 'supertest';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { sequence } from '../support/mysql/program';
 import { operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { usage } from '../support/load';
 import { eventually, temporaryFolder } from '../support/processes';
 import { PREFIX } from '../support/service';

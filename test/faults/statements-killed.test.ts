@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RowDataPacket } from 'mysql2';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { addWebhook } from '../../src/webhooks/receivers';
 import { underFault } from '../support/faults';
 import { isUnavailable, openStand, tally, type Stand } from '../support/load';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../../src/settings/config';
 import { keyDigest } from '../../src/licensing/core/keys';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { sequence } from '../support/mysql/program';
 import { findLosses, giveGoods, isHealthy, startLoad, tally, type Goods } from '../support/load';
 import { NEXT_MIGRATION, NEXT_VERSION } from '../support/next-version';

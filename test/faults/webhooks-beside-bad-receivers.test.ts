@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { issueLicenses } from '../../src/licensing/issue';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { addWebhook } from '../../src/webhooks/receivers';
 import { eventually } from '../support/processes';
 import { createMariaDbDatabase, givePlan } from '../support/service';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setLimit } from '../../src/licensing/amend';
 import { issueLicenses } from '../../src/licensing/issue';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 import { addWebhook } from '../../src/webhooks/receivers';
 import { eventually } from '../support/processes';
 import { createMariaDbDatabase, givePlan } from '../support/service';

@@ -13,7 +13,7 @@ import { requireShop } from '../../src/orders/shops';
 import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';
 import { startJobs } from '../../src/runner/jobs';
-import type { Db, TableName } from '../../src/store/database';
+import type { Db, TableName } from '../../src/store/engine/database';
 import { pagesClient, textOf } from '../pages/support/session';
 import { whileRefusing } from '../support/failing-statements';
 import { startHookShop, type HookShop } from '../support/hook-shop';

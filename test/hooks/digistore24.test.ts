@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { linkDigest, messageDigest } from '../../src/orders/names';
-import { keepLink, keepMessage } from '../../src/store/shop-messages';
+import { keepLink, keepMessage } from '../../src/store/orders/shop-messages';
 import { WITHOUT_GRACE } from '../support/hook-shop';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { ONE_BACKEND } from '../support/service';

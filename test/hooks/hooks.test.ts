@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/processes';
 import { expectNoSecrets, startManaged, type Managed } from '../support/manage';
 import { sealKey } from '../../src/licensing/sealing';
-import { table } from '../../src/store/database';
-import { listRefusedDays } from '../../src/store/shop-refusals';
+import { table } from '../../src/store/engine/database';
+import { listRefusedDays } from '../../src/store/orders/shop-refusals';
 import { ONE_BACKEND, PREFIX, rows, startTestService } from '../support/service';
 import { sendHook, signDigistore24, signStandard, signStripe } from '../support/shop-senders';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { startMailServer, type MailServer } from '../support/mail-server';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { eventually } from '../support/processes';

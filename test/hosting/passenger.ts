@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { htaccessLines } from '../../src/http/hosted';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { makeTicket } from '../support/door';
 import { BASE, openHostedShop, type HostedShop } from '../support/hosting';
 import { makePackage } from '../support/packages';

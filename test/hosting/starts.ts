@@ -13,8 +13,8 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { htaccessLines } from '../../src/http/hosted';
-import { table } from '../../src/store/database';
-import { toSqlTime } from '../../src/store/time';
+import { table } from '../../src/store/engine/database';
+import { toSqlTime } from '../../src/store/engine/time';
 import {
   giveToSeller,
   openHostedShop,

@@ -7,7 +7,7 @@ import type { Caller } from '../../src/access/caller';
 import { openOperatorSession } from '../../src/access/sessions';
 import { addToken } from '../../src/access/tokens';
 import { readConfig, type Settings } from '../../src/settings/config';
-import { openDatabase, type Db } from '../../src/store/database';
+import { openDatabase, type Db } from '../../src/store/engine/database';
 import { siteToken, startTestSite, type TestSite, type TestUser } from '../support/joomla-site';
 import { operator } from '../support/operator';
 import { php } from '../support/php-xml';

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { htaccessLines } from '../../src/http/hosted';
 import { refusedHost } from '../../src/http/pages-host';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { makeTicket } from '../support/door';
 import {
   createJoomlaSite,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { giveRelease, makePackage } from '../support/packages';
 import { eventually } from '../support/processes';
 import { giveLicense, givePlan, PREFIX, startTestService, type TestService } from '../support/service';

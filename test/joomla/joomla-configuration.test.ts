@@ -18,8 +18,8 @@ import {
   parseConfigurationPhp,
   readJoomlaSite,
 } from '../../src/joomla/site/configuration';
-import { explainDatabaseError } from '../../src/store/error-messages';
-import type { MysqlSettings } from '../../src/store/mysql';
+import { explainDatabaseError } from '../../src/store/engine/error-messages';
+import type { MysqlSettings } from '../../src/store/engine/mysql';
 import { createAuthority } from '../support/certificates';
 import { runs } from '../support/extent';
 

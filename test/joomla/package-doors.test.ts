@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { formOf, pagesClient, textOf } from '../pages/support/session';
 import { startManaged, type Managed } from '../support/manage';
 import { operator } from '../support/operator';

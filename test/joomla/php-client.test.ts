@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addSigningKey, openSigningKey, retireSigningKey } from '../../src/licensing/signing-keys';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { createAuthority } from '../support/certificates';
 import { operator } from '../support/operator';
 import { giveRelease } from '../support/packages';

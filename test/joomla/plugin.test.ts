@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { writeUpdateXml } from '../../src/joomla/update-xml/write';
 import { editProduct } from '../../src/licensing/catalogue';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { pagesClient } from '../pages/support/session';
 import { makeCertificate } from '../support/certificates';
 import {

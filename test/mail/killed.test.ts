@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Settings } from '../../src/settings/config';
 import { issueLicenses } from '../../src/licensing/issue';
 import { queueMail } from '../../src/mail/queue';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { createAuthority } from '../support/certificates';
 import { runs } from '../support/extent';
 import { MAIL_PASSWORD, MAIL_USER, startMailServer } from '../support/mail-server';

@@ -6,7 +6,7 @@ import type { Settings } from '../../src/settings/config';
 import { issueLicenses } from '../../src/licensing/issue';
 import { listMails, queueMail, type MailRequest } from '../../src/mail/queue';
 import { customerDigest } from '../../src/store/customer-digest';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 import { MAIL_PASSWORD, MAIL_USER, startMailServer, type MailServer } from '../support/mail-server';
 import { eventually, freePort, temporaryFolder } from '../support/processes';
 import {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { customerDigest } from '../../src/store/customer-digest';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { customerClient, pagesClient, textOf } from '../pages/support/session';
 import { IS_WHOLE } from '../support/extent';
 import { startMailServer, type MailServer } from '../support/mail-server';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { table, tablePrefix } from '../../src/store/database';
+import { table, tablePrefix } from '../../src/store/engine/database';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { expectNoSecrets, expectRefusal, startManaged, type Managed } from '../support/manage';
 import { givePlan, newPlace } from '../support/service';

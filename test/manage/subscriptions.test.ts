@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { renew } from '../../src/licensing/lifecycle';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { startMailServer, type MailServer } from '../support/mail-server';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { giveRelease } from '../support/packages';

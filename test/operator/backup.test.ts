@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
 import { readConfig, type Settings } from '../../src/settings/config';
-import { openDatabase } from '../../src/store/database';
+import { openDatabase } from '../../src/store/engine/database';
 import { giveGoods, isHealthy, startLoad, tally, type Book } from '../support/load';
 import { NEXT_VERSION } from '../support/next-version';
 import { eventually, temporaryFolder } from '../support/processes';

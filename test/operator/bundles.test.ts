@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
 import { editProduct } from '../../src/licensing/catalogue';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';

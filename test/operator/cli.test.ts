@@ -10,7 +10,7 @@ import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
 import { formatTable } from '../../src/cli/tables';
 import { generateKey, keyDigest } from '../../src/licensing/core/keys';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { startProcess, temporaryFolder } from '../support/processes';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
 import { queueMail } from '../../src/mail/queue';
-import { table, type Db, type TableName } from '../../src/store/database';
+import { table, type Db, type TableName } from '../../src/store/engine/database';
 import { TEXT_COLUMNS } from '../../src/store/personal-data';
 import {
   deleteCustomer,

@@ -7,7 +7,7 @@ import { keyDigest } from '../../src/licensing/core/keys';
 import { countAfterImport, sumUp } from '../../src/licensing/statistics';
 import { listSpreadingKeys, SPREAD_FACTOR } from '../../src/licensing/told';
 import { readProductSites } from '../../src/licensing/told-sites';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { holdLease } from '../../src/store/leases';
 import { closePlaces, contents, place, SECRET, type Place, type Report } from '../support/transfers';
 import { temporaryFolder } from '../support/processes';

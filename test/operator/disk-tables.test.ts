@@ -1,14 +1,14 @@
 import { readGoods } from '../../src/licensing/first-steps';
 import { keepFigures } from '../../src/licensing/kept-figures';
-import { listSortedPositions } from '../../src/store/license-lists';
+import { listSortedPositions } from '../../src/store/licenses/license-lists';
 import { refusalsByReason } from '../../src/support/needs-you';
 import { readInstalled, readTrend } from '../../src/support/overview';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { LIST_CONNECTIONS } from '../../src/store/connections';
-import { table } from '../../src/store/database';
+import { LIST_CONNECTIONS } from '../../src/store/engine/connections';
+import { table } from '../../src/store/engine/database';
 import { findMiscounts } from '../../src/store/counters';
-import { listNewestActivations } from '../../src/store/activations';
+import { listNewestActivations } from '../../src/store/licenses/activations';
 import { listAccessesNearby } from '../../src/store/access-log';
 import { diskTablesOf, makeDiskTable } from '../support/disk-tables';
 import { startManaged, type Managed } from '../support/manage';

@@ -26,9 +26,9 @@ import {
   type OrderLicenseRecord,
   type OrderLineRecord,
 } from '../../src/transfer/records';
-import { insertActivations } from '../../src/store/activations';
-import { table, type Db } from '../../src/store/database';
-import { lockLicense, moveSlots } from '../../src/store/licenses';
+import { insertActivations } from '../../src/store/licenses/activations';
+import { table, type Db } from '../../src/store/engine/database';
+import { lockLicense, moveSlots } from '../../src/store/licenses/licenses';
 import { addPlan } from '../support/operator';
 import { giveRelease, makePackage } from '../support/packages';
 import { eventually, startProcess, temporaryFolder } from '../support/processes';

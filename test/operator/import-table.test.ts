@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { newPlace, rows } from '../support/service';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { insertAccesses } from '../../src/store/access-log';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { findEvents, insertEvents } from '../../src/store/events';
-import { sampleSealedKeys } from '../../src/store/license-keys';
-import { findMissingTables } from '../../src/store/server';
-import { inTransaction } from '../../src/store/transaction';
+import { sampleSealedKeys } from '../../src/store/licenses/license-keys';
+import { findMissingTables } from '../../src/store/engine/server';
+import { inTransaction } from '../../src/store/engine/transaction';
 import { explain } from '../../src/support/why';
 import {
   DATABASE_KINDS,

@@ -6,7 +6,7 @@ import { createLedger, type Ledger } from '../../src/licensing/core/ledger';
 import { keyDigest } from '../../src/licensing/core/keys';
 import { setMetadata } from '../../src/licensing/amend';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import type { DATABASE_KINDS } from '../support/service';

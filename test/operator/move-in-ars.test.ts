@@ -7,7 +7,7 @@ import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
 import { canonicalKey, keyDigest } from '../../src/licensing/core/keys';
 import { readUpdateXmlOptions, setUpdateXmlOptions } from '../../src/joomla/update-xml/options';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 import { makeArs } from '../support/ars';
 import { fillTable } from '../support/membership-pro';
 import { operator, type Operator } from '../support/operator';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
 import { customerDigest } from '../../src/store/customer-digest';
-import { table, tablePrefix, type Db } from '../../src/store/database';
+import { table, tablePrefix, type Db } from '../../src/store/engine/database';
 import { fillTable, makeMembershipPro, MEMBERSHIP_PRO_TABLES } from '../support/membership-pro';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { newPlace, PREFIX, rows, startTestService, type TestService } from '../support/service';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { receive } from '../../src/orders/receive';
 import { recordOrder } from '../../src/orders/record';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { BACKENDS, givePlan, startTestService, type TestService } from '../support/service';

@@ -7,7 +7,7 @@ import type { Settings } from '../../src/settings/config';
 import { queueMail } from '../../src/mail/queue';
 import { requestDigests } from '../../src/privacy/stored-data';
 import { customerDigest } from '../../src/store/customer-digest';
-import { isSqlite, table, type Db, type TableName } from '../../src/store/database';
+import { isSqlite, table, type Db, type TableName } from '../../src/store/engine/database';
 import { TEXT_COLUMNS, UNSEARCHED } from '../../src/store/personal-data';
 import { shortDigest } from '../../src/transfer/moving/brought';
 import { startManaged, type Managed } from '../support/manage';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createConnection, type Connection } from 'mysql2/promise';
 import request from 'supertest';
-import type { Db } from '../../src/store/database';
-import { tryTableRights } from '../../src/store/server';
+import type { Db } from '../../src/store/engine/database';
+import { tryTableRights } from '../../src/store/engine/server';
 import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, startTestService } from '../support/service';
 
 /** The database user of docs/security.md: it can do all the service does with exactly what stands there. */

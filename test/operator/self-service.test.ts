@@ -20,8 +20,8 @@ import {
   readMySite,
   type MySite,
 } from '../../src/selfservice/by-mail';
-import { table } from '../../src/store/database';
-import { toSqlTime } from '../../src/store/time';
+import { table } from '../../src/store/engine/database';
+import { toSqlTime } from '../../src/store/engine/time';
 import { freeMySite, newMyKey, revealMyKey, type ChangeMail } from '../../src/selfservice/changes';
 import { CUSTOMERS } from '../../src/texts/customers/languages';
 import { tellStanding } from '../../src/texts/customers/sentences';

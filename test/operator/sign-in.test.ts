@@ -25,7 +25,7 @@ import { addToken, revokeToken } from '../../src/access/tokens';
 import { readConfig, type Settings } from '../../src/settings/config';
 import { setCustomer } from '../../src/licensing/amend';
 import { rekey } from '../../src/licensing/license-keys';
-import { openDatabase, table, type Db } from '../../src/store/database';
+import { openDatabase, table, type Db } from '../../src/store/engine/database';
 import { ONE_KIND, giveLicense, givePlan, migrateNew, newPlace, rows } from '../support/service';
 
 /** Signing in by one-time links and tokens, without the pages. */

@@ -8,7 +8,7 @@ import { OPERATORS } from '../../src/texts/operators/languages';
 import { readConfig, type Settings } from '../../src/settings/config';
 import { issueLicenses } from '../../src/licensing/issue';
 import { listSigningKeys } from '../../src/licensing/signing-keys';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 import { startManaged, type Managed } from '../support/manage';
 import { operator } from '../support/operator';
 import { ONE_KIND, givePlan, newPlace, PREFIX } from '../support/service';

@@ -17,8 +17,8 @@ import {
   type DayStatistics,
 } from '../../src/licensing/statistics';
 import { startHousekeeping } from '../../src/runner/housekeeping';
-import { openDatabase, table, type Db } from '../../src/store/database';
-import { findLicense, type License } from '../../src/store/licenses';
+import { openDatabase, table, type Db } from '../../src/store/engine/database';
+import { findLicense, type License } from '../../src/store/licenses/licenses';
 import { holdLease, releaseLease, type Lease } from '../../src/store/leases';
 import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';

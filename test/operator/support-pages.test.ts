@@ -21,7 +21,7 @@ import { whatHappened, type Entry } from '../../src/support/what-happened';
 import { explain, type WhyAnswer } from '../../src/support/why';
 import { packageFileName } from '../../src/packages/package-files';
 import { insertAccesses } from '../../src/store/access-log';
-import { findLicense } from '../../src/store/licenses';
+import { findLicense } from '../../src/store/licenses/licenses';
 import { findPlan, findProduct, setPlan } from '../../src/store/catalogue';
 import { giveRelease } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';

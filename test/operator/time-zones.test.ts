@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { insertRelease } from '../../src/store/releases';
 import { versionOrder } from '../../src/licensing/versions';
 import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows } from '../support/service';

@@ -17,7 +17,7 @@ import { connectRedis } from '../../src/http/redis';
 import { addPlan, addProduct } from '../../src/licensing/catalogue';
 import { issueLicenses, type IssueRequest } from '../../src/licensing/issue';
 import { OperatorError } from '../../src/licensing/operator-error';
-import { openDatabase, table, type Db } from '../../src/store/database';
+import { openDatabase, table, type Db } from '../../src/store/engine/database';
 import { operator, type Operator } from '../support/operator';
 import { eventually, temporaryFolder } from '../support/processes';
 import { ONE_KIND, migrateNew, newPlace, rows } from '../support/service';

@@ -13,7 +13,7 @@ import { sentenceOf } from '../../src/support/sentences';
 import { OPERATORS, type OperatorLanguage } from '../../src/texts/operators/languages';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn } from '../../src/support/similar-keys';
 import { insertAccesses, listAccessesNearby } from '../../src/store/access-log';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { recordToldSites } from '../../src/store/told';
 import { packageFileName } from '../../src/packages/package-files';
 import { operator, type Operator } from '../support/operator';

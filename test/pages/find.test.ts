@@ -3,7 +3,7 @@ import { addKey, endKey } from '../../src/licensing/license-keys';
 import { queueMail } from '../../src/mail/queue';
 import { recordOrder } from '../../src/orders/record';
 import { customerDigest } from '../../src/store/customer-digest';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import {
   ONE_BACKEND,
   giveLicense,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { listLicensePage } from '../../src/licensing/lists';
 import { countAllLicenses } from '../../src/licensing/statistics';
-import { listSortedPositions, type LicenseSort } from '../../src/store/license-lists';
+import { listSortedPositions, type LicenseSort } from '../../src/store/licenses/license-lists';
 import { holdLease } from '../../src/store/leases';
 import { listLatestEvents } from '../../src/store/events';
 import {

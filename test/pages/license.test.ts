@@ -6,7 +6,7 @@ import { recordToldSites } from '../../src/store/told';
 import { addActivation } from '../../src/licensing/core/activations';
 import { findLicense, type License } from '../../src/licensing/licenses';
 import { insertEvents } from '../../src/store/events';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OrderMessage } from '../../src/orders/message';
-import { addRefused } from '../../src/store/shop-refusals';
+import { addRefused } from '../../src/store/orders/shop-refusals';
 import { receive } from '../../src/orders/receive';
 import { recordOrder } from '../../src/orders/record';
 import { PLUGIN_KINDS } from '../../src/orders/shop-kinds';

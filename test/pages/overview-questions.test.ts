@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { seedDemo } from '../../seeds/demo';
 import { giveYear } from '../../seeds/year/year';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { temporaryFolder } from '../support/processes';
 import { startTestService, type TestService } from '../support/service';
 import { pagesClient, textOf, type PagesClient } from './support/session';

@@ -4,7 +4,7 @@ import { changeState, renew } from '../../src/licensing/lifecycle';
 import { keepFigures } from '../../src/licensing/kept-figures';
 import { countAllLicenses, readStatistics, sumUp } from '../../src/licensing/statistics';
 import { followUpdateXml } from '../../src/joomla/follow-xml';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { holdLease } from '../../src/store/leases';
 import { addProduct, editProduct } from '../../src/licensing/catalogue';
 import { insertAccesses } from '../../src/store/access-log';

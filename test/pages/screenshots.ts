@@ -11,9 +11,9 @@ import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time
 import { addToken } from '../../src/access/tokens';
 import { followUpdateXml } from '../../src/joomla/follow-xml';
 import { openKey } from '../../src/licensing/issue';
-import { table, type Db } from '../../src/store/database';
-import { findLicense, type License } from '../../src/store/licenses';
-import { toSqlTime } from '../../src/store/time';
+import { table, type Db } from '../../src/store/engine/database';
+import { findLicense, type License } from '../../src/store/licenses/licenses';
+import { toSqlTime } from '../../src/store/engine/time';
 import { PREFIX, startTestService, type TestService } from '../support/service';
 import { openBrowser } from './support/chromium';
 import { savePicture } from './support/pictures';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { recordToldSites } from '../../src/store/told';
 import { startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';

@@ -10,7 +10,7 @@ import { myRoutes } from '../../src/http/pages/my/routes';
 import { operatorRoutes } from '../../src/http/pages/operator/routes';
 import type { PageCall, Route } from '../../src/http/pages/page';
 import { signInRoutes } from '../../src/http/pages/sign-in/routes';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { startTestSite } from '../support/joomla-site';
 import { giveToken } from '../support/manage';
 import { openRaw, sendRaw } from '../support/raw-http';

@@ -14,9 +14,9 @@ import { BEHIND_SORTS, readProductSites } from '../../src/licensing/told-sites';
 import { listOrderPage, ORDER_SORTS } from '../../src/orders/views';
 import { CUSTOMER_SORTS, listCustomerPage } from '../../src/privacy/customer-list';
 import type { Access } from '../../src/store/access-log';
-import { insertActivations } from '../../src/store/activations';
-import { table, type Transaction } from '../../src/store/database';
-import { insertOrder } from '../../src/store/orders';
+import { insertActivations } from '../../src/store/licenses/activations';
+import { table, type Transaction } from '../../src/store/engine/database';
+import { insertOrder } from '../../src/store/orders/orders';
 import { insertRelease } from '../../src/store/releases';
 import {
   DATABASE_KINDS,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createTold } from '../../src/licensing/told';
 import type { Access } from '../../src/store/access-log';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { startManaged, type Managed } from '../support/manage';
 import { giveRelease } from '../support/packages';
 import { giveLicense, givePlan } from '../support/service';

@@ -1,4 +1,4 @@
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 
 /** Tables of Akeeba Release System and Akeeba Subscriptions, and the site's own, as their installers make them. */
 

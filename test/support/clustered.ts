@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { startGalera, statusOf, type GaleraNode } from './galera';
 import { giveGoods, giveLicenses, type Goods } from './load';
 import { eventually, hasEnded, sharedFolder } from './processes';

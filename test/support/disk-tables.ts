@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ON_MYSQL } from './mysql/program';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 
 /**
  * Statements for which MariaDB made an internal table on disk (`Created_tmp_disk_tables`), as its log of slow statements

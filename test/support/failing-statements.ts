@@ -1,4 +1,4 @@
-import { isSqlite, table, type Db, type TableName } from '../../src/store/database';
+import { isSqlite, table, type Db, type TableName } from '../../src/store/engine/database';
 
 /** Does work while the database refuses some new rows, with an error that may pass: on servers, ER_NEED_REPREPARE. */
 export async function whileRefusing<T>(

@@ -13,7 +13,7 @@ import {
   type Load,
 } from './load';
 import { eventually } from './processes';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 
 /** Checks required under every fault: answers before and after it, no hanging call, no lost data. */
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { changeState } from '../../src/licensing/lifecycle';
 import { OperatorError } from '../../src/licensing/operator-error';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 import {
   describeAnswer,
   describeStored,

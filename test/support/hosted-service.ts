@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig, type Settings } from '../../src/settings/config';
-import { openDatabase } from '../../src/store/database';
+import { openDatabase } from '../../src/store/engine/database';
 import { firstAnswer, giveToSeller, openSite, startHosting, unpackHosting } from './hosting';
 import { sharedFolder } from './processes';
 import type { TestService } from './service';

@@ -22,9 +22,9 @@ import {
 } from './processes';
 import type { Certificate } from './certificates';
 import { htaccessLines } from '../../src/http/hosted';
-import type { Db } from '../../src/store/database';
-import { openDatabase } from '../../src/store/database';
-import { parseDatabaseUrl } from '../../src/store/database-url';
+import type { Db } from '../../src/store/engine/database';
+import { openDatabase } from '../../src/store/engine/database';
+import { parseDatabaseUrl } from '../../src/store/engine/database-url';
 import { startTestSite, SITE_PREFIX, type TestSite } from './joomla-site';
 import { giveRelease } from './packages';
 import { startPhp } from './php-fpm';

@@ -3,7 +3,7 @@ import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { publishRelease } from '../../src/packages/releases';
 import type { Settings } from '../../src/settings/config';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 import { makePackage } from './packages';
 import { residentMemory, sharedFolder } from './processes';
 import { startMariaDb, startRedis, type MariaDb, type PrivateServer } from './servers';

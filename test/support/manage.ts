@@ -4,7 +4,7 @@ import { expect } from '@jest/globals';
 import type { Scope } from '../../src/access/caller';
 import { addToken } from '../../src/access/tokens';
 import type { Settings } from '../../src/settings/config';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { PREFIX, startTestService, type OwnSettings, type TestService } from './service';
 
 /** The operator's API over HTTP, as a shop or a script calls it. */

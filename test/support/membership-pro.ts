@@ -1,4 +1,4 @@
-import { isSqlite, type Db } from '../../src/store/database';
+import { isSqlite, type Db } from '../../src/store/engine/database';
 
 /** Tables of Membership Pro as its installer makes them: columns and types that a move in reads, and some that it does not. */
 

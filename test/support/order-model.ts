@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { addPlan, addProduct, PLAN_DEFAULTS } from '../../src/licensing/catalogue';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 import type { ManageClient, Thing } from './manage';
 import { sendHook, signStandard } from './shop-senders';
 import { rows } from './service';

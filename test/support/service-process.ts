@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readConfig, type Settings } from '../../src/settings/config';
-import { openDatabase, type Db } from '../../src/store/database';
+import { openDatabase, type Db } from '../../src/store/engine/database';
 import { endProcess, startProcess, temporaryFolder } from './processes';
 import { entry } from './program';
 import { createMariaDbDatabase, migrateNew, TIMEOUTS } from './service';

@@ -17,10 +17,10 @@ import {
   type DatabaseSettings,
   type Db,
   type TableName,
-} from '../../src/store/database';
-import { migrate } from '../../src/store/migrate';
-import type { MysqlSettings } from '../../src/store/mysql';
-import type { SqliteSettings } from '../../src/store/sqlite';
+} from '../../src/store/engine/database';
+import { migrate } from '../../src/store/engine/migrate';
+import type { MysqlSettings } from '../../src/store/engine/mysql';
+import type { SqliteSettings } from '../../src/store/engine/sqlite';
 import { ON_BOTH, ON_PASSENGER } from './extent';
 import { startHostedService } from './hosted-service';
 import { ON_MYSQL } from './mysql/program';

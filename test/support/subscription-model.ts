@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { addPlan, addProduct, PLAN_DEFAULTS } from '../../src/licensing/catalogue';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import type { ManageClient, Thing } from './manage';
 import { rows } from './service';
 

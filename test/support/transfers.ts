@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '../../src/settings/config';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { RECORDS, type KeyRecord, type RecordType } from '../../src/transfer/records';
 import { operator, type Operator } from './operator';
 import { temporaryFolder } from './processes';

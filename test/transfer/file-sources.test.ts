@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { moved } from '../../src/texts/operators/en/moved';
 import { codeOf, say } from '../../src/transfer/moving/sayings';
 import { OperatorError } from '../../src/licensing/operator-error';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { eddCsv } from '../../src/transfer/moving/edd-csv';
 import { freemiusCsv } from '../../src/transfer/moving/freemius-csv';
 import { gumroadCsv } from '../../src/transfer/moving/gumroad-csv';

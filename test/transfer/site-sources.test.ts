@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { moved } from '../../src/texts/operators/en/moved';
 import { codeOf, say } from '../../src/transfer/moving/sayings';
 import { readConfig } from '../../src/settings/config';
-import { openDatabase, type Db } from '../../src/store/database';
+import { openDatabase, type Db } from '../../src/store/engine/database';
 import { hikaSerial } from '../../src/transfer/moving/hikaserial';
 import type { MovingSource, SourceItem, SourceLicense } from '../../src/transfer/moving/source';
 import { DATABASE_KINDS, newPlace } from '../support/service';

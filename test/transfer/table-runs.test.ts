@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { ars } from '../../src/transfer/moving/ars';
 import { hikaSerial } from '../../src/transfer/moving/hikaserial';
 import { membershipPro } from '../../src/transfer/moving/membershippro';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { formatTimestamp } from '../../src/licensing/timestamps';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { canonicalKey, keyDigest } from '../../src/licensing/core/keys';
 import { anyCsv } from '../../src/transfer/moving/any-csv';
 import { eddCsv } from '../../src/transfer/moving/edd-csv';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setLimit } from '../../src/licensing/amend';
 import { keyDigest, canonicalKey } from '../../src/licensing/core/keys';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 import { membershipPro } from '../../src/transfer/moving/membershippro';
 import { moveIn } from '../../src/transfer/moving/run';
 import { undoImport } from '../../src/transfer/moving/undo';

@@ -18,7 +18,7 @@ import {
 } from '../../src/licensing/core/keys';
 import { lookUp } from '../../src/licensing/core/lookup';
 import { isSealedWith, openSealedKey, sealKey, SealError } from '../../src/licensing/sealing';
-import { findMeantKey } from '../../src/store/license-keys';
+import { findMeantKey } from '../../src/store/licenses/license-keys';
 import { runs } from '../support/extent';
 import {
   ONE_BACKEND,

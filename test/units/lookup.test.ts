@@ -6,7 +6,7 @@ import {
   wantedBy,
   type LicenseQuery,
 } from '../../src/licensing/core/lookup';
-import { meantDigests, type Terms } from '../../src/store/license-lookup';
+import { meantDigests, type Terms } from '../../src/store/licenses/license-lookup';
 
 /** What is asked of the database for a batch of queries, and what its rows mean for each. */
 

@@ -8,14 +8,14 @@ const root = join(__dirname, '../..');
 
 test.each([
   [
-    'src/store/connections.ts',
+    'src/store/engine/connections.ts',
     'knex',
     'Does the mysql2 dialect still send everything by query(sql, bindings, done) (lib/dialects/mysql/index.js, _query)? ' +
       'Does the client of a transaction still acquire its connection (lib/execution/transaction.js, makeTxClient)?',
     'TEST_FAULTS=all npx jest test/concurrency test/faults/database',
   ],
   [
-    'src/store/connections.ts',
+    'src/store/engine/connections.ts',
     'mysql2',
     'Does an error of the socket still end the statement under way, as fatal (lib/base/connection.js, _handleNetworkError)?',
     'TEST_FAULTS=all npx jest test/concurrency/silent-connections test/operator/database-tls test/faults/database',
@@ -27,13 +27,13 @@ test.each([
     'npx jest test/contract/database-limits test/contract/rate-limit',
   ],
   [
-    'src/store/sqlite.ts',
+    'src/store/engine/sqlite.ts',
     'knex',
     'Does the better-sqlite3 dialect still send everything by _query (lib/dialects/better-sqlite3/index.js)?',
     'npx jest test/concurrency test/contract',
   ],
   [
-    'src/store/sqlite.ts',
+    'src/store/engine/sqlite.ts',
     'libsql',
     'Does a statement that met SQLITE_BUSY still keep the connection from committing? If not, the dialect can go.',
     'npx jest test/concurrency test/contract',

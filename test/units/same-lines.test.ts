@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { placeLines } from '../../src/orders/same-lines';
 import type { StoredLine } from '../../src/orders/work';
-import type { OrderEvent } from '../../src/store/orders';
+import type { OrderEvent } from '../../src/store/orders/orders';
 
 /** Which line of an order a later message's item is, whatever is beside it and whichever came first. */
 

@@ -11,7 +11,7 @@ import {
 } from '../../src/licensing/core/slot-changes';
 import type { Refusal } from '../../src/licensing/core/verdict';
 import { siteOf } from '../../src/licensing/staging-sites';
-import type { Activation } from '../../src/store/activations';
+import type { Activation } from '../../src/store/licenses/activations';
 
 /** What a batch of claims makes of the slots of licences, without a database. */
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { endWithGrace, paidEnd } from '../../src/licensing/core/states';
 import { addDuration } from '../../src/licensing/durations';
 import { daysBetween, formatTimestamp, isStorable, parseMoment } from '../../src/licensing/timestamps';
-import { fromSqlTime, toSqlTime } from '../../src/store/time';
+import { fromSqlTime, toSqlTime } from '../../src/store/engine/time';
 
 /** All that can be stored: the years 1000 to 9999. */
 const times = fc.date({

@@ -9,7 +9,7 @@ import {
   listReleases,
   type ReleaseState,
 } from '../../src/store/releases';
-import type { Db } from '../../src/store/database';
+import type { Db } from '../../src/store/engine/database';
 import { runs } from '../support/extent';
 import { ONE_BACKEND, givePlan, PREFIX, startTestService, type TestService } from '../support/service';
 

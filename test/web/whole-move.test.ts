@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Settings } from '../../src/settings/config';
-import { table, type Db } from '../../src/store/database';
+import { table, type Db } from '../../src/store/engine/database';
 import { formOf, pagesClient, textOf, type PagesAnswer, type PagesClient } from '../pages/support/session';
 import { makeArs } from '../support/ars';
 import { fillTable, makeMembershipPro } from '../support/membership-pro';

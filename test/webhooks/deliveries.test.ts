@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { createAddressRules } from '../../src/webhooks/addresses';
 import { createPost, type PostResult } from '../../src/webhooks/post';
 import { afterFailure, PAUSES_MS } from '../../src/webhooks/schedule';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { createAuthority } from '../support/certificates';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { eventually, freePort } from '../support/processes';

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { pino } from 'pino';
 import { startEndsWatch } from '../../src/webhooks/ends';
 import { customerDigest } from '../../src/store/customer-digest';
-import { table } from '../../src/store/database';
+import { table } from '../../src/store/engine/database';
 import { WEBHOOK_TYPES } from '../../src/licensing/webhook-events';
 import { startManaged, type Managed } from '../support/manage';
 import { makePackage } from '../support/packages';

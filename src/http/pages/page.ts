@@ -7,7 +7,7 @@ import type { AskForXml } from '../../joomla/follow-xml';
 import type { Licensing } from '../../licensing/core/licensing';
 import type { Picture } from '../../packages/pictures';
 import type { ChangeMail } from '../../selfservice/changes';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import type { Context } from '../context';
 import type { DownloadSettings } from '../downloads';
 import type { ManageSettings } from '../../operations/settings';

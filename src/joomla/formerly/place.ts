@@ -1,4 +1,4 @@
-import type { FormerPlace } from '../../store/former-tables';
+import type { FormerPlace } from './tables';
 import { readJoomlaSite } from '../site/configuration';
 
 /** The tables of a system that ran in the site are beside the site's own. @throws ConfigError */

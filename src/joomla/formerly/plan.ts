@@ -1,8 +1,8 @@
 import { basename, dirname } from 'node:path';
 import { requireProduct } from '../../licensing/find-or-refuse';
 import { OperatorError } from '../../licensing/operator-error';
-import type { Db } from '../../store/database';
-import { listArsItems, type FormerPlace } from '../../store/former-tables';
+import type { Db } from '../../store/engine/database';
+import { listArsItems, type FormerPlace } from './tables';
 import { findXmlPlace, type XmlHome } from '../update-xml/place';
 import { formerAddresses, nameOfFormerly, type FormerAddress, type Formerly } from './addresses';
 

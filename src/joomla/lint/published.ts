@@ -1,6 +1,6 @@
 import { isPrerelease } from '../../licensing/versions';
 import { findProduct } from '../../store/catalogue';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import { findRelease, type Release } from '../../store/releases';
 import type { AskedDownload } from '../addresses';
 import { isLeftOut, listOfferedVersions } from '../update-xml/offered';

@@ -1,6 +1,6 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { DatabaseSettings, Db } from '../../store/database';
-import { locationsOf } from '../../store/mysql';
+import type { DatabaseSettings, Db } from '../../store/engine/database';
+import { locationsOf } from '../../store/engine/mysql';
 import {
   findRootRules,
   findSiteAccount,
@@ -12,8 +12,8 @@ import {
   type SiteAccount,
   type SitePlugin,
   type SiteTableName,
-} from '../../store/site-accounts';
-import type { ServerLocation } from '../../store/tls';
+} from './accounts';
+import type { ServerLocation } from '../../store/engine/tls';
 import { readJoomlaSite, readSiteSecret } from './configuration';
 
 /**

@@ -4,8 +4,8 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { ConfigError } from '../../base/errors';
 import { findEmail } from '../../licensing/customer-email';
-import type { MysqlSettings } from '../../store/mysql';
-import { readTls, type ServerLocation, type TlsPart, type TlsSettings } from '../../store/tls';
+import type { MysqlSettings } from '../../store/engine/mysql';
+import { readTls, type ServerLocation, type TlsPart, type TlsSettings } from '../../store/engine/tls';
 
 export interface JoomlaSite {
   database: MysqlSettings;

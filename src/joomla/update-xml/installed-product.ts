@@ -1,6 +1,6 @@
 import { requireProduct } from '../../licensing/find-or-refuse';
 import { OperatorError } from '../../licensing/operator-error';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import { typeOfElement, type ExtensionClient, type ExtensionType } from '../extension-types';
 import { defaultClient, readBaseUrl, refuseFolder } from './judge';
 import type { XmlHome } from './place';

@@ -5,7 +5,7 @@ import {
   STABILITIES,
   type Stability,
 } from '../../licensing/versions';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import { listPublished, WHOLE_ROLLOUT, type Release } from '../../store/releases';
 import { coversPlatform, overlapsPlatform } from '../target-platform';
 import {

@@ -1,9 +1,9 @@
 import { noProduct, requireProduct } from '../../licensing/find-or-refuse';
 import { STABILITIES, type Stability } from '../../licensing/versions';
 import { lockProduct, setUpdateXmlSettings } from '../../store/catalogue';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import { listPublishedVersions } from '../../store/releases';
-import { inTransaction } from '../../store/transaction';
+import { inTransaction } from '../../store/engine/transaction';
 import {
   EXTENSION_CLIENTS,
   EXTENSION_TYPES,

@@ -8,7 +8,7 @@ import {
   type Place,
 } from '../../packages/replace-file';
 import { listUpdateXmlSettings, type Product } from '../../store/catalogue';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import type { Formerly } from '../formerly/addresses';
 import { findRemembered, type Remembered } from './remembered';
 

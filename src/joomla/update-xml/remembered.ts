@@ -1,7 +1,7 @@
 import type { Stability } from '../../licensing/versions';
 import { findUpdateXmlSettings, lockProduct, setUpdateXmlSettings } from '../../store/catalogue';
-import type { Db } from '../../store/database';
-import { inTransaction } from '../../store/transaction';
+import type { Db } from '../../store/engine/database';
+import { inTransaction } from '../../store/engine/transaction';
 import type { ExtensionClient, ExtensionType } from '../extension-types';
 import { readBaseUrl } from './judge';
 

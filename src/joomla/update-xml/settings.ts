@@ -3,7 +3,7 @@ import { requireProduct } from '../../licensing/find-or-refuse';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Stability } from '../../licensing/versions';
 import type { Product } from '../../store/catalogue';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import { typeOfElement } from '../extension-types';
 import { DEFAULT_TARGET_PLATFORM } from '../target-platform';
 import { defaultClient, readBaseUrl, refuseFolder, refuseInfoUrl, refusePattern, refusePhp } from './judge';

@@ -1,7 +1,7 @@
 import { isCoded } from '../../base/errors';
 import { requireProduct } from '../../licensing/find-or-refuse';
 import { OperatorError } from '../../licensing/operator-error';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import { WHOLE_ROLLOUT } from '../../store/releases';
 import { fetchAsJoomla } from '../updater/fetch';
 import { ASSUMED_JOOMLA } from '../updater/try';

@@ -4,9 +4,9 @@ import { compareVersions, stabilityOf, type Stability } from '../../licensing/ve
 import { makeFolder, type OwnFile } from '../../packages/replace-file';
 import { asCaller } from '../../process/rights';
 import { listPlans, lockProduct, setProduct, setUpdateXmlSettings } from '../../store/catalogue';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import { listReleases, WHOLE_ROLLOUT, type Release } from '../../store/releases';
-import { inTransaction } from '../../store/transaction';
+import { inTransaction } from '../../store/engine/transaction';
 import { renderChangelog, changelogBeside } from '../changelog';
 import { BUCKETS, removeBuckets, writeFiles, type XmlFiles } from './files';
 import { planUpdates, type HeldBack, type PlannedUpdate } from './offered';

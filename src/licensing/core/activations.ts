@@ -1,6 +1,6 @@
-import type { Db } from '../../store/database';
-import type { License } from '../../store/licenses';
-import { findActivation, type StoredActivation } from '../../store/activations';
+import type { Db } from '../../store/engine/database';
+import type { License } from '../../store/licenses/licenses';
+import { findActivation, type StoredActivation } from '../../store/licenses/activations';
 import { normalizeIdentifier } from './identifiers';
 import { createLedger } from './ledger';
 import type { SlotAnswer } from './slot-changes';

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { WrittenKey } from '../../store/license-keys';
+import type { WrittenKey } from '../../store/licenses/license-keys';
 
 /**
  * Keys have one canonical form, so that a pasted key matches the issued one. Only its digest is stored. The rules with

@@ -6,12 +6,12 @@ import {
   setActivationName,
   setFree,
   setHeldUntil,
-} from '../../store/activations';
-import { poolSize, type Db, type Transaction } from '../../store/database';
-import { isCertificationConflict, isLockConflict, isUnavailable } from '../../store/errors';
+} from '../../store/licenses/activations';
+import { poolSize, type Db, type Transaction } from '../../store/engine/database';
+import { isCertificationConflict, isLockConflict, isUnavailable } from '../../store/engine/errors';
 import { insertEvents } from '../../store/events';
-import { lockLicenses, moveSlots, recordChecks, takeSlots, type Check } from '../../store/licenses';
-import { inTransaction, tryTransaction } from '../../store/transaction';
+import { lockLicenses, moveSlots, recordChecks, takeSlots, type Check } from '../../store/licenses/licenses';
+import { inTransaction, tryTransaction } from '../../store/engine/transaction';
 import { createBatches } from './batches';
 import type { RecordChanges } from '../client-history';
 import { createLanes } from './lanes';

@@ -1,5 +1,5 @@
 import { findPlan, findProduct, type Plan, type Product } from '../../store/catalogue';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import { createAccessLog, type AccessLog } from '../access-log';
 import { createClientHistory } from '../client-history';
 import { createReleaseFinder, type FindRelease } from '../download';

@@ -1,7 +1,12 @@
-import type { Db } from '../../store/database';
-import type { LicenseTerms } from '../../store/licenses';
+import type { Db } from '../../store/engine/database';
+import type { LicenseTerms } from '../../store/licenses/licenses';
 import { findIncluded } from '../../store/bundles';
-import { findTerms, type ActivationTerms, type KeyTerms, type Terms } from '../../store/license-lookup';
+import {
+  findTerms,
+  type ActivationTerms,
+  type KeyTerms,
+  type Terms,
+} from '../../store/licenses/license-lookup';
 import { foldedDigest, isKey } from './keys';
 import { spellings, type ActivationType, type Spellings } from './identifiers';
 

@@ -1,7 +1,7 @@
-import type { Activation, SitePair } from '../../store/activations';
+import type { Activation, SitePair } from '../../store/licenses/activations';
 import type { EventAction, LicenseEvent } from '../../store/events';
-import type { ActivationTerms } from '../../store/license-lookup';
-import type { LicenseTerms } from '../../store/licenses';
+import type { ActivationTerms } from '../../store/licenses/license-lookup';
+import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { LicenseMatch, LicenseQuery, SlotCost } from './lookup';
 import { mostFree, placeSite, siteOf, type Placement } from '../staging-sites';
 import { formatTimestampOrNull } from '../timestamps';

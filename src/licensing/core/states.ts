@@ -1,5 +1,5 @@
-import type { LicenseTerms } from '../../store/licenses';
-import { LATEST_TIME, nearestStorable } from '../../store/time';
+import type { LicenseTerms } from '../../store/licenses/licenses';
+import { LATEST_TIME, nearestStorable } from '../../store/engine/time';
 
 /** `expired` is derived from the date on each use, so that licences expire on time without a job. */
 export const STORED_STATUSES = ['active', 'suspended', 'revoked', 'cancelled'] as const;

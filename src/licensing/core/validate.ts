@@ -1,5 +1,5 @@
-import type { Db } from '../../store/database';
-import type { Check } from '../../store/licenses';
+import type { Db } from '../../store/engine/database';
+import type { Check } from '../../store/licenses/licenses';
 import type { Reply } from './batches';
 import type { Ledger } from './ledger';
 import { lookUp, type LicenseQuery } from './lookup';

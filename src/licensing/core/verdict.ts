@@ -1,4 +1,4 @@
-import type { LicenseTerms } from '../../store/licenses';
+import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { Release } from '../../store/releases';
 import { isActivationType } from './identifiers';
 import type { LicenseMatch, SlotCost } from './lookup';

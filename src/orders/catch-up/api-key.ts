@@ -1,5 +1,5 @@
 import { openSealedKey } from '../../licensing/sealing';
-import type { Shop } from '../../store/shops';
+import type { Shop } from '../../store/orders/shops';
 
 /** So that a sealed key opens only in its shop's row, and only as its key. */
 export function sealedAsKeyOf({ name }: Pick<Shop, 'name'>): string {

@@ -1,6 +1,6 @@
 import { forEach } from '../../base/for-each';
-import type { Db } from '../../store/database';
-import { claimCatchUp, findShop, listReceiverShops } from '../../store/shops';
+import type { Db } from '../../store/engine/database';
+import { claimCatchUp, findShop, listReceiverShops } from '../../store/orders/shops';
 import { catchUp, type CatchUpContext } from './run';
 import { catchUpState } from './standing';
 

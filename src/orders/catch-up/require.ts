@@ -1,7 +1,7 @@
 import { requireDuration, subtractDuration } from '../../licensing/durations';
 import { OperatorError } from '../../licensing/operator-error';
-import type { Db } from '../../store/database';
-import type { Shop } from '../../store/shops';
+import type { Db } from '../../store/engine/database';
+import type { Shop } from '../../store/orders/shops';
 import { requireShop } from '../shops';
 import { listOf } from './list';
 import { catchUpState, type CatchUpState } from './standing';

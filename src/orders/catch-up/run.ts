@@ -1,10 +1,10 @@
 import { InvalidRequestError } from '../../base/errors';
 import { SealError } from '../../licensing/sealing';
 import { formatTimestamp } from '../../licensing/timestamps';
-import type { Db } from '../../store/database';
-import { isUnavailable, isWrongValue } from '../../store/errors';
-import { hasMessage } from '../../store/shop-messages';
-import { setShop, type Shop } from '../../store/shops';
+import type { Db } from '../../store/engine/database';
+import { isUnavailable, isWrongValue } from '../../store/engine/errors';
+import { hasMessage } from '../../store/orders/shop-messages';
+import { setShop, type Shop } from '../../store/orders/shops';
 import { messageDigest } from '../names';
 import { receive } from '../receive';
 import { RECEIVERS } from '../receivers';

@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../../licensing/timestamps';
-import type { Db } from '../../store/database';
-import { listReceiverShops, type Shop } from '../../store/shops';
+import type { Db } from '../../store/engine/database';
+import { listReceiverShops, type Shop } from '../../store/orders/shops';
 import { isPosting } from '../shop-kinds';
 import { listOf } from './list';
 

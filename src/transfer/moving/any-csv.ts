@@ -2,7 +2,7 @@ import { MAX_METADATA_NAMES, requireMetadataChange } from '../../licensing/metad
 import { OperatorError } from '../../licensing/operator-error';
 import { findNamed } from '../../licensing/find-or-refuse';
 import { listPlans, listProducts } from '../../store/catalogue';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import { refusal } from '../refusals';
 import { oneKey, openFile, type RowReader } from './file-source';
 import type { MovingSource, ReadColumn, TableOptions } from './source';

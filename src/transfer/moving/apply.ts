@@ -3,10 +3,10 @@ import { generateKey, keyHint } from '../../licensing/core/keys';
 import { mergeMetadata, metadataDifference, readMetadata, storedMetadata } from '../../licensing/metadata';
 import { liveStatus } from '../../licensing/core/states';
 import { formatTimestampOrNull } from '../../licensing/timestamps';
-import { activationKey, findActivations } from '../../store/activations';
+import { activationKey, findActivations } from '../../store/licenses/activations';
 import { customerDigest } from '../../store/customer-digest';
 import { nameCustomers } from '../../store/customer-profiles';
-import type { Transaction } from '../../store/database';
+import type { Transaction } from '../../store/engine/database';
 import { insertEvents, type LicenseEvent } from '../../store/events';
 import type { Row } from '../../store/export';
 import { findRows, updateRows } from '../../store/import';
@@ -17,9 +17,9 @@ import {
   giveKey,
   setKey,
   type LicenseKey,
-} from '../../store/license-keys';
-import { lockLicenses, type LockedLicense } from '../../store/licenses';
-import { toFields, toColumns } from '../../store/row-fields';
+} from '../../store/licenses/license-keys';
+import { lockLicenses, type LockedLicense } from '../../store/licenses/licenses';
+import { toFields, toColumns } from '../../store/engine/row-fields';
 import { noteLine } from '../lines';
 import {
   insertNewLicenses,

@@ -6,7 +6,7 @@ import { explainReadFault } from '../../packages/file-faults';
 import { refusal } from '../refusals';
 import { compareVersions, isVersion } from '../../licensing/versions';
 import type { CatalogueProduct } from '../../licensing/catalogue';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import type { Row } from '../../store/export';
 import { listReleases } from '../../store/releases';
 import { momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';

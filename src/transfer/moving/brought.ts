@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isFinal, type StoredStatus } from '../../licensing/core/states';
 import { readMetadata, type Metadata } from '../../licensing/metadata';
 import { formatTimestampOrNull } from '../../licensing/timestamps';
-import type { LockedLicense } from '../../store/licenses';
+import type { LockedLicense } from '../../store/licenses/licenses';
 import { FIELDS, type Field, type Wanted } from './wanted';
 
 /**

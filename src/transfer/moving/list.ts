@@ -1,5 +1,5 @@
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../../licensing/cursors';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import { listImports, type ImportRun } from '../../store/imports';
 
 /** The moves from other systems, the latest first. */

@@ -1,8 +1,8 @@
 import { decodeHTMLStrict } from 'entities';
 import { listPlans, sharePlans } from '../../store/catalogue';
-import type { Db, Transaction } from '../../store/database';
+import type { Db, Transaction } from '../../store/engine/database';
 import { insertImport, insertImported, listImports, setImport, type ImportRun } from '../../store/imports';
-import { inReadCommitted, inSnapshot } from '../../store/transaction';
+import { inReadCommitted, inSnapshot } from '../../store/engine/transaction';
 import { applyBatch, applyLater, applyNames, type Applying, type Arrived } from './apply';
 import { ALL } from './any-csv';
 import {

@@ -1,6 +1,6 @@
 import { decodeHTMLStrict } from 'entities';
 import { storedCustomer } from '../../licensing/customer-email';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import { findRows } from '../../store/import';
 import { findImported } from '../../store/imports';
 import { readBrought, shortDigest } from './brought';

@@ -1,8 +1,8 @@
-import { tablePrefix, type Db } from '../../store/database';
+import { tablePrefix, type Db } from '../../store/engine/database';
 import type { Row, SqlValue } from '../../store/export';
 import { refusal } from '../refusals';
 import { readDate, type Edge } from './dates';
-import { listTablesLike, readLatest, readSiteRows } from '../../store/site-tables';
+import { listTablesLike, readLatest, readSiteRows } from '../../joomla/site/tables';
 
 /** The tables of a Joomla site, which are only read. */
 export interface SiteTables {

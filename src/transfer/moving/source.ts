@@ -1,4 +1,4 @@
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import type { StoredStatus } from '../../licensing/core/states';
 import type { LeftOutReason, WarningCode } from './sayings';
 

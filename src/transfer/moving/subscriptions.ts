@@ -1,4 +1,4 @@
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import type { Row } from '../../store/export';
 import { refusal } from '../refusals';
 import { endOf, momentOf, openSiteTables, textOf, type SiteTables } from './site-tables';

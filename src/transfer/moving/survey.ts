@@ -1,7 +1,7 @@
 import { PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
-import type { Db } from '../../store/database';
+import type { Db } from '../../store/engine/database';
 import { findRows } from '../../store/import';
-import { findKeysByDigests } from '../../store/license-keys';
+import { findKeysByDigests } from '../../store/licenses/license-keys';
 import type { PlanTable } from './plan-map';
 import { createReporter } from './report';
 import type { SourceItem, SourceName } from './source';

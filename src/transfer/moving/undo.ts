@@ -2,7 +2,7 @@ import { removePlan, removeProduct } from '../../licensing/catalogue';
 import { OperatorError } from '../../licensing/operator-error';
 import { forgetTimelines } from '../../licensing/renewal-sums';
 import { unnameCustomers } from '../../store/customer-profiles';
-import type { Db, Transaction } from '../../store/database';
+import type { Db, Transaction } from '../../store/engine/database';
 import { lockRows } from '../../store/import';
 import {
   deleteImported,
@@ -17,9 +17,9 @@ import {
   type ImportedKind,
   type ImportRun,
 } from '../../store/imports';
-import { deleteLicenses, findLicensesByIds, lockLicenses } from '../../store/licenses';
-import { findUsedLicenses, listKeyDigests } from '../../store/license-use';
-import { inReadCommitted } from '../../store/transaction';
+import { deleteLicenses, findLicensesByIds, lockLicenses } from '../../store/licenses/licenses';
+import { findUsedLicenses, listKeyDigests } from '../../store/licenses/license-use';
+import { inReadCommitted } from '../../store/engine/transaction';
 import { refusal } from '../refusals';
 import { readBrought, shortKey, type Brought } from './brought';
 import type { StaysCode } from './sayings';

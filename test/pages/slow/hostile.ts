@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { addOperator } from '../../../src/access/operators';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../../src/access/one-time-codes';
 import { customerDigest } from '../../../src/store/customer-digest';
-import { table, type TableName } from '../../../src/store/database';
+import { table, type TableName } from '../../../src/store/engine/database';
 import { giveToken } from '../../support/manage';
 import { giveSampleShop, SHOP, SHOP_NOW, shopSettings } from '../../support/sample-shop';
 import { PREFIX, startTestService, type TestService } from '../../support/service';

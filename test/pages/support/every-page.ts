@@ -1,7 +1,7 @@
 import { myRoutes } from '../../../src/http/pages/my/routes';
 import { operatorRoutes } from '../../../src/http/pages/operator/routes';
 import { signInRoutes } from '../../../src/http/pages/sign-in/routes';
-import { table, type Db } from '../../../src/store/database';
+import { table, type Db } from '../../../src/store/engine/database';
 import { sendAgain } from '../../support/manage';
 import { SHOP } from '../../support/sample-shop';
 import { rows, type TestService } from '../../support/service';

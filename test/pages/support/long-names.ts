@@ -1,4 +1,4 @@
-import { table, type Db, type TableName } from '../../../src/store/database';
+import { table, type Db, type TableName } from '../../../src/store/engine/database';
 import { SHOP } from '../../support/sample-shop';
 
 /** Names as long as sellers and customers have them: several words, a German compound, and words without a place to break. */

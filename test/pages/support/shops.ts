@@ -1,7 +1,7 @@
 import { receive } from '../../../src/orders/receive';
 import type { MessageContent } from '../../../src/orders/receivers/receiver';
 import { addShop, mapSku } from '../../../src/orders/shops';
-import type { Db } from '../../../src/store/database';
+import type { Db } from '../../../src/store/engine/database';
 import { SHOP, SHOP_NOW, shopSettings } from '../../support/sample-shop';
 
 /** For the sample shop: a receiver with a message of each kind, an order that issued, and one that waits. */

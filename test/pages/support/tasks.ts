@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../../src/access/one-time-codes';
 import { pageTexts } from '../../../src/texts/operators/languages';
-import { table } from '../../../src/store/database';
+import { table } from '../../../src/store/engine/database';
 import { makePackage } from '../../support/packages';
 import { temporaryFolder } from '../../support/processes';
 import { manifestOf, SHOP } from '../../support/sample-shop';

@@ -1,8 +1,8 @@
-import { table, type Db, type Transaction } from './database';
-import { isDuplicate } from './errors';
-import { toColumns, toFields, type RowOf } from './row-fields';
-import { tableBy } from './statements';
-import { toSqlTime } from './time';
+import { table, type Db, type Transaction } from '../engine/database';
+import { isDuplicate } from '../engine/errors';
+import { toColumns, toFields, type RowOf } from '../engine/row-fields';
+import { tableBy } from '../engine/statements';
+import { toSqlTime } from '../engine/time';
 
 /** Messages that receivers took, and the links between a shop's own ids that they told. */
 

@@ -1,4 +1,4 @@
-import type { Row, SqlValue } from './export';
+import type { Row, SqlValue } from '../export';
 import { fromSqlTime, toSqlTime } from './time';
 
 /**

@@ -1,5 +1,5 @@
-import { isSqlite, table, type Db, type Transaction } from './database';
-import { toColumns, toFields } from './row-fields';
+import { isSqlite, table, type Db, type Transaction } from '../engine/database';
+import { toColumns, toFields } from '../engine/row-fields';
 import {
   forceIndex,
   insertRows,
@@ -9,7 +9,7 @@ import {
   placeholders,
   rawRows,
   tableBy,
-} from './statements';
+} from '../engine/statements';
 
 export interface Activation {
   licenseId: number;

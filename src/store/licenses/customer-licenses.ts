@@ -1,6 +1,6 @@
-import { table, type Db } from './database';
-import { forceIndex, licenseIndex, orderedJoin, rawRows, tableBy } from './statements';
-import { toSqlTime } from './time';
+import { table, type Db } from '../engine/database';
+import { forceIndex, licenseIndex, orderedJoin, rawRows, tableBy } from '../engine/statements';
+import { toSqlTime } from '../engine/time';
 
 /** The licences of one customer in the order of what needs attention, of which only a page is read. */
 

@@ -1,6 +1,6 @@
-import { isSqlite, type Db } from './database';
-import type { Row, SqlValue } from './export';
-import { likePattern, rawRows } from './statements';
+import { isSqlite, type Db } from '../../store/engine/database';
+import type { Row, SqlValue } from '../../store/export';
+import { likePattern, rawRows } from '../../store/engine/statements';
 
 /** Tables of the site beside the service's own. They are read, and never written. */
 

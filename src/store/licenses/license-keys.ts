@@ -1,5 +1,5 @@
-import { isSqlite, table, type Db, type Transaction } from './database';
-import { toColumns, toFields, type RowOf } from './row-fields';
+import { isSqlite, table, type Db, type Transaction } from '../engine/database';
+import { toColumns, toFields, type RowOf } from '../engine/row-fields';
 import {
   forceIndex,
   insertCounted,
@@ -9,8 +9,8 @@ import {
   rawChange,
   rawRows,
   tableBy,
-} from './statements';
-import { toSqlTime } from './time';
+} from '../engine/statements';
+import { toSqlTime } from '../engine/time';
 
 /** A licence's key; only its digest is stored, and the key itself sealed where there is a secret. */
 export interface LicenseKey {

@@ -1,7 +1,7 @@
-import { isSqlite, type Db } from './database';
-import { codeOf, messageOf } from './errors';
-import { rawRows } from './statements';
-import { fromSqlTime, toSqlTime } from './time';
+import { isSqlite, type Db } from '../../store/engine/database';
+import { codeOf, messageOf } from '../../store/engine/errors';
+import { rawRows } from '../../store/engine/statements';
+import { fromSqlTime, toSqlTime } from '../../store/engine/time';
 
 /** Reads tables of the system that a seller used before. Nothing is ever written to them. */
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CodedError } from '../base/errors';
+import { CodedError } from '../../base/errors';
 import { send, type Connection } from './connections';
 import { isTimeout, reasonCode } from './errors';
 import type { ServerLocation } from './tls';

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { indexName } from '../../migrations/tables';
+import { indexName } from '../../../migrations/tables';
 import { isSqlite, table, type Db, type FullName, type TableName, type Transaction } from './database';
 import { send, type Connection, type StatementOptions } from './connections';
 

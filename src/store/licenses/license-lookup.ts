@@ -1,8 +1,8 @@
-import { table, type Db } from './database';
-import { forceIndex, isOneOf, licenseIndex, orderedJoin, placeholders, rawRows } from './statements';
-import type { AfterExpiry } from './catalogue';
+import { table, type Db } from '../engine/database';
+import { forceIndex, isOneOf, licenseIndex, orderedJoin, placeholders, rawRows } from '../engine/statements';
+import type { AfterExpiry } from '../catalogue';
 import type { LicenseTerms } from './licenses';
-import { fromSqlTime } from './time';
+import { fromSqlTime } from '../engine/time';
 
 /** What requests are judged by: a licence, the key, and the wanted identifiers that are activated, at one moment. */
 export interface Terms {

@@ -1,7 +1,7 @@
-import { type Db } from './database';
-import { toFields, type RowOf } from './row-fields';
-import { tableBy } from './statements';
-import { toSqlTime } from './time';
+import { type Db } from '../engine/database';
+import { toFields, type RowOf } from '../engine/row-fields';
+import { tableBy } from '../engine/statements';
+import { toSqlTime } from '../engine/time';
 
 export interface LicenseEnd {
   id: number;

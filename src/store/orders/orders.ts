@@ -1,8 +1,8 @@
-import { isSqlite, table, type Db, type Transaction } from './database';
-import { customerDigest } from './customer-digest';
-import { toColumns, toFields, type FieldsOf, type RowOf } from './row-fields';
-import { insertCounted, insertRows, tableBy } from './statements';
-import { toSqlTime } from './time';
+import { isSqlite, table, type Db, type Transaction } from '../engine/database';
+import { customerDigest } from '../customer-digest';
+import { toColumns, toFields, type FieldsOf, type RowOf } from '../engine/row-fields';
+import { insertCounted, insertRows, tableBy } from '../engine/statements';
+import { toSqlTime } from '../engine/time';
 
 /** Orders of shops, with their events, their lines, and what each line did to licences. */
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CodedError } from '../base/errors';
+import { CodedError } from '../../base/errors';
 import type { DatabaseSettings } from './database';
 import { locationsOf, type MysqlSettings } from './mysql';
 import { serverName } from './nodes';

@@ -1,5 +1,5 @@
-import { isSqlite, table, type Db } from './database';
-import { rawChange, rawRows, tableBy } from './statements';
+import { isSqlite, table, type Db } from '../engine/database';
+import { rawChange, rawRows, tableBy } from '../engine/statements';
 
 /** How many messages each receiver refused for their signature, by UTC day. */
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Knex } from 'knex';
-import { isOtherSchema, migrationNames, migrationSource } from '../../migrations/index';
-import { CodedError } from '../base/errors';
+import { isOtherSchema, migrationNames, migrationSource } from '../../../migrations/index';
+import { CodedError } from '../../base/errors';
 import {
   isSqlite,
   openDatabase,

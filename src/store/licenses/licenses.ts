@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import type { Plan } from './catalogue';
-import { customerDigest } from './customer-digest';
-import { isSqlite, table, type Db, type TableName, type Transaction } from './database';
+import type { Plan } from '../catalogue';
+import { customerDigest } from '../customer-digest';
+import { isSqlite, table, type Db, type TableName, type Transaction } from '../engine/database';
 import { listLicensePositions, type LicenseFilter } from './license-lists';
 import { findMeantKey, insertMainKeys, type StoredKey, type WrittenKey } from './license-keys';
 import {
@@ -14,10 +14,10 @@ import {
   rawChange,
   rawRows,
   tableBy,
-} from './statements';
-import { toColumns, toFields, type RowOf } from './row-fields';
-import { deleteTold } from './told';
-import { toSqlTime } from './time';
+} from '../engine/statements';
+import { toColumns, toFields, type RowOf } from '../engine/row-fields';
+import { deleteTold } from '../told';
+import { toSqlTime } from '../engine/time';
 
 /** The part of a licence that requests are judged by, with its plan and product. */
 export interface LicenseTerms {

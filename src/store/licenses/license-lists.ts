@@ -1,6 +1,6 @@
-import { isSqlite, table, type Db } from './database';
-import { forceIndex, orderedJoin, placeholders, rawRows } from './statements';
-import { toSqlTime } from './time';
+import { isSqlite, table, type Db } from '../engine/database';
+import { forceIndex, orderedJoin, placeholders, rawRows } from '../engine/statements';
+import { toSqlTime } from '../engine/time';
 
 /**
  * Pages of licences by filters, fast with a million licences: a filter that few licences match gives their ids, and any

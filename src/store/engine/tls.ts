@@ -4,7 +4,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { SslOptions } from 'mysql2';
-import { ConfigError } from '../base/errors';
+import { ConfigError } from '../../base/errors';
 
 export interface TlsSettings {
   /** checks both the authority and the host name of the server's certificate, never only one of them */

@@ -1,6 +1,6 @@
-import type { Db } from './database';
-import { codeOf } from './errors';
-import { placeholders, rawRows } from './statements';
+import type { Db } from '../../store/engine/database';
+import { codeOf } from '../../store/engine/errors';
+import { placeholders, rawRows } from '../../store/engine/statements';
 
 /** Reads the Joomla tables that say who may use the site's API. Nothing is ever written to them. */
 

@@ -1,7 +1,7 @@
-import { table, type Db, type Transaction } from './database';
-import { toColumns, toFields } from './row-fields';
-import { tableBy } from './statements';
-import { toSqlTime } from './time';
+import { table, type Db, type Transaction } from '../engine/database';
+import { toColumns, toFields } from '../engine/row-fields';
+import { tableBy } from '../engine/statements';
+import { toSqlTime } from '../engine/time';
 
 /** A shop whose orders issue licences. */
 export interface Shop {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ConfigError } from '../base/errors';
+import { ConfigError } from '../../base/errors';
 import type { DatabaseSettings } from './database';
 import { serverName } from './nodes';
 import { readTls, type ServerLocation, type TlsPart, type TlsSettings } from './tls';

@@ -1,7 +1,7 @@
-import { table, type Db, type Transaction } from './database';
-import { isDuplicate } from './errors';
-import { toColumns, toFields } from './row-fields';
-import { tableBy } from './statements';
+import { table, type Db, type Transaction } from '../engine/database';
+import { isDuplicate } from '../engine/errors';
+import { toColumns, toFields } from '../engine/row-fields';
+import { tableBy } from '../engine/statements';
 
 /** What shops told of money that found nothing it belongs to. */
 

@@ -1,5 +1,5 @@
-import { table, type Db } from './database';
-import { licenseIndex, tableBy } from './statements';
+import { table, type Db } from '../engine/database';
+import { licenseIndex, tableBy } from '../engine/statements';
 
 export type LicenseUse = 'activated' | 'downloaded' | 'ordered' | 'changed';
 

@@ -35,7 +35,6 @@ import { canonicalAddress } from './ip-addresses';
 import { asHint } from './core/keys';
 import { SORTS, toLicenseFilter, type LicenseQuery } from './license-filter';
 import { columnOf, readSort, sortRows } from './sorting';
-import { countLicensesByProduct } from './statistics';
 
 /**
  * Pages of everything an operator lists. Each continues behind the last row of the page before, so that rows that come
@@ -215,6 +214,14 @@ export async function listKeyPage(
 
 /** `licenses`: how many each has, by kept figures at most a minute old. */
 export const PRODUCT_SORTS = ['id', '-id', 'name', '-name', 'licenses', '-licenses'] as const;
+
+/** The number of licences of each product, by kept figures that are at most a minute old. */
+export async function countLicensesByProduct(db: Db): Promise<Map<number, number>> {
+  const counts = new Map<number, number>();
+  for (const { productId, licenses } of await listLicenseCounts(db, undefined))
+    counts.set(productId, (counts.get(productId) ?? 0) + licenses);
+  return counts;
+}
 
 /** @param sort one of PRODUCT_SORTS; undefined: by id */
 export async function listProductPage(

@@ -97,14 +97,10 @@ export async function countRollout(
   return counts;
 }
 
-/** Licences of each product, by kept figures that are at most a minute old. */
-export async function countLicensesByProduct(db: Db): Promise<Map<number, number>> {
-  return totalsById(await listLicenseCounts(db, undefined), ({ productId }) => productId);
-}
-
-/** Licences of each plan of a product, by the same figures. */
+/** The licences of each plan of a product, by kept figures that are at most a minute old. */
 export async function countLicensesByPlan(db: Db, productId: number): Promise<Map<number, number>> {
-  return totalsById(await listLicenseCounts(db, productId), ({ planId }) => planId);
+  const sums = totals(await listLicenseCounts(db, productId), ({ planId }) => String(planId));
+  return new Map(Object.entries(sums).map(([id, count]) => [Number(id), count]));
 }
 
 /** Licences by live status, by the same figures. */
@@ -117,11 +113,6 @@ export async function countLicensesByStatus(
     counts.filter((count) => planId === undefined || count.planId === planId),
     ({ status }) => status,
   );
-}
-
-function totalsById(counts: LicenseCount[], idOf: (count: LicenseCount) => number): Map<number, number> {
-  const sums = totals(counts, (count) => String(idOf(count)));
-  return new Map(Object.entries(sums).map(([id, count]) => [Number(id), count]));
 }
 
 function daysOf({ from, to }: StatisticsRequest, now: Date): string[] {

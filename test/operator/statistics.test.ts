@@ -7,11 +7,11 @@ import { createAccessLog, type AccessLog } from '../../src/licensing/access-log'
 import { createClientHistory } from '../../src/licensing/client-history';
 import { issueLicenses } from '../../src/licensing/issue';
 import { createLedger } from '../../src/licensing/core/ledger';
+import { countLicensesByProduct } from '../../src/licensing/lists';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import {
   countAllLicenses,
   countLicensesByPlan,
-  countLicensesByProduct,
   readStatistics,
   sumUp,
   type DayStatistics,

@@ -1,8 +1,7 @@
 import { listOfferedVersions } from '../../../joomla/update-xml/offered';
 import { plansOf } from '../../../licensing/catalogue';
-import { listProductPage, PRODUCT_SORTS } from '../../../licensing/lists';
+import { countLicensesByProduct, listProductPage, PRODUCT_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';
-import { countLicensesByProduct } from '../../../licensing/statistics';
 import { latestOf } from '../../../licensing/updates';
 import { productJson } from '../../../licensing/views';
 import { csvRows } from '../csv';

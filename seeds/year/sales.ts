@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { formatTimestampOrNull } from '../../src/base/days';
 import { addDuration } from '../../src/licensing/durations';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { queueMail, REMINDER_DAYS } from '../../src/mail/queue';
@@ -9,7 +10,6 @@ import { DEFAULT_GRACE_DAYS } from '../../src/orders/shop-kinds';
 import type { OrderMessage } from '../../src/orders/message';
 import { readMetadata, storedMetadata } from '../../src/licensing/metadata';
 import { storedKey } from '../../src/licensing/sealing';
-import { formatTimestampOrNull } from '../../src/licensing/timestamps';
 import { recordEvents } from '../../src/licensing/webhook-events';
 import {
   findLicensesByIds,

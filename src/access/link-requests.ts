@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HOUR_MS } from '../base/days';
 import { findEmail } from '../licensing/customer-email';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { customerDigest } from '../store/customer-digest';
@@ -14,7 +15,6 @@ import { operatorCodeFor } from './operators';
 /** Requests for a mailed one-time link. Neither the answer nor its time tells whether the address is known. */
 
 const LINKS_AN_HOUR = 3;
-const HOUR_MS = 60 * 60 * 1000;
 /** Far longer than what the answers could differ by. */
 const ANSWERED_AFTER_MS = 250;
 

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../base/days';
 import { customerDigest } from '../store/customer-digest';
 import type { Db } from '../store/engine/database';
 import {
@@ -20,7 +21,6 @@ import { generateSecret, secretDigest } from './random-secret';
  * that came through the component in Joomla after two seconds.
  */
 
-const MINUTE_MS = 60 * 1000;
 const IDLE_MS = 30 * MINUTE_MS;
 const OPERATOR_LIFETIME_MS = 12 * 60 * MINUTE_MS;
 /** A key is also in the hands of an agency's clients: its session does not get longer by use. */

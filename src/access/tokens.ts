@@ -1,8 +1,8 @@
+import { formatTimestamp } from '../base/days';
 import { requireLabel } from '../licensing/fields';
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
 import { redactKeys } from '../licensing/core/keys';
 import { OperatorError } from '../licensing/operator-error';
-import { formatTimestamp } from '../licensing/timestamps';
 import type { Db } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
 import { insertToken, listTokens, retireExpired, revokeToken as revoke, type Token } from '../store/tokens';

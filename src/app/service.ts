@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { MINUTE_MS } from '../base/days';
 import { copyConfig, packageRoot, type Config, type Variable } from '../settings/config';
 import { createAuthenticator } from '../access/authenticate';
 import { createLinkCodes, type CustomerLink, type OperatorLink } from '../access/link-requests';
@@ -76,8 +77,6 @@ export interface Running extends Addresses {
   /** Stops the parts in reverse order of their start; work under way is finished. */
   stop(): Promise<void>;
 }
-
-const MINUTE_MS = 60_000;
 
 export type Clock = () => Date;
 const systemClock: Clock = () => new Date();

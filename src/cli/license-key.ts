@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
+import { formatTimestamp } from '../base/days';
 import { isOpen, keysOf, type KeyUse, type LicenseKey } from '../licensing/license-keys';
 import type { License } from '../licensing/licenses';
 import { liveStatus } from '../licensing/core/states';
-import { formatTimestamp } from '../licensing/timestamps';
 import { keyJson } from '../licensing/views';
 import { licenseKeyOperations } from '../operations/license-keys';
 import {

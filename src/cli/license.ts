@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import { includedIn, namesOf, readCatalogue, type CatalogueProduct } from '../licensing/bundles';
 import { MAX_ISSUED } from '../licensing/issue';
 import { isSentWhole, NOT_SENT_WHOLE } from '../licensing/core/keys';
 import { requirePlanNamed } from '../licensing/find-or-refuse';
 import { hasMetadata, type MetadataChanges } from '../licensing/metadata';
 import { nextPayment, paidEnd, STORED_STATUSES } from '../licensing/core/states';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { findNamesake, readLicense, searchLicenses, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
 import { licenseKeyOperations } from '../operations/license-keys';

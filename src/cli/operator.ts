@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { formatTimestamp } from '../base/days';
 import {
   addOperator,
   listOperators,
@@ -6,7 +7,6 @@ import {
   requireOperatorEmail,
   type Operator,
 } from '../access/operators';
-import { formatTimestamp } from '../licensing/timestamps';
 import { oneOf, usage } from './arguments';
 import { withSession } from './command';
 import { SIGN_IN_SCOPES, type SignInScope } from './sign-in';

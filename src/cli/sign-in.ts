@@ -1,9 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander';
+import { formatTimestamp } from '../base/days';
 import { createCode, OPERATOR_CODE_LIFETIME_MS } from '../access/one-time-codes';
 import { API_PATH } from '../licensing/api';
 import { readPublicUrl, type Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
-import { formatTimestamp } from '../licensing/timestamps';
 import { oneOf } from './arguments';
 import { withSession } from './command';
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { formatTimestamp } from '../base/days';
 import {
   acceptedKeys,
   listSigningKeys,
@@ -6,7 +7,6 @@ import {
   toPem,
   type SigningKeyInUse,
 } from '../licensing/signing-keys';
-import { formatTimestamp } from '../licensing/timestamps';
 import { signingKeyOperations } from '../operations/signing-keys';
 import { withSession } from './command';
 import { operate, operateAll } from './operate';

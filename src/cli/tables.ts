@@ -1,6 +1,6 @@
+import { formatTimestampOrNull } from '../base/days';
 import { wantsColor } from '../settings/config';
 import { liveStatus, paidEnd } from '../licensing/core/states';
-import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { License } from '../licensing/licenses';
 import type { activationJson } from '../licensing/views';
 import { printable } from './printable';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { formatTimestamp } from '../licensing/timestamps';
+import { formatTimestamp } from '../base/days';
 import { licenseJson } from '../licensing/views';
 import { hasCause } from '../support/explain-accesses';
 import type { Finding, AccessFinding } from '../texts/operators/findings';

@@ -1,9 +1,9 @@
+import { DAY_MS, dayOf } from '../base/days';
 import { listTokens, type Token } from '../access/tokens';
 import type { Config } from '../settings/config';
 import { findSite, type Site } from '../joomla/site/api-tokens';
 import { DOOR_ELEMENT } from '../joomla/door';
 import { readSiteSecret } from '../joomla/site/configuration';
-import { dayOf } from '../licensing/timestamps';
 import type { Db } from '../store/engine/database';
 import {
   findGroupTitles,
@@ -15,7 +15,7 @@ import {
 import type { OperatorTexts } from '../texts/operators/texts';
 import { ok, warning, type Check, type Finding, type Say } from './finding';
 
-const SOON_MS = 30 * 24 * 60 * 60 * 1000;
+const SOON_MS = 30 * DAY_MS;
 
 /** Checks who can call the operator's API: tokens of our own, and the site's Joomla API tokens. */
 export const checkAccess: Check = async ({ config, db, now }) => {

@@ -1,8 +1,7 @@
+import { DAY_MS, formatTimestamp } from '../base/days';
 import { readCatchUps } from '../orders/catch-up/standing';
-import { formatTimestamp } from '../licensing/timestamps';
 import { ok, warning, type Check, type Finding } from './finding';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** A run each night, and one that was missed. */
 const LATE_MS = 2 * DAY_MS;
 

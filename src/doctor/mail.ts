@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/days';
 import { toMailFailure } from '../mail/failures';
 import { STORED_MAIL } from '../mail/settings';
 import { findTextFaults } from '../mail/texts';
@@ -7,7 +8,7 @@ import { countUndelivered } from '../store/outbox';
 import { ok, problem, warning, type Check, type Finding } from './finding';
 
 const PATIENCE_MS = 5_000;
-const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
+const WEEK_MS = 7 * DAY_MS;
 
 /** Checks that mails can leave this machine, without sending one. */
 export const checkMail: Check = async ({ config }) => {

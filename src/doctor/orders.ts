@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/days';
 import {
   countFailed,
   countWaiting,
@@ -15,7 +16,6 @@ import { readRefused } from '../orders/refused-messages';
 import type { Db } from '../store/engine/database';
 import { problem, warning, type Check, type Finding } from './finding';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** Articles that are named. */
 const MOST_NAMED = 5;
 

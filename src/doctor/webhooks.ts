@@ -1,4 +1,4 @@
-import { formatTimestamp } from '../licensing/timestamps';
+import { formatTimestamp } from '../base/days';
 import { countWaitingFor, isStopped, listWebhooks, MOST_COUNTED, receiverName } from '../webhooks/receivers';
 import { opensSecrets } from '../webhooks/signing';
 import { ok, problem, warning, type Check, type Finding } from './finding';

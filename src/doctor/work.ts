@@ -1,8 +1,7 @@
+import { HOUR_MS } from '../base/days';
 import { countDueBefore } from '../store/outbox';
 import { readWebhookBacklog } from '../webhooks/backlog';
 import { warning, type Check, type Finding } from './finding';
-
-const HOUR_MS = 60 * 60 * 1000;
 
 /** Tells of work that was due an hour ago, because no process has run since: Passenger ends those that nobody asks. */
 export const checkWork: Check = async ({ config, db, now }): Promise<Finding[]> => {

@@ -1,6 +1,6 @@
+import { formatTimestamp } from '../base/days';
 import type { LicenseTerms } from '../store/licenses/licenses';
 import type { Refusal, RefusalCode } from '../licensing/core/verdict';
-import { formatTimestamp } from '../licensing/timestamps';
 import { API_TEXTS } from '../licensing/api';
 import type { Context } from './context';
 import { readQuery } from './requests';

@@ -1,12 +1,12 @@
 import type { ReadStream, Stats } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import send from 'send';
+import { formatTimestampOrNull } from '../base/days';
 import { decideDownload } from '../licensing/download';
 import { gatherFacts, type DownloadFacts } from '../licensing/download-check';
 import { keyDigest } from '../licensing/core/keys';
 import type { Licensing } from '../licensing/core/licensing';
 import { rolloutGroup } from '../licensing/updates';
-import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Refusal, RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, packageFileName } from '../packages/package-files';
 import type { Release } from '../store/releases';

@@ -1,6 +1,6 @@
+import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import type { Licensing } from '../licensing/core/licensing';
 import type { SlotAnswer } from '../licensing/core/slot-changes';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { TokenSubject } from '../licensing/token-claims';
 import { isRefusal, type Refusal } from '../licensing/core/verdict';
 import { licenseFields, sendData, sendFailure, sendRefusal } from './answers';

@@ -1,7 +1,7 @@
+import { formatTimestamp } from '../base/days';
 import { API_PATH } from '../licensing/api';
 import type { Licensing } from '../licensing/core/licensing';
 import { shownChangelog } from '../licensing/changelog';
-import { formatTimestamp } from '../licensing/timestamps';
 import type { Update } from '../licensing/updates';
 import { sendData, sendWritten, writeData } from './answers';
 import type { Handler } from './context';

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../base/days';
 import { countRepeats, findAccessId, insertAccesses, OMITTED, type Access } from '../store/access-log';
 import {
   MAX_IDENTIFIER_LENGTH,
@@ -59,7 +60,6 @@ const DAY_MS = 24 * WINDOW_MS;
 const MAX_REMEMBERED = 20_000;
 /** New rows a client may cause in a minute; further accesses are stored without their texts (`bare`). */
 const MAX_ROWS_A_MINUTE = 20;
-const MINUTE_MS = 60 * 1000;
 
 /** A row, written or queued: its first access, and the number of equal ones. */
 interface Row {

@@ -1,3 +1,4 @@
+import { dayOf } from '../base/days';
 import { networkOfClient } from './ip-addresses';
 import type { Transaction } from '../store/engine/database';
 import {
@@ -8,7 +9,6 @@ import {
   type RecordedEvent,
 } from '../store/events';
 import { createMemory } from './memory';
-import { dayOf } from './timestamps';
 
 /** Records a client's changes of licences, in the transaction that makes them. */
 export type RecordChanges = (trx: Transaction, events: LicenseEvent[]) => Promise<void>;

@@ -1,3 +1,4 @@
+import { formatTimestampOrNull } from '../base/days';
 import { sharePlan, type Plan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/engine/database';
 import type { StoredKey } from '../store/licenses/license-keys';
@@ -18,7 +19,6 @@ import { mergeMetadata, readMetadata, storedMetadata, type MetadataChanges } fro
 import { OperatorError, type RefusalFacts } from './operator-error';
 import { noPlan } from './find-or-refuse';
 import { openSealedKey, SealError, storedKey } from './sealing';
-import { formatTimestampOrNull } from './timestamps';
 import { recordEvents } from './webhook-events';
 
 export interface IssueRequest {

@@ -1,5 +1,5 @@
+import { formatTimestamp } from '../base/days';
 import { columnOf, type Snake } from '../store/engine/row-fields';
-import { formatTimestamp } from './timestamps';
 
 /** Fields in JSON: `expiresAt` is `expires_at`, and times are texts. */
 export type JsonOf<Fields> = {

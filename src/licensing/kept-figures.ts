@@ -1,3 +1,4 @@
+import { DAY_MS, daysBetween } from '../base/days';
 import { listProducts } from '../store/catalogue';
 import type { Db, Transaction } from '../store/engine/database';
 import { lockLease, type Lease } from '../store/leases';
@@ -16,7 +17,6 @@ import {
 import { countToldVersions } from '../store/told';
 import { inTransaction } from '../store/engine/transaction';
 import { lastMonths } from './renewals';
-import { daysBetween } from './timestamps';
 
 /**
  * Figures that are dear to count: different licences that were refused in a period, and sites by their version. They are
@@ -29,8 +29,6 @@ export const PERIODS = [7, 30, 90] as const;
 export const MOST_TOLD_VERSIONS = 200;
 /** The version of all others in `ToldCount`. */
 export const OTHER_VERSIONS = '';
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Counts them anew.

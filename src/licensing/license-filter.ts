@@ -1,3 +1,4 @@
+import { endOfDay } from '../base/days';
 import { listPlans } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import type { LicenseFilter, LicenseSearchText } from '../store/licenses/license-lists';
@@ -9,7 +10,6 @@ import { spellings } from './core/identifiers';
 import { asHint } from './core/keys';
 import { OperatorError } from './operator-error';
 import { STORED_STATUSES } from './core/states';
-import { endOfDay } from './timestamps';
 
 /** Which licences are listed; all that is said must hold. */
 export interface LicenseQuery {

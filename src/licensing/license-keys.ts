@@ -1,3 +1,4 @@
+import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import { listActivations } from '../store/licenses/activations';
 import type { Db, Transaction } from '../store/engine/database';
 import type { EventAction } from '../store/events';
@@ -18,7 +19,6 @@ import { removeActivations } from './core/ledger';
 import { changeLicense, reasonOf, type ChangeContext } from './lifecycle';
 import { OperatorError } from './operator-error';
 import { storedKey } from './sealing';
-import { formatTimestamp, formatTimestampOrNull } from './timestamps';
 import { recordEvents } from './webhook-events';
 
 export { listKeys, type LicenseKey };

@@ -1,3 +1,4 @@
+import { formatTimestampOrNull } from '../base/days';
 import type { Db, Transaction } from '../store/engine/database';
 import {
   findLicense,
@@ -19,7 +20,6 @@ import {
   type EndWithGrace,
   type Transition,
 } from './core/states';
-import { formatTimestampOrNull } from './timestamps';
 import { recordEvents } from './webhook-events';
 
 export interface ChangeContext {

@@ -1,10 +1,10 @@
+import { DAY_MS, dayOf } from '../base/days';
 import type { Db } from '../store/engine/database';
 import { sumEndsByDay, sumEndsByMonth, sumStates } from '../store/renewals';
 import { LATE_DAYS } from './core/timeline';
 import type { LiveStatus } from './core/states';
 import { countLicensesByStatus } from './statistics';
 import { plansOf } from './license-filter';
-import { dayOf } from './timestamps';
 
 /** What is read of the kept sums of ends and states: months, what is due, states, days. Defined in docs/renewals.md. */
 
@@ -57,7 +57,6 @@ export interface StateMonth {
   licenses: Record<LiveStatus, number>;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const MONTHS = 12;
 const STATE_MONTHS = 24;
 const DUE_DAYS = [7, 30, 90];

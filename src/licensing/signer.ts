@@ -1,4 +1,5 @@
 import { randomBytes, sign, type KeyObject } from 'node:crypto';
+import { MINUTE_MS } from '../base/days';
 import { findCoverage } from '../store/bundles';
 import type { Db } from '../store/engine/database';
 import { listSigningKeys, raiseTokenDays } from '../store/signing-keys';
@@ -61,7 +62,6 @@ export interface Signer {
 
 /** Tokens remembered for a minute; about 10 MB. */
 const MAX_REMEMBERED = 10_000;
-const MINUTE_MS = 60_000;
 
 const ANSWER_TYPE = 'license+jwt';
 const FILE_TYPE = 'license-file+jwt';

@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { DAY_MS } from '../base/days';
 import type { Db } from '../store/engine/database';
 import {
   insertSigningKey,
@@ -33,8 +34,6 @@ export interface PublicJwk {
 
 /** An instance may sign with a retired key until it has read the keys again. */
 const FOLLOW_MS = 60_000;
-
-const DAY_MS = 86_400_000;
 
 export function withStates(keys: SigningKey[]): SigningKeyInUse[] {
   const current = keys.find(({ retiredAt }) => retiredAt === null);

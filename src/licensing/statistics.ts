@@ -1,3 +1,4 @@
+import { DAY_MS, dayOf, daysBetween } from '../base/days';
 import { countDownloadsOf } from '../store/access-log';
 import { listPlans, listProducts } from '../store/catalogue';
 import type { Db, Transaction } from '../store/engine/database';
@@ -25,11 +26,10 @@ import {
 import { inTransaction } from '../store/engine/transaction';
 import { OperatorError } from './operator-error';
 import { sumTimelines } from './renewal-sums';
-import { dayOf, daysBetween, parseMoment } from './timestamps';
+import { parseMoment } from './timestamps';
 
 /** In one transaction; the changes of licences in one of these rows wait for it, for some ms. */
 const ROWS_AT_ONCE = 500;
-const DAY_MS = 24 * 60 * 60 * 1000;
 const USUAL_DAYS = 30;
 const MAX_DAYS = 366;
 /** The current month, and the next 12. */

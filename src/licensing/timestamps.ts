@@ -1,20 +1,6 @@
+import { wholeDay } from '../base/days';
 import { LATEST_TIME } from '../store/engine/time';
 import { OperatorError } from './operator-error';
-
-/** ISO 8601 UTC in whole seconds, cut (docs/contract.md, 1.4). Needs a four-digit year (`isStorable`). */
-export function formatTimestamp(date: Date): string {
-  // Not toISOString(), which takes three times as long and runs for every answer.
-  const day = `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`;
-  return `${day}T${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}Z`;
-}
-
-function two(number: number): string {
-  return number < 10 ? `0${number}` : String(number);
-}
-
-export function formatTimestampOrNull(date: Date | null): string | null {
-  return date && formatTimestamp(date);
-}
 
 /** JavaScript reads 31 February as 3 March. */
 function isDay(text: string): boolean {
@@ -56,29 +42,6 @@ export function parseMoment(
   if (Number.isNaN(date.getTime())) throw refusal('There is no such time.');
   if (!isStorable(date)) throw refusal('It must be in the years 1000 to 9999 (UTC).');
   return date;
-}
-
-/** The last second of the UTC day. */
-export function endOfDay(date: Date): Date {
-  return wholeDay(dayOf(date)).last;
-}
-
-/** `2027-01-31`, in UTC */
-export function dayOf(date: Date): string {
-  return formatTimestamp(date).slice(0, 10);
-}
-
-/** The UTC days from that of one moment to that of another, both included. */
-export function daysBetween(first: Date, last: Date): string[] {
-  const start = wholeDay(dayOf(first)).first.getTime();
-  const count = Math.floor((last.getTime() - start) / DAY_MS) + 1;
-  return Array.from({ length: Math.max(0, count) }, (_, i) => dayOf(new Date(start + i * DAY_MS)));
-}
-
-const DAY_MS = 24 * 60 * 60 * 1000;
-
-function wholeDay(day: string): { first: Date; last: Date } {
-  return { first: new Date(`${day}T00:00:00Z`), last: new Date(`${day}T23:59:59Z`) };
 }
 
 /** `+0200` as `+02:00`, the form JavaScript parses. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/days';
 import type { LicenseTerms } from '../store/licenses/licenses';
 import type { LiveStatus } from './core/states';
 
@@ -35,7 +36,6 @@ export interface Claims {
   nonce?: string;
 }
 
-const DAY_MS = 86_400_000;
 /** Of a token that says that a licence is not valid: a renewal shall be seen soon. */
 const INVALID_MS = 3_600_000;
 

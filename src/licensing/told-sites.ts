@@ -1,3 +1,4 @@
+import { DAY_MS, formatTimestamp } from '../base/days';
 import type { Db } from '../store/engine/database';
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import { findLatestSecurityRelease, type Release } from '../store/releases';
@@ -22,7 +23,6 @@ import { isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './core
 import { columnOf, readSort } from './sorting';
 import { latestRelease } from './updates';
 import { compareVersions } from './versions';
-import { formatTimestamp } from './timestamps';
 
 /** Which versions of a product customers' sites run, as they tell with their downloads (docs/told-sites.md). */
 export interface ProductSites {
@@ -46,7 +46,6 @@ export interface SiteBehind extends ToldSite {
   code: RefusalCode | null;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const MOST_VERSIONS = 100;
 /** Versions as new as the newest that a list leaves out; a database takes so many values in a statement. */
 const MOST_LEFT_OUT = 1_000;

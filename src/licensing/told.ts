@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { DAY_MS } from '../base/days';
 import type { Access } from '../store/access-log';
 import type { Db } from '../store/engine/database';
 import { findKeys, type LicenseKey } from '../store/licenses/license-keys';
@@ -23,7 +24,6 @@ import { announceSpreading } from './webhook-events';
 
 /** What downloads tell: which version a site has, and in how many networks a key is used (docs/told-sites.md). */
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** Networks of a key are counted over so many days. */
 export const SPREAD_DAYS = 30;
 /** What a site told is kept so long. */

@@ -1,3 +1,4 @@
+import { formatTimestampOrNull } from '../base/days';
 import type { LoggedAccess } from '../store/access-log';
 import type { StoredActivation } from '../store/licenses/activations';
 import { PLAN_DEFAULTS, type Plan, type PlanOptions } from '../store/catalogue';
@@ -12,7 +13,6 @@ import { jsonOf, type JsonOf } from './json';
 import { readMetadata } from './metadata';
 import type { SigningKeyInUse } from './signing-keys';
 import { liveStatus, paidEnd } from './core/states';
-import { formatTimestampOrNull } from './timestamps';
 
 /** Licences, activations and keys as JSON in snake_case; only `addedKeyJson` shows a key. */
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { HOUR_MS, formatTimestampOrNull } from '../base/days';
 import type { Access } from '../store/access-log';
 import { customerDigest } from '../store/customer-digest';
 import type { Db, Transaction } from '../store/engine/database';
@@ -11,7 +12,6 @@ import { listSubscribers, type Subscriber } from '../store/webhooks';
 import { createMemory } from './memory';
 import { readMetadata } from './metadata';
 import { liveStatus } from './core/states';
-import { formatTimestampOrNull } from './timestamps';
 
 /**
  * What webhooks tell of, as rows of the outbox in the transaction of the change: a row for each subscribed receiver, with
@@ -212,8 +212,6 @@ export async function announceRelease(
     receivers.map(({ id: webhookId }) => webhookRow(webhookId, type, data, now)),
   );
 }
-
-const HOUR_MS = 60 * 60 * 1000;
 
 /** Tells receivers that a customer was erased, once an hour: an erasure has several transactions. */
 export async function announceErasure(trx: Transaction, address: string, now: Date): Promise<void> {

@@ -1,3 +1,4 @@
+import { DAY_MS, formatTimestampOrNull } from '../base/days';
 import { inBothForms } from '../licensing/core/identifiers';
 import { API_PATH, myPageUrl } from '../licensing/api';
 import { securityLines } from '../licensing/changelog';
@@ -11,7 +12,6 @@ import { listKeys } from '../licensing/license-keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { isFinal, liveStatus, paidEnd } from '../licensing/core/states';
-import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/engine/database';
 import { tellProfile } from '../store/customer-profiles';
 import { findLicensesByIds } from '../store/licenses/licenses';
@@ -392,7 +392,7 @@ function isAhead(at: Date | null, now: Date): at is Date {
 
 /** Counted now, because the mail may have waited for the mail server. */
 function daysLeft({ expiresAt }: License, now: Date): number {
-  return Math.ceil(((expiresAt as Date).getTime() - now.getTime()) / (24 * 60 * 60 * 1000));
+  return Math.ceil(((expiresAt as Date).getTime() - now.getTime()) / DAY_MS);
 }
 
 function revealKey(license: License, secret: Buffer | undefined): string | undefined {

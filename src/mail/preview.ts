@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/days';
 import { API_PATH } from '../licensing/api';
 import type { MailTextFault } from '../licensing/operator-error';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
@@ -7,7 +8,6 @@ import { parseMailText, type MailText, type TextName } from './texts';
 /** A text of a mail, filled in for a customer who does not exist. */
 
 const KEY = 'K7QX-3MPA-9TWD-5HRC';
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** @param written the subject in the first line @returns the mail, or why the text cannot be used */
 export function previewMail(

@@ -1,3 +1,4 @@
+import { formatTimestampOrNull } from '../base/days';
 import { findEmail, requireEmail } from '../licensing/customer-email';
 import { readCursor, isCursorId, toPage, type Page, type PageRequest } from '../licensing/cursors';
 import { noLicense } from '../licensing/find-or-refuse';
@@ -8,7 +9,6 @@ import type { ChangeContext } from '../licensing/lifecycle';
 import { OperatorError } from '../licensing/operator-error';
 import { isFinal, type LiveStatus } from '../licensing/core/states';
 import { jsonOf } from '../licensing/json';
-import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db, Transaction } from '../store/engine/database';
 import { findLicensesOfCustomers } from '../store/licenses/licenses';
 import {

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/days';
 import type { Db } from '../store/engine/database';
 import { lockLease, type Lease } from '../store/leases';
 import { findQueuedOnce } from '../store/outbox';
@@ -5,7 +6,6 @@ import { listEnds, listPlansToRemind, type End } from '../store/reminders';
 import { inTransaction } from '../store/engine/transaction';
 import { queueMail, REMINDER_DAYS, reminderName, type DaysBefore, type Mailing } from './queue';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** A reminder is queued within this time, or not at all, so that switching reminders on causes no flood. */
 const WINDOW_MS = DAY_MS;
 const AT_ONCE = 100;

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { DAY_MS, MINUTE_MS } from '../base/days';
 import { createLoop, type Stop } from '../runner/loop';
 import { createPool } from '../runner/pool';
 import type { Db } from '../store/engine/database';
@@ -29,10 +30,9 @@ const SEND_LIMIT_MS = 10 * 60_000;
 /** Prolonged while the mail is sent, so that no other instance sends it. A killed instance's mails wait this long. */
 const CLAIM_MS = 2 * 60_000;
 
-const MINUTE_MS = 60_000;
 /** After each failed attempt; the last one repeats, until a mail is two days old. */
 const PAUSES_MS = [0.5, 3, 10, 30, 60, 120, 240].map((minutes) => minutes * MINUTE_MS);
-const GIVE_UP_AFTER_MS = 2 * 24 * 60 * MINUTE_MS;
+const GIVE_UP_AFTER_MS = 2 * DAY_MS;
 /**
  * Pauses after the server has refused every mail, such as at the login: a thousand refused logins in a row would have the
  * machine banned. Mails that wait for the end of a pause do not use up their attempts.

@@ -1,8 +1,8 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox';
+import { formatTimestampOrNull } from '../base/days';
 import { isGiven, withStored, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
 import { OperatorError } from '../licensing/operator-error';
-import { formatTimestampOrNull } from '../licensing/timestamps';
 import { describeRoute, withStoredPassword } from '../mail/settings';
 import { sendTestMail, tryMailServer } from '../mail/test-mail';
 import { requireEmail } from '../licensing/customer-email';

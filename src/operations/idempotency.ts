@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { DAY_MS } from '../base/days';
 import { CodedError, isCoded } from '../base/errors';
 import {
   completeClaim,
@@ -44,7 +45,7 @@ export interface Body {
 /** In seconds. A call that dies is taken over after this time. */
 const LEASE_S = 10;
 const PROLONG_EVERY_MS = 3_000;
-export const KEPT_FOR_MS = 24 * 60 * 60 * 1000;
+export const KEPT_FOR_MS = DAY_MS;
 
 const MISMATCH = 'This Idempotency-Key was used for another request. Another request needs a key of its own.';
 const RUNNING = 'The first request with this Idempotency-Key is still under way.';

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { formatTimestamp } from '../licensing/timestamps';
+import { formatTimestamp } from '../base/days';
 import { readMoveIn, type MoveIn, type SitesAsked } from '../support/move-in';
 import { get } from './operation';
 import { exactly, Id, oneOf, Text, TextOrNull, Time } from './schemas';

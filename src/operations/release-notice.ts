@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { formatTimestampOrNull } from '../licensing/timestamps';
+import { formatTimestampOrNull } from '../base/days';
 import { previewNotice, queueNotice, startNotice } from '../mail/security-release';
 import { findReleaseById, type Release } from '../packages/releases';
 import { notFound } from './failures';

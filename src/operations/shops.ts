@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
+import { formatTimestamp } from '../base/days';
 import { readCursor, isCursorId, toPage } from '../licensing/cursors';
-import { formatTimestamp } from '../licensing/timestamps';
 import { requireCatchable, requireSince } from '../orders/catch-up/require';
 import { catchUp } from '../orders/catch-up/run';
 import { CATCH_UP_STATES } from '../orders/catch-up/standing';

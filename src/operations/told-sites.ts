@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
+import { formatTimestamp } from '../base/days';
 import { requireProduct } from '../licensing/find-or-refuse';
 import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/told';
 import { BEHIND_SORTS, readProductSites, type SiteBehind } from '../licensing/told-sites';
-import { formatTimestamp } from '../licensing/timestamps';
 import type { ToldSite } from '../store/told';
 import { get, list } from './operation';
 import { pageOf, readId } from './reading';

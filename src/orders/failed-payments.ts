@@ -1,6 +1,6 @@
+import { formatTimestampOrNull } from '../base/days';
 import { findEmail } from '../licensing/customer-email';
 import { isFinal, liveStatus, paidEnd } from '../licensing/core/states';
-import { formatTimestampOrNull } from '../licensing/timestamps';
 import { stateOf, type Mailing, type MailDetails } from '../mail/queue';
 import { asCustomerLanguage } from '../texts/customers/languages';
 import type { Db } from '../store/engine/database';

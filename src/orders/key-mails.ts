@@ -1,7 +1,7 @@
+import { formatTimestampOrNull } from '../base/days';
 import { findEmail } from '../licensing/customer-email';
 import { openKey } from '../licensing/issue';
 import { OperatorError } from '../licensing/operator-error';
-import { formatTimestampOrNull } from '../licensing/timestamps';
 import { mailIsOff, stateOf, type Mailing, type MailDetails } from '../mail/queue';
 import { asCustomerLanguage } from '../texts/customers/languages';
 import type { Db, Transaction } from '../store/engine/database';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { formatTimestamp } from '../base/days';
 import { OperatorError } from '../licensing/operator-error';
-import { asStorable, formatTimestamp } from '../licensing/timestamps';
+import { asStorable } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../store/engine/columns';
 import type { Db } from '../store/engine/database';
 import { isUnavailable, isWrongValue, reasonCode } from '../store/engine/errors';

@@ -1,10 +1,10 @@
+import { formatTimestamp } from '../base/days';
 import { CodedError } from '../base/errors';
 import { setCustomer } from '../licensing/amend';
 import { openKey } from '../licensing/issue';
 import type { License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { formatTimestamp } from '../licensing/timestamps';
 import type { Mailing } from '../mail/queue';
 import { findPlan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/engine/database';

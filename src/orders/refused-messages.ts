@@ -1,5 +1,5 @@
+import { DAY_MS, dayOf } from '../base/days';
 import type { Db } from '../store/engine/database';
-import { dayOf } from '../licensing/timestamps';
 import { listMessages } from '../store/orders/shop-messages';
 import { addRefused, listRefusedDays, type RefusedDay } from '../store/orders/shop-refusals';
 
@@ -46,7 +46,6 @@ export interface Refused {
 }
 
 const SHOWN_DAYS = 7;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** How many messages all receivers refused for their signature within the last days. */
 export async function countRefused(db: Db, now: Date): Promise<number> {

@@ -1,9 +1,9 @@
+import { formatTimestamp } from '../base/days';
 import { requireHttpsUrl, requireLabel, requireWholeNumber } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { isSameOrigin, openSealedKey, SealError, sealKey, secretElsewhere } from '../licensing/sealing';
 import { jsonOf } from '../licensing/json';
-import { formatTimestamp } from '../licensing/timestamps';
 import type { Db } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
 import {

@@ -1,3 +1,4 @@
+import { formatTimestamp } from '../base/days';
 import { noLicense, requirePlan } from '../licensing/find-or-refuse';
 import { endWithGrace, isFinal, liveStatus, paidEnd } from '../licensing/core/states';
 import { OperatorError } from '../licensing/operator-error';
@@ -30,7 +31,6 @@ import {
   setUnmatchedLicense,
   type Unmatched,
 } from '../store/orders/unmatched';
-import { formatTimestamp } from '../licensing/timestamps';
 import { queueKeys } from './key-mails';
 import { issueMore } from './line-licenses';
 import type { LineMessage } from './message';

@@ -1,5 +1,5 @@
+import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import { isAscii, readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/engine/database';
 import { findOrder } from '../store/orders/orders';
 import { findMessage } from '../store/orders/shop-messages';

@@ -1,8 +1,8 @@
+import { formatTimestampOrNull } from '../base/days';
 import { liveStatus } from '../licensing/core/states';
 import { isAscii, readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
 import { jsonOf } from '../licensing/json';
 import { columnOf, readSort } from '../licensing/sorting';
-import { formatTimestampOrNull } from '../licensing/timestamps';
 import type { Db } from '../store/engine/database';
 import { readLicenses, type License } from '../store/licenses/licenses';
 import {

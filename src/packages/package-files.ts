@@ -3,6 +3,7 @@ import { constants, createWriteStream, type Stats } from 'node:fs';
 import { chmod, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { DAY_MS } from '../base/days';
 import { CodedError } from '../base/errors';
 import { createBatches, eachOnce } from '../licensing/core/batches';
 import type { FindPackage } from '../licensing/download';
@@ -26,7 +27,7 @@ export interface StoredPackage {
 
 export const INCOMING = '.incoming-';
 /** A killed publish leaves its temporary file; after this time nobody is still writing it. */
-export const INCOMING_MAX_AGE_MS = 24 * 60 * 60 * 1000;
+export const INCOMING_MAX_AGE_MS = DAY_MS;
 
 export function packageFileName(sha256: string): string {
   return `${sha256}.zip`;

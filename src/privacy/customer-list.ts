@@ -1,8 +1,8 @@
+import { formatTimestampOrNull } from '../base/days';
 import { findEmail } from '../licensing/customer-email';
 import { isCursorText, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
 import { OperatorError } from '../licensing/operator-error';
 import { columnOf, readSort } from '../licensing/sorting';
-import { formatTimestampOrNull } from '../licensing/timestamps';
 import { personOf, readPerson } from '../mail/customer-profile';
 import { customerDigest, isCustomerDigest } from '../store/customer-digest';
 import { findProfileByDigest, findProfiles } from '../store/customer-profiles';

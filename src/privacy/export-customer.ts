@@ -1,5 +1,5 @@
+import { formatTimestamp } from '../base/days';
 import { OperatorError } from '../licensing/operator-error';
-import { formatTimestamp } from '../licensing/timestamps';
 import type { FileKind, Sink } from '../packages/replace-file';
 import type { Db } from '../store/engine/database';
 import type { License } from '../store/licenses/licenses';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
+import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import { messageJson, orderDetailsJson, readOrder } from '../orders/views';
 import { customerDigest } from '../store/customer-digest';
 import { findProfile } from '../store/customer-profiles';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
+import { DAY_MS, HOUR_MS, MINUTE_MS, dayOf } from '../base/days';
 import { keepFigures } from '../licensing/kept-figures';
 import { lastMonths } from '../licensing/renewals';
 import { countAllLicenses, sumUp } from '../licensing/statistics';
-import { dayOf } from '../licensing/timestamps';
 import { SPREAD_DAYS, TOLD_DAYS } from '../licensing/told';
 import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/engine/database';
@@ -22,9 +22,6 @@ import { startJobs, type Job, type Turn } from './jobs';
 import type { Stop } from './loop';
 
 const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** With the lease, a killed instance is replaced before the statistics are a minute old. */
 const EVERY_MS = 20 * SECOND_MS;
 /** Between the batches of a backlog, for the requests of a small machine. */

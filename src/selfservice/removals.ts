@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/days';
 import type { Db } from '../store/engine/database';
 import { findEventsSince } from '../store/events';
 import type { Removals } from '../texts/customers/standing';
@@ -5,7 +6,7 @@ import type { Removals } from '../texts/customers/standing';
 /** How a customer's changes stand in a licence's history. An API client's are `customer:` with an address. */
 export const ACTOR = 'customer';
 
-const WINDOW_MS = 30 * 24 * 60 * 60 * 1000;
+const WINDOW_MS = 30 * DAY_MS;
 
 /** The times of the latest removals that count, newest first, by licence id. Sites without a slot do not count. */
 export async function findRemovals(db: Db, licenseIds: number[], now: Date): Promise<Map<number, Date[]>> {

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/days';
 import type { LicenseMatch } from '../licensing/core/lookup';
 import type { Plan } from '../store/catalogue';
 import {
@@ -64,7 +65,7 @@ export function isFine(standing: Entitlement): boolean {
 }
 
 /** A licence that ends within this ends soon. */
-export const SOON_MS = 30 * 24 * 60 * 60 * 1000;
+export const SOON_MS = 30 * DAY_MS;
 
 /** Whether a licence that works ends within 30 days, and nothing renews it by itself. */
 export function endsSoon(standing: Entitlement, now: Date): boolean {
@@ -84,5 +85,5 @@ export function hasKeyEnded(found: LicenseMatch, now: Date): boolean {
 
 /** Whole days until a time, a part of a day counted as one. */
 export function daysUntil(time: Date, now: Date): number {
-  return Math.max(0, Math.ceil((time.getTime() - now.getTime()) / (24 * 60 * 60 * 1000)));
+  return Math.max(0, Math.ceil((time.getTime() - now.getTime()) / DAY_MS));
 }

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/days';
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
 import type { RecordedEvent } from './events';
 import { parseEventJson } from './events';
@@ -188,7 +189,6 @@ export interface PlacedNotRenewed extends NotRenewed {
   place: NotRenewedPlace;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** The longest grace of a shop. */
 const MAX_GRACE_DAYS = 14;
 /** Each of them is looked at for a page, whatever the filter is; tests set it lower. */

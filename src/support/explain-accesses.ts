@@ -1,5 +1,5 @@
+import { formatTimestamp } from '../base/days';
 import { isTrial, joomlaVersion } from '../joomla/updater/agent';
-import { formatTimestamp } from '../licensing/timestamps';
 import { latestOf, type LoggedAccess } from '../store/access-log';
 import { finding, timeOf } from './findings';
 import type { Code, Finding, RequestFacts, AccessFinding } from '../texts/operators/findings';

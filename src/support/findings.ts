@@ -1,5 +1,5 @@
+import { formatTimestamp } from '../base/days';
 import type { LiveStatus } from '../licensing/core/states';
-import { formatTimestamp } from '../licensing/timestamps';
 import type {
   Action,
   Cause,

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { DAY_MS } from '../base/days';
 import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { networkOfClient } from '../licensing/ip-addresses';
 import { formerPlace } from '../joomla/formerly/place';
@@ -41,7 +42,6 @@ export interface MoveIn {
 }
 
 export const MOVE_IN_DAYS = 30;
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** So many take about 60 MB. */
 const MOST_SITES = 200_000;
 const MOST_UNKNOWN_KEYS = 50;

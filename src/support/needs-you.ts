@@ -1,3 +1,4 @@
+import { dayOf } from '../base/days';
 import type { XmlHome } from '../joomla/update-xml/place';
 import { readUpdateXmlState } from '../joomla/follow-xml';
 import { listProducts } from '../licensing/catalogue';
@@ -7,7 +8,6 @@ import { subtractDuration } from '../licensing/durations';
 import { listRequestPage } from '../licensing/lists';
 import { listSpreadingKeys } from '../licensing/told';
 import { liveStatus } from '../licensing/core/states';
-import { dayOf } from '../licensing/timestamps';
 import { latestRelease } from '../licensing/updates';
 import { latestOf } from '../store/access-log';
 import type { Db } from '../store/engine/database';

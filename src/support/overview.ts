@@ -1,10 +1,10 @@
+import { DAY_MS, dayOf, endOfDay } from '../base/days';
 import { addDuration } from '../licensing/durations';
 import type { Goods } from '../licensing/first-steps';
 import { OTHER_VERSIONS, type PERIODS } from '../licensing/kept-figures';
 import { readStatistics, type DayStatistics, type Statistics } from '../licensing/statistics';
 import { isSettled, lastMonths } from '../licensing/renewals';
 import { sumEndsByMonth } from '../store/renewals';
-import { dayOf, endOfDay } from '../licensing/timestamps';
 import { latestRelease } from '../licensing/updates';
 import { compareVersions } from '../licensing/versions';
 import type { Db } from '../store/engine/database';
@@ -45,7 +45,6 @@ export interface Figures {
   days: DayStatistics[];
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const MOST_VERSIONS = 12;
 
 /** The days that charts show: a week is too short to see anything. */

@@ -1,8 +1,8 @@
+import { formatTimestamp } from '../base/days';
 import { findEmail } from '../licensing/customer-email';
 import { metadataDifference, storedMetadata } from '../licensing/metadata';
 import { foldedDigestOfSealed, isSealedWith } from '../licensing/sealing';
 import { isFinal } from '../licensing/core/states';
-import { formatTimestamp } from '../licensing/timestamps';
 import {
   activationKey,
   findActivation,

@@ -1,5 +1,5 @@
+import { formatTimestamp } from '../base/days';
 import { isSealedWith } from '../licensing/sealing';
-import { formatTimestamp } from '../licensing/timestamps';
 import type { Row } from '../store/export';
 import { deleteRow, findRows } from '../store/import';
 import { changeRow, conflict, hasChanges, insertNew, tally, type Job } from './import-job';

@@ -1,10 +1,11 @@
+import { formatTimestamp } from '../base/days';
 import type { Includes } from '../licensing/bundles';
 import { DURATION } from '../licensing/durations';
 import { isHttpsUrl } from '../licensing/fields';
 import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
 import { isMetadata, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { STORED_STATUSES } from '../licensing/core/states';
-import { formatTimestamp, isStorable } from '../licensing/timestamps';
+import { isStorable } from '../licensing/timestamps';
 import {
   MAX_IDENTIFIER_LENGTH,
   MAX_LABEL_LENGTH,

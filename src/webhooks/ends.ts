@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { DAY_MS } from '../base/days';
 import { forEach } from '../base/for-each';
 import {
   isSubscribed,
@@ -25,7 +26,6 @@ import {
 
 /** With the lease's 25 s, within a minute (docs/webhooks.md), also when the holder was killed. */
 const EVERY_MS = 10_000;
-const DAY_MS = 24 * 60 * 60 * 1000;
 const STEPS = [
   { type: 'license.expired', daysBefore: 0 },
   { type: 'license.expiring', daysBefore: 14 },

@@ -1,3 +1,4 @@
+import { DAY_MS, formatTimestamp, formatTimestampOrNull } from '../base/days';
 import {
   isCursorId,
   isCursorTime,
@@ -8,7 +9,6 @@ import {
 } from '../licensing/cursors';
 import { requireLabel } from '../licensing/fields';
 import { OperatorError } from '../licensing/operator-error';
-import { formatTimestamp, formatTimestampOrNull } from '../licensing/timestamps';
 import { isSubscribed, WEBHOOK_TYPES, webhookRow, type WebhookType } from '../licensing/webhook-events';
 import {
   countWaiting,
@@ -57,7 +57,6 @@ export interface WebhookFields {
 }
 
 const MAX_EVENTS = 30;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Adds a receiver.

@@ -1,11 +1,10 @@
+import { HOUR_MS, MINUTE_MS } from '../base/days';
 import type { Delivery } from '../store/deliveries';
 import type { WebhookRow } from '../store/webhooks';
 import type { PostResult } from './post';
 import type { DisabledReason } from './receivers';
 
 const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
 /** After each failure (docs/webhooks.md); after one more the receiver is disabled. */
 export const PAUSES_MS = [
   5 * SECOND_MS,

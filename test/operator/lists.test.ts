@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { endOfDay } from '../../src/base/days';
 import { toLicenseFilter } from '../../src/licensing/license-filter';
 import {
   listActivationPage,
@@ -16,7 +17,6 @@ import {
 } from '../../src/licensing/lists';
 import { liveStatus } from '../../src/licensing/core/states';
 import { addDuration, subtractDuration } from '../../src/licensing/durations';
-import { endOfDay } from '../../src/licensing/timestamps';
 import { createAccessLog } from '../../src/licensing/access-log';
 import { setCustomer, setLimit } from '../../src/licensing/amend';
 import { addKey } from '../../src/licensing/license-keys';

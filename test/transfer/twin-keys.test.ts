@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { formatTimestamp } from '../../src/licensing/timestamps';
+import { formatTimestamp } from '../../src/base/days';
 import { table } from '../../src/store/engine/database';
 import { canonicalKey, keyDigest } from '../../src/licensing/core/keys';
 import { anyCsv } from '../../src/transfer/moving/any-csv';

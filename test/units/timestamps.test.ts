@@ -1,8 +1,9 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { daysBetween, formatTimestamp } from '../../src/base/days';
 import { endWithGrace, paidEnd } from '../../src/licensing/core/states';
 import { addDuration } from '../../src/licensing/durations';
-import { daysBetween, formatTimestamp, isStorable, parseMoment } from '../../src/licensing/timestamps';
+import { isStorable, parseMoment } from '../../src/licensing/timestamps';
 import { fromSqlTime, toSqlTime } from '../../src/store/engine/time';
 
 /** All that can be stored: the years 1000 to 9999. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/days';
 import type { Context } from '../context';
 import {
   asCustomerLanguage,
@@ -14,7 +15,7 @@ const THEME = 'licensing_theme';
 const LANGUAGE = 'licensing_language';
 const SAID = 'licensing_said';
 const NEXT = 'licensing_next';
-const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
+const YEAR_MS = 365 * DAY_MS;
 const LONGEST_SAID = 2_000;
 
 export function themeOf(ctx: Context): Theme {

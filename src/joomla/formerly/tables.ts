@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/days';
 import { isSqlite, type Db } from '../../store/engine/database';
 import { codeOf, messageOf } from '../../store/engine/errors';
 import { rawRows } from '../../store/engine/statements';
@@ -78,8 +79,6 @@ export interface FormerLog {
   to: Date;
   sites: FormerSite[];
 }
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** What Akeeba Release System logged in its last days; undefined: there is no such log. */
 export function readArsLog(db: Db, place: FormerPlace, days: number): Promise<FormerLog | undefined> {

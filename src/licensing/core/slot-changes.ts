@@ -1,10 +1,10 @@
+import { formatTimestampOrNull } from '../../base/days';
 import type { Activation, SitePair } from '../../store/licenses/activations';
 import type { EventAction, LicenseEvent } from '../../store/events';
 import type { ActivationTerms } from '../../store/licenses/license-lookup';
 import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { LicenseMatch, LicenseQuery, SlotCost } from './lookup';
 import { mostFree, placeSite, siteOf, type Placement } from '../staging-sites';
-import { formatTimestampOrNull } from '../timestamps';
 import { tokenEnd } from '../token-claims';
 import {
   asShown,

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/days';
 import type { LicenseTerms } from '../../store/licenses/licenses';
 import { LATEST_TIME, nearestStorable } from '../../store/engine/time';
 
@@ -16,8 +17,6 @@ export function liveStatus(
   if (status === 'active') return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
   return status as LiveStatus;
 }
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A stored end in its parts: what is paid, and the days of grace after it in which a renewal is awaited. */
 export interface EndWithGrace {

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/days';
 import { liveStatus, paidEnd, STORED_STATUSES, type LiveStatus, type StoredStatus } from './states';
 
 /**
@@ -49,7 +50,6 @@ export interface Phase {
   status: LiveStatus;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** So long after its end a renewal still counts as one of it. */
 export const LATE_DAYS = 30;
 

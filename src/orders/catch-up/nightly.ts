@@ -1,11 +1,10 @@
+import { DAY_MS, HOUR_MS } from '../../base/days';
 import { forEach } from '../../base/for-each';
 import type { Db } from '../../store/engine/database';
 import { claimCatchUp, findShop, listReceiverShops } from '../../store/orders/shops';
 import { catchUp, type CatchUpContext } from './run';
 import { catchUpState } from './standing';
 
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 /** UTC: few customers pay then. */
 const NIGHT_HOUR = 3;
 /** Of a hundred pages; the rest is for the next hour. */

@@ -1,6 +1,6 @@
+import { DAY_MS, HOUR_MS, formatTimestamp } from '../../base/days';
 import { InvalidRequestError } from '../../base/errors';
 import { SealError } from '../../licensing/sealing';
-import { formatTimestamp } from '../../licensing/timestamps';
 import type { Db } from '../../store/engine/database';
 import { isUnavailable, isWrongValue } from '../../store/engine/errors';
 import { hasMessage } from '../../store/orders/shop-messages';
@@ -19,9 +19,6 @@ import { listOf, type ShopList, type Window } from './list';
  * list may be read again from any place: a run keeps its place after each page, and the next one goes on there.
  */
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** An event may be listed after a newer one, and this machine's clock may be ahead. */
 const OVERLAP_MS = HOUR_MS;
 /** Without an earlier run: Stripe lists no more. */

@@ -1,4 +1,4 @@
-import { formatTimestamp } from '../../licensing/timestamps';
+import { formatTimestamp } from '../../base/days';
 import type { Db } from '../../store/engine/database';
 import { listReceiverShops, type Shop } from '../../store/orders/shops';
 import { isPosting } from '../shop-kinds';

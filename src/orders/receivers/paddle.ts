@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/days';
 import { asPaid, type LineMessage } from '../message';
 import { customerOf } from './customer';
 import { listAt, numberAt, parseObject, requireText, requireTime, textAt, timeAt, valueAt } from './json';
@@ -33,7 +34,7 @@ export const paddle: Receiver = {
   },
 };
 
-const TRIED_FOR_MS = 3 * 24 * 60 * 60 * 1000 + FIVE_MINUTES_MS;
+const TRIED_FOR_MS = 3 * DAY_MS + FIVE_MINUTES_MS;
 
 type OneContent = Omit<MessageContent, 'id' | 'type'>;
 

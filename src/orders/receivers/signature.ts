@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual, type BinaryToTextEncoding } from 'node:crypto';
+import { MINUTE_MS } from '../../base/days';
 
 /** What the senders' signatures have in common. */
 
-const MINUTE_MS = 60_000;
 /** For senders that sign anew for each try. */
 export const FIVE_MINUTES_MS = 5 * MINUTE_MS;
 

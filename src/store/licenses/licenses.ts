@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { DAY_MS } from '../../base/days';
 import type { Plan } from '../catalogue';
 import { customerDigest } from '../customer-digest';
 import { isSqlite, table, type Db, type TableName, type Transaction } from '../engine/database';
@@ -368,7 +369,7 @@ function raised(
 }
 
 /** A stored time further ahead came from a wrong clock, corrected since. */
-const MAX_CLOCK_SKEW_MS = 24 * 60 * 60 * 1000;
+const MAX_CLOCK_SKEW_MS = DAY_MS;
 
 /** Takes one check for each licence. Locks by id to avoid deadlocks. @throws a lock conflict: nothing was recorded */
 export async function recordChecks(db: Db, checks: Check[]): Promise<void> {

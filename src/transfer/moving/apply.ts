@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { formatTimestampOrNull } from '../../base/days';
 import { generateKey, keyHint } from '../../licensing/core/keys';
 import { mergeMetadata, metadataDifference, readMetadata, storedMetadata } from '../../licensing/metadata';
 import { liveStatus } from '../../licensing/core/states';
-import { formatTimestampOrNull } from '../../licensing/timestamps';
 import { activationKey, findActivations } from '../../store/licenses/activations';
 import { customerDigest } from '../../store/customer-digest';
 import { nameCustomers } from '../../store/customer-profiles';

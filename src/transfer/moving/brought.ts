@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { formatTimestampOrNull } from '../../base/days';
 import { isFinal, type StoredStatus } from '../../licensing/core/states';
 import { readMetadata, type Metadata } from '../../licensing/metadata';
-import { formatTimestampOrNull } from '../../licensing/timestamps';
 import type { LockedLicense } from '../../store/licenses/licenses';
 import { FIELDS, type Field, type Wanted } from './wanted';
 

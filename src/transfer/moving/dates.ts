@@ -1,7 +1,8 @@
+import { endOfDay } from '../../base/days';
 import { refusal } from '../refusals';
 import { addDuration } from '../../licensing/durations';
 import { OperatorError } from '../../licensing/operator-error';
-import { endOfDay, isStorable } from '../../licensing/timestamps';
+import { isStorable } from '../../licensing/timestamps';
 import type { DateForm } from './source';
 
 /** Dates of tables, whose form is guessed only where one fits nearly all rows, and the other does not. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/days';
 import { endAfter } from './dates';
 import type { SourceLicense } from './source';
 
@@ -10,7 +11,6 @@ export interface Usual {
 
 /** Where the table has ends and no starts: most extensions are sold by the year. */
 const YEAR = '1y';
-const DAY_MS = 86_400_000;
 
 export function noUsual(): Usual {
   return { limits: new Map(), periods: new Map() };

@@ -1,4 +1,4 @@
-import { formatTimestamp, formatTimestampOrNull } from '../../licensing/timestamps';
+import { formatTimestamp, formatTimestampOrNull } from '../../base/days';
 import type { ImportRun } from '../../store/imports';
 import { moved } from '../../texts/operators/en/moved';
 import type { MappedPlan } from './plan-map';

@@ -1,5 +1,5 @@
+import { formatTimestamp } from '../../../base/days';
 import { findMySite, listMySites, mySiteRows } from '../../../selfservice/by-mail';
-import { formatTimestamp } from '../../../licensing/timestamps';
 import { toId } from '../../../operations/reading';
 import { fieldOf } from '../form-state';
 import { CustomerPage } from '../kit/customer-page';

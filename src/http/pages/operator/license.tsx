@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/days';
 import { customerDigest } from '../../../store/customer-digest';
 import { findProfile } from '../../../store/customer-profiles';
 import { findEvents, type EventAction, type RecordedEvent } from '../../../store/events';
@@ -343,7 +344,7 @@ function endFact(license: License): readonly [string, ReturnType<typeof Beside>]
       </>,
     ];
   if (expiresAt === null) return [facts.ends, <>{t.common.noEnd}</>];
-  const days = Math.floor(Math.abs(expiresAt.getTime() - now.getTime()) / 86_400_000);
+  const days = Math.floor(Math.abs(expiresAt.getTime() - now.getTime()) / DAY_MS);
   const [term, distance] =
     expiresAt <= now
       ? [facts.ended, facts.daysAgo(days, format.number(days))]

@@ -1,5 +1,5 @@
+import { formatTimestamp } from '../../../base/days';
 import { addOperator, listOperators, removeOperator, type Operator } from '../../../access/operators';
-import { formatTimestamp } from '../../../licensing/timestamps';
 import { notFound } from '../../../operations/failures';
 import { readId } from '../../../operations/reading';
 import { clearSessionCookie } from '../../session-cookies';

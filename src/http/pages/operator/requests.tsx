@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/days';
 import { listProducts, type Product } from '../../../licensing/catalogue';
 import { listRequestPage, type RequestQuery } from '../../../licensing/lists';
 import { OperatorError } from '../../../licensing/operator-error';
@@ -129,7 +130,7 @@ function filterFields(
 }
 
 function lastDays(db: OperatorCall['db'], at: Date) {
-  const from = new Date(at.getTime() - (CHART_DAYS - 1) * 24 * 60 * 60 * 1000);
+  const from = new Date(at.getTime() - (CHART_DAYS - 1) * DAY_MS);
   const day = (date: Date) => date.toISOString().slice(0, 10);
   return readStatistics(db, { from: day(from), to: day(at) }, at);
 }

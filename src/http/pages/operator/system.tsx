@@ -1,4 +1,5 @@
 import type { Child } from 'hono/jsx';
+import { DAY_MS } from '../../../base/days';
 import { listOperators } from '../../../access/operators';
 import { listTokens } from '../../../access/tokens';
 import { listSigningKeys } from '../../../licensing/signing-keys';
@@ -12,7 +13,7 @@ import { Findings, Summary, worstOf } from './doctor';
 
 /** What leads to the pages about the installation, with what of it needs somebody. */
 
-const SOON_MS = 30 * 24 * 60 * 60 * 1000;
+const SOON_MS = 30 * DAY_MS;
 
 export const systemRoutes: Route<OperatorCall>[] = [{ path: '/system', get: showSystem }];
 

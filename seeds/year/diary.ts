@@ -45,7 +45,7 @@ export function createDiary<Licence extends object, Sale extends object>(
   let count = 0;
   let isSorted = false;
   let waiting: Entry<Licence, Sale>[] = [];
-  const ledger = createLedger(db, undefined, createClientHistory());
+  const ledger = createLedger(db, createClientHistory());
 
   function add(entry: Omit<Entry<Licence, Sale>, 'n'>): void {
     if (entry.at > now) return;

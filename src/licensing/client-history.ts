@@ -1,6 +1,5 @@
 import { dayOf } from '../base/days';
 import { networkOfClient } from './ip-addresses';
-import type { Transaction } from '../store/engine/database';
 import {
   findEventsAt,
   insertEvents,
@@ -8,10 +7,9 @@ import {
   type LicenseEvent,
   type RecordedEvent,
 } from '../store/events';
+import type { RecordChanges } from './core/ledger';
 import { createMemory } from './memory';
-
-/** Records a client's changes of licences, in the transaction that makes them. */
-export type RecordChanges = (trx: Transaction, events: LicenseEvent[]) => Promise<void>;
+import { announceEvents } from './webhook-events';
 
 /** An event is counted on the first equal one for this long, but not beyond its day, for the daily sums. */
 const WINDOW_MS = 60 * 60 * 1000;
@@ -73,6 +71,7 @@ export function createClientHistory(): RecordChanges {
       }
     }
     if (added.size > 0) await insertEvents(trx, [...added.values()]);
+    await announceEvents(trx, events);
   };
 }
 

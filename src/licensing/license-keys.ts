@@ -123,7 +123,8 @@ export function endKey(
     const before = await listActivations(trx, id);
     const licenseWithKey = { id, keyDigest: digestOf(keys, license) };
     const identifiers = before.filter((one) => one.keyId === keyId).map(({ identifier }) => identifier);
-    await removeActivations(trx, licenseWithKey, identifiers, { ...context, evenHeld: true });
+    const asOperator = { ...context, evenHeld: true };
+    await removeActivations(trx, licenseWithKey, identifiers, asOperator, recordEvents);
     const left = new Set((await listActivations(trx, id)).map(({ identifier }) => identifier));
     return {
       key: ended,

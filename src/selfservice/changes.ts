@@ -7,6 +7,7 @@ import { inTransaction } from '../store/engine/transaction';
 import { revealKey } from '../licensing/amend';
 import { isOpen, rekey } from '../licensing/license-keys';
 import { removeActivations } from '../licensing/core/ledger';
+import { recordEvents } from '../licensing/webhook-events';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { isRefusal } from '../licensing/core/verdict';
@@ -64,11 +65,14 @@ export function freeMySite(
     if (!free && left === 0) return { refused: 'NO_MOVES_LEFT', nextAt };
     const [main] = await findKeys(trx, [license.mainKeyId]);
     const { keyDigest } = main as LicenseKey;
-    const [removed] = await removeActivations(trx, { id: licenseId, keyDigest }, [identifier], {
-      actor: ACTOR,
-      now,
-      evenHeld: false,
-    });
+    const by = { actor: ACTOR, now, evenHeld: false };
+    const [removed] = await removeActivations(
+      trx,
+      { id: licenseId, keyDigest },
+      [identifier],
+      by,
+      recordEvents,
+    );
     if (removed && isRefusal(removed))
       return { refused: 'ACTIVATION_HELD', heldUntil: removed.heldUntil ?? now };
     await queue?.(trx, { type: 'site_removed', licenseId, site: identifier });

@@ -103,7 +103,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
       [42, await givePlan(db, { limit: 0 })],
       [43, await givePlan(db, { limit: 0, productId: 43 })],
     ]);
-    const ledger = createLedger(db, undefined, createClientHistory());
+    const ledger = createLedger(db, createClientHistory());
     const licenses: License[] = [];
     const issue = async () => {
       const productId = pick([42, 43]);

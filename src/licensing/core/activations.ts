@@ -7,6 +7,7 @@ import type { SlotAnswer } from './slot-changes';
 import type { ChangeContext } from '../lifecycle';
 import { OperatorError } from '../operator-error';
 import { isRefusal } from './verdict';
+import { recordEvents } from '../webhook-events';
 
 export { findActivation };
 
@@ -20,7 +21,7 @@ export async function addActivation(
   { identifier, name }: { identifier: string; name?: string | undefined },
   { actor, now }: ChangeContext,
 ): Promise<SlotAnswer> {
-  const added = await createLedger(db).override({ keyDigest, identifier, name, actor, now });
+  const added = await createLedger(db, recordEvents).override({ keyDigest, identifier, name, actor, now });
   if (!isRefusal(added)) return added;
   if (added.refused === 'INVALID_REQUEST')
     throw new OperatorError(`This is not a valid ${plan.activationType}, which plan ${plan.id} counts by.`, {
@@ -56,6 +57,12 @@ export async function removeActivation(
   identifier: string,
   { actor, now }: ChangeContext,
 ): Promise<SlotAnswer> {
-  const removed = await createLedger(db).deactivate({ keyDigest, identifier, actor, now, evenHeld: true });
+  const removed = await createLedger(db, recordEvents).deactivate({
+    keyDigest,
+    identifier,
+    actor,
+    now,
+    evenHeld: true,
+  });
   return isRefusal(removed) ? notActivated(id) : removed;
 }

@@ -9,11 +9,10 @@ import {
 } from '../../store/licenses/activations';
 import { poolSize, type Db, type Transaction } from '../../store/engine/database';
 import { isCertificationConflict, isLockConflict, isUnavailable } from '../../store/engine/errors';
-import { insertEvents } from '../../store/events';
+import type { LicenseEvent } from '../../store/events';
 import { lockLicenses, moveSlots, recordChecks, takeSlots, type Check } from '../../store/licenses/licenses';
 import { inTransaction, tryTransaction } from '../../store/engine/transaction';
 import { createBatches } from './batches';
-import type { RecordChanges } from '../client-history';
 import { createLanes } from './lanes';
 import { lookUp, type LicenseMatch, type LicenseQuery } from './lookup';
 import {
@@ -27,7 +26,6 @@ import {
   type Verb,
 } from './slot-changes';
 import { byKey, type Refusal } from './verdict';
-import { announceEvents } from '../webhook-events';
 
 /**
  * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
@@ -50,6 +48,9 @@ export interface Ledger {
 /** Identifiers in one look-up. */
 const REMOVED_AT_ONCE = 200;
 
+/** Writes changes of licences into their history and announces them, in the transaction that makes them. */
+export type RecordChanges = (trx: Transaction, events: LicenseEvent[]) => Promise<void>;
+
 type Entry = Claim & { verb: Verb; licenseId: number };
 
 /** After meeting a locked row, batches ask which rows are free for this long. */
@@ -59,15 +60,15 @@ const ASK_FIRST_MS = 60_000;
 const LANES_SHARE = 0.4;
 
 /**
- * @param recordChanges writes the history: `createClientHistory` for clients, `insertEvents` for the operator
+ * @param recordChanges `createClientHistory` for clients, `recordEvents` for the operator
  * @param clock the time under the lock, by which a key may have ended since the request came; undefined: the request's
  */
 export function createLedger(
   db: Db,
+  recordChanges: RecordChanges,
   find: (request: LicenseQuery) => Promise<LicenseMatch | undefined> = createBatches((requests) =>
     lookUp(db, requests),
   ),
-  recordChanges: RecordChanges = insertEvents,
   clock?: () => Date,
 ): Ledger {
   const writeNow = (trx: Transaction, entries: Entry[]) => write(trx, entries, recordChanges, clock?.());
@@ -210,10 +211,7 @@ async function write(
     free: await countFreeActivations(trx, [...new Set(withStaging)]),
   });
   await store(trx, changes);
-  if (changes.events.length > 0) {
-    await recordChanges(trx, changes.events);
-    await announceEvents(trx, changes.events);
-  }
+  if (changes.events.length > 0) await recordChanges(trx, changes.events);
   return new Map(entries.map((entry, i) => [entry, answers[i] as SlotAnswer | Refusal]));
 }
 
@@ -227,6 +225,7 @@ export async function removeActivations(
   { id: licenseId, keyDigest }: { id: number; keyDigest: string },
   identifiers: string[],
   { actor, now, evenHeld }: { actor: string; now: Date; evenHeld: boolean },
+  recordChanges: RecordChanges,
 ): Promise<(SlotAnswer | Refusal)[]> {
   const entries = identifiers.map((identifier): Entry => ({
     verb: 'deactivate',
@@ -240,7 +239,7 @@ export async function removeActivations(
   }));
   const answers: (SlotAnswer | Refusal)[] = [];
   for (let i = 0; i < entries.length; i += REMOVED_AT_ONCE)
-    answers.push(...(await write(trx, entries.slice(i, i + REMOVED_AT_ONCE), insertEvents)).values());
+    answers.push(...(await write(trx, entries.slice(i, i + REMOVED_AT_ONCE), recordChanges)).values());
   return answers;
 }
 

@@ -45,7 +45,7 @@ export function createLicensing(
   const find = createBatches((requests: LicenseQuery[]) => lookUp(db, requests));
   const announceRefusals = createRefusalAnnouncer(db);
   const keepTold = createTold(db, settings.spreadFactor ?? SPREAD_FACTOR);
-  const ledger = createLedger(db, find, createClientHistory(), now);
+  const ledger = createLedger(db, createClientHistory(), find, now);
   return {
     db,
     now,

@@ -2,7 +2,8 @@
 const LAYERS = {
   store: ['../migrations'],
   process: [],
-  runner: ['licensing', 'store'],
+  figures: ['licensing', 'store'],
+  runner: ['figures', 'licensing', 'store'],
   licensing: ['store'],
   packages: ['licensing', 'process', 'store'],
   mail: ['joomla', 'licensing', 'process', 'runner', 'store'],
@@ -10,6 +11,7 @@ const LAYERS = {
   access: ['joomla', 'licensing', 'store'],
   operations: [
     'access',
+    'figures',
     'joomla',
     'licensing',
     'mail',
@@ -25,6 +27,7 @@ const LAYERS = {
   ],
   http: [
     'access',
+    'figures',
     'joomla',
     'licensing',
     'mail',
@@ -43,11 +46,11 @@ const LAYERS = {
   joomla: ['licensing', 'packages', 'process', 'store'],
   settings: ['joomla', 'licensing', 'mail', 'orders', 'packages', 'process', 'runner', 'store'],
   setup: ['licensing', 'packages', 'process', 'settings', 'store'],
-  transfer: ['joomla', 'licensing', 'packages', 'store'],
+  transfer: ['figures', 'joomla', 'licensing', 'packages', 'store'],
   privacy: ['licensing', 'mail', 'orders', 'packages', 'store', 'transfer'],
   selfservice: ['licensing', 'packages', 'store'],
   orders: ['licensing', 'mail', 'store', 'webhooks'],
-  support: ['joomla', 'licensing', 'orders', 'packages', 'store'],
+  support: ['figures', 'joomla', 'licensing', 'orders', 'packages', 'store'],
   doctor: [
     'access',
     'http',
@@ -67,6 +70,7 @@ const LAYERS = {
     // commands.ts loads its files by the names that they have in the build.
     'cli',
     'doctor',
+    'figures',
     'http',
     'joomla',
     'licensing',
@@ -91,7 +95,7 @@ const OPEN_DATABASE = ['database', 'describe-error', 'init', 'migrate', 'upgrade
 /** What every folder may import. Its files import nothing of src/. */
 const FLOOR = ['base'];
 /** The rooms below the texts; all others may import texts, too. */
-const BELOW_TEXTS = ['licensing', 'store', 'packages', 'process', 'runner'];
+const BELOW_TEXTS = ['figures', 'licensing', 'store', 'packages', 'process', 'runner'];
 
 /** What the scripts of the pages use of a browser. */
 const BROWSER = [

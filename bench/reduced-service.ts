@@ -9,7 +9,7 @@ import { connectRedis } from '../src/http/redis';
 import { startServer } from '../src/http/server';
 import { createAccessLog } from '../src/licensing/access-log';
 import { normalizeIdentifier } from '../src/licensing/core/identifiers';
-import { createLicensing, type Licensing } from '../src/licensing/core/licensing';
+import { createLicensing, type Licensing } from '../src/licensing/licensing';
 import { liveStatus } from '../src/licensing/core/states';
 import { createRefusalAnnouncer } from '../src/licensing/webhook-events';
 import { createLog } from '../src/process/log';

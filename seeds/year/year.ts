@@ -1,7 +1,7 @@
 import { dayOf } from '../../src/base/days';
-import { keepFigures } from '../../src/licensing/kept-figures';
-import { lastMonths } from '../../src/licensing/renewals';
-import { countAfterImport, sumUp } from '../../src/licensing/statistics';
+import { keepFigures } from '../../src/figures/kept-figures';
+import { lastMonths } from '../../src/figures/renewals';
+import { countAfterImport, sumUp } from '../../src/figures/statistics';
 import { SPREAD_DAYS, TOLD_DAYS } from '../../src/licensing/told';
 import { pruneAccesses } from '../../src/store/access-log';
 import type { Db, Transaction } from '../../src/store/engine/database';

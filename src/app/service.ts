@@ -45,7 +45,7 @@ import { gainsNoRights } from '../process/units';
 import { startHousekeeping } from '../runner/housekeeping';
 import type { Job } from '../runner/jobs';
 import type { ChangeMail } from '../selfservice/changes';
-import { createLicensing } from '../licensing/core/licensing';
+import { createLicensing } from '../licensing/licensing';
 import { readReadiness } from '../http/readiness';
 import {
   conflictsOf,

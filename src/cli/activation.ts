@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { requireActivationOf } from '../licensing/core/activations';
+import { requireActivationOf } from '../licensing/activations';
 import { OperatorError } from '../licensing/operator-error';
 import { findLicense, type License } from '../licensing/licenses';
 import { activationOperations } from '../operations/activations';

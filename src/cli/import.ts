@@ -5,7 +5,7 @@ import { quantity } from '../base/quantity';
 import { fileSettingFault } from '../operations/configuration';
 import { listOf } from '../orders/catch-up/list';
 import { explainReadFault } from '../packages/file-faults';
-import { countAfterImport } from '../licensing/statistics';
+import { countAfterImport } from '../figures/statistics';
 import { OperatorError } from '../licensing/operator-error';
 import { importRecords } from '../transfer/import';
 import type { ImportReport } from '../transfer/import-job';

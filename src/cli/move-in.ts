@@ -1,6 +1,6 @@
 import { formatTimestampOrNull } from '../base/days';
 import { quantity } from '../base/quantity';
-import { countAfterImport } from '../licensing/statistics';
+import { countAfterImport } from '../figures/statistics';
 import { importOperations } from '../operations/imports';
 import type { Target } from '../transfer/moving/plan-map';
 import { TOO_SHORT, type MoveReport, type Sample } from '../transfer/moving/report';

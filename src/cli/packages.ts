@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { isLocalSite } from '../licensing/staging-sites';
+import { isLocalSite } from '../licensing/core/staging-sites';
 import { OperatorError } from '../licensing/operator-error';
 import { fetchPackages, verifyPackages, type PackageFault } from '../packages/copy-packages';
 import type { Release } from '../packages/releases';

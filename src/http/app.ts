@@ -2,7 +2,7 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
 import type { Logger } from 'pino';
-import type { Licensing } from '../licensing/core/licensing';
+import type { Licensing } from '../licensing/licensing';
 import { sendFailure } from './answers';
 import { BODY_OPTIONS } from './body-options';
 import type { createClientAddressReader } from './client-address';

@@ -5,7 +5,7 @@ import { formatTimestampOrNull } from '../base/days';
 import { decideDownload } from '../licensing/download';
 import { gatherFacts, type DownloadFacts } from '../licensing/download-check';
 import { keyDigest } from '../licensing/core/keys';
-import type { Licensing } from '../licensing/core/licensing';
+import type { Licensing } from '../licensing/licensing';
 import { rolloutGroup } from '../licensing/updates';
 import type { Refusal, RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, packageFileName } from '../packages/package-files';

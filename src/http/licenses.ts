@@ -1,7 +1,7 @@
 import { formatTimestamp, formatTimestampOrNull } from '../base/days';
-import type { Licensing } from '../licensing/core/licensing';
+import type { Licensing } from '../licensing/licensing';
 import type { SlotAnswer } from '../licensing/core/slot-changes';
-import type { TokenSubject } from '../licensing/token-claims';
+import type { TokenSubject } from '../licensing/core/token-claims';
 import { isRefusal, type Refusal } from '../licensing/core/verdict';
 import { licenseFields, sendData, sendFailure, sendRefusal } from './answers';
 import type { Context, Handler } from './context';

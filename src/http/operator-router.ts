@@ -1,7 +1,7 @@
 import Router from '@koa/router';
 import type { Authenticate } from '../access/authenticate';
 import { API_PATH } from '../licensing/api';
-import type { Licensing } from '../licensing/core/licensing';
+import type { Licensing } from '../licensing/licensing';
 import type { ManageSettings } from '../operations/settings';
 import { shareOf } from '../store/engine/database';
 import { mountManage } from './api/endpoint';

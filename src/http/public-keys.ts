@@ -1,4 +1,4 @@
-import type { Licensing } from '../licensing/core/licensing';
+import type { Licensing } from '../licensing/licensing';
 import type { Middleware } from './context';
 import { compress, serveFile } from './static-file';
 

@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../base/days';
 import { API_PATH } from '../licensing/api';
-import type { Licensing } from '../licensing/core/licensing';
+import type { Licensing } from '../licensing/licensing';
 import { shownChangelog } from '../licensing/changelog';
 import type { Update } from '../licensing/updates';
 import { sendData, sendWritten, writeData } from './answers';

@@ -13,7 +13,7 @@ import {
   type TokenSubject,
   type Claims,
   type LastingClaims,
-} from './token-claims';
+} from './core/token-claims';
 import { rememberBriefly } from './updates';
 
 export interface SigningSettings {

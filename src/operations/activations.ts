@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { addActivation, findActivation, removeActivation } from '../licensing/core/activations';
+import { addActivation, findActivation, removeActivation } from '../licensing/activations';
 import { requireIdentifierText, requireLabel } from '../licensing/fields';
 import { listActivationPage } from '../licensing/lists';
 import { activationJson } from '../licensing/views';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Type, type Static } from '@sinclair/typebox';
-import { countAfterImport } from '../licensing/statistics';
+import { countAfterImport } from '../figures/statistics';
 import { CSV_FIELDS, readCsvMap } from '../transfer/moving/any-csv';
 import { listMoves } from '../transfer/moving/list';
 import { moveIn } from '../transfer/moving/run';

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { formatTimestamp, formatTimestampOrNull } from '../base/days';
-import { listLapsed, type LapsedLicense } from '../licensing/not-renewed';
-import { readRenewals, type Counted } from '../licensing/renewals';
+import { listLapsed, type LapsedLicense } from '../figures/not-renewed';
+import { readRenewals, type Counted } from '../figures/renewals';
 import { get, list } from './operation';
 import { pageOf } from './reading';
 import { exactly, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './schemas';

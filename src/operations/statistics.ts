@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { readStatistics } from '../licensing/statistics';
+import { readStatistics } from '../figures/statistics';
 import { get } from './operation';
 import { exactly, IdGiven, Text } from './schemas';
 

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { DAY_MS, HOUR_MS, MINUTE_MS, dayOf } from '../base/days';
-import { keepFigures } from '../licensing/kept-figures';
-import { lastMonths } from '../licensing/renewals';
-import { countAllLicenses, sumUp } from '../licensing/statistics';
+import { keepFigures } from '../figures/kept-figures';
+import { lastMonths } from '../figures/renewals';
+import { countAllLicenses, sumUp } from '../figures/statistics';
 import { SPREAD_DAYS, TOLD_DAYS } from '../licensing/told';
 import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/engine/database';

@@ -1,7 +1,7 @@
 import { joomlaEntries, readCatalogue } from '../licensing/bundles';
 import { decideDownload } from '../licensing/download';
 import { canonicalKey, writtenKey } from '../licensing/core/keys';
-import type { Licensing } from '../licensing/core/licensing';
+import type { Licensing } from '../licensing/licensing';
 import { lookUp } from '../licensing/core/lookup';
 import type { RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, packagePath } from '../packages/package-files';

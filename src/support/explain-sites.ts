@@ -1,5 +1,5 @@
 import { normalizeIdentifier } from '../licensing/core/identifiers';
-import { isLocalSite, isStagingName, mostFree, placeSite, siteOf } from '../licensing/staging-sites';
+import { isLocalSite, isStagingName, mostFree, placeSite, siteOf } from '../licensing/core/staging-sites';
 import type { Activation } from '../store/licenses/activations';
 import type { License } from '../store/licenses/licenses';
 import { finding } from './findings';

@@ -1,9 +1,9 @@
 import { DAY_MS, dayOf, endOfDay } from '../base/days';
 import { addDuration } from '../licensing/durations';
 import type { Goods } from '../licensing/first-steps';
-import { OTHER_VERSIONS, type PERIODS } from '../licensing/kept-figures';
-import { readStatistics, type DayStatistics, type Statistics } from '../licensing/statistics';
-import { isSettled, lastMonths } from '../licensing/renewals';
+import { OTHER_VERSIONS, type PERIODS } from '../figures/kept-figures';
+import { readStatistics, type DayStatistics, type Statistics } from '../figures/statistics';
+import { isSettled, lastMonths } from '../figures/renewals';
 import { sumEndsByMonth } from '../store/renewals';
 import { latestRelease } from '../licensing/updates';
 import { compareVersions } from '../licensing/versions';

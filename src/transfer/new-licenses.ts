@@ -2,7 +2,7 @@ import { formatTimestampOrNull } from '../base/days';
 import type { Metadata } from '../licensing/metadata';
 import { storedMetadata } from '../licensing/metadata';
 import { storedKey } from '../licensing/sealing';
-import { placeSites, type PlacedSite } from '../licensing/staging-sites';
+import { placeSites, type PlacedSite } from '../licensing/core/staging-sites';
 import type { StoredStatus } from '../licensing/core/states';
 import type { Activation } from '../store/licenses/activations';
 import type { Plan } from '../store/catalogue';

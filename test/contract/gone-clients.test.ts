@@ -9,7 +9,7 @@ import { createApp } from '../../src/http/app';
 import { createClientAddressReader } from '../../src/http/client-address';
 import { createMemoryLimiter } from '../../src/http/rate-limit';
 import { startServer, type RunningServer } from '../../src/http/server';
-import { createLicensing } from '../../src/licensing/core/licensing';
+import { createLicensing } from '../../src/licensing/licensing';
 import { table } from '../../src/store/engine/database';
 import { giveRelease, makePackage } from '../support/packages';
 import { eventually } from '../support/processes';

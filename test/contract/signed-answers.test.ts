@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import supertest from 'supertest';
 import type { Settings } from '../../src/settings/config';
-import { addActivation, removeActivation } from '../../src/licensing/core/activations';
+import { addActivation, removeActivation } from '../../src/licensing/activations';
 import { editProduct } from '../../src/licensing/catalogue';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { addKey, endKey, rekey } from '../../src/licensing/license-keys';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { demoAgency, demoClub, demoLicenses, seedDemo } from '../../seeds/demo';
 import { giveYear } from '../../seeds/year/year';
 import { keyDigest } from '../../src/licensing/core/keys';
-import { countAfterImport, sumUp } from '../../src/licensing/statistics';
+import { countAfterImport, sumUp } from '../../src/figures/statistics';
 import { listSpreadingKeys, SPREAD_FACTOR } from '../../src/licensing/told';
 import { readProductSites } from '../../src/licensing/told-sites';
 import { table } from '../../src/store/engine/database';

@@ -1,5 +1,5 @@
 import { readGoods } from '../../src/licensing/first-steps';
-import { keepFigures } from '../../src/licensing/kept-figures';
+import { keepFigures } from '../../src/figures/kept-figures';
 import { listSortedPositions } from '../../src/store/licenses/license-lists';
 import { refusalsByReason } from '../../src/support/needs-you';
 import { readInstalled, readTrend } from '../../src/support/overview';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals';
 import { rmSync } from 'node:fs';
 import request from 'supertest';
-import { addActivation, removeActivation } from '../../src/licensing/core/activations';
+import { addActivation, removeActivation } from '../../src/licensing/activations';
 import { editPlan, editProduct } from '../../src/licensing/catalogue';
 import { keyDigest } from '../../src/licensing/core/keys';
 import { addKey, endKey, rekey } from '../../src/licensing/license-keys';
 import { findLicense } from '../../src/licensing/licenses';
-import { createLicensing } from '../../src/licensing/core/licensing';
+import { createLicensing } from '../../src/licensing/licensing';
 import { changeState } from '../../src/licensing/lifecycle';
 import { issueLicenses } from '../../src/licensing/issue';
 import { packagePath } from '../../src/packages/package-files';

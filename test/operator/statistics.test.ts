@@ -15,7 +15,7 @@ import {
   readStatistics,
   sumUp,
   type DayStatistics,
-} from '../../src/licensing/statistics';
+} from '../../src/figures/statistics';
 import { startHousekeeping } from '../../src/runner/housekeeping';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
 import { findLicense, type License } from '../../src/store/licenses/licenses';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { listLicensePage } from '../../src/licensing/lists';
-import { countAllLicenses } from '../../src/licensing/statistics';
+import { countAllLicenses } from '../../src/figures/statistics';
 import { listSortedPositions, type LicenseSort } from '../../src/store/licenses/license-lists';
 import { holdLease } from '../../src/store/leases';
 import { listLatestEvents } from '../../src/store/events';

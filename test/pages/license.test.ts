@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openSession } from '../../src/access/sessions';
-import { sumUp } from '../../src/licensing/statistics';
+import { sumUp } from '../../src/figures/statistics';
 import { holdLease } from '../../src/store/leases';
 import { recordToldSites } from '../../src/store/told';
-import { addActivation } from '../../src/licensing/core/activations';
+import { addActivation } from '../../src/licensing/activations';
 import { findLicense, type License } from '../../src/licensing/licenses';
 import { insertEvents } from '../../src/store/events';
 import { table } from '../../src/store/engine/database';

@@ -13,7 +13,7 @@ import { createMemoryLimiter, FIXED_LIMITS, type Limiter } from '../../src/http/
 import { editProduct } from '../../src/licensing/catalogue';
 import { letterheadOf } from '../../src/mail/compose';
 import { changeState } from '../../src/licensing/lifecycle';
-import { createLicensing, type Licensing } from '../../src/licensing/core/licensing';
+import { createLicensing, type Licensing } from '../../src/licensing/licensing';
 import type { ChangeMail } from '../../src/selfservice/changes';
 import { giveRelease } from '../support/packages';
 import {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { changeState, renew } from '../../src/licensing/lifecycle';
-import { keepFigures } from '../../src/licensing/kept-figures';
-import { countAllLicenses, readStatistics, sumUp } from '../../src/licensing/statistics';
+import { keepFigures } from '../../src/figures/kept-figures';
+import { countAllLicenses, readStatistics, sumUp } from '../../src/figures/statistics';
 import { followUpdateXml } from '../../src/joomla/follow-xml';
 import { table } from '../../src/store/engine/database';
 import { holdLease } from '../../src/store/leases';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { renew, setEnd } from '../../src/licensing/lifecycle';
 import { endWithGrace } from '../../src/licensing/core/states';
-import { countAllLicenses, sumUp } from '../../src/licensing/statistics';
+import { countAllLicenses, sumUp } from '../../src/figures/statistics';
 import { insertAccesses } from '../../src/store/access-log';
 import { holdLease } from '../../src/store/leases';
 import { recordRefusals } from '../../src/store/refusals';

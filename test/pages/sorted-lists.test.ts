@@ -8,7 +8,7 @@ import {
   searchSitePage,
   SITE_SORTS,
 } from '../../src/licensing/lists';
-import { countAfterImport } from '../../src/licensing/statistics';
+import { countAfterImport } from '../../src/figures/statistics';
 import { createTold, listSpreadingPage, SPREADING_SORTS } from '../../src/licensing/told';
 import { BEHIND_SORTS, readProductSites } from '../../src/licensing/told-sites';
 import { listOrderPage, ORDER_SORTS } from '../../src/orders/views';

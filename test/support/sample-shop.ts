@@ -6,7 +6,7 @@ import { makePackage } from './packages';
 import { eventually, temporaryFolder } from './processes';
 import { followUpdateXml } from '../../src/joomla/follow-xml';
 import { publish } from '../../src/joomla/publish';
-import { countAllLicenses, sumUp } from '../../src/licensing/statistics';
+import { countAllLicenses, sumUp } from '../../src/figures/statistics';
 import { storedKey } from '../../src/licensing/sealing';
 import { licenseData, webhookRow } from '../../src/licensing/webhook-events';
 import { withdrawRelease } from '../../src/packages/releases';

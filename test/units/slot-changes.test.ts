@@ -10,7 +10,7 @@ import {
   type Verb,
 } from '../../src/licensing/core/slot-changes';
 import type { Refusal } from '../../src/licensing/core/verdict';
-import { siteOf } from '../../src/licensing/staging-sites';
+import { siteOf } from '../../src/licensing/core/staging-sites';
 import type { Activation } from '../../src/store/licenses/activations';
 
 /** What a batch of claims makes of the slots of licences, without a database. */

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { normalizeIdentifier } from '../../src/licensing/core/identifiers';
-import { isLocalSite, isStagingName, registrableDomain } from '../../src/licensing/staging-sites';
+import { isLocalSite, isStagingName, registrableDomain } from '../../src/licensing/core/staging-sites';
 
 /** The examples of the documentation, and more of them beside this file. */
 const pages = ['../../docs/staging-sites.md', 'staging-sites.md'].map((name) =>

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { endsOf, phasesOf, type TimelineEvent } from '../../src/licensing/core/timeline';
+import { endsOf, phasesOf, type TimelineEvent } from '../../src/figures/timeline';
 
 /** Ends, what became of them, and states, of histories that a seller would tell in a sentence. */
 

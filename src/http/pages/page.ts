@@ -4,7 +4,7 @@ import type { Caller } from '../../access/caller';
 import type { CustomerLink, OperatorLink, QueueLink } from '../../access/link-requests';
 import type { CustomerSession, OperatorSession } from '../../access/sessions';
 import type { AskForXml } from '../../joomla/follow-xml';
-import type { Licensing } from '../../licensing/core/licensing';
+import type { Licensing } from '../../licensing/licensing';
 import type { Picture } from '../../packages/pictures';
 import type { ChangeMail } from '../../selfservice/changes';
 import type { Db } from '../../store/engine/database';

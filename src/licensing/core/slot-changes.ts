@@ -4,8 +4,8 @@ import type { EventAction, LicenseEvent } from '../../store/events';
 import type { ActivationTerms } from '../../store/licenses/license-lookup';
 import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { LicenseMatch, LicenseQuery, SlotCost } from './lookup';
-import { mostFree, placeSite, siteOf, type Placement } from '../staging-sites';
-import { tokenEnd } from '../token-claims';
+import { mostFree, placeSite, siteOf, type Placement } from './staging-sites';
+import { tokenEnd } from './token-claims';
 import {
   asShown,
   byKey,

@@ -1,6 +1,6 @@
 import { removePlan, removeProduct } from '../../licensing/catalogue';
 import { OperatorError } from '../../licensing/operator-error';
-import { forgetTimelines } from '../../licensing/renewal-sums';
+import { forgetTimelines } from '../../figures/renewal-sums';
 import { unnameCustomers } from '../../store/customer-profiles';
 import type { Db, Transaction } from '../../store/engine/database';
 import { lockRows } from '../../store/import';

@@ -1,6 +1,6 @@
 import { capitalized } from '../../../texts/case';
 import { asWritten } from '../../../licensing/core/identifiers';
-import { findActivation } from '../../../licensing/core/activations';
+import { findActivation } from '../../../licensing/activations';
 import type { LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { searchSitePage, SITE_SORTS } from '../../../licensing/lists';

@@ -1,5 +1,5 @@
 import { asWritten } from '../../../licensing/core/identifiers';
-import type { LicenseMonthCounts } from '../../../licensing/kept-figures';
+import type { LicenseMonthCounts } from '../../../figures/kept-figures';
 import type { LastSeen } from '../../../support/last-seen';
 import { BarChart } from '../kit/chart';
 import { Panel } from '../kit/panel';

@@ -4,7 +4,7 @@ import { findProfile } from '../../../store/customer-profiles';
 import { findEvents, type EventAction, type RecordedEvent } from '../../../store/events';
 import { listToldSitesOf } from '../../../store/told';
 import { asWritten } from '../../../licensing/core/identifiers';
-import { readLicenseMonths } from '../../../licensing/kept-figures';
+import { readLicenseMonths } from '../../../figures/kept-figures';
 import { findLastSeen } from '../../../support/last-seen';
 import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';

@@ -1,4 +1,4 @@
-import { readStatistics } from '../../../licensing/statistics';
+import { readStatistics } from '../../../figures/statistics';
 import { SORTS } from '../../../licensing/license-filter';
 import { countLicenses, listLicensePage, type LicenseQuery } from '../../../licensing/lists';
 import type { License } from '../../../licensing/licenses';

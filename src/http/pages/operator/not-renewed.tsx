@@ -1,7 +1,7 @@
 import { listProducts, plansOf } from '../../../licensing/catalogue';
-import { listLapsed, type LapsedLicense } from '../../../licensing/not-renewed';
+import { listLapsed, type LapsedLicense } from '../../../figures/not-renewed';
 import { OperatorError } from '../../../licensing/operator-error';
-import { lastMonths } from '../../../licensing/renewals';
+import { lastMonths } from '../../../figures/renewals';
 import { csvRows } from '../csv';
 import { CopyText } from '../kit/copy';
 import { ButtonLink } from '../kit/fields';

@@ -1,4 +1,4 @@
-import type { DayStatistics, Statistics } from '../../../licensing/statistics';
+import type { DayStatistics, Statistics } from '../../../figures/statistics';
 import type { Arrivals, Installed, RenewalRate, TrendMonth } from '../../../support/overview';
 import { BarChart, HorizontalBars, type HorizontalBar } from '../kit/chart';
 import { Panel } from '../kit/panel';

@@ -1,7 +1,7 @@
 import { firstSteps, readGoods, type Goods } from '../../../licensing/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import { filterId } from '../../../operations/reading';
-import { PERIODS } from '../../../licensing/kept-figures';
+import { PERIODS } from '../../../figures/kept-figures';
 import { countFailedMails } from '../../../mail/queue';
 import { isStopped, listWebhooks } from '../../../webhooks/receivers';
 import { needsYou, refusalsByReason, type RefusalReason } from '../../../support/needs-you';

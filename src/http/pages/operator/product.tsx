@@ -1,5 +1,5 @@
 import { readProduct, type Plan, type Product, type ProductDetails } from '../../../licensing/catalogue';
-import { countLicensesByPlan } from '../../../licensing/statistics';
+import { countLicensesByPlan } from '../../../figures/statistics';
 import { readId } from '../../../operations/reading';
 import { ButtonLink } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';

@@ -1,5 +1,5 @@
 import type { OperatorLanguage } from '../../../texts/operators/languages';
-import type { Statistics } from '../../../licensing/statistics';
+import type { Statistics } from '../../../figures/statistics';
 import { refusalReason } from '../../../support/needs-you';
 import { BarChart, type BarColour } from '../kit/chart';
 import { Panel } from '../kit/panel';

@@ -1,5 +1,5 @@
 import { latestOf } from '../../../licensing/updates';
-import { countRollout, type VersionCounts } from '../../../licensing/statistics';
+import { countRollout, type VersionCounts } from '../../../figures/statistics';
 import { ManageError, type Failure } from '../../../operations/failures';
 import { readId } from '../../../operations/reading';
 import { releaseOperations } from '../../../operations/releases';

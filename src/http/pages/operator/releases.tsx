@@ -2,7 +2,7 @@ import { releasesOf, type Release } from '../../../packages/releases';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import { listReleasePage, RELEASE_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';
-import { readStatistics } from '../../../licensing/statistics';
+import { readStatistics } from '../../../figures/statistics';
 import { releaseJson } from '../../../licensing/views';
 import { ManageError } from '../../../operations/failures';
 import { csvRows } from '../csv';

@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { filterId } from '../../../operations/reading';
 import { OperatorError } from '../../../licensing/operator-error';
-import { readRenewals, type Counted, type Renewals, type RenewalsQuery } from '../../../licensing/renewals';
+import { readRenewals, type Counted, type Renewals, type RenewalsQuery } from '../../../figures/renewals';
 import { BarChart, DayCalendar, Numbers } from '../kit/chart';
 import { ButtonLink } from '../kit/fields';
 import { Filters, type FilterField } from '../kit/filters';

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../../base/days';
 import { listProducts, type Product } from '../../../licensing/catalogue';
 import { listRequestPage, type RequestQuery } from '../../../licensing/lists';
 import { OperatorError } from '../../../licensing/operator-error';
-import { readStatistics } from '../../../licensing/statistics';
+import { readStatistics } from '../../../figures/statistics';
 import { parseMoment } from '../../../licensing/timestamps';
 import { refusalReason, REFUSAL_CODES } from '../../../support/needs-you';
 import { tellRequests, type ToldRequest } from '../../../support/requests';

@@ -1,6 +1,6 @@
-import { DAY_MS } from '../base/days';
-import type { LicenseTerms } from '../store/licenses/licenses';
-import type { LiveStatus } from './core/states';
+import { DAY_MS } from '../../base/days';
+import type { LicenseTerms } from '../../store/licenses/licenses';
+import type { LiveStatus } from './states';
 
 /** What a signed answer or file says (docs/signed-answers.md). Pure. */
 

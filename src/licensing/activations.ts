@@ -1,13 +1,13 @@
-import type { Db } from '../../store/engine/database';
-import type { License } from '../../store/licenses/licenses';
-import { findActivation, type StoredActivation } from '../../store/licenses/activations';
-import { normalizeIdentifier } from './identifiers';
-import { createLedger } from './ledger';
-import type { SlotAnswer } from './slot-changes';
-import type { ChangeContext } from '../lifecycle';
-import { OperatorError } from '../operator-error';
-import { isRefusal } from './verdict';
-import { recordEvents } from '../webhook-events';
+import type { Db } from '../store/engine/database';
+import type { License } from '../store/licenses/licenses';
+import { findActivation, type StoredActivation } from '../store/licenses/activations';
+import { normalizeIdentifier } from './core/identifiers';
+import { createLedger } from './core/ledger';
+import type { SlotAnswer } from './core/slot-changes';
+import type { ChangeContext } from './lifecycle';
+import { OperatorError } from './operator-error';
+import { isRefusal } from './core/verdict';
+import { recordEvents } from './webhook-events';
 
 export { findActivation };
 

@@ -1,10 +1,10 @@
 import { DAY_MS, dayOf } from '../base/days';
 import type { Db } from '../store/engine/database';
 import { sumEndsByDay, sumEndsByMonth, sumStates } from '../store/renewals';
-import { LATE_DAYS } from './core/timeline';
-import type { LiveStatus } from './core/states';
+import { LATE_DAYS } from './timeline';
+import type { LiveStatus } from '../licensing/core/states';
 import { countLicensesByStatus } from './statistics';
-import { plansOf } from './license-filter';
+import { plansOf } from '../licensing/license-filter';
 
 /** What is read of the kept sums of ends and states: months, what is due, states, days. Defined in docs/renewals.md. */
 

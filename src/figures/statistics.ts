@@ -24,9 +24,9 @@ import {
   type UnsummedEvent,
 } from '../store/sums';
 import { inTransaction } from '../store/engine/transaction';
-import { OperatorError } from './operator-error';
+import { OperatorError } from '../licensing/operator-error';
 import { sumTimelines } from './renewal-sums';
-import { parseMoment } from './timestamps';
+import { parseMoment } from '../licensing/timestamps';
 
 /** In one transaction; the changes of licences in one of these rows wait for it, for some ms. */
 const ROWS_AT_ONCE = 500;

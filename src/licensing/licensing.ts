@@ -1,17 +1,17 @@
-import { findPlan, findProduct, type Plan, type Product } from '../../store/catalogue';
-import type { Db } from '../../store/engine/database';
-import { createAccessLog, type AccessLog } from '../access-log';
-import { createClientHistory } from '../client-history';
-import { createReleaseFinder, type FindRelease } from '../download';
-import { createBatches } from './batches';
-import { createLedger, type Ledger } from './ledger';
-import { createSigner, NO_SIGNING, type Signer, type SigningSettings } from '../signer';
-import { lookUp, type LicenseMatch, type LicenseQuery } from './lookup';
-import { createLatestUpdate, rememberBriefly, type Update } from '../updates';
-import { createValidator, type ValidateRequest } from './validate';
-import type { Refusal, Validation } from './verdict';
-import { createTold, SPREAD_FACTOR } from '../told';
-import { createRefusalAnnouncer } from '../webhook-events';
+import { findPlan, findProduct, type Plan, type Product } from '../store/catalogue';
+import type { Db } from '../store/engine/database';
+import { createAccessLog, type AccessLog } from './access-log';
+import { createClientHistory } from './client-history';
+import { createReleaseFinder, type FindRelease } from './download';
+import { createBatches } from './core/batches';
+import { createLedger, type Ledger } from './core/ledger';
+import { createSigner, NO_SIGNING, type Signer, type SigningSettings } from './signer';
+import { lookUp, type LicenseMatch, type LicenseQuery } from './core/lookup';
+import { createLatestUpdate, rememberBriefly, type Update } from './updates';
+import { createValidator, type ValidateRequest } from './core/validate';
+import type { Refusal, Validation } from './core/verdict';
+import { createTold, SPREAD_FACTOR } from './told';
+import { createRefusalAnnouncer } from './webhook-events';
 
 /** The domain rules on one database. Simultaneous calls in this process share their statements. */
 export interface Licensing {

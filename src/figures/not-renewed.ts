@@ -6,7 +6,7 @@ import {
   listNotRenewed,
   type NotRenewedPlace,
 } from '../store/renewals';
-import { paidEnd } from './core/states';
+import { paidEnd } from '../licensing/core/states';
 import {
   isCursorId,
   isCursorTime,
@@ -15,9 +15,9 @@ import {
   toPage,
   type Page,
   type PageRequest,
-} from './cursors';
-import { OperatorError } from './operator-error';
-import { plansOf } from './license-filter';
+} from '../licensing/cursors';
+import { OperatorError } from '../licensing/operator-error';
+import { plansOf } from '../licensing/license-filter';
 import { nextMonth, type RenewalsQuery } from './renewals';
 
 /** A licence that stopped working at its end and was not renewed, with what a seller who writes to the customer wants to know. */

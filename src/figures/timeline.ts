@@ -1,5 +1,11 @@
-import { DAY_MS } from '../../base/days';
-import { liveStatus, paidEnd, STORED_STATUSES, type LiveStatus, type StoredStatus } from './states';
+import { DAY_MS } from '../base/days';
+import {
+  liveStatus,
+  paidEnd,
+  STORED_STATUSES,
+  type LiveStatus,
+  type StoredStatus,
+} from '../licensing/core/states';
 
 /**
  * A licence's ends and states over time, as its history tells them (docs/renewals.md). Everything that is counted of

@@ -2,7 +2,7 @@ import { dayOf } from '../base/days';
 import type { Transaction } from '../store/engine/database';
 import { addEndSums, addStateSums, listSummedEvents, type EndSum, type StateSum } from '../store/renewals';
 import type { UnsummedEvent } from '../store/sums';
-import { endsOf, phasesOf, TIMELINE_ACTIONS, type TimelineEvent } from './core/timeline';
+import { endsOf, phasesOf, TIMELINE_ACTIONS, type TimelineEvent } from './timeline';
 
 /**
  * Keeps the sums of ends and of states (docs/renewals.md). They are what all histories say together, so an event changes

@@ -235,7 +235,7 @@ const SERVICE_PARTS = {
   mail: MAIL,
   operators: [
     '^src/http/(?:pages|api|document|hooks|operator-router|public-keys)\\b',
-    '^src/(?:cli|operations|privacy|selfservice|support|transfer)/',
+    '^src/(?:cli|operations|overview|privacy|selfservice|support|transfer)/',
     '^src/doctor/(?!xml-reach)',
     '^src/texts/(?!customers/languages)',
     '^src/orders/receivers/',
@@ -250,7 +250,7 @@ const SERVICE_PARTS = {
 /** What most commands do without. */
 const COMMAND_PARTS = {
   later: [
-    ...['^src/(?:doctor|support|transfer)/', '^src/http/(?!server)'],
+    ...['^src/(?:doctor|overview|support|transfer)/', '^src/http/(?!server)'],
     ...['^src/orders/receivers/', REDIS, MAIL, ...LATER],
   ].join('|'),
 };

@@ -6,7 +6,7 @@ import type {
   Named,
   RequestFacts,
   StateFacts,
-} from '../texts/operators/findings';
+} from '../support/finding-model';
 import { support } from '../texts/operators/en/support';
 import { adviceOf, untracedSentences, type UntracedCode } from '../support/sentences';
 

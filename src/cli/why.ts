@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { formatTimestamp } from '../base/days';
 import { licenseJson } from '../licensing/views';
 import { hasCause } from '../support/explain-accesses';
-import type { Finding, AccessFinding } from '../texts/operators/findings';
+import type { Finding, AccessFinding } from '../support/finding-model';
 import { openCase } from '../support/open-case';
 import { support } from '../texts/operators/en/support';
 import { sentenceOf } from '../support/sentences';

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { formatTimestamp } from '../base/days';
-import { readMoveIn, type MoveIn, type SitesAsked } from '../support/move-in';
+import { readMoveIn, type MoveIn, type SitesAsked } from '../overview/move-in';
 import { get } from './operation';
 import { exactly, Id, oneOf, Text, TextOrNull, Time } from './schemas';
 

@@ -2,7 +2,7 @@ import { formatTimestamp } from '../base/days';
 import { isTrial, joomlaVersion } from '../joomla/updater/agent';
 import { latestOf, type LoggedAccess } from '../store/access-log';
 import { finding, timeOf } from './findings';
-import type { Code, Finding, RequestFacts, AccessFinding } from '../texts/operators/findings';
+import type { Code, Finding, RequestFacts, AccessFinding } from './finding-model';
 import type { PresentState } from './known';
 import { findCause, hasAnotherKey } from './refusal-causes';
 

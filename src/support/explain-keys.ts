@@ -3,7 +3,7 @@ import { liveStatus } from '../licensing/core/states';
 import type { LicenseKey } from '../store/licenses/license-keys';
 import type { License } from '../store/licenses/licenses';
 import { cause, finding, timeOf } from './findings';
-import type { Action, Cause, EndedKey, Finding, SitePlace } from '../texts/operators/findings';
+import type { Action, Cause, EndedKey, Finding, SitePlace } from './finding-model';
 import type { KnownKey } from './known';
 
 /** Explains to support what became of one of a licence's keys, and what its own limit refused. Pure functions. */

@@ -10,7 +10,7 @@ import {
 import { readOrderMail } from '../orders/key-mails';
 import { distinct } from './distinct';
 import { finding, timeOf } from './findings';
-import type { Finding } from '../texts/operators/findings';
+import type { Finding } from './finding-model';
 
 /** The latest orders of a licence: one that is renewed each year has many. */
 const MOST_ORDERS = 5;

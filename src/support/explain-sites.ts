@@ -3,7 +3,7 @@ import { isLocalSite, isStagingName, mostFree, placeSite, siteOf } from '../lice
 import type { Activation } from '../store/licenses/activations';
 import type { License } from '../store/licenses/licenses';
 import { finding } from './findings';
-import type { Finding, SitePlace } from '../texts/operators/findings';
+import type { Finding, SitePlace } from './finding-model';
 
 /** Explains to support which sites take no slot, and why another one does. Pure functions. */
 

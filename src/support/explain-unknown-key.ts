@@ -1,6 +1,6 @@
 import { liveStatus } from '../licensing/core/states';
 import { cause, finding } from './findings';
-import type { Cause, Finding, MeantKey } from '../texts/operators/findings';
+import type { Cause, Finding, MeantKey } from './finding-model';
 import type { PresentState, Likely } from './known';
 
 /** Explains to support which licence an unknown key was probably meant for. */

@@ -10,7 +10,7 @@ import type {
   Named,
   StateCode,
   StateFacts,
-} from '../texts/operators/findings';
+} from './finding-model';
 
 /** Findings are made here; what they are: `texts/operators/findings.ts`. */
 

@@ -7,7 +7,7 @@ import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
 import type { Release } from '../store/releases';
 import type { ToldSite } from '../store/told';
-import type { Name, Slip } from '../texts/operators/findings';
+import type { Name, Slip } from './finding-model';
 
 /** What is read from the database before findings are made of it. */
 

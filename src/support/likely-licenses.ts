@@ -6,7 +6,7 @@ import { findKeysByDigests, findKeysByHints, type LicenseKey } from '../store/li
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import type { Likely } from './known';
 import { compareHints, hintsNear, keysNear } from './similar-keys';
-import type { Slip } from '../texts/operators/findings';
+import type { Slip } from './finding-model';
 import { distinct } from './distinct';
 
 /** Which licences an unknown key may have been meant for. */

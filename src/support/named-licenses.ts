@@ -12,7 +12,7 @@ import {
   type License,
 } from '../store/licenses/licenses';
 import type { NamedLicense } from './known';
-import type { Name } from '../texts/operators/findings';
+import type { Name } from './finding-model';
 import { emailsNear } from './similar-keys';
 import { distinct } from './distinct';
 import { DIGESTS_AT_ONCE } from './likely-licenses';

@@ -10,7 +10,7 @@ import { inSnapshot } from '../store/engine/transaction';
 import { explainReference } from './explain-license';
 import { explainOrder } from './explain-orders';
 import { finding } from './findings';
-import type { Finding } from '../texts/operators/findings';
+import type { Finding } from './finding-model';
 import { support } from '../texts/operators/en/support';
 import { sentenceOf } from './sentences';
 import { findLicensesByNearEmail, findLicensesNamed } from './named-licenses';

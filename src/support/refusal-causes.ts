@@ -15,7 +15,7 @@ import { placeOfSite } from './explain-sites';
 import { unknownKeyCause } from './explain-unknown-key';
 import { isOfDownload } from '../texts/operators/support';
 import { cause, CODE_OF, named, timeOf } from './findings';
-import type { Cause } from '../texts/operators/findings';
+import type { Cause } from './finding-model';
 import type { PresentState } from './known';
 
 /** Why a recorded request was refused, and whether that persists. Pure functions. */

@@ -4,7 +4,7 @@ import { prolongedUntil } from '../licensing/lifecycle';
 import { liveStatus, paidEnd } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import { revival } from './explain-license';
-import type { Action } from '../texts/operators/findings';
+import type { Action } from './finding-model';
 import type { SortedAnswer } from './sorted-answer';
 
 /** What makes a refused licence work again, as the licence's page offers it. Pure functions. */

@@ -1,6 +1,6 @@
 import { liveStatus, nextPayment, paidEnd } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
-import type { Code } from '../texts/operators/findings';
+import type { Code } from './finding-model';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import type { ReplyCase, ReplyFacts } from '../texts/customers/reply';
 import type { Entry } from './what-happened';

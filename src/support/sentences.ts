@@ -2,7 +2,7 @@ import { asWritten, inBothForms } from '../licensing/core/identifiers';
 import type { JoomlaMessageCode } from '../texts/operators/joomla-says';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { SupportTexts } from '../texts/operators/support';
-import type { Code, RequestFacts, StateFacts } from '../texts/operators/findings';
+import type { Code, RequestFacts, StateFacts } from './finding-model';
 
 /** All codes, for a schema. */
 export const CODES = [

@@ -1,5 +1,5 @@
 import { canonicalKey, hasOwnShape } from '../licensing/core/keys';
-import type { Slip } from '../texts/operators/findings';
+import type { Slip } from './finding-model';
 
 /**
  * Finds the licence a mistyped key was meant for. For keys sent by requests only the hint is known (see `keyHint`).

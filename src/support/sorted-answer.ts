@@ -1,4 +1,4 @@
-import type { Code, MeantKey, RequestFacts, StateFacts } from '../texts/operators/findings';
+import type { Code, MeantKey, RequestFacts, StateFacts } from './finding-model';
 import type { ExplainedFinding, WhyAnswer } from './why';
 
 /** An answer's findings, read once for all that a page says of them. */

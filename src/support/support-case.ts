@@ -12,7 +12,7 @@ import { explainLicense, explainNearEmail, explainSeveral } from './explain-lice
 import { explainOrder, explainOrdersOf } from './explain-orders';
 import { explainUnknownKey } from './explain-unknown-key';
 import { finding } from './findings';
-import type { Finding, StateFacts, AccessFinding } from '../texts/operators/findings';
+import type { Finding, StateFacts, AccessFinding } from './finding-model';
 import type { PresentState, KnownKey, NamedLicense } from './known';
 import { compareHints, hintsOfSlips, mayBeOwn } from './similar-keys';
 import { distinct } from './distinct';

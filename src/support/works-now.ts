@@ -1,4 +1,4 @@
-import type { WorksNowState } from '../texts/operators/findings';
+import type { WorksNowState } from './finding-model';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { LiveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';

@@ -1,8 +1,8 @@
 import { readGoods } from '../../src/licensing/first-steps';
 import { keepFigures } from '../../src/figures/kept-figures';
 import { listSortedPositions } from '../../src/store/licenses/license-lists';
-import { refusalsByReason } from '../../src/support/needs-you';
-import { readInstalled, readTrend } from '../../src/support/overview';
+import { refusalsByReason } from '../../src/overview/needs-you';
+import { readInstalled, readTrend } from '../../src/overview/overview';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIST_CONNECTIONS } from '../../src/store/engine/connections';

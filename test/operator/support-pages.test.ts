@@ -12,7 +12,7 @@ import { sumUp } from '../../src/figures/statistics';
 import { holdLease } from '../../src/store/leases';
 import { rmSync } from 'node:fs';
 import { find, type FindResult } from '../../src/support/find';
-import { needsYou, refusalsByReason } from '../../src/support/needs-you';
+import { needsYou, refusalsByReason } from '../../src/overview/needs-you';
 import { remedyOf } from '../../src/support/remedy';
 import { writeReply, type Reply } from '../../src/support/reply';
 import { sortAnswer } from '../../src/support/sorted-answer';

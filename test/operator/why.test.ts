@@ -8,7 +8,7 @@ import { queueMail } from '../../src/mail/queue';
 import type { LineMessage, OrderMessage } from '../../src/orders/message';
 import { recordOrder } from '../../src/orders/record';
 import { explain, type ExplainedFinding } from '../../src/support/why';
-import type { CauseCode, CauseFacts, MeantKey, RequestFacts } from '../../src/texts/operators/findings';
+import type { CauseCode, CauseFacts, MeantKey, RequestFacts } from '../../src/support/finding-model';
 import { sentenceOf } from '../../src/support/sentences';
 import { OPERATORS, type OperatorLanguage } from '../../src/texts/operators/languages';
 import { compareHints, hintsNear, hintsOfSlips, keysNear, mayBeOwn } from '../../src/support/similar-keys';

@@ -1,4 +1,4 @@
-import type { CauseCode, StateCode } from '../../src/texts/operators/findings';
+import type { CauseCode, StateCode } from '../../src/support/finding-model';
 
 /** A finding as data and as a sentence, with numbers, times and addresses masked. */
 export interface Shown {

@@ -1,6 +1,6 @@
 import type { LiveStatus } from '../../licensing/core/states';
 import type { RefusalCode } from '../../licensing/core/verdict';
-import type { CauseFacts, Code, RequestFacts, StateFacts } from './findings';
+import type { CauseFacts, Code, RequestFacts, StateFacts } from '../../support/finding-model';
 import type { JoomlaMessage } from './joomla-says';
 
 /** What a customer's request would meet now, as a sentence is built from it. */

@@ -1,4 +1,4 @@
-import { MOVE_IN_DAYS, readMoveIn, type MoveIn, type SitesAsked } from '../../../support/move-in';
+import { MOVE_IN_DAYS, readMoveIn, type MoveIn, type SitesAsked } from '../../../overview/move-in';
 import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';

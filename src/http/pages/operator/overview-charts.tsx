@@ -1,5 +1,5 @@
 import type { DayStatistics, Statistics } from '../../../figures/statistics';
-import type { Arrivals, Installed, RenewalRate, TrendMonth } from '../../../support/overview';
+import type { Arrivals, Installed, RenewalRate, TrendMonth } from '../../../overview/overview';
 import { BarChart, HorizontalBars, type HorizontalBar } from '../kit/chart';
 import { Panel } from '../kit/panel';
 import { useView, type View } from '../view';

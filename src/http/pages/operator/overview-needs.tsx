@@ -1,4 +1,4 @@
-import type { Need } from '../../../support/needs-you';
+import type { Need } from '../../../overview/needs-you';
 import { Icon } from '../kit/icons';
 import { Inside, Panel } from '../kit/panel';
 import { useView, type Query } from '../view';

@@ -4,7 +4,7 @@ import { filterId } from '../../../operations/reading';
 import { PERIODS } from '../../../figures/kept-figures';
 import { countFailedMails } from '../../../mail/queue';
 import { isStopped, listWebhooks } from '../../../webhooks/receivers';
-import { needsYou, refusalsByReason, type RefusalReason } from '../../../support/needs-you';
+import { needsYou, refusalsByReason, type RefusalReason } from '../../../overview/needs-you';
 import {
   countEndingSoon,
   readArrivals,
@@ -18,7 +18,7 @@ import {
   type Figures,
   type OverviewQuery,
   daysBefore,
-} from '../../../support/overview';
+} from '../../../overview/overview';
 import { Options } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';

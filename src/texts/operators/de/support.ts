@@ -3,8 +3,16 @@ import { capitalized } from '../../case';
 import { german, states, thing, type Thing } from '../../customers/de/words';
 import { orderEvents } from './orders';
 import type { LiveStatus, NextPayment } from '../../../licensing/core/states';
-import type { EndedKey, KeyName, MeantKey, Named, RequestFacts, SitePlace, StateFacts } from '../findings';
-import type { Name } from '../findings';
+import type {
+  EndedKey,
+  KeyName,
+  MeantKey,
+  Named,
+  RequestFacts,
+  SitePlace,
+  StateFacts,
+} from '../../../support/finding-model';
+import type { Name } from '../../../support/finding-model';
 import { isOfDownload, type SupportTexts } from '../support';
 import { describeStored, describeWait } from '../failures';
 import { failures } from './failures';

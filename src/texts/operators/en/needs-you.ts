@@ -1,4 +1,4 @@
-import type { RefusingCode } from '../findings';
+import type { RefusingCode } from '../../../support/finding-model';
 
 /** What waits for the seller, and what was refused why (support/needs-you.ts). */
 export const needsYou = {

@@ -2,8 +2,16 @@ import type { NoMailReason } from '../failures';
 import { uncapitalized } from '../../case';
 import { thing } from '../../customers/en/words';
 import type { LiveStatus, NextPayment } from '../../../licensing/core/states';
-import type { EndedKey, KeyName, MeantKey, Named, RequestFacts, SitePlace, StateFacts } from '../findings';
-import type { Name } from '../findings';
+import type {
+  EndedKey,
+  KeyName,
+  MeantKey,
+  Named,
+  RequestFacts,
+  SitePlace,
+  StateFacts,
+} from '../../../support/finding-model';
+import type { Name } from '../../../support/finding-model';
 import { isOfDownload, type SupportTexts } from '../support';
 import { describeStored, describeWait } from '../failures';
 import { failures } from './failures';

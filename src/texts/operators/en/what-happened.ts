@@ -1,5 +1,5 @@
-import type { RequestFacts } from '../findings';
-import type { Slip } from '../findings';
+import type { RequestFacts } from '../../../support/finding-model';
+import type { Slip } from '../../../support/finding-model';
 import { thing } from '../../customers/en/words';
 
 /** What is recorded of a licence's requests (support/what-happened.ts). */

@@ -1,7 +1,7 @@
 import type { LiveStatus } from '../../../licensing/core/states';
 import { endsSentence } from '../../case';
 import { states, thing } from '../../customers/en/words';
-import type { WorksNowState } from '../findings';
+import type { WorksNowState } from '../../../support/finding-model';
 
 /** Whether a licence works now (support/works-now.ts). */
 export const worksNow = {

@@ -2,7 +2,7 @@ import { dayOf } from '../base/days';
 import type { XmlHome } from '../joomla/update-xml/place';
 import { readUpdateXmlState } from '../joomla/follow-xml';
 import { listProducts } from '../licensing/catalogue';
-import type { RefusingCode } from '../texts/operators/findings';
+import type { RefusingCode } from '../support/finding-model';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import { subtractDuration } from '../licensing/durations';
 import { listRequestPage } from '../licensing/lists';

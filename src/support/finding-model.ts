@@ -1,5 +1,5 @@
-import type { LiveStatus, NextPayment } from '../../licensing/core/states';
-import type { Access, LoggedAccess } from '../../store/access-log';
+import type { LiveStatus, NextPayment } from '../licensing/core/states';
+import type { Access, LoggedAccess } from '../store/access-log';
 
 /**
  * What support is told, as data: a code, the facts that a sentence is built from, and the action that mends it. Facts

@@ -7,8 +7,8 @@ import { latestOf, readSiteAccesses, type SiteAccess } from '../store/access-log
 import type { Db } from '../store/engine/database';
 import { readRecentActivations, readRecentChecks } from '../store/recent-sites';
 import { readArsLog, readMembershipProLog, type FormerLog } from '../joomla/formerly/tables';
-import type { Likely } from './known';
-import { findLikely } from './likely-licenses';
+import type { Likely } from '../support/known';
+import { findLikely } from '../support/likely-licenses';
 
 /** Whether the sites of a seller who came from another system get their answers here. */
 

@@ -56,7 +56,6 @@ const LAYERS = {
   overview: ['figures', 'joomla', 'licensing', 'store', 'support'],
   doctor: [
     'access',
-    'http',
     'joomla',
     'licensing',
     'mail',

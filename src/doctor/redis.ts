@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
-import { answeredInTime, openRedis } from '../http/redis';
 import { findInstances } from '../process/instances';
+import { answeredInTime, openRedis } from '../process/redis';
 import { ok, problem, reasonOf, warning, type Check, type Finding } from './finding';
 
 const PATIENCE_MS = 3_000;

@@ -1,3 +1,4 @@
+import { answeredInTime } from '../process/redis';
 import { hash } from 'node:crypto';
 import { shareOf, type Db } from '../store/engine/database';
 import { isLockConflict } from '../store/engine/errors';
@@ -15,7 +16,6 @@ import {
   type Limiter,
   type RateLimits,
 } from './rate-limit';
-import { answeredInTime } from './redis';
 
 /** The longest that a request waits for its count. What it asks the same database next would take as long. */
 const PATIENCE_MS = 1_000;

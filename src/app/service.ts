@@ -10,7 +10,7 @@ import { examineFromWithin } from '../doctor/examine';
 import { createAskForXml } from '../doctor/xml-reach';
 import { createMonitoringListener } from '../http/monitoring';
 import { createApp } from '../http/app';
-import { createDatabaseLimiter } from '../http/database-limits';
+import { createDatabaseLimiter } from '../http/limits/database-limits';
 import { createClientAddressReader } from '../http/client-address';
 import { isUnderPassenger } from '../http/passenger';
 import { createMetrics } from '../http/metrics';
@@ -22,8 +22,8 @@ import {
   FIXED_LIMITS,
   type Limiter,
   type RateLimits,
-} from '../http/rate-limit';
-import { connectRedis, type RedisConnection } from '../http/redis';
+} from '../http/limits/rate-limit';
+import { connectRedis, type RedisConnection } from '../http/limits/redis';
 import { startServer, type RunningServer } from '../http/server';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { composerOf, letterheadOf } from '../mail/compose';
@@ -33,7 +33,7 @@ import { queueNotices } from '../mail/security-release';
 import type { MailSettings } from '../mail/settings';
 import { startMailSender, type MailSender, type SenderSettings } from '../mail/sender';
 import { createMailTransport } from '../mail/transport';
-import { faultOfMessage } from '../operations/failures';
+import { faultOfMessage } from '../operations/kit/failures';
 import { readOrderBody } from '../operations/orders';
 import { catchUpAll } from '../orders/catch-up/nightly';
 import { readCatchUps } from '../orders/catch-up/standing';

@@ -14,12 +14,12 @@ import { sendJson, sendText } from './answers';
 import type { Context, State } from './context';
 import { inTime } from './faults';
 import { drain, unsupported } from './api/body';
-import { faultOfMessage, ManageError, toFailure } from '../operations/failures';
+import { faultOfMessage, ManageError, toFailure } from '../operations/kit/failures';
 import { sendFailure } from './api/endpoint';
 import { readOrderBody } from '../operations/orders';
-import type { Allowance, Limiter } from './rate-limit';
+import type { Allowance, Limiter } from './limits/rate-limit';
 import { readBytes } from './read-body';
-import { createTurns } from './turns';
+import { createTurns } from './limits/turns';
 
 /** Receives the signed messages of shops: `POST hooks/NAME`, open to everybody. */
 

@@ -14,7 +14,7 @@ import { mountLogo } from './pages/logo';
 import { mountPages } from './pages/mount';
 import type { PagesDependencies } from './pages/page';
 import { publicKeys } from './public-keys';
-import type { Limiter } from './rate-limit';
+import type { Limiter } from './limits/rate-limit';
 import { originOf } from './same-origin';
 
 export interface OperatorRouterDependencies {

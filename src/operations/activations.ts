@@ -3,11 +3,11 @@ import { addActivation, findActivation, removeActivation } from '../licensing/ac
 import { requireIdentifierText, requireLabel } from '../licensing/fields';
 import { listActivationPage } from '../licensing/lists';
 import { activationJson } from '../licensing/views';
-import { notFound } from './failures';
-import { list, post, remove, type Call } from './operation';
-import { pageOf, readId, requireLicense } from './reading';
-import { exactly, Paging, Text } from './schemas';
-import { Activation } from './things';
+import { notFound } from './kit/failures';
+import { list, post, remove, type Call } from './kit/operation';
+import { pageOf, readId, requireLicense } from './kit/reading';
+import { exactly, Paging, Text } from './kit/schemas';
+import { Activation } from './kit/things';
 
 /** The activation of the path, on its licence. */
 async function requireActivation(call: Pick<Call, 'db' | 'path' | 'caller'>) {

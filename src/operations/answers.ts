@@ -7,11 +7,11 @@ import { sendAnswer } from '../mail/answers';
 import { mailJson } from '../mail/queue';
 import { readyAnswer } from '../support/ready-answer';
 import { CUSTOMER_LANGUAGES } from '../texts/customers/languages';
-import { invalid } from './failures';
-import { get, post } from './operation';
-import { requireLicense } from './reading';
-import { exactly, IdGiven, oneOf, Text, TextOrNull, wordOf } from './schemas';
-import { Mail } from './things';
+import { invalid } from './kit/failures';
+import { get, post } from './kit/operation';
+import { requireLicense } from './kit/reading';
+import { exactly, IdGiven, oneOf, Text, TextOrNull, wordOf } from './kit/schemas';
+import { Mail } from './kit/things';
 
 /** The latest requests that an answer is written from. */
 const LATEST = 50;

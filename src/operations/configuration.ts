@@ -30,12 +30,12 @@ import {
 } from '../settings/stored';
 import { describeDatabase } from '../store/engine/error-messages';
 import { deleteSetting, type StoredSetting } from '../store/settings';
-import { invalid, ManageError, notFound } from './failures';
+import { invalid, ManageError, notFound } from './kit/failures';
 import { mailTextFault } from './mail-texts';
-import { list, patch, post, put, remove, type Call } from './operation';
-import { bodyReader } from './read-input';
-import { exactly, oneOf, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './schemas';
-import type { UploadRules } from './upload';
+import { list, patch, post, put, remove, type Call } from './kit/operation';
+import { bodyReader } from './kit/read-input';
+import { exactly, oneOf, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './kit/schemas';
+import type { UploadRules } from './kit/upload';
 
 /** The settings of the installation: those that a seller may change, and those of the environment, which are only shown. */
 

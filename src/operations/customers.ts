@@ -2,12 +2,23 @@ import { Type, type TSchema } from '@sinclair/typebox';
 import { changeCustomer } from '../privacy/change-customer';
 import { CUSTOMER_SORTS, deleteCustomer, listCustomerPage, readCustomerJson } from '../privacy/customer-list';
 import type { Section } from '../privacy/stored-data';
-import { notFound } from './failures';
-import { get, list, patch, remove, type Call } from './operation';
-import { pageOf } from './reading';
-import { exactly, Id, oneOf, orNull, Paging, sortBy, Text, TextOrNull, Time, TimeOrNull } from './schemas';
-import { requireRecentSignIn } from './sign-in-again';
-import { Access, Activation, Key, LicenseEvent, licenseFields } from './things';
+import { notFound } from './kit/failures';
+import { get, list, patch, remove, type Call } from './kit/operation';
+import { pageOf } from './kit/reading';
+import {
+  exactly,
+  Id,
+  oneOf,
+  orNull,
+  Paging,
+  sortBy,
+  Text,
+  TextOrNull,
+  Time,
+  TimeOrNull,
+} from './kit/schemas';
+import { requireRecentSignIn } from './kit/sign-in-again';
+import { Access, Activation, Key, LicenseEvent, licenseFields } from './kit/things';
 
 const Summary = exactly(
   {

@@ -1,6 +1,6 @@
 import { doctor as english } from '../texts/operators/en/doctor';
-import { list } from './operation';
-import { oneOf, exactly, Text } from './schemas';
+import { list } from './kit/operation';
+import { oneOf, exactly, Text } from './kit/schemas';
 
 export const doctorOperations = {
   examine: list(

@@ -2,10 +2,10 @@ import { Type } from '@sinclair/typebox';
 import { listRequestPage, listEventPage } from '../licensing/lists';
 import { parseMoment } from '../licensing/timestamps';
 import { accessJson, eventJson } from '../licensing/views';
-import { list } from './operation';
-import { pageOf, requireLicense } from './reading';
-import { exactly, IdGiven, Paging, Text, TimeGiven } from './schemas';
-import { Access, LicenseEvent } from './things';
+import { list } from './kit/operation';
+import { pageOf, requireLicense } from './kit/reading';
+import { exactly, IdGiven, Paging, Text, TimeGiven } from './kit/schemas';
+import { Access, LicenseEvent } from './kit/things';
 
 const NEWEST_FIRST = 'The newest first.';
 

@@ -8,9 +8,9 @@ import { DATE_FORMS } from '../transfer/moving/source';
 import { requireSource, SOURCES } from '../transfer/moving/sources';
 import { undoImport as undoMove } from '../transfer/moving/undo';
 import { importJson, moveJson, undoneJson } from '../transfer/moving/views';
-import { invalid } from './failures';
-import { list, post, type Call } from './operation';
-import { isSet, pageOf, readId } from './reading';
+import { invalid } from './kit/failures';
+import { list, post, type Call } from './kit/operation';
+import { isSet, pageOf, readId } from './kit/reading';
 import {
   exactly,
   Flag,
@@ -23,9 +23,9 @@ import {
   Time,
   TimeOrNull,
   wordOf,
-} from './schemas';
-import { requireRecentSignIn } from './sign-in-again';
-import type { UploadRules } from './upload';
+} from './kit/schemas';
+import { requireRecentSignIn } from './kit/sign-in-again';
+import type { UploadRules } from './kit/upload';
 
 const MAX_BYTES = 32 * 1024 * 1024;
 

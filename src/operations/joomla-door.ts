@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { makeDoor } from '../joomla/door';
-import { get } from './operation';
-import { exactly, Text } from './schemas';
+import { get } from './kit/operation';
+import { exactly, Text } from './kit/schemas';
 
 export const joomlaDoorOperations = {
   getJoomlaDoor: get(

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { makePlugin } from '../joomla/plugin';
-import { get } from './operation';
-import { readId } from './reading';
-import { exactly, orNull, Text } from './schemas';
+import { get } from './kit/operation';
+import { readId } from './kit/reading';
+import { exactly, orNull, Text } from './kit/schemas';
 
 export const joomlaPluginOperations = {
   getProductJoomlaPlugin: get(

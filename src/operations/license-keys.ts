@@ -8,11 +8,21 @@ import { OperatorError } from '../licensing/operator-error';
 import { addedKeyJson, keyJson } from '../licensing/views';
 import { rekeyAndSend } from '../mail/queue';
 import { MAX_UINT32 } from '../store/engine/columns';
-import { notFound } from './failures';
-import { list, patch, post, remove } from './operation';
-import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './reading';
-import { DurationGiven, exactly, Flag, Id, orNull, Paging, Reason, TextOrNull, TimeGiven } from './schemas';
-import { AddedKey, Key } from './things';
+import { notFound } from './kit/failures';
+import { list, patch, post, remove } from './kit/operation';
+import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './kit/reading';
+import {
+  DurationGiven,
+  exactly,
+  Flag,
+  Id,
+  orNull,
+  Paging,
+  Reason,
+  TextOrNull,
+  TimeGiven,
+} from './kit/schemas';
+import { AddedKey, Key } from './kit/things';
 
 const Terms = exactly({
   label: Type.Optional(TextOrNull),

@@ -13,9 +13,9 @@ import { issueAndSend } from '../mail/queue';
 import { readLicense, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
 import { inReadCommitted } from '../store/engine/transaction';
-import { invalid } from './failures';
-import { get, list, patch, post, type Call } from './operation';
-import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './reading';
+import { invalid } from './kit/failures';
+import { get, list, patch, post, type Call } from './kit/operation';
+import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/reading';
 import {
   DurationGiven,
   exactly,
@@ -29,9 +29,9 @@ import {
   TextOrNull,
   TimeGiven,
   sortBy,
-} from './schemas';
-import { requireRecentSignIn } from './sign-in-again';
-import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './things';
+} from './kit/schemas';
+import { requireRecentSignIn } from './kit/sign-in-again';
+import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } from './kit/things';
 
 const Filters = {
   product_id: Type.Optional(IdGiven),

@@ -17,9 +17,9 @@ import { MAIL_TEXT, readEffective, storeRow } from '../settings/stored';
 import { deleteSetting } from '../store/settings';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
 import { operatorLanguageOf } from '../texts/operators/languages';
-import { notFound } from './failures';
-import { get, list, post, put, remove, type Call } from './operation';
-import { exactly, Text, wordOf } from './schemas';
+import { notFound } from './kit/failures';
+import { get, list, post, put, remove, type Call } from './kit/operation';
+import { exactly, Text, wordOf } from './kit/schemas';
 
 /** The texts of mails: ours, the seller's in the database, and files of the machine, which win. */
 

@@ -1,8 +1,8 @@
 import { listMailPage, mailJson, sendKey } from '../mail/queue';
-import { list, post } from './operation';
-import { pageOf, requireLicense } from './reading';
-import { exactly, Paging } from './schemas';
-import { Mail } from './things';
+import { list, post } from './kit/operation';
+import { pageOf, requireLicense } from './kit/reading';
+import { exactly, Paging } from './kit/schemas';
+import { Mail } from './kit/things';
 
 export const mailOperations = {
   listLicenseMails: list(

@@ -1,6 +1,6 @@
 import { SCOPES } from '../access/caller';
-import { get } from './operation';
-import { exactly, oneOf, Text } from './schemas';
+import { get } from './kit/operation';
+import { exactly, oneOf, Text } from './kit/schemas';
 
 const Me = exactly({ name: Text, scope: oneOf(SCOPES), actor: Text }, { title: 'Me' });
 

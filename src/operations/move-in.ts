@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { formatTimestamp } from '../base/days';
 import { readMoveIn, type MoveIn, type SitesAsked } from '../overview/move-in';
-import { get } from './operation';
-import { exactly, Id, oneOf, Text, TextOrNull, Time } from './schemas';
+import { get } from './kit/operation';
+import { exactly, Id, oneOf, Text, TextOrNull, Time } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 

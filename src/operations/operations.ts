@@ -13,7 +13,7 @@ import { mailTextOperations } from './mail-texts';
 import { mailOperations } from './mails';
 import { meOperations } from './me';
 import { moveInOperations } from './move-in';
-import type { Operation } from './operation';
+import type { Operation } from './kit/operation';
 import { orderOperations } from './orders';
 import { overviewOperations } from './overview';
 import { planOperations } from './plans';

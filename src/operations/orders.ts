@@ -14,9 +14,9 @@ import {
   shownOrderJson,
   type OrderDetails,
 } from '../orders/views';
-import { get, list, post, type Call } from './operation';
-import { bodyReader } from './read-input';
-import { pageOf, readId } from './reading';
+import { get, list, post, type Call } from './kit/operation';
+import { bodyReader } from './kit/read-input';
+import { pageOf, readId } from './kit/reading';
 import {
   exactly,
   Id,
@@ -31,8 +31,8 @@ import {
   TimeOrNull,
   wordOf,
   sortBy,
-} from './schemas';
-import { STATUSES } from './things';
+} from './kit/schemas';
+import { STATUSES } from './kit/things';
 
 const LineGiven = exactly(
   {

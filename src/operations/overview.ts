@@ -5,8 +5,8 @@ import { countFailedMails } from '../mail/queue';
 import { countRefused } from '../orders/refused-messages';
 import { countUnmatched } from '../orders/unmatched-views';
 import { countWaiting } from '../orders/views';
-import { get } from './operation';
-import { exactly, orNull } from './schemas';
+import { get } from './kit/operation';
+import { exactly, orNull } from './kit/schemas';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 

@@ -6,11 +6,21 @@ import { requirePlan } from '../licensing/find-or-refuse';
 import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
 import { listPlanPage } from '../licensing/lists';
 import { planJson, readPlanOptions, type PlanOptionsJson } from '../licensing/views';
-import { followPlan } from './follow';
-import { get, list, patch, post, remove } from './operation';
-import { pageOf, readId } from './reading';
-import { DurationGiven, exactly, IdGiven, Limit, oneOf, orNull, Paging, planOptions, Text } from './schemas';
-import { Plan, planFields } from './things';
+import { followPlan } from './kit/follow';
+import { get, list, patch, post, remove } from './kit/operation';
+import { pageOf, readId } from './kit/reading';
+import {
+  DurationGiven,
+  exactly,
+  IdGiven,
+  Limit,
+  oneOf,
+  orNull,
+  Paging,
+  planOptions,
+  Text,
+} from './kit/schemas';
+import { Plan, planFields } from './kit/things';
 
 const options = {
   duration: Type.Optional(

@@ -9,11 +9,11 @@ import {
 import { requireElement, requireHttpsUrl, requireLabel } from '../licensing/fields';
 import { listProductPage, PRODUCT_SORTS } from '../licensing/lists';
 import { planJson, productJson } from '../licensing/views';
-import { follow } from './follow';
-import { get, list, patch, post, remove } from './operation';
-import { pageOf, readId } from './reading';
-import { exactly, IdGiven, orNull, Paging, sortBy, Text, TextOrNull } from './schemas';
-import { Product, ProductDetails } from './things';
+import { follow } from './kit/follow';
+import { get, list, patch, post, remove } from './kit/operation';
+import { pageOf, readId } from './kit/reading';
+import { exactly, IdGiven, orNull, Paging, sortBy, Text, TextOrNull } from './kit/schemas';
+import { Product, ProductDetails } from './kit/things';
 
 const Includes = Type.Union([Type.Array(IdGiven), Type.Literal('all')], {
   description: 'Ids of products that its licences cover too, or `all`.',

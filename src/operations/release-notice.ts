@@ -2,10 +2,10 @@ import { Type } from '@sinclair/typebox';
 import { formatTimestampOrNull } from '../base/days';
 import { previewNotice, queueNotice, startNotice } from '../mail/security-release';
 import { findReleaseById, type Release } from '../packages/releases';
-import { notFound } from './failures';
-import { get, post, type AfterCommit, type Call } from './operation';
-import { readId } from './reading';
-import { exactly, Text, TimeOrNull } from './schemas';
+import { notFound } from './kit/failures';
+import { get, post, type AfterCommit, type Call } from './kit/operation';
+import { readId } from './kit/reading';
+import { exactly, Text, TimeOrNull } from './kit/schemas';
 
 const MAILS = Type.Integer({ minimum: 0, description: 'One for each customer.' });
 

@@ -15,14 +15,14 @@ import {
   type StagedPackage,
 } from '../packages/package-files';
 import { editRelease, findReleaseById, setRollout, withdrawRelease } from '../packages/releases';
-import { invalid, notFound } from './failures';
-import { follow } from './follow';
-import { file, get, list, patch, post, type Call } from './operation';
-import { isSet, pageOf, readId } from './reading';
-import { exactly, Flag, Paging, sortBy, Text, wordOf } from './schemas';
-import { requireRecentSignIn } from './sign-in-again';
-import type { UploadRules } from './upload';
-import { Release } from './things';
+import { invalid, notFound } from './kit/failures';
+import { follow } from './kit/follow';
+import { file, get, list, patch, post, type Call } from './kit/operation';
+import { isSet, pageOf, readId } from './kit/reading';
+import { exactly, Flag, Paging, sortBy, Text, wordOf } from './kit/schemas';
+import { requireRecentSignIn } from './kit/sign-in-again';
+import type { UploadRules } from './kit/upload';
+import { Release } from './kit/things';
 
 const Rollout = Type.Integer({
   minimum: 1,

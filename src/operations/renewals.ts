@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox';
 import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import { listLapsed, type LapsedLicense } from '../figures/not-renewed';
 import { readRenewals, type Counted } from '../figures/renewals';
-import { get, list } from './operation';
-import { pageOf } from './reading';
-import { exactly, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './schemas';
+import { get, list } from './kit/operation';
+import { pageOf } from './kit/reading';
+import { exactly, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 const Month = Type.String({ pattern: '^\\d{4}-\\d\\d$', examples: ['2026-11'] });

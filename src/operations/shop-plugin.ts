@@ -3,8 +3,8 @@ import { makeShopPlugin } from '../joomla/shop-plugin';
 import { OperatorError } from '../licensing/operator-error';
 import { isPlugin } from '../orders/shop-kinds';
 import { requireShop } from '../orders/shops';
-import { get } from './operation';
-import { exactly, Text, TextOrNull } from './schemas';
+import { get } from './kit/operation';
+import { exactly, Text, TextOrNull } from './kit/schemas';
 
 export const shopPluginOperations = {
   getShopPlugin: get(

@@ -26,11 +26,11 @@ import { MAX_GRACE_DAYS, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds'
 import { countWaiting, listMessages, messageJson } from '../orders/views';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
-import { faultOfMessage } from './failures';
-import { get, list, patch, post, remove, type Call } from './operation';
+import { faultOfMessage } from './kit/failures';
+import { get, list, patch, post, remove, type Call } from './kit/operation';
 import { readOrderBody } from './orders';
-import { pageOf } from './reading';
-import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, wordOf } from './schemas';
+import { pageOf } from './kit/reading';
+import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, wordOf } from './kit/schemas';
 
 const EFFECTS = [...new Set(RULES.flatMap(effectsOf))];
 

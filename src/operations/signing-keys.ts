@@ -6,9 +6,9 @@ import {
   type SigningKeyInUse,
 } from '../licensing/signing-keys';
 import { signingKeyJson } from '../licensing/views';
-import { list, post } from './operation';
-import { pageOf } from './reading';
-import { exactly, Id, Paging, Time, TimeOrNull, wordOf } from './schemas';
+import { list, post } from './kit/operation';
+import { pageOf } from './kit/reading';
+import { exactly, Id, Paging, Time, TimeOrNull, wordOf } from './kit/schemas';
 
 const SigningKey = exactly(
   {

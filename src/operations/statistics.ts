@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { readStatistics } from '../figures/statistics';
-import { get } from './operation';
-import { exactly, IdGiven, Text } from './schemas';
+import { get } from './kit/operation';
+import { exactly, IdGiven, Text } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 

@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox';
 import { SCOPES } from '../access/caller';
 import { addToken, listTokenPage, revokeToken } from '../access/tokens';
 import { tokenJson } from '../licensing/views';
-import { list, post, remove } from './operation';
-import { pageOf, readEnd, readId } from './reading';
-import { exactly, Id, oneOf, orNull, Paging, Text, Time, TimeGiven, TimeOrNull, wordOf } from './schemas';
+import { list, post, remove } from './kit/operation';
+import { pageOf, readEnd, readId } from './kit/reading';
+import { exactly, Id, oneOf, orNull, Paging, Text, Time, TimeGiven, TimeOrNull, wordOf } from './kit/schemas';
 
 const fields = {
   id: Id,

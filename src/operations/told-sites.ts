@@ -4,9 +4,9 @@ import { requireProduct } from '../licensing/find-or-refuse';
 import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/told';
 import { BEHIND_SORTS, readProductSites, type SiteBehind } from '../licensing/told-sites';
 import type { ToldSite } from '../store/told';
-import { get, list } from './operation';
-import { pageOf, readId } from './reading';
-import { exactly, Id, orNull, Paging, sortBy, Text, TextOrNull, Time } from './schemas';
+import { get, list } from './kit/operation';
+import { pageOf, readId } from './kit/reading';
+import { exactly, Id, orNull, Paging, sortBy, Text, TextOrNull, Time } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 

@@ -3,8 +3,8 @@ import type { Db } from '../store/engine/database';
 import type { Unmatched } from '../store/orders/unmatched';
 import { assignUnmatched, issueForUnmatched, leaveUnmatched } from '../orders/unmatched-acts';
 import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson, viewUnmatched } from '../orders/unmatched-views';
-import { list, post, type Call } from './operation';
-import { pageOf, readId } from './reading';
+import { list, post, type Call } from './kit/operation';
+import { pageOf, readId } from './kit/reading';
 import {
   exactly,
   Id,
@@ -17,7 +17,7 @@ import {
   Time,
   TimeOrNull,
   wordOf,
-} from './schemas';
+} from './kit/schemas';
 
 const UnmatchedEvent = exactly(
   {

@@ -3,9 +3,9 @@ import { EXTENSION_CLIENTS, EXTENSION_TYPES } from '../joomla/extension-types';
 import { followUpdateXml, readUpdateXmlState } from '../joomla/follow-xml';
 import { STABILITIES } from '../licensing/versions';
 import { setUpdateXmlOptions } from '../joomla/update-xml/options';
-import { get, put, type Call } from './operation';
-import { readId } from './reading';
-import { exactly, oneOf, orNull, Text, TextOrNull } from './schemas';
+import { get, put, type Call } from './kit/operation';
+import { readId } from './kit/reading';
+import { exactly, oneOf, orNull, Text, TextOrNull } from './kit/schemas';
 
 const options = {
   description: TextOrNull,

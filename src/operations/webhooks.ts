@@ -15,9 +15,20 @@ import {
   rotateSecret,
   webhookJson,
 } from '../webhooks/receivers';
-import { get, list, patch, post, remove } from './operation';
-import { pageOf, readId } from './reading';
-import { exactly, Id, oneOf, orNull, Paging, Text, TextOrNull, Time, TimeOrNull, wordOf } from './schemas';
+import { get, list, patch, post, remove } from './kit/operation';
+import { pageOf, readId } from './kit/reading';
+import {
+  exactly,
+  Id,
+  oneOf,
+  orNull,
+  Paging,
+  Text,
+  TextOrNull,
+  Time,
+  TimeOrNull,
+  wordOf,
+} from './kit/schemas';
 
 const fields = {
   id: Id,

@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox';
 import { ACTION_TYPES } from '../support/findings';
 import { UNTRACED_CODES } from '../support/sentences';
 import { explain } from '../support/why';
-import { post } from './operation';
-import { exactly, Id, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './schemas';
+import { post } from './kit/operation';
+import { exactly, Id, orNull, Text, TextOrNull, TimeOrNull, wordOf } from './kit/schemas';
 
 const Judged = exactly(
   {

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createDatabaseLimiter } from '../../src/http/database-limits';
-import { FIXED_LIMITS, type Limiter, type RateLimits } from '../../src/http/rate-limit';
+import { createDatabaseLimiter } from '../../src/http/limits/database-limits';
+import { FIXED_LIMITS, type Limiter, type RateLimits } from '../../src/http/limits/rate-limit';
 import { openServiceDatabase, table, type Db } from '../../src/store/engine/database';
 import { parseDatabaseUrl } from '../../src/store/engine/database-url';
 import { pruneLimitCounts } from '../../src/store/limit-counts';

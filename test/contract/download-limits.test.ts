@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import type { Outcome } from '../../src/http/download-counts';
+import type { Outcome } from '../../src/http/limits/download-counts';
 import {
   createMemoryLimiter,
   createRedisLimiter,
   FIXED_LIMITS,
   type Limiter,
-} from '../../src/http/rate-limit';
-import { connectRedis, type RedisConnection } from '../../src/http/redis';
+} from '../../src/http/limits/rate-limit';
+import { connectRedis, type RedisConnection } from '../../src/http/limits/redis';
 import { generateKey } from '../../src/licensing/core/keys';
 import { rekey } from '../../src/licensing/license-keys';
 import { giveRelease } from '../support/packages';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { pino } from 'pino';
 import { createApp } from '../../src/http/app';
 import { createClientAddressReader } from '../../src/http/client-address';
-import { createMemoryLimiter } from '../../src/http/rate-limit';
+import { createMemoryLimiter } from '../../src/http/limits/rate-limit';
 import { startServer, type RunningServer } from '../../src/http/server';
 import { createLicensing } from '../../src/licensing/licensing';
 import { table } from '../../src/store/engine/database';

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
-import { createMemoryCounters } from '../../src/http/memory-counters';
+import { createMemoryCounters } from '../../src/http/limits/memory-counters';
 import { IS_WHOLE, runs } from '../support/extent';
 import { eventually, freePort, untilTried } from '../support/processes';
 import { startRedis, startRedisCluster } from '../support/servers';

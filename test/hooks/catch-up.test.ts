@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import pino from 'pino';
-import { faultOfMessage } from '../../src/operations/failures';
+import { faultOfMessage } from '../../src/operations/kit/failures';
 import { readOrderBody } from '../../src/operations/orders';
 import { createAsk, isTestApi } from '../../src/orders/catch-up/ask';
 import { listOf } from '../../src/orders/catch-up/list';

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Operation } from '../../src/operations/operation';
+import type { Operation } from '../../src/operations/kit/operation';
 import { OPERATIONS } from '../../src/operations/operations';
 import { expectNoSecrets, expectRefusal, MANAGE, startManaged, type Managed } from '../support/manage';
 import { sendRaw } from '../support/raw-http';

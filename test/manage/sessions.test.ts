@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Context } from '../../src/http/context';
-import type { Operation } from '../../src/operations/operation';
+import type { Operation } from '../../src/operations/kit/operation';
 import { OPERATIONS } from '../../src/operations/operations';
 import { clearSessionCookie, setSessionCookie } from '../../src/http/session-cookies';
 import { endSession, openOperatorSession, openSession } from '../../src/access/sessions';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import { Ajv2020 } from 'ajv/dist/2020';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Operation } from '../../src/operations/operation';
+import type { Operation } from '../../src/operations/kit/operation';
 import { OPERATION_GROUPS } from '../../src/operations/operations';
 import { operator, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';

@@ -12,8 +12,8 @@ import {
   createRedisLimiter,
   FIXED_LIMITS,
   type Limiter,
-} from '../../src/http/rate-limit';
-import { connectRedis } from '../../src/http/redis';
+} from '../../src/http/limits/rate-limit';
+import { connectRedis } from '../../src/http/limits/redis';
 import { addPlan, addProduct } from '../../src/licensing/catalogue';
 import { issueLicenses, type IssueRequest } from '../../src/licensing/issue';
 import { OperatorError } from '../../src/licensing/operator-error';

@@ -2,7 +2,7 @@ import { brotliCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
 import { generateSecret } from '../../src/access/random-secret';
-import { FIXED_LIMITS } from '../../src/http/rate-limit';
+import { FIXED_LIMITS } from '../../src/http/limits/rate-limit';
 import { startManaged, type Managed } from '../support/manage';
 import { openRaw, type RawAnswer } from '../support/raw-http';
 import {

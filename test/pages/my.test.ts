@@ -9,7 +9,7 @@ import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time
 import { packageRoot, readConfig } from '../../src/settings/config';
 import { createApp } from '../../src/http/app';
 import { createClientAddressReader } from '../../src/http/client-address';
-import { createMemoryLimiter, FIXED_LIMITS, type Limiter } from '../../src/http/rate-limit';
+import { createMemoryLimiter, FIXED_LIMITS, type Limiter } from '../../src/http/limits/rate-limit';
 import { editProduct } from '../../src/licensing/catalogue';
 import { letterheadOf } from '../../src/mail/compose';
 import { changeState } from '../../src/licensing/lifecycle';

@@ -23,7 +23,7 @@ test.each([
   [
     'src/store/limit-counts.ts',
     'rate-limiter-flexible',
-    'Does RateLimiterMySQL still insert key, points and expire in this order, and send everything by query() of what acquireConnection() lends? Are the two stores still files of their own (src/rate-limiters.d.ts)?',
+    'Does RateLimiterMySQL still insert key, points and expire in this order, and send everything by query() of what acquireConnection() lends? Are the two stores still files of their own (src/http/limits/rate-limiters.d.ts)?',
     'npx jest test/contract/database-limits test/contract/rate-limit',
   ],
   [

@@ -3,7 +3,7 @@ import type { Context as KoaContext } from 'koa';
 import type { Context, Middleware } from '../context';
 import { bodyError } from '../faults';
 import { refuseEncoded } from '../read-body';
-import { ManageError } from '../../operations/failures';
+import { ManageError } from '../../operations/kit/failures';
 
 const LIMIT = '1mb';
 

@@ -6,17 +6,17 @@ import { sendJson } from '../answers';
 import type { Context, Middleware, State } from '../context';
 import { clientGone, inTime } from '../faults';
 import { OPERATOR_LANGUAGES, type OperatorLanguage } from '../../texts/operators/languages';
-import type { Limiter } from '../rate-limit';
+import type { Limiter } from '../limits/rate-limit';
 import { isSameOrigin } from '../same-origin';
 import { readSessionCookie } from '../session-cookies';
 import { TICKET_HEADER } from '../ticket-header';
 import { readJsonBody } from './body';
 import { receiveUpload } from './upload';
-import { ManageError, toFailure, type Failure } from '../../operations/failures';
-import type { Written } from '../../operations/idempotency';
-import type { FileAnswer, Operation } from '../../operations/operation';
+import { ManageError, toFailure, type Failure } from '../../operations/kit/failures';
+import type { Written } from '../../operations/kit/idempotency';
+import type { FileAnswer, Operation } from '../../operations/kit/operation';
 import { OPERATIONS } from '../../operations/operations';
-import { perform, requireRight, type Given, type Request } from '../../operations/perform';
+import { perform, requireRight, type Given, type Request } from '../../operations/kit/perform';
 import type { ManageSettings } from '../../operations/settings';
 
 interface ManageDependencies {

@@ -5,8 +5,8 @@ import type { Context } from '../context';
 import { refuseEncoded } from '../read-body';
 import { allowSlowBody } from '../server';
 import { hasBody, unsupported } from './body';
-import { invalid, ManageError } from '../../operations/failures';
-import type { Upload, UploadRules } from '../../operations/upload';
+import { invalid, ManageError } from '../../operations/kit/failures';
+import type { Upload, UploadRules } from '../../operations/kit/upload';
 
 /** A body that is a file: alone, or as the part `file` of a form, which may have other files beside it. */
 

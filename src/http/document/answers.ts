@@ -1,5 +1,5 @@
 import { Type, type TSchema } from '@sinclair/typebox';
-import { exactly, oneOf, Text, Time } from '../../operations/schemas';
+import { exactly, oneOf, Text, Time } from '../../operations/kit/schemas';
 import type { Components, Json } from './components';
 
 /** Answers as the document describes them. */

@@ -1,5 +1,5 @@
 import { MESSAGE_RESULTS } from '../../orders/receive';
-import { exactly, Id, oneOf, orNull, TextOrNull } from '../../operations/schemas';
+import { exactly, Id, oneOf, orNull, TextOrNull } from '../../operations/kit/schemas';
 import { jsonAnswer, manageFailure, manageFailures, textContent } from './answers';
 import type { Components, Json } from './components';
 

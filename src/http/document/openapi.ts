@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import type { Operation } from '../../operations/operation';
+import type { Operation } from '../../operations/kit/operation';
 import { OPERATION_GROUPS } from '../../operations/operations';
 import { HEADER_COMPONENTS, HEADERS, jsonAnswer, manageFailure, manageFailures } from './answers';
 import { createComponents, type Components, type Json } from './components';

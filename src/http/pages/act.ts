@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ManageError, toFailure, type Failure } from '../../operations/failures';
-import type { Operation } from '../../operations/operation';
-import { perform, requireRight, type Given, type Request } from '../../operations/perform';
-import type { Upload, UploadRules } from '../../operations/upload';
+import { ManageError, toFailure, type Failure } from '../../operations/kit/failures';
+import type { Operation } from '../../operations/kit/operation';
+import { perform, requireRight, type Given, type Request } from '../../operations/kit/perform';
+import type { Upload, UploadRules } from '../../operations/kit/upload';
 import { requestOf } from '../api/endpoint';
 import { formState, toFormFailure, type FormState } from './form-state';
 import type { Answer, OperatorCall, PageCall } from './page';

@@ -1,9 +1,9 @@
-import { ManageError } from '../../operations/failures';
+import { ManageError } from '../../operations/kit/failures';
 import type { Context, Middleware } from '../context';
 import { isCoded } from '../../base/errors';
 import { inTime } from '../faults';
 import { isSameOrigin } from '../same-origin';
-import type { TakeTurn } from '../turns';
+import type { TakeTurn } from '../limits/turns';
 import { refusalOf } from './act';
 import { callOf, pathBelow } from './call';
 import { ErrorPage, troubleOf } from './error-page';

@@ -1,7 +1,7 @@
 import { callerKey } from '../../access/caller';
 import { isFresh, readSession, type CustomerSession } from '../../access/sessions';
 import { readPerson } from '../../mail/customer-profile';
-import { ManageError } from '../../operations/failures';
+import { ManageError } from '../../operations/kit/failures';
 import { readSessionCookie } from '../session-cookies';
 import { askedLanguageOf } from './browser-choices';
 import { spokenIn } from './call';

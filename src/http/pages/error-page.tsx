@@ -1,5 +1,5 @@
 import { faultCode } from '../faults';
-import type { Failure } from '../../operations/failures';
+import type { Failure } from '../../operations/kit/failures';
 import { formState } from './form-state';
 import { CustomerPage } from './kit/customer-page';
 import { Form, Submit } from './kit/fields';

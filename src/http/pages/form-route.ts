@@ -1,4 +1,4 @@
-import type { Failure } from '../../operations/failures';
+import type { Failure } from '../../operations/kit/failures';
 import { attempt, unlessGone } from './act';
 import { formState, type FormState } from './form-state';
 import type { Answer, OperatorCall, PageCall, Route } from './page';

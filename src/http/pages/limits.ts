@@ -4,9 +4,9 @@ import type { Context } from '../context';
 import { CodedError, isCoded } from '../../base/errors';
 import { CUSTOMERS } from '../../texts/customers/languages';
 import { inTime } from '../faults';
-import type { Limiter } from '../rate-limit';
+import type { Limiter } from '../limits/rate-limit';
 import { readSessionCookie } from '../session-cookies';
-import type { TakeTurn } from '../turns';
+import type { TakeTurn } from '../limits/turns';
 import { languageOf } from './browser-choices';
 import { isOfCustomers } from './call';
 

@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
-import { notFound } from '../../operations/failures';
+import { notFound } from '../../operations/kit/failures';
 import type { State } from '../context';
-import { createTurns } from '../turns';
+import { createTurns } from '../limits/turns';
 import { answerPage, type Confirm } from './answer-page';
 import { doorRoutes } from './door';
 import { enterAsCustomer, enterAsOperator, enterOpen } from './enter';

@@ -11,7 +11,7 @@ import type { Db } from '../../store/engine/database';
 import type { Context } from '../context';
 import type { DownloadSettings } from '../downloads';
 import type { ManageSettings } from '../../operations/settings';
-import type { Limiter } from '../rate-limit';
+import type { Limiter } from '../limits/rate-limit';
 import type { AssetAddress } from './assets';
 import type { Cell } from './csv';
 import type { GuideAddress } from './guide';

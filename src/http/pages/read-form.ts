@@ -1,6 +1,6 @@
 import { isCoded } from '../../base/errors';
 import { parseForm } from '../../licensing/forms';
-import { ManageError } from '../../operations/failures';
+import { ManageError } from '../../operations/kit/failures';
 import type { Context } from '../context';
 import { readBytes } from '../read-body';
 

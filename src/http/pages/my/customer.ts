@@ -2,7 +2,7 @@ import { readSession, type CustomerSession } from '../../../access/sessions';
 import type { Client } from '../../../selfservice/by-key';
 import type { Changing } from '../../../selfservice/changes';
 import type { Context } from '../../context';
-import { ManageError, notFound } from '../../../operations/failures';
+import { ManageError, notFound } from '../../../operations/kit/failures';
 import { readSessionCookie } from '../../session-cookies';
 import type { Answer, CustomerCall, PageCall, Route } from '../page';
 

@@ -2,7 +2,7 @@ import { requestCustomerLink } from '../../../access/link-requests';
 import { findCode } from '../../../access/one-time-codes';
 import { endSession, openCustomerSession, openSession } from '../../../access/sessions';
 import { findByTypedKey, findKeysAddress } from '../../../selfservice/by-key';
-import { notFound } from '../../../operations/failures';
+import { notFound } from '../../../operations/kit/failures';
 import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../session-cookies';
 import { fieldOf, formState, type FormState } from '../form-state';
 import { done, type Answer, type PageCall, type Route } from '../page';

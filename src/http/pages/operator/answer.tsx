@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { License } from '../../../licensing/licenses';
 import { answerOperations } from '../../../operations/answers';
-import type { Failure } from '../../../operations/failures';
+import type { Failure } from '../../../operations/kit/failures';
 import type { Reply } from '../../../support/reply';
 import { asCustomerLanguage, type CustomerLanguage } from '../../../texts/customers/languages';
 import { act } from '../act';

@@ -1,4 +1,4 @@
-import { notFound } from '../../../operations/failures';
+import { notFound } from '../../../operations/kit/failures';
 import { listProducts, type CatalogueProduct, type Plan, type Product } from '../../../licensing/catalogue';
 import { joomlaEntries, namesOfEntries, readCatalogue } from '../../../licensing/bundles';
 import { listOfferedVersions } from '../../../joomla/update-xml/offered';

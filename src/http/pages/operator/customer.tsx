@@ -7,7 +7,7 @@ import { findProfile } from '../../../store/customer-profiles';
 import { findEmail } from '../../../licensing/customer-email';
 import { customerDigest, isCustomerDigest } from '../../../store/customer-digest';
 import { tellRequests } from '../../../support/requests';
-import { invalid, notFound } from '../../../operations/failures';
+import { invalid, notFound } from '../../../operations/kit/failures';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

@@ -1,5 +1,5 @@
 import { requireProduct } from '../../../licensing/find-or-refuse';
-import { readId } from '../../../operations/reading';
+import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

@@ -3,7 +3,7 @@ import type { License } from '../../../licensing/licenses';
 import { paidEnd } from '../../../licensing/core/states';
 import { prolongedUntil } from '../../../licensing/lifecycle';
 import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
-import { invalid, notFound, type Failure } from '../../../operations/failures';
+import { invalid, notFound, type Failure } from '../../../operations/kit/failures';
 import { licenseOperations } from '../../../operations/licenses';
 import { mailOperations } from '../../../operations/mails';
 import { act, filled, type BodyOf, type Fields } from '../act';

@@ -1,7 +1,7 @@
 import { findLicense, type License } from '../../../licensing/licenses';
 import { isFinal, type LiveStatus } from '../../../licensing/core/states';
-import { notFound } from '../../../operations/failures';
-import { readId } from '../../../operations/reading';
+import { notFound } from '../../../operations/kit/failures';
+import { readId } from '../../../operations/kit/reading';
 import type { FormState } from '../form-state';
 import { TextField } from '../kit/fields';
 import type { OperatorCall } from '../page';

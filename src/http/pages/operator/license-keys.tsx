@@ -3,9 +3,9 @@ import { viewKey, viewKeys, viewKeySites, type LicenseView } from '../../../lice
 import type { License } from '../../../licensing/licenses';
 import { listKeyPage } from '../../../licensing/lists';
 import { keyJson } from '../../../licensing/views';
-import { notFound } from '../../../operations/failures';
+import { notFound } from '../../../operations/kit/failures';
 import { licenseKeyOperations } from '../../../operations/license-keys';
-import { readId } from '../../../operations/reading';
+import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
 import { csvRows } from '../csv';
 import { formRoute } from '../form-route';

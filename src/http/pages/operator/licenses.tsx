@@ -5,7 +5,7 @@ import type { License } from '../../../licensing/licenses';
 import { asSort } from '../../../licensing/sorting';
 import { liveStatus, paidEnd } from '../../../licensing/core/states';
 import { licenseJson } from '../../../licensing/views';
-import { filterId } from '../../../operations/reading';
+import { filterId } from '../../../operations/kit/reading';
 import { OperatorError } from '../../../licensing/operator-error';
 import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { csvRows } from '../csv';

@@ -1,6 +1,6 @@
-import { notFound } from '../../../operations/failures';
+import { notFound } from '../../../operations/kit/failures';
 import { CSV_UPLOAD, importOperations } from '../../../operations/imports';
-import { readId } from '../../../operations/reading';
+import { readId } from '../../../operations/kit/reading';
 import { findImport, type ImportRun } from '../../../store/imports';
 import { CSV_FIELDS } from '../../../transfer/moving/any-csv';
 import { listMoves } from '../../../transfer/moving/list';

@@ -1,7 +1,7 @@
 import { formatTimestamp } from '../../../base/days';
 import { addOperator, listOperators, removeOperator, type Operator } from '../../../access/operators';
-import { notFound } from '../../../operations/failures';
-import { readId } from '../../../operations/reading';
+import { notFound } from '../../../operations/kit/failures';
+import { readId } from '../../../operations/kit/reading';
 import { clearSessionCookie } from '../../session-cookies';
 import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';

@@ -8,7 +8,7 @@ import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
 import { noOrder } from '../../../orders/record';
 import { orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
-import { readId } from '../../../operations/reading';
+import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';

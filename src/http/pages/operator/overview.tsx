@@ -1,6 +1,6 @@
 import { firstSteps, readGoods, type Goods } from '../../../licensing/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
-import { filterId } from '../../../operations/reading';
+import { filterId } from '../../../operations/kit/reading';
 import { PERIODS } from '../../../figures/kept-figures';
 import { countFailedMails } from '../../../mail/queue';
 import { isStopped, listWebhooks } from '../../../webhooks/receivers';

@@ -7,9 +7,9 @@ import {
 } from '../../../licensing/catalogue';
 import { ACTIVATION_TYPES } from '../../../licensing/core/identifiers';
 import { requirePlan } from '../../../licensing/find-or-refuse';
-import { invalid, type Failure } from '../../../operations/failures';
+import { invalid, type Failure } from '../../../operations/kit/failures';
 import { planOperations } from '../../../operations/plans';
-import { readId } from '../../../operations/reading';
+import { readId } from '../../../operations/kit/reading';
 import { act, filled, type BodyOf, type Fields } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

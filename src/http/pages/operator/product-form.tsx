@@ -1,7 +1,7 @@
 import { listProducts, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
-import type { Failure } from '../../../operations/failures';
+import type { Failure } from '../../../operations/kit/failures';
 import { productOperations } from '../../../operations/products';
-import { readId } from '../../../operations/reading';
+import { readId } from '../../../operations/kit/reading';
 import { act, type BodyOf, type Fields } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

@@ -2,7 +2,7 @@ import { asWritten } from '../../../licensing/core/identifiers';
 import { requireProduct } from '../../../licensing/find-or-refuse';
 import { asSort } from '../../../licensing/sorting';
 import { BEHIND_SORTS, readProductSites } from '../../../licensing/told-sites';
-import { readId } from '../../../operations/reading';
+import { readId } from '../../../operations/kit/reading';
 import { refusalReason } from '../../../overview/needs-you';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';

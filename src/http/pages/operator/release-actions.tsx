@@ -2,8 +2,8 @@ import { findReleaseById, releasesOf, type Release } from '../../../packages/rel
 import { readProduct } from '../../../licensing/catalogue';
 import { latestOf } from '../../../licensing/updates';
 import { compareVersions, isPrerelease } from '../../../licensing/versions';
-import { ManageError } from '../../../operations/failures';
-import { readId } from '../../../operations/reading';
+import { ManageError } from '../../../operations/kit/failures';
+import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

@@ -1,7 +1,7 @@
 import { isFresh } from '../../../access/sessions';
 import { readProduct } from '../../../licensing/catalogue';
-import type { Failure } from '../../../operations/failures';
-import { readId } from '../../../operations/reading';
+import type { Failure } from '../../../operations/kit/failures';
+import { readId } from '../../../operations/kit/reading';
 import { act, type DataOf } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

@@ -1,8 +1,8 @@
 import { previewNotice } from '../../../mail/security-release';
 import { releaseNoticeOperations } from '../../../operations/release-notice';
 import { findReleaseById, type Release } from '../../../packages/releases';
-import { ManageError, type Failure } from '../../../operations/failures';
-import { readId } from '../../../operations/reading';
+import { ManageError, type Failure } from '../../../operations/kit/failures';
+import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';

@@ -1,7 +1,7 @@
 import { latestOf } from '../../../licensing/updates';
 import { countRollout, type VersionCounts } from '../../../figures/statistics';
-import { ManageError, type Failure } from '../../../operations/failures';
-import { readId } from '../../../operations/reading';
+import { ManageError, type Failure } from '../../../operations/kit/failures';
+import { readId } from '../../../operations/kit/reading';
 import { releaseOperations } from '../../../operations/releases';
 import { findReleaseById, releasesOf, type Release } from '../../../packages/releases';
 import { act } from '../act';

@@ -4,7 +4,7 @@ import { listReleasePage, RELEASE_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';
 import { readStatistics } from '../../../figures/statistics';
 import { releaseJson } from '../../../licensing/views';
-import { ManageError } from '../../../operations/failures';
+import { ManageError } from '../../../operations/kit/failures';
 import { csvRows } from '../csv';
 import { ButtonLink, Options } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
-import { filterId } from '../../../operations/reading';
+import { filterId } from '../../../operations/kit/reading';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readRenewals, type Counted, type Renewals, type RenewalsQuery } from '../../../figures/renewals';
 import { BarChart, DayCalendar, Numbers } from '../kit/chart';

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { invalid, type Failure } from '../../../operations/failures';
+import { invalid, type Failure } from '../../../operations/kit/failures';
 import { configurationOperations } from '../../../operations/configuration';
 import {
   EDITABLE,

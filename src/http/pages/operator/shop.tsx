@@ -7,7 +7,7 @@ import { effectsOf, readRules, RULES } from '../../../orders/rules';
 import { isPosting, mailOf } from '../../../orders/shop-kinds';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
 import { countWaiting, listMessages, type ShopMessage } from '../../../orders/views';
-import type { Failure } from '../../../operations/failures';
+import type { Failure } from '../../../operations/kit/failures';
 import { act, filled } from '../act';
 import { hookAddress } from '../address';
 import { formRoute } from '../form-route';

@@ -2,7 +2,7 @@ import { plansOf } from '../../../licensing/catalogue';
 import { isPosting, SHOP_MAILS } from '../../../orders/shop-kinds';
 import { apiKeyLook, listShops, secretLook, SHOP_KINDS, shopJson, type Shop } from '../../../orders/shops';
 import { countWaiting } from '../../../orders/views';
-import type { Failure } from '../../../operations/failures';
+import type { Failure } from '../../../operations/kit/failures';
 import { act, filled } from '../act';
 import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';

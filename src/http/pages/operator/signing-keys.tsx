@@ -1,6 +1,6 @@
 import { listSigningKeys, type SigningKeyInUse } from '../../../licensing/signing-keys';
 import { signingKeyJson } from '../../../licensing/views';
-import { notFound } from '../../../operations/failures';
+import { notFound } from '../../../operations/kit/failures';
 import { signingKeyOperations } from '../../../operations/signing-keys';
 import { act, filled } from '../act';
 import { csvNameOf, csvOf } from '../csv';

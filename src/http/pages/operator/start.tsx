@@ -1,11 +1,11 @@
 import { firstSteps, readGoods, type FirstSteps } from '../../../licensing/first-steps';
 import { readUpdateXmlState } from '../../../joomla/follow-xml';
 import { readNewProduct } from '../../../joomla/publish';
-import { invalid } from '../../../operations/failures';
-import type { UploadTerms } from '../../../operations/operation';
-import { requireRight } from '../../../operations/perform';
+import { invalid } from '../../../operations/kit/failures';
+import type { UploadTerms } from '../../../operations/kit/operation';
+import { requireRight } from '../../../operations/kit/perform';
 import { refuseThePackage, releaseOperations } from '../../../operations/releases';
-import type { UploadRules } from '../../../operations/upload';
+import type { UploadRules } from '../../../operations/kit/upload';
 import { pathOfStaged, removeStaged, type StagedPackage } from '../../../packages/package-files';
 import { releasesOf } from '../../../packages/releases';
 import { requestOf } from '../../api/endpoint';

@@ -1,7 +1,7 @@
 import { listTokenPage, listTokens, type Token } from '../../../access/tokens';
 import { tokenJson } from '../../../licensing/views';
-import { notFound } from '../../../operations/failures';
-import { readId } from '../../../operations/reading';
+import { notFound } from '../../../operations/kit/failures';
+import { readId } from '../../../operations/kit/reading';
 import { tokenOperations } from '../../../operations/tokens';
 import { clearSessionCookie } from '../../session-cookies';
 import { act, filled } from '../act';

@@ -2,7 +2,7 @@ import { paidEnd } from '../../../licensing/core/states';
 import { findLicense, findLicenseNamed, searchLicenses, type License } from '../../../licensing/licenses';
 import { findEmail } from '../../../licensing/customer-email';
 import { OperatorError } from '../../../licensing/operator-error';
-import { notFound } from '../../../operations/failures';
+import { notFound } from '../../../operations/kit/failures';
 import { unmatchedOperations } from '../../../operations/unmatched';
 import {
   listUnmatchedPage,

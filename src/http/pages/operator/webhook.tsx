@@ -11,7 +11,7 @@ import {
   type Delivery,
   type WebhookRow,
 } from '../../../webhooks/receivers';
-import { notFound } from '../../../operations/failures';
+import { notFound } from '../../../operations/kit/failures';
 import { act } from '../act';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';

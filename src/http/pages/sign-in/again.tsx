@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { isFresh } from '../../../access/sessions';
-import { ManageError } from '../../../operations/failures';
+import { ManageError } from '../../../operations/kit/failures';
 import { setSessionCookie } from '../../session-cookies';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit } from '../kit/fields';

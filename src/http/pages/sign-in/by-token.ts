@@ -1,5 +1,5 @@
 import { openOperatorSession, type OperatorSignIn } from '../../../access/sessions';
-import { ManageError } from '../../../operations/failures';
+import { ManageError } from '../../../operations/kit/failures';
 import { readSessionCookie } from '../../session-cookies';
 import type { PageCall } from '../page';
 

@@ -2,7 +2,7 @@ import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../s
 import { requestOperatorLink } from '../../../access/link-requests';
 import { endSession, openOperatorSession } from '../../../access/sessions';
 import { findCode } from '../../../access/one-time-codes';
-import { ManageError } from '../../../operations/failures';
+import { ManageError } from '../../../operations/kit/failures';
 import type { Child } from 'hono/jsx';
 import { keepChoices, keepNext, takeNext } from '../browser-choices';
 import { fieldOf, formState, type FormState } from '../form-state';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { answeredInTime } from '../process/redis';
+import { answeredInTime } from '../../process/redis';
 import type { RedisConnection } from './redis';
 
 /** What rate-limiter-flexible asks of a client: it defines a script for one key, and calls it by its name. */

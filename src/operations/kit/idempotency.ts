@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { DAY_MS } from '../base/days';
-import { CodedError, isCoded } from '../base/errors';
+import { DAY_MS } from '../../base/days';
+import { CodedError, isCoded } from '../../base/errors';
 import {
   completeClaim,
   deleteClaim,
@@ -9,9 +9,9 @@ import {
   prolongClaim,
   replaceClaim,
   type Claim,
-} from '../store/idempotency';
-import type { Db } from '../store/engine/database';
-import { inReadCommitted } from '../store/engine/transaction';
+} from '../../store/idempotency';
+import type { Db } from '../../store/engine/database';
+import { inReadCommitted } from '../../store/engine/transaction';
 import { ManageError } from './failures';
 
 /**

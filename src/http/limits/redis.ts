@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { openRedis } from '../process/redis';
+import { openRedis } from '../../process/redis';
 import { createStanding, type Standing } from './away';
 
 /** A connection to Redis that may be away at any time: check isAway() and have a fallback. */

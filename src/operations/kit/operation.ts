@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { Static, TNever, TObject, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
-import type { Caller, Scope } from '../access/caller';
-import type { UpdateXmlState } from '../joomla/follow-xml';
-import type { ChangeContext } from '../licensing/lifecycle';
-import type { OperatorLanguage } from '../texts/operators/languages';
-import type { Db } from '../store/engine/database';
+import type { Caller, Scope } from '../../access/caller';
+import type { UpdateXmlState } from '../../joomla/follow-xml';
+import type { ChangeContext } from '../../licensing/lifecycle';
+import type { OperatorLanguage } from '../../texts/operators/languages';
+import type { Db } from '../../store/engine/database';
 import { bodyReader, formReader, queryReader, type Reader } from './read-input';
-import type { ManageSettings } from './settings';
+import type { ManageSettings } from '../settings';
 import type { UploadRules } from './upload';
 
 /**

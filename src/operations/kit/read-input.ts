@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020';
-import { redactKeys } from '../licensing/core/keys';
+import { redactKeys } from '../../licensing/core/keys';
 import { ManageError } from './failures';
 
 /** Reads queries and bodies by the schemas of their operation. Refusals name the first wrong field. */

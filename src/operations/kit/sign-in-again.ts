@@ -1,4 +1,4 @@
-import { isFresh } from '../access/sessions';
+import { isFresh } from '../../access/sessions';
 import { ManageError } from './failures';
 import type { Call } from './operation';
 

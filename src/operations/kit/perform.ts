@@ -1,10 +1,10 @@
-import type { Caller } from '../access/caller';
-import { isFresh } from '../access/sessions';
-import type { Db } from '../store/engine/database';
+import type { Caller } from '../../access/caller';
+import { isFresh } from '../../access/sessions';
+import type { Db } from '../../store/engine/database';
 import { ManageError, toFailure, type Failure } from './failures';
 import { performOnce, type Written } from './idempotency';
 import type { Answer, Call, Operation, UploadTerms } from './operation';
-import type { ManageSettings } from './settings';
+import type { ManageSettings } from '../settings';
 import { signInAgain } from './sign-in-again';
 import type { Upload, UploadRules } from './upload';
 

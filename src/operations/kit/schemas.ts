@@ -6,8 +6,8 @@ import {
   type TObject,
   type TProperties,
 } from '@sinclair/typebox';
-import type { PlanOptionsJson } from '../licensing/views';
-import { MAX_UINT32 } from '../store/engine/columns';
+import type { PlanOptionsJson } from '../../licensing/views';
+import { MAX_UINT32 } from '../../store/engine/columns';
 
 /** Parts that the schemas of several operations share. A schema with a title becomes a component of `openapi.json`. */
 

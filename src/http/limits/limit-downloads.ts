@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { foldedDigest, keyDigest } from '../licensing/core/keys';
-import { InvalidRequestError } from '../base/errors';
-import type { Context } from './context';
+import { foldedDigest, keyDigest } from '../../licensing/core/keys';
+import { InvalidRequestError } from '../../base/errors';
+import type { Context } from '../context';
 import type { Asked, DownloadCounts, Outcome, Taken } from './download-counts';
-import { inTime } from './faults';
+import { inTime } from '../faults';
 import type { Allowance, Limiter } from './rate-limit';
-import { readDownloadKey, readQuery } from './requests';
+import { readDownloadKey, readQuery } from '../requests';
 import { createTurns } from './turns';
 
 /** Of an address, how many of its limit may be in doubt in a process at once: several processes have room beside. */

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { ACTIVATION_TYPES } from '../licensing/core/identifiers';
-import { MAIL_TYPES } from '../mail/queue';
-import { STORED_STATUSES } from '../licensing/core/states';
+import { ACTIVATION_TYPES } from '../../licensing/core/identifiers';
+import { MAIL_TYPES } from '../../mail/queue';
+import { STORED_STATUSES } from '../../licensing/core/states';
 import {
   exactly,
   Id,

@@ -1,10 +1,10 @@
 import type { Static } from '@sinclair/typebox';
-import { requireMetadataChange, type MetadataChanges } from '../licensing/metadata';
-import { parseMoment } from '../licensing/timestamps';
-import { requireLabel } from '../licensing/fields';
-import type { ChangeContext } from '../licensing/lifecycle';
-import type { PageRequest } from '../licensing/lists';
-import { findLicense, findLicenseByReference, type License } from '../licensing/licenses';
+import { requireMetadataChange, type MetadataChanges } from '../../licensing/metadata';
+import { parseMoment } from '../../licensing/timestamps';
+import { requireLabel } from '../../licensing/fields';
+import type { ChangeContext } from '../../licensing/lifecycle';
+import type { PageRequest } from '../../licensing/lists';
+import { findLicense, findLicenseByReference, type License } from '../../licensing/licenses';
 import { notFound } from './failures';
 import type { Call } from './operation';
 import type { Flag } from './schemas';

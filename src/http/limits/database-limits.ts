@@ -1,9 +1,9 @@
-import { answeredInTime } from '../process/redis';
+import { answeredInTime } from '../../process/redis';
 import { hash } from 'node:crypto';
-import { shareOf, type Db } from '../store/engine/database';
-import { isLockConflict } from '../store/engine/errors';
-import { changeCounts, openLimitStore, type LimitCount, type LimitStore } from '../store/limit-counts';
-import type { MysqlSettings } from '../store/engine/mysql';
+import { shareOf, type Db } from '../../store/engine/database';
+import { isLockConflict } from '../../store/engine/errors';
+import { changeCounts, openLimitStore, type LimitCount, type LimitStore } from '../../store/limit-counts';
+import type { MysqlSettings } from '../../store/engine/mysql';
 import { createStanding } from './away';
 import { countInDatabase, type Asked, type Outcome, type Taken } from './download-counts';
 import type { Counted } from './memory-counters';

@@ -1,6 +1,6 @@
-import { CodedError, InvalidRequestError } from '../base/errors';
-import { SealError } from '../licensing/sealing';
-import { OperatorError, type OperatorErrorCode, type RefusalFacts } from '../licensing/operator-error';
+import { CodedError, InvalidRequestError } from '../../base/errors';
+import { SealError } from '../../licensing/sealing';
+import { OperatorError, type OperatorErrorCode, type RefusalFacts } from '../../licensing/operator-error';
 
 /** The operator's API's refusals: codes with their status (docs/operator-api.md). */
 

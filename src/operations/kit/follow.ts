@@ -1,5 +1,5 @@
-import { followUpdateXml } from '../joomla/follow-xml';
-import { includedIn, readCatalogue } from '../licensing/bundles';
+import { followUpdateXml } from '../../joomla/follow-xml';
+import { includedIn, readCatalogue } from '../../licensing/bundles';
 import type { AfterCommit, Call } from './operation';
 import { UpdateXmlState } from './things';
 

@@ -5,11 +5,11 @@ import { PLAN_DEFAULTS, type Plan, type PlanOptions } from '../store/catalogue';
 import type { RecordedEvent } from '../store/events';
 import type { License } from '../store/licenses/licenses';
 import type { Release } from '../store/releases';
-import { columnOf } from '../store/engine/row-fields';
+import { snakeCase } from '../base/json';
 import type { Token } from '../store/tokens';
 import type { CatalogueProduct } from './bundles';
 import type { AddedKey, LicenseKey } from './license-keys';
-import { jsonOf, type JsonOf } from './json';
+import { jsonOf, type JsonOf } from '../base/json';
 import { readMetadata } from './metadata';
 import type { SigningKeyInUse } from './signing-keys';
 import { liveStatus, paidEnd } from './core/states';
@@ -29,7 +29,7 @@ const OPTIONS = Object.keys(PLAN_DEFAULTS) as (keyof PlanOptions)[];
 
 /** The options of a plan that JSON says. */
 export function readPlanOptions(json: Partial<PlanOptionsJson>): Partial<PlanOptions> {
-  const said = OPTIONS.map((option) => [option, (json as Record<string, unknown>)[columnOf(option)]]);
+  const said = OPTIONS.map((option) => [option, (json as Record<string, unknown>)[snakeCase(option)]]);
   return Object.fromEntries(said.filter(([, value]) => value !== undefined)) as Partial<PlanOptions>;
 }
 

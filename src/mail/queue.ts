@@ -8,7 +8,7 @@ import { findLicense, type License } from '../licensing/licenses';
 import type { ChangeContext } from '../licensing/lifecycle';
 import { OperatorError } from '../licensing/operator-error';
 import { isFinal, type LiveStatus } from '../licensing/core/states';
-import { jsonOf } from '../licensing/json';
+import { jsonOf } from '../base/json';
 import type { Db, Transaction } from '../store/engine/database';
 import { findLicensesOfCustomers } from '../store/licenses/licenses';
 import {

@@ -3,7 +3,7 @@ import { requireHttpsUrl, requireLabel, requireWholeNumber } from '../licensing/
 import { requirePlan } from '../licensing/find-or-refuse';
 import { OperatorError } from '../licensing/operator-error';
 import { isSameOrigin, openSealedKey, SealError, sealKey, secretElsewhere } from '../licensing/sealing';
-import { jsonOf } from '../licensing/json';
+import { jsonOf } from '../base/json';
 import type { Db } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
 import {

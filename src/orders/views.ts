@@ -1,7 +1,7 @@
 import { formatTimestampOrNull } from '../base/days';
 import { liveStatus } from '../licensing/core/states';
 import { isAscii, readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
-import { jsonOf } from '../licensing/json';
+import { jsonOf } from '../base/json';
 import { columnOf, readSort } from '../licensing/sorting';
 import type { Db } from '../store/engine/database';
 import { readLicenses, type License } from '../store/licenses/licenses';

@@ -1,3 +1,4 @@
+import { snakeCase, type Snake } from '../../base/json';
 import type { Row, SqlValue } from '../export';
 import { fromSqlTime, toSqlTime } from './time';
 
@@ -28,10 +29,6 @@ const FLAGS = [
 
 type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Camel<Rest>>}`
-  : Name;
-
-export type Snake<Name extends string> = Name extends `${infer Letter}${infer Rest}`
-  ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${Snake<Rest>}`
   : Name;
 
 type FieldOf<Name, Value> = Name extends (typeof FLAGS)[number]
@@ -81,23 +78,11 @@ function readerOf(name: string): Column['read'] {
   return (value) => value;
 }
 
-const names = new Map<string, string>();
-
-/** The column of a field. */
-export function columnOf(field: string): string {
-  let name = names.get(field);
-  if (name === undefined) {
-    name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    names.set(field, name);
-  }
-  return name;
-}
-
 /** The fields as columns; undefined ones stay undefined, which an UPDATE leaves as they are. */
 export function toColumns<const F extends object>(fields: F): RowOf<F> {
   return Object.fromEntries(
     Object.entries(fields as Record<string, SqlValue | boolean | Date>).map(([field, value]) => [
-      columnOf(field),
+      snakeCase(field),
       value instanceof Date ? toSqlTime(value) : typeof value === 'boolean' ? Number(value) : value,
     ]),
   ) as RowOf<F>;

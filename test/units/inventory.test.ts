@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
@@ -60,6 +61,7 @@ async function counts(): Promise<Record<string, number>> {
       settings: VARIABLES.length,
       'webhook types': WEBHOOK_TYPES.length,
       'folders of src': folders.length,
+      clones: countClones(),
       dependencies: Object.keys(dependencies as object).length,
       devDependencies: Object.keys(devDependencies as object).length,
     };
@@ -91,6 +93,15 @@ async function countTables({ db }: TestService): Promise<{ tables: number; colum
     { tables: number; columns: number },
   ];
   return counted;
+}
+
+/** Counts all clones in src, including those of the baseline. */
+function countClones(): number {
+  const { stdout } = spawnSync(join(ROOT, 'node_modules/.bin/jscpd'), ['--reporters', 'silent'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  return Number(/Found (\d+)/.exec(stdout)?.[1]);
 }
 
 function readJson(path: string): unknown {

@@ -186,8 +186,8 @@ function reminderOf(license: License, daysBefore: DaysBefore): Pick<NewOutboxRow
   return { details, once: reminderName(license, daysBefore) };
 }
 
-export function mailIsOff(): OperatorError {
-  return new OperatorError('Mail is not set up, so no key can be sent.', {
+export function mailIsOff(effect = 'no key can be sent'): OperatorError {
+  return new OperatorError(`Mail is not set up, so ${effect}.`, {
     code: 'CONFLICT',
     facts: { reason: 'mail-off' },
   });

@@ -26,7 +26,7 @@ import {
 import { inTransaction } from '../store/engine/transaction';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import { securityValues, type Letterhead } from './compose';
-import { queueRow, type MailDetails, type Mailing } from './queue';
+import { mailIsOff, queueRow, type MailDetails, type Mailing } from './queue';
 import { renderMail, type MailContent } from './render';
 import { readMailText } from './texts';
 
@@ -156,11 +156,7 @@ export async function startNotice(
   const { id, version } = release;
   if (release.notifiedAt !== null) throw notifiedAlready(version);
   requireSecurityRelease(release);
-  if (mailing === undefined)
-    throw new OperatorError('Mail is not set up, so no customer can be told.', {
-      code: 'CONFLICT',
-      facts: { reason: 'mail-off' },
-    });
+  if (mailing === undefined) throw mailIsOff('no customer can be told');
   await inTransaction(db, async (trx) => {
     if (!(await claimNotice(trx, id, now))) throw notifiedAlready(version);
     // Behind the mails of another release, so that both together are not faster.

@@ -52,20 +52,11 @@ export function formState(
 /** The page's own sentence for a refusal: what the service says is for programs, in English and with the names of its fields. */
 export function toFormFailure(
   { common: { errors }, moved }: Texts,
-  {
-    field,
-    reason,
-    facts,
-    status,
-  }: {
-    field: string | undefined;
-    reason?: string | undefined;
-    facts?: RefusalFacts | undefined;
-    status: number;
-  },
+  { field, facts, status }: { field: string | undefined; facts?: RefusalFacts | undefined; status: number },
 ): FormFailure {
   const byReason: Record<string, string> = errors.byReason;
   const byField: Record<string, string> = errors.byField;
+  const reason = facts?.reason;
   // "rules.refunded" is one of the fields of "rules".
   const own = wordsOf(moved.refusals, facts) ?? byReason[reason ?? ''] ?? byField[field?.split('.')[0] ?? ''];
   return { field, reason, sentence: own ?? (status === 409 ? errors.conflict : errors.other) };

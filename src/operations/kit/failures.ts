@@ -28,9 +28,7 @@ export interface Failure {
   error: { code: ManageCode; message: string; field?: string };
   /** seconds */
   retryAfter?: number;
-  /** the domain's reason, which the API does not tell */
-  reason?: string;
-  /** what it is about */
+  /** the facts of the refusal, which the API does not answer */
   facts?: RefusalFacts;
 }
 
@@ -75,7 +73,7 @@ export function toFailure(error: unknown, given: object): Failure | undefined {
   const retryAfter = code === 'SERVICE_UNAVAILABLE' ? RETRY_AFTER_MENDED : undefined;
   return {
     ...failure(code, error.message, { field, ...(retryAfter && { retryAfter }) }),
-    ...(facts && { reason: facts.reason, facts }),
+    ...(facts && { facts }),
   };
 }
 

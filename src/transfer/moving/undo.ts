@@ -234,12 +234,6 @@ async function removeThings(
 }
 
 function whyItStays({ facts }: OperatorError): StaysCode {
-  switch (facts?.reason) {
-    case 'plan-in-shop':
-      return 'in-shop';
-    case 'is-included':
-      return 'included';
-    default:
-      return 'in-use';
-  }
+  if (facts?.reason === 'plan-in-shop') return 'in-shop';
+  return facts?.reason === 'is-included' ? 'included' : 'in-use';
 }

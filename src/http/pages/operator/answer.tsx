@@ -185,9 +185,9 @@ async function work(
 
 function explain(
   { view: { t } }: OperatorCall,
-  { reason, status, error: { field } }: Failure,
+  { facts, status, error: { field } }: Failure,
 ): string | undefined {
-  if (reason === 'no-key-secret') return t.answer.noKeySecret;
+  if (facts?.reason === 'no-key-secret') return t.answer.noKeySecret;
   if (status === 400 && (field === 'subject' || field === 'body')) return t.answer.empty;
   return status === 400 ? t.common.errors.byField.email : undefined;
 }

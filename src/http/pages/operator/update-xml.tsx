@@ -229,7 +229,7 @@ function Stale({ productId, xml }: { productId: number; xml: ReadUpdateXml }) {
 function whyStale(t: Texts, { fault, offered, out }: ReadUpdateXml): string {
   if (fault === undefined) return t.releases.offer[offered === null ? 'notThere' : 'differs'](out ?? '');
   const { field, facts } = fault;
-  const refused = { field, reason: facts?.reason, status: 400 };
+  const refused = { field, facts, status: 400 };
   return t.products.xml.refused[field ?? ''] ?? toFormFailure(t, refused).sentence;
 }
 

@@ -13,6 +13,12 @@ import {
 import { inTransaction } from '../store/engine/transaction';
 import type { OperatorCode } from './one-time-codes';
 
+declare module '../licensing/operator-error' {
+  interface Refusals {
+    access: { reason: 'token-name' | 'no-token' | 'is-operator' | 'no-operator' };
+  }
+}
+
 /** Operators who may have a sign-in link mailed. Signing in needs none: `licensing sign-in` prints a link. */
 
 export { listOperators, type Operator };

@@ -51,7 +51,6 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'no-version-inside': () => '',
   'disk-full': () => '',
   'folder-closed': () => '"licensing doctor" says what to do.',
-  'not-published': () => '',
   'not-security': () => 'To mark it: licensing release edit --security.',
   'is-notified': () => '',
   'is-published': () => '',
@@ -65,9 +64,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
     product === undefined ? '' : `\nPack it again with the manifest at its top; ${notForJoomla(product)}`,
   'package-lacks': () =>
     'Pack it again with these files; or, if Joomla may do without them, publish it with --unchecked.',
-  'rollout-number': () => '',
   'rollout-draft': () => 'licensing release publish with --rollout does both.',
-  'rollout-withdrawn': () => '',
   'rollout-no-address': () => '',
   'rollout-silent': () => '',
   'rollout-apache': () => '',

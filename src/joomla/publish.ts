@@ -24,6 +24,24 @@ import { folderOf, isFormerXml } from './formerly/addresses';
 import { findXmlPlace, type XmlHome } from './update-xml/place';
 import { requireStaging } from './update-xml/staged';
 
+declare module '../licensing/operator-error' {
+  interface Refusals {
+    joomla:
+      | { reason: 'other-update-server' | 'without-lines' }
+      /** `named`: the package's update servers; `url`: the address of the update XML */
+      | { reason: 'foreign-server'; named: string; url: string }
+      /** `joomla`: undefined if its update ends in success */
+      | { reason: 'package-lacks'; lacks: string[]; joomla: string | undefined }
+      | { reason: 'no-manifest'; product?: number }
+      | { reason: 'malformed-manifest'; path: string; fault: string }
+      | { reason: 'manifest-version'; version: string | undefined }
+      | { reason: 'other-element'; product: number; element: string; inPackage: string }
+      | { reason: 'too-much-xml' | 'xml-of-another'; product: number }
+      /** `url`: the address of the update XML */
+      | { reason: 'rollout-no-address' | 'rollout-silent' | 'rollout-apache' | 'rollout-nginx'; url: string };
+  }
+}
+
 export interface Published {
   release: Release;
   /** anything unusual about the version, its date and its package, and the checks that were skipped */

@@ -1,9 +1,8 @@
 import { DAY_MS } from '../base/days';
 import { API_PATH } from '../licensing/api';
-import type { MailTextFault } from '../licensing/operator-error';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import { renderMail, type MailContent, type Values } from './render';
-import { parseMailText, type MailText, type TextName } from './texts';
+import { parseMailText, type MailText, type MailTextFault, type TextName } from './texts';
 
 /** A text of a mail, filled in for a customer who does not exist. */
 

@@ -23,6 +23,16 @@ import { inReadCommitted, inTransaction } from '../store/engine/transaction';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import type { MailSettings } from './settings';
 
+declare module '../licensing/operator-error' {
+  interface Refusals {
+    mail:
+      | { reason: 'mail-off' | 'not-security' | 'is-notified' }
+      | { reason: 'no-customer' | 'license-final'; license: number }
+      /** `failure`: as a mail's row stores it; `said`: the server's answer */
+      | { reason: 'mail-refused' | 'mail-server'; failure: string; said: string | null };
+  }
+}
+
 /**
  * Mails that wait to be sent. A row holds no secret: keys are revealed and one-time codes made when the mail is composed
  * (compose.ts). The row of a link for an address that is nobody's holds only the address's digest.

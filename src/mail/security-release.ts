@@ -135,7 +135,6 @@ function requireSecurityRelease({ version, state, security }: Release): void {
   if (state !== 'published')
     throw new OperatorError(`Version ${version} is not published, so customers cannot get it.`, {
       code: 'CONFLICT',
-      facts: { reason: 'not-published' },
     });
   if (!security)
     throw new OperatorError(`Version ${version} is not marked as a security release.`, {

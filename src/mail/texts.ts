@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MailTextFault } from '../licensing/operator-error';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
 import { operatorLanguageOf } from '../texts/operators/languages';
 
@@ -147,6 +146,12 @@ function readFile(path: string): { content?: string; fault?: string } {
     ? { content: bytes.toString('utf8') }
     : { fault: 'it is not in UTF-8. Save it in UTF-8.' };
 }
+
+/** The fault that makes the text of a mail unusable. `line` counts from 1. */
+export type MailTextFault =
+  | { code: 'empty' }
+  | { code: 'placeholder'; found: string; line: number; known: string[] }
+  | { code: 'lacks'; needed: string };
 
 /** A text as it is written: the subject in the first line, what follows below it. @returns or why it cannot be used */
 export function parseMailText(content: string, name: TextName): MailText | MailTextFault {

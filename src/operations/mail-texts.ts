@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { OperatorError, type MailTextFault } from '../licensing/operator-error';
+import { OperatorError } from '../licensing/operator-error';
 import { previewMail } from '../mail/preview';
 import {
   builtInText,
@@ -11,6 +11,7 @@ import {
   TEXT_NAMES,
   TEXT_SOURCES,
   textId,
+  type MailTextFault,
   type TextName,
 } from '../mail/texts';
 import { MAIL_TEXT, readEffective, storeRow } from '../settings/stored';

@@ -306,6 +306,15 @@ export function opensSecret(
   }
 }
 
+declare module '../licensing/operator-error' {
+  interface Refusals {
+    orders:
+      | { reason: 'no-shop' | 'no-order' | 'no-unmatched' }
+      | { reason: 'unmatched-done' | 'pays-nothing' | 'other-order'; unmatched: number }
+      | { reason: 'no-keys' | 'no-address'; order: number };
+  }
+}
+
 /** @throws OperatorError (404) */
 export async function requireShop(db: Db, name: string): Promise<Shop> {
   const shop = /^[a-z0-9_-]+$/.test(name) ? await findShop(db, name) : undefined;

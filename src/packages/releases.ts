@@ -26,7 +26,18 @@ import { OperatorError } from '../licensing/operator-error';
 import { noProduct, requireProduct } from '../licensing/find-or-refuse';
 import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
 import { announceRelease } from '../licensing/webhook-events';
-import { checkZip } from './zip';
+import { checkZip, type ZipFault } from './zip';
+
+declare module '../licensing/operator-error' {
+  interface Refusals {
+    packages:
+      | { reason: 'no-draft' | 'no-draft-package' | 'rollout-draft' }
+      | { reason: 'no-version'; product: number }
+      | { reason: 'is-published' | 'is-withdrawn' | 'equal-version'; version: string }
+      | { reason: 'no-zip'; fault: ZipFault }
+      | { reason: 'disk-full' | 'folder-closed' };
+  }
+}
 
 export { findReleaseById, type Release };
 
@@ -180,7 +191,6 @@ export function setRollout(db: Db, productId: number, version: string, percent: 
       throw new OperatorError(`Version ${version} is withdrawn, and nobody is offered it.`, {
         code: 'CONFLICT',
         field: 'rollout',
-        facts: { reason: 'rollout-withdrawn' },
       });
     return { rollout };
   });
@@ -190,7 +200,7 @@ function requireRollout(percent: number): number {
   if (Number.isInteger(percent) && percent >= 1 && percent <= WHOLE_ROLLOUT) return percent;
   throw new OperatorError(
     `The share is a whole number of percent, 1 to ${WHOLE_ROLLOUT}. To stop a rollout, withdraw the version.`,
-    { code: 'INVALID_REQUEST', field: 'rollout', facts: { reason: 'rollout-number' } },
+    { code: 'INVALID_REQUEST', field: 'rollout' },
   );
 }
 

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
 import { fromBufferPromise, openPromise, type Entry, type ZipFile } from 'yauzl';
-import { OperatorError, type ZipFault } from '../licensing/operator-error';
+import { OperatorError } from '../licensing/operator-error';
 
 /** The first bytes of a zip's first entry, and of a zip without entries. */
 const BEGINNINGS = ['PK\x03\x04', 'PK\x05\x06'];
@@ -67,6 +67,9 @@ export async function unreadable(path: string, error: unknown): Promise<unknown>
     facts: { reason: 'no-zip', fault },
   });
 }
+
+/** Why a zip cannot be read: `other` is another kind of file, and `cut` lacks its end. */
+export type ZipFault = 'empty' | 'other' | 'cut' | 'encrypted' | 'damaged';
 
 const WORDS: Partial<Record<ZipFault, string>> = {
   empty: 'it is empty.',

@@ -25,6 +25,13 @@ import { inReadCommitted } from '../store/engine/transaction';
 import { isKnown } from './customer-address';
 import { noCustomer, resolveCustomer } from './customer-list';
 
+declare module '../licensing/operator-error' {
+  interface Refusals {
+    /** `id`: the other customer's */
+    privacy: { reason: 'customer-exists'; id: string };
+  }
+}
+
 /** What a seller changes of a person: address, language and name. */
 
 export interface CustomerChanges {

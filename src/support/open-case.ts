@@ -28,6 +28,12 @@ import {
   type SupportCase,
 } from './support-case';
 
+declare module '../licensing/operator-error' {
+  interface Refusals {
+    support: { reason: 'nothing-found' };
+  }
+}
+
 /**
  * Tries the meanings of a text in this order: IP address, licence id, key, other names of licences. Several named
  * licences are listed. Then come a shop's order, the access log, a misspelt e-mail, the end of a key, and an unknown or mistyped key.

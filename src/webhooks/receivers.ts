@@ -34,6 +34,12 @@ import {
 import { createAddressRules, requireWebhookUrl } from './addresses';
 import { generateSecret, opensSecrets, sealSecret } from './signing';
 
+declare module '../licensing/operator-error' {
+  interface Refusals {
+    webhooks: { reason: 'no-webhook' | 'webhook-address' };
+  }
+}
+
 /** Receivers of webhooks, as operators add, change and try them, and what was sent to them. */
 
 export { listWebhooks, type WebhookRow, type Delivery };

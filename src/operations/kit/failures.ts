@@ -1,6 +1,16 @@
 import { CodedError, InvalidRequestError } from '../../base/errors';
 import { SealError } from '../../licensing/sealing';
+import type { MailTextFault } from '../../mail/texts';
 import { OperatorError, type OperatorErrorCode, type RefusalFacts } from '../../licensing/operator-error';
+
+declare module '../../licensing/operator-error' {
+  interface Refusals {
+    operations:
+      | { reason: 'no-version-inside' | 'text-file' }
+      | { reason: 'in-environment'; variable: string }
+      | { reason: 'mail-text'; fault: MailTextFault };
+  }
+}
 
 /** The operator's API's refusals: codes with their status (docs/operator-api.md). */
 

@@ -1,4 +1,4 @@
-import type { ZipFault } from '../../../licensing/operator-error';
+import type { RefusalFacts } from '../../../licensing/operator-error';
 import type { Remark } from '../../../licensing/remarks';
 
 /** Versions of a product, and what sites are offered. */
@@ -121,7 +121,7 @@ export const releases = {
       cut: 'The end of this zip is missing: an upload or a copy broke off. Upload it again, or pack it again.',
       encrypted: 'This zip is encrypted, and Joomla cannot unpack it. Pack it without a password.',
       damaged: 'This zip is damaged, or not one that Joomla can unpack. Pack it again.',
-    } satisfies Record<ZipFault, string>,
+    } satisfies Record<Extract<RefusalFacts, { reason: 'no-zip' }>['fault'], string>,
   },
   /** Remarks on a package that was taken. A draft’s are refusals when it is published. */
   remarks: {

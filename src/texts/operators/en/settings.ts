@@ -1,4 +1,4 @@
-import type { MailTextFault } from '../../../licensing/operator-error';
+import type { RefusalFacts } from '../../../licensing/operator-error';
 
 /** The pages about the settings. */
 export const settings = {
@@ -140,7 +140,7 @@ export const settings = {
     previewTitle: 'As a customer gets it',
     subject: 'Subject',
     reset: 'Return to the text of this program',
-    fault: (fault: MailTextFault) => {
+    fault: (fault: Extract<RefusalFacts, { reason: 'mail-text' }>['fault']) => {
       switch (fault.code) {
         case 'empty':
           return 'The text needs a subject in its first line, and something below it.';

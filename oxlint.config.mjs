@@ -11,6 +11,7 @@ const LAYERS = {
   access: ['joomla', 'licensing', 'store'],
   operations: [
     'access',
+    'doctor',
     'figures',
     'joomla',
     'licensing',
@@ -28,6 +29,7 @@ const LAYERS = {
   ],
   http: [
     'access',
+    'doctor',
     'figures',
     'joomla',
     'licensing',
@@ -59,7 +61,6 @@ const LAYERS = {
     'joomla',
     'licensing',
     'mail',
-    'operations',
     'orders',
     'overview',
     'packages',

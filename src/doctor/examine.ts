@@ -1,6 +1,5 @@
 import type { Config } from '../settings/config';
 import type { Db } from '../store/engine/database';
-import type { Examined } from '../operations/settings';
 import { checkAccess } from './access';
 import { checkCatalogue } from './catalogue';
 import { checkConfiguration } from './configuration';
@@ -12,6 +11,7 @@ import {
   type Check,
   type CommandCheck,
   type CommandFinding,
+  type Examined,
   type Finding,
   type Patient,
 } from './finding';

@@ -21,6 +21,9 @@ export interface Finding extends CommandFinding {
   isTranslated: true;
 }
 
+/** A finding as the service can tell it. */
+export type Examined = Pick<Finding, 'say'> & { id: string; state: Finding['level'] };
+
 export interface Patient {
   config: Config;
   db: Db;

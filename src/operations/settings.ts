@@ -2,16 +2,8 @@ import type { Config } from '../settings/config';
 import type { Letterhead } from '../mail/compose';
 import type { Mailing } from '../mail/queue';
 import type { XmlHome } from '../joomla/update-xml/place';
-import type { ToldWords } from '../texts/operators/doctor';
-import type { OperatorTexts } from '../texts/operators/texts';
+import type { Examined } from '../doctor/finding';
 import type { OwnFile } from '../packages/replace-file';
-
-/** A finding of the doctor, as the service can tell it. */
-export interface Examined {
-  id: string;
-  state: 'ok' | 'warning' | 'problem';
-  say: (texts: OperatorTexts['doctor']) => ToldWords;
-}
 
 /** What the operator's API needs to know of the installation. What a seller may change is read at each use. */
 export interface ManageSettings {

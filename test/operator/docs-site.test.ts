@@ -6,7 +6,7 @@ import { jsx } from 'hono/jsx';
 import { GUIDES } from '../../src/http/pages/kit/operator-page';
 import { Findings } from '../../src/http/pages/operator/doctor';
 import { ViewProvider, type View } from '../../src/http/pages/view';
-import type { Examined } from '../../src/operations/settings';
+import type { Examined } from '../../src/doctor/finding';
 import { pageTexts } from '../../src/texts/operators/languages';
 import { temporaryFolder } from '../support/processes';
 

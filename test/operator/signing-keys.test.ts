@@ -3,7 +3,7 @@ import { createPublicKey, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { examineFromWithin } from '../../src/doctor/examine';
-import type { Examined } from '../../src/operations/settings';
+import type { Examined } from '../../src/doctor/finding';
 import { OPERATORS } from '../../src/texts/operators/languages';
 import { readConfig, type Settings } from '../../src/settings/config';
 import { issueLicenses } from '../../src/licensing/issue';

@@ -1,4 +1,4 @@
-import type { Examined } from '../../../operations/settings';
+import type { Examined } from '../../../doctor/finding';
 import { ButtonLink } from '../kit/fields';
 import { Icon } from '../kit/icons';
 import { TitledPage } from '../kit/operator-page';

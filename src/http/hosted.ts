@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { API_PATH, API_TEXTS } from '../licensing/api';
+import { htaccessLines } from '../setup/htaccess';
 import { asCustomerLanguage, CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 
 /**
@@ -55,24 +56,6 @@ function ownAddress({ url = '', method, headers }: IncomingMessage, base: string
   if (method !== 'GET' || !/\btext\/html\b/i.test(headers.accept ?? '')) return undefined;
   if (base !== '') return url === '/' ? base : undefined;
   return /^((?:\/[\w.-]+){0,2})\/?$/.exec(url)?.[1];
-}
-
-/**
- * The lines that lead the exact prefix to the application, for the site's .htaccess.
- * @param base such as `/licensing-app`
- * @param folder of the site, whose .htaccess knows paths without it
- */
-export function htaccessLines(base: string, folder = ''): string {
-  const isInside = base.startsWith(`${folder}/`);
-  const name = isInside ? base.slice(folder.length + 1) : base;
-  const pattern = (path: string) => path.replaceAll('.', '\\.');
-  const api = API_PATH.replace(/^\//, '');
-  return [
-    ...(isInside ? [`RewriteRule ^${pattern(name)}(/|$) - [L]`] : []),
-    `RewriteRule ^${pattern(api)}(/.*)?$ ${name}/${api}$1 [L]`,
-  ]
-    .map((line) => `${line}\n`)
-    .join('');
 }
 
 function runs(base: string, folder: string): string {

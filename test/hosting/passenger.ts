@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { htaccessLines } from '../../src/http/hosted';
+import { htaccessLines } from '../../src/setup/htaccess';
 import { table } from '../../src/store/engine/database';
 import { makeTicket } from '../support/door';
 import { BASE, openHostedShop, type HostedShop } from '../support/hosting';

@@ -12,7 +12,7 @@ import {
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { htaccessLines } from '../../src/http/hosted';
+import { htaccessLines } from '../../src/setup/htaccess';
 import { table } from '../../src/store/engine/database';
 import { toSqlTime } from '../../src/store/engine/time';
 import {

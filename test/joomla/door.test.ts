@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { htaccessLines } from '../../src/http/hosted';
+import { htaccessLines } from '../../src/setup/htaccess';
 import { refusedHost } from '../../src/http/pages-host';
 import { table } from '../../src/store/engine/database';
 import { makeTicket } from '../support/door';

@@ -21,7 +21,7 @@ import {
   startProcess,
 } from './processes';
 import type { Certificate } from './certificates';
-import { htaccessLines } from '../../src/http/hosted';
+import { htaccessLines } from '../../src/setup/htaccess';
 import type { Db } from '../../src/store/engine/database';
 import { openDatabase } from '../../src/store/engine/database';
 import { parseDatabaseUrl } from '../../src/store/engine/database-url';

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { behindPassenger, htaccessLines, unavailable } from '../../src/http/hosted';
+import { behindPassenger, unavailable } from '../../src/http/hosted';
+import { htaccessLines } from '../../src/setup/htaccess';
 
 /** What stands before the service on shared hosting, where the panel's server says the base and where it does not. */
 

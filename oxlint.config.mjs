@@ -90,7 +90,6 @@ const LAYERS = {
     'support',
     'transfer',
     'webhooks',
-    'app',
   ],
 };
 /** The command reaches rows through the rooms above the store; these files open the database, make it, and explain its errors. */

@@ -7,6 +7,7 @@ import { wantedCommands } from './cli/commands';
 import { describeError, toCommandFailure } from './cli/describe-error';
 import { hasStandardOutput, jsonLine, writeStandardOutput } from './cli/standard-output';
 import { redactKeys } from './licensing/core/keys';
+import type { WorkOnce } from './cli/work';
 import { version } from './app/version';
 
 /** Exit codes: 0 done; 1 refused or failed, with nothing changed unless the message says so; 2 usage error. */
@@ -37,7 +38,7 @@ export async function run(argv: string[], isOwnProcess = false): Promise<number>
     program.hook('preAction', async (_program, command) =>
       (await import('./cli/service-user.js')).leaveRoot(command),
     );
-  for (const load of wantedCommands(argv)) (await load())(program);
+  for (const load of wantedCommands(argv)) (await load())(program, workOnce);
   try {
     await program.parseAsync(asHelpOption(argv));
     return 0;
@@ -50,6 +51,9 @@ export async function run(argv: string[], isOwnProcess = false): Promise<number>
     return error instanceof CommanderError ? USAGE : FAILED;
   }
 }
+
+/** Loaded when it is called: only one command starts parts of the service. */
+const workOnce: WorkOnce = async (...given) => (await import('./app/work.js')).workOnce(...given);
 
 /** Reads `help license issue` as `license issue --help`: Commander's own "help" knows only the first level. */
 function asHelpOption(argv: string[]): string[] {

@@ -235,7 +235,7 @@ function settingsOf(
   const { spreadFactor, shopApiUrl } = live.config;
   return {
     ...{ packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost, downloads },
-    ...{ spreadFactor, shopApiUrl },
+    ...{ version, spreadFactor, shopApiUrl },
     programFolder: packageRoot,
     examine: () => examineFromWithin(live.config, db, now),
     askForXml: createAskForXml(now),

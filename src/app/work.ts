@@ -1,17 +1,12 @@
 import type { Logger } from 'pino';
 import type { Config } from '../settings/config';
+import type { Worked } from '../cli/work';
 import { startHousekeeping } from '../runner/housekeeping';
 import { jobsOf, startMail, startWebhooks, type Clock } from './service';
 import { openServiceDatabase, type Db } from '../store/engine/database';
 import { toDatabaseUnusable } from '../store/engine/error-messages';
 import { requireCurrentSchema } from '../store/engine/migrate';
 import { watchSettings } from '../settings/stored';
-
-/** Attempts of this call. */
-export interface Worked {
-  mails: { sent: number; failed: number };
-  webhooks: { delivered: number; failed: number };
-}
 
 /** A command's share: the service beside it needs the rest of what a host allows. */
 const CONNECTIONS = 4;

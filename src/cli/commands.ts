@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
+import type { WorkOnce } from './work';
 
 /**
  * In the order of the help. A command is loaded when it is called: all of them take longer than most have to do.
  * Not in cli.ts, which an old Node has to read.
  */
-const COMMANDS: Record<string, () => Promise<(program: Command) => void>> = {
+const COMMANDS: Record<string, () => Promise<(program: Command, workOnce: WorkOnce) => void>> = {
   setup: async () => (await import('../cli/setup.js')).addSetupCommand,
   init: async () => (await import('../cli/init.js')).addInitCommand,
   migrate: async () => (await import('../cli/migrate.js')).addMigrateCommand,

@@ -1,10 +1,18 @@
-import { pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import type { Command } from 'commander';
-import { readConfig } from '../settings/config';
-import { workOnce } from '../app/work';
+import { readConfig, type Config } from '../settings/config';
 import { createOutput } from './command';
 
-export function addWorkCommand(program: Command): void {
+/** Attempts of this call. */
+export interface Worked {
+  mails: { sent: number; failed: number };
+  webhooks: { delivered: number; failed: number };
+}
+
+/** Does once what is due (app/work.ts). */
+export type WorkOnce = (config: Config, log: Logger, now: () => Date) => Promise<Worked>;
+
+export function addWorkCommand(program: Command, workOnce: WorkOnce): void {
   program
     .command('work')
     .summary('do once what is due, for a cron of a host where the service does not always run')

@@ -102,7 +102,13 @@ describe('the customer’s pages', () => {
       clientAddress: createClientAddressReader([]),
       operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
       pages: {
-        settings: { ...settings, downloads, askForXml: () => Promise.resolve(undefined), queueMail: queue },
+        settings: {
+          ...settings,
+          version: '1.0.0',
+          downloads,
+          askForXml: () => Promise.resolve(undefined),
+          queueMail: queue,
+        },
         assetsFolder: join(__dirname, '../../dist/pages'),
       },
     });

@@ -32,6 +32,8 @@ export interface PagesDependencies {
 }
 
 export interface PagesSettings extends ManageSettings {
+  /** The version of this program. */
+  version: string;
   shopName: string;
   shopLogo: Picture | undefined;
   publicUrl: string | undefined;

@@ -3,7 +3,6 @@ import { DAY_MS } from '../../../base/days';
 import { listOperators } from '../../../access/operators';
 import { listTokens } from '../../../access/tokens';
 import { listSigningKeys } from '../../../licensing/signing-keys';
-import { version } from '../../../app/version';
 import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
 import type { Answer, OperatorCall, Route } from '../page';
@@ -26,7 +25,7 @@ async function showSystem(call: OperatorCall): Promise<Answer> {
   const access = call.caller.scope === 'write' ? await readAccess(call) : undefined;
   return {
     page: (
-      <TitledPage title={texts.title} nav="system" sub={texts.version(version)}>
+      <TitledPage title={texts.title} nav="system" sub={texts.version(settings.version)}>
         <div class="cols">
           <Part
             id="doctor"

@@ -1,5 +1,4 @@
 import type { Knex } from 'knex';
-import { inTransaction } from '../src/store/engine/transaction';
 import { indexName, isSqlite, tableName } from './tables';
 
 /**
@@ -33,10 +32,11 @@ export async function fillInPieces(
   fill: (trx: Knex.Transaction, ids: [after: number, upTo: number]) => Promise<unknown>,
 ): Promise<void> {
   const full = tableName(knex, name);
+  const { inTransaction } = knex.userParams as { inTransaction: Knex['transaction'] };
   const [{ last }] = (await knex(full).max({ last: 'id' })) as [{ last: number | null }];
   for (let after = 0; after < (last ?? 0); after += PIECE) {
     const upTo = after + PIECE;
-    await inTransaction(knex, async (trx) => {
+    await inTransaction(async (trx) => {
       // INSERT ... SELECT would lock them only against writers: an UPDATE after it could meet a call's in a deadlock.
       await trx(full).where('id', '>', after).where('id', '<=', upTo).orderBy('id').forUpdate().pluck('id');
       await fill(trx, [after, upTo]);

@@ -14,6 +14,7 @@ import {
 import { isLockConflict } from './errors';
 import { readVersion, SUPPORTED_SERVERS } from './server';
 import { rawRows } from './statements';
+import { inTransaction } from './transaction';
 import { explainRefusedLock } from './error-messages';
 
 const LOCK_WAIT_SECONDS = 120;
@@ -41,9 +42,22 @@ export class SchemaError extends CodedError<'SCHEMA', SchemaFacts> {
   }
 }
 
+/** A migration imports nothing of src (decision 6): its steps find the store's transactions in Knex's `userParams`. */
+const withTransactions: Knex.MigrationSource<string> = {
+  ...migrationSource,
+  async getMigration(name) {
+    const migration = await migrationSource.getMigration(name);
+    const up = (knex: Knex) => {
+      Object.assign(knex.userParams, { inTransaction: inTransaction.bind(null, knex) });
+      return migration.up(knex);
+    };
+    return { ...migration, up };
+  },
+};
+
 /** Used by `knex.migrate` and knexfile.ts, so that both use the same migrations table. */
 export function migrationConfig(prefix: string): Knex.MigratorConfig {
-  return { migrationSource, tableName: `${prefix}licensing_migrations` };
+  return { migrationSource: withTransactions, tableName: `${prefix}licensing_migrations` };
 }
 
 /** Compares the database's migrations with this code's; all are pending on an empty database. */

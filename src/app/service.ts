@@ -46,19 +46,21 @@ import { startHousekeeping } from '../runner/housekeeping';
 import type { Job } from '../runner/jobs';
 import type { ChangeMail } from '../selfservice/changes';
 import { createLicensing } from '../licensing/licensing';
-import { readReadiness } from '../http/readiness';
 import {
   conflictsOf,
   openServiceDatabase,
   poolState,
+  shareOf,
   standingOfNodes,
   type Db,
 } from '../store/engine/database';
 import { reasonCode } from '../store/engine/errors';
 import { claimDatabase, requireCurrentSchema } from '../store/engine/migrate';
+import { openLimitCounts } from '../store/limit-counts';
 import { readTableSizes } from '../store/engine/server';
 import { toDatabaseUnusable } from '../store/engine/error-messages';
 import { watchSettings, type LiveSettings } from '../settings/stored';
+import { readReadiness } from './readiness';
 import { version } from './version';
 import { createAddressRules } from '../webhooks/addresses';
 import { startEndsWatch } from '../webhooks/ends';
@@ -172,7 +174,7 @@ export function startService(
         authenticate: createAuthenticator(Object.assign(copyConfig(config), { db, now })),
         settings,
       },
-      pages: { settings, assetsFolder: join(packageRoot, 'dist/pages') },
+      pages: { db: shareOf(db), settings, assetsFolder: join(packageRoot, 'dist/pages') },
       pagesHost: config.pagesHost,
       timeoutFactor: config.timeoutFactor,
       origins: () =>
@@ -478,7 +480,8 @@ function openLimiter(
       log.warn({ reason: reasonCode(error) }, 'the database cannot count limits: they are counted in memory');
     else log.info('limits are counted in the database again');
   };
-  const limiter = createDatabaseLimiter(settings, { db, database }, onChange, live.config.timeoutFactor);
+  const counts = openLimitCounts(db, database);
+  const limiter = createDatabaseLimiter(settings, counts, onChange, live.config.timeoutFactor);
   onStop(() => limiter.stop());
   return limiter;
 }

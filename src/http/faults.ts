@@ -2,8 +2,8 @@ import type { Context as KoaContext } from 'koa';
 import type { Logger } from 'pino';
 import { SealError } from '../licensing/sealing';
 import { API_PATH } from '../licensing/api';
+import { databaseFault } from '../licensing/licensing';
 import { CodedError, isCoded, InvalidRequestError } from '../base/errors';
-import { isLockConflict, isUnavailable } from '../store/engine/errors';
 import { sendFailure } from './answers';
 import type { Context } from './context';
 import { readPath } from './requests';
@@ -24,7 +24,7 @@ export function answerFault(ctx: Context, error: unknown): void {
 /** What an error is that is no refusal: something that it needs is away for now, or a fault. */
 export function faultCode(error: unknown): 'SERVICE_UNAVAILABLE' | 'INTERNAL_ERROR' {
   const isAway = isCoded(error, 'DEADLINE', 'BUSY', 'SITE_AWAY') || error instanceof SealError;
-  return isAway || isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR';
+  return isAway || databaseFault(error) !== undefined ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_ERROR';
 }
 
 /** Gives up on a handler at the deadline, once the body is read. An AbortSignal would cost 25 µs a request. */
@@ -125,7 +125,7 @@ export function createAnswerLog(log: Logger): (ctx: Context) => void {
 }
 
 function isOfDatabase(fault: unknown): boolean {
-  return isCoded(fault, 'DEADLINE', 'BUSY') || (isUnavailable(fault) && !isLockConflict(fault));
+  return isCoded(fault, 'DEADLINE', 'BUSY') || databaseFault(fault) === 'away';
 }
 
 /** Endpoints, and the codes of their answers, that show that the database answered. A limit is found out without it. */

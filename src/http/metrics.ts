@@ -1,12 +1,16 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { NodesStanding } from '../store/engine/nodes';
 import type { Context } from './context';
 
 interface MetricSources {
   version: string;
   pool: () => { used: number; free: number; waiting: number };
   /** undefined: there is one database server */
-  nodes: (() => NodesStanding) | undefined;
+  nodes:
+    | (() => {
+        nodes: { name: string; inUse: boolean; ready: boolean; clusterSize: number | undefined }[];
+        switches: number;
+      })
+    | undefined;
   /** transactions rolled back because another node of the database's cluster had changed the same rows */
   conflicts: () => number;
   /** undefined: not configured */
@@ -117,8 +121,7 @@ export function createMetrics(sources: MetricSources): Metrics {
       this.set(sources.accessLogDropped());
     },
   });
-  let sizes: { name: string; bytes: number }[] = [];
-  let reading: Promise<void> | undefined;
+  const sizes = asBefore([], sources.tableSizes);
   new Gauge({
     name: 'licensing_table_bytes',
     help: 'What each table takes on the disk with its indexes, as read at the scrape before',
@@ -126,13 +129,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     aggregator: 'max',
     registers,
     collect() {
-      for (const { name, bytes } of sizes) this.set({ table: name }, bytes);
-      // Not awaited: a database that does not answer must not block the metrics.
-      reading ??= sources
-        .tableSizes()
-        .then((read) => void (sizes = read))
-        .catch(() => undefined)
-        .finally(() => (reading = undefined));
+      for (const { name, bytes } of sizes()) this.set({ table: name }, bytes);
     },
   });
   addCatchUpMetrics(sources.catchUps, registry);
@@ -158,7 +155,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   };
 }
 
-function addNodeMetrics(standing: () => NodesStanding, registry: Registry): void {
+function addNodeMetrics(standing: NonNullable<MetricSources['nodes']>, registry: Registry): void {
   const registers = [registry];
   for (const [name, help, value] of [
     ['licensing_database_node_used', '1 for the database server in use, 0 for the others', 'inUse'],
@@ -198,8 +195,7 @@ function addNodeMetrics(standing: () => NodesStanding, registry: Registry): void
 
 function addCatchUpMetrics(catchUps: MetricSources['catchUps'], registry: Registry): void {
   const registers = [registry];
-  let read: Awaited<ReturnType<typeof catchUps>> = [];
-  let reading: Promise<void> | undefined;
+  const shops = asBefore([], catchUps);
   for (const [name, help, valueOf] of [
     [
       'licensing_shop_caught_up_timestamp_seconds',
@@ -216,7 +212,7 @@ function addCatchUpMetrics(catchUps: MetricSources['catchUps'], registry: Regist
       '0 for a shop that cannot be caught up, such as without an API key, as read at the scrape before',
       ({ state }) => (state === 'ready' ? 1 : 0),
     ],
-  ] as [string, string, (shop: (typeof read)[number]) => number][])
+  ] as [string, string, (shop: ReturnType<typeof shops>[number]) => number][])
     new Gauge({
       name,
       help,
@@ -225,12 +221,7 @@ function addCatchUpMetrics(catchUps: MetricSources['catchUps'], registry: Regist
       registers,
       collect() {
         this.reset();
-        for (const shop of read) this.set({ shop: shop.name }, valueOf(shop));
-        // Not awaited: a database that does not answer must not block the metrics.
-        reading ??= catchUps()
-          .then((now) => void (read = now))
-          .catch(() => undefined)
-          .finally(() => (reading = undefined));
+        for (const shop of shops()) this.set({ shop: shop.name }, valueOf(shop));
       },
     });
 }
@@ -250,23 +241,14 @@ function addWebhookMetrics(
       for (const [outcome, count] of Object.entries(counts())) this.inc({ outcome }, count);
     },
   });
-  let read = { lag: 0, stopped: 0 };
-  let reading: Promise<void> | undefined;
-  const refresh = () => {
-    // Not awaited: a database that does not answer must not block the metrics.
-    reading ??= backlog()
-      .then((now) => void (read = now))
-      .catch(() => undefined)
-      .finally(() => (reading = undefined));
-  };
+  const waiting = asBefore({ lag: 0, stopped: 0 }, backlog);
   new Gauge({
     name: 'licensing_webhook_lag_seconds',
     help: 'How long the oldest delivery that is due has been due, as read at the scrape before',
     aggregator: 'max',
     registers,
     collect() {
-      this.set(read.lag);
-      refresh();
+      this.set(waiting().lag);
     },
   });
   new Gauge({
@@ -275,7 +257,22 @@ function addWebhookMetrics(
     aggregator: 'max',
     registers,
     collect() {
-      this.set(read.stopped);
+      this.set(waiting().stopped);
     },
   });
+}
+
+/**
+ * Returns what was read at the scrape before, and reads again, which is not awaited: a database that does not answer must not
+ * block the metrics.
+ */
+function asBefore<T>(known: T, read: () => Promise<T>): () => T {
+  let reading: Promise<void> | undefined;
+  return () => {
+    reading ??= read()
+      .then((now) => void (known = now))
+      .catch(() => undefined)
+      .finally(() => (reading = undefined));
+    return known;
+  };
 }

@@ -3,7 +3,6 @@ import type { Authenticate } from '../access/authenticate';
 import { API_PATH } from '../licensing/api';
 import type { Licensing } from '../licensing/licensing';
 import type { ManageSettings } from '../operations/settings';
-import { shareOf } from '../store/engine/database';
 import { mountManage } from './api/endpoint';
 import type { State } from './context';
 import { mountDocument, type DocumentSettings } from './document/public-files';
@@ -23,8 +22,8 @@ export interface OperatorRouterDependencies {
   isTrusted: PagesDependencies['isTrusted'];
   /** who may call the operator's API, and what it works on; undefined: it is not served */
   operator?: { authenticate: Authenticate; settings: ManageSettings };
-  /** undefined: there are no pages */
-  pages?: { settings: PagesDependencies['settings']; assetsFolder: string };
+  /** undefined: there are no pages; `db`: through a part of its connections */
+  pages?: { db: PagesDependencies['db']; settings: PagesDependencies['settings']; assetsFolder: string };
   /** under which browsers know the service, such as `https://shop.example`; none: the request alone tells */
   origins?: (() => string[]) | undefined;
   /** undefined: `openapi.json` and `docs` are not served */
@@ -61,7 +60,7 @@ export function createOperatorRouter({
     mountHooks(router, { db, now, limiter, settings: operator.settings });
     if (pages)
       mountPages(router, {
-        db: shareOf(db),
+        db: pages.db,
         now,
         limiter,
         licensing,

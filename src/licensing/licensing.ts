@@ -1,5 +1,6 @@
 import { findPlan, findProduct, type Plan, type Product } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
+import { isLockConflict, isUnavailable } from '../store/engine/errors';
 import { createAccessLog, type AccessLog } from './access-log';
 import { createClientHistory } from './client-history';
 import { createReleaseFinder, type FindRelease } from './download';
@@ -12,6 +13,8 @@ import { createValidator, type ValidateRequest } from './core/validate';
 import type { Refusal, Validation } from './core/verdict';
 import { createTold, SPREAD_FACTOR } from './told';
 import { createRefusalAnnouncer } from './webhook-events';
+
+export type { Db };
 
 /** The domain rules on one database. Simultaneous calls in this process share their statements. */
 export interface Licensing {
@@ -62,4 +65,10 @@ export function createLicensing(
     }),
     signer: createSigner(db, settings, now, settings.onFault),
   };
+}
+
+/** Returns why the database gave no answer: it is away, or others held the same rows for too long. @returns undefined for another error */
+export function databaseFault(error: unknown): 'away' | 'locked' | undefined {
+  if (!isUnavailable(error)) return undefined;
+  return isLockConflict(error) ? 'locked' : 'away';
 }

@@ -1,13 +1,14 @@
 import RateLimiterMySQL from 'rate-limiter-flexible/lib/RateLimiterMySQL.js';
 import { inTransaction } from './engine/transaction';
-import { table, type Db, type Transaction } from './engine/database';
+import { shareOf, table, type Db, type Transaction } from './engine/database';
 import type { Connection } from './engine/connections';
+import { isLockConflict } from './engine/errors';
 import type { MysqlSettings } from './engine/mysql';
 import { placeholders, rawChange, rawRows } from './engine/statements';
 
 /**
  * Counts of limits that several processes share without Redis. rate-limiter-flexible writes the rows of most buckets
- * (`openLimitStore`), and those of downloads, which depend on each other, are changed together (`changeCounts`).
+ * (`open`), and those of downloads, which depend on each other, are changed together (`change`).
  * For MySQL and MariaDB only: SQLite serves one process.
  */
 export interface LimitCount {
@@ -18,23 +19,25 @@ export interface LimitCount {
   expire: number | null;
 }
 
-export interface LimitStore {
-  /** Adds points, and tells what there is then. @throws the driver's error */
-  add(key: string, points: number): Promise<{ points: number; endsIn: number }>;
-  /** What there is in a window that has not ended. @throws the driver's error */
-  read(key: string): Promise<{ points: number; endsIn: number } | undefined>;
+/** Opens the counts on a share of the connections: a flood leaves the others to the requests that are let in. */
+export function openLimitCounts(whole: Db, { database }: Pick<MysqlSettings, 'database'>) {
+  const db = shareOf(whole);
+  return {
+    open: (bucket: string, seconds: () => number) => openLimitStore(db, database, bucket, seconds),
+    /** Changes counts together: while `change` runs, nobody else changes counts with the same lock. */
+    change: <T>(asked: Asked, change: (count: Count) => T) =>
+      inTransaction(db, (trx) => changeCounts(trx, asked, change)),
+  };
 }
+
+/** After a deadlock. */
+const ATTEMPTS = 3;
 
 /**
  * The counts of a bucket.
  * @param seconds of a window, read for each request
  */
-export function openLimitStore(
-  db: Db,
-  { database }: Pick<MysqlSettings, 'database'>,
-  bucket: string,
-  seconds: () => number,
-): LimitStore {
+function openLimitStore(db: Db, database: string, bucket: string, seconds: () => number) {
   const limiter = new RateLimiterMySQL({
     storeClient: lender(db),
     storeType: 'knex',
@@ -49,15 +52,22 @@ export function openLimitStore(
     duration: seconds(),
   });
   return {
-    async add(key, points) {
+    /** Adds points, and returns what there is then. @throws the driver's error */
+    async add(key: string, points: number) {
       limiter.duration = seconds();
-      // Unlike consume(), it returns a count above the limit.
-      const { consumedPoints, msBeforeNext } = await limiter.penalty(key, points);
-      return { points: consumedPoints, endsIn: msBeforeNext };
+      for (let attempt = 1; ; attempt++)
+        try {
+          // Unlike consume(), it returns a count above the limit.
+          const { consumedPoints, msBeforeNext } = await limiter.penalty(key, points);
+          return { count: consumedPoints, endsIn: msBeforeNext };
+        } catch (error) {
+          if (!isLockConflict(error) || attempt >= ATTEMPTS) throw error;
+        }
     },
-    async read(key) {
+    /** Returns what there is in a window that has not ended. @throws the driver's error */
+    async read(key: string) {
       const found = await limiter.get(key);
-      return found === null ? undefined : { points: found.consumedPoints, endsIn: found.msBeforeNext };
+      return found === null ? undefined : { count: found.consumedPoints, endsIn: found.msBeforeNext };
     },
   };
 }
@@ -93,31 +103,38 @@ function lender(db: Db): object {
   };
 }
 
-/**
- * Changes counts together: while `change` runs, nobody else changes counts with the same lock.
- * @param lock the key whose row is locked, and made where there is none
- * @param keys all that `change` may read and set
- * @param change gets those whose window has not ended, and returns the rows to write
- */
-export function changeCounts<T>(
-  db: Db,
-  { lock, keys, now }: { lock: string; keys: string[]; now: number },
-  change: (counts: Map<string, LimitCount>) => { rows: LimitCount[]; result: T },
-): Promise<T> {
-  return inTransaction(db, async (trx) => {
-    // A row whose window has ended: whoever counts first begins one.
-    await write(trx, [{ key: lock, points: 0, expire: 0 }], '`key` = `key`');
-    // The first read, after the lock: REPEATABLE READ fixes its snapshot here.
-    const found = await rawRows<LimitCount>(
-      trx,
-      `SELECT \`key\`, points, expire FROM ${table(trx, 'limit_counts')}
-        WHERE \`key\` IN (${placeholders(keys.length)}) AND expire > ?`,
-      [...keys, now],
-    );
-    const { rows, result } = change(new Map(found.map((row) => [row.key, row])));
-    if (rows.length > 0) await write(trx, rows, 'points = VALUES(points), expire = VALUES(expire)');
-    return result;
+interface Asked {
+  /** the key whose row is locked, and made where there is none */
+  lock: string;
+  /** all that may be counted */
+  keys: string[];
+  now: number;
+}
+
+/** Adds points to a key's count, whose window has the given seconds, and returns the count. */
+type Count = (key: string, seconds: number, points: -1 | 0 | 1) => { count: number; endsIn: number };
+
+async function changeCounts<T>(trx: Transaction, { lock, keys, now }: Asked, change: (count: Count) => T) {
+  // A row whose window has ended: the first count begins another.
+  await write(trx, [{ key: lock, points: 0, expire: 0 }], '`key` = `key`');
+  // The first read, after the lock: REPEATABLE READ fixes its snapshot here.
+  const found = await rawRows<LimitCount>(
+    trx,
+    `SELECT \`key\`, points, expire FROM ${table(trx, 'limit_counts')}
+      WHERE \`key\` IN (${placeholders(keys.length)}) AND expire > ?`,
+    [...keys, now],
+  );
+  const stored = new Map(found.map((row) => [row.key, row]));
+  const changed = new Map<string, LimitCount>();
+  const result = change((key, seconds, points) => {
+    const row = changed.get(key) ?? stored.get(key) ?? { key, points: 0, expire: now + seconds * 1000 };
+    const next = { ...row, points: Math.max(0, row.points + points) };
+    if (points !== 0) changed.set(key, next);
+    return { count: next.points, endsIn: Number(next.expire) - now };
   });
+  const rows = [...changed.values()];
+  if (rows.length > 0) await write(trx, rows, 'points = VALUES(points), expire = VALUES(expire)');
+  return result;
 }
 
 async function write(trx: Transaction, rows: LimitCount[], onDuplicate: string): Promise<void> {

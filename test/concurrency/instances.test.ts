@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { Redis } from 'ioredis';
 import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
-import { readReadiness } from '../../src/http/readiness';
+import { readReadiness } from '../../src/app/readiness';
 import { startServer } from '../../src/http/server';
 import type { Db } from '../../src/store/engine/database';
 import { startNginx } from '../support/nginx';

@@ -4,7 +4,7 @@ import { createDatabaseLimiter } from '../../src/http/limits/database-limits';
 import { FIXED_LIMITS, type Limiter, type RateLimits } from '../../src/http/limits/rate-limit';
 import { openServiceDatabase, table, type Db } from '../../src/store/engine/database';
 import { parseDatabaseUrl } from '../../src/store/engine/database-url';
-import { pruneLimitCounts } from '../../src/store/limit-counts';
+import { openLimitCounts, pruneLimitCounts } from '../../src/store/limit-counts';
 import type { MysqlSettings } from '../../src/store/engine/mysql';
 import { startMariaDb } from '../support/servers';
 import { createMariaDbDatabase, migrateNew } from '../support/service';
@@ -39,7 +39,12 @@ async function open(
   await migrateNew(dbs[0]!, database);
   changes = [];
   limiters = dbs.map((db) =>
-    createDatabaseLimiter(settings, { db, database }, (away) => changes.push(away), timeoutFactor),
+    createDatabaseLimiter(
+      settings,
+      openLimitCounts(db, database),
+      (away) => changes.push(away),
+      timeoutFactor,
+    ),
   );
 }
 

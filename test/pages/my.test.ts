@@ -102,6 +102,7 @@ describe('the customer’s pages', () => {
       clientAddress: createClientAddressReader([]),
       operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
       pages: {
+        db,
         settings: {
           ...settings,
           version: '1.0.0',

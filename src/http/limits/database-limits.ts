@@ -1,11 +1,7 @@
 import { answeredInTime } from '../../process/redis';
 import { hash } from 'node:crypto';
-import { shareOf, type Db } from '../../store/engine/database';
-import { isLockConflict } from '../../store/engine/errors';
-import { changeCounts, openLimitStore, type LimitCount, type LimitStore } from '../../store/limit-counts';
-import type { MysqlSettings } from '../../store/engine/mysql';
 import { createStanding } from './away';
-import { countInDatabase, type Asked, type Outcome, type Taken } from './download-counts';
+import { countInDatabase, type Asked, type Count, type Outcome, type Taken } from './download-counts';
 import type { Counted } from './memory-counters';
 import {
   allowance,
@@ -19,12 +15,23 @@ import {
 
 /** The longest that a request waits for its count. What it asks the same database next would take as long. */
 const PATIENCE_MS = 1_000;
-/** After a deadlock. */
-const ATTEMPTS = 3;
 /** Clients over their limit that are refused without asking the database. */
 const MOST_REMEMBERED = 20_000;
 /** At most so many requests of a client are counted by one statement. */
 const MOST_TOGETHER = 1_000;
+
+/** The counts of a bucket. */
+interface BucketCounts {
+  add: (key: string, points: number) => Promise<Counted>;
+  read: (key: string) => Promise<Counted | undefined>;
+}
+
+/** Counts that processes share (store/limit-counts.ts). */
+interface SharedCounts {
+  open(bucket: Bucket, seconds: () => number): BucketCounts;
+  /** Runs a step while nobody else changes counts with the same lock, which is one of the keys. */
+  change<T>(asked: { lock: string; keys: string[]; now: number }, step: (count: Count) => T): Promise<T>;
+}
 
 interface Known {
   count: number;
@@ -38,19 +45,14 @@ interface Known {
  */
 export function createDatabaseLimiter(
   settings: Readonly<RateLimits>,
-  { db: whole, database }: { db: Db; database: MysqlSettings },
+  shared: SharedCounts,
   onChange: (away: boolean, error?: unknown) => void,
   timeoutFactor = 1,
 ): Limiter & { stop(): void } {
   const memory = createMemoryLimiter(settings);
-  // A flood leaves the other connections to the requests that are let in.
-  const db = shareOf(whole);
   const stores = Object.fromEntries(
-    BUCKET_NAMES.map((bucket) => [
-      bucket,
-      openLimitStore(db, database, bucket, () => windowOf(bucket, settings)),
-    ]),
-  ) as Record<Bucket, LimitStore>;
+    BUCKET_NAMES.map((bucket) => [bucket, shared.open(bucket, () => windowOf(bucket, settings))]),
+  ) as Record<Bucket, BucketCounts>;
   const standing = createStanding(onChange);
   standing.watch(() => stores.api.add(digest('probe'), 1));
   const over = rememberFull();
@@ -66,14 +68,13 @@ export function createDatabaseLimiter(
   };
 
   const lanes = Object.fromEntries(
-    BUCKET_NAMES.map((bucket) => [bucket, createLanes((key, points) => add(stores[bucket], key, points))]),
+    BUCKET_NAMES.map((bucket) => [bucket, createLanes(stores[bucket].add)]),
   ) as Record<Bucket, ReturnType<typeof createLanes>>;
 
   async function count(bucket: Bucket, client: string, points: 0 | 1): Promise<Counted> {
     const key = digest(client);
     if (points === 1) return lanes[bucket](key);
-    const found = await stores[bucket].read(key);
-    return { count: found?.points ?? 0, endsIn: found?.endsIn ?? windowOf(bucket, settings) * 1000 };
+    return (await stores[bucket].read(key)) ?? { count: 0, endsIn: windowOf(bucket, settings) * 1000 };
   }
 
   const limiter = async (bucket: Bucket, client: string, points: 0 | 1 = 1) => {
@@ -93,7 +94,7 @@ export function createDatabaseLimiter(
 
   const inDatabase = countInDatabase(
     () => ({ limit: settings.limits.download, window: settings.window }),
-    (asked, names, change) => changeStored(db, asked, names, change),
+    (asked, names, change) => changeStored(shared, asked, names, change),
   );
   async function take(asked: Asked): Promise<Taken> {
     for (const full of REMEMBERED) {
@@ -143,10 +144,10 @@ function digest(who: string): string {
 
 /** Runs a step on the stored counts of an address and of a key there. */
 function changeStored<T>(
-  db: Db,
+  shared: SharedCounts,
   { client, key = '' }: Asked,
   names: string[],
-  change: (count: (name: string, seconds: number, points: -1 | 0 | 1) => Counted) => T,
+  change: (count: Count) => T,
 ): Promise<T> {
   const keyOf = (name: string) => {
     if (name === 'unknown') return storedKey(UNKNOWN, client);
@@ -154,31 +155,14 @@ function changeStored<T>(
     // A version may have any length.
     return storedKey('key', `${name}:${key}:${client}`);
   };
-  const now = Date.now();
-  return changeCounts(db, { lock: keyOf('unknown'), keys: names.map(keyOf), now }, (stored) => {
-    const changed = new Map<string, LimitCount>();
-    const result = change((name, seconds, points) => {
-      const of = keyOf(name);
-      const row = changed.get(of) ?? stored.get(of) ?? { key: of, points: 0, expire: now + seconds * 1000 };
-      const next = { ...row, points: Math.max(0, row.points + points) };
-      if (points !== 0) changed.set(of, next);
-      return { count: next.points, endsIn: Number(next.expire) - now };
-    });
-    return { rows: [...changed.values()], result };
-  });
-}
-
-async function add(store: LimitStore, key: string, points: number): ReturnType<LimitStore['add']> {
-  for (let attempt = 1; ; attempt++)
-    try {
-      return await store.add(key, points);
-    } catch (error) {
-      if (!isLockConflict(error) || attempt >= ATTEMPTS) throw error;
-    }
+  const asked = { lock: keyOf('unknown'), keys: names.map(keyOf), now: Date.now() };
+  return shared.change(asked, (count) =>
+    change((name, seconds, points) => count(keyOf(name), seconds, points)),
+  );
 }
 
 /** Counts the requests of a client that wait while one statement is under way by the next one, in their order. */
-function createLanes(addPoints: LimitStore['add']): (key: string) => Promise<Counted> {
+function createLanes(addPoints: BucketCounts['add']): (key: string) => Promise<Counted> {
   interface Waiting {
     resolve: (counted: Counted) => void;
     reject: (error: unknown) => void;
@@ -189,8 +173,8 @@ function createLanes(addPoints: LimitStore['add']): (key: string) => Promise<Cou
     for (const lane = lanes.get(key) ?? []; lane.length > 0;) {
       const together = lane.splice(0, MOST_TOGETHER);
       try {
-        const { points, endsIn } = await addPoints(key, together.length);
-        together.forEach(({ resolve }, i) => resolve({ count: points - together.length + 1 + i, endsIn }));
+        const { count, endsIn } = await addPoints(key, together.length);
+        together.forEach(({ resolve }, i) => resolve({ count: count - together.length + 1 + i, endsIn }));
       } catch (error) {
         for (const { reject } of together) reject(error);
       }

@@ -113,12 +113,11 @@ export function countInMemory(
   };
 }
 
+/** Adds points to a count, whose window has the given seconds, and returns the count. */
+export type Count = (name: string, seconds: number, points: -1 | 0 | 1) => Counted;
+
 /** Stored counts by name. The names `unknown` and `doubt` are an address's, all others a key's there. */
-export type ChangeStored = <T>(
-  asked: Asked,
-  names: string[],
-  change: (count: (name: string, seconds: number, points: -1 | 0 | 1) => Counted) => T,
-) => Promise<T>;
+export type ChangeStored = <T>(asked: Asked, names: string[], change: (count: Count) => T) => Promise<T>;
 
 /** One transaction for each step. @param change runs a step while nobody else changes counts of the address */
 export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeStored): DownloadCounts {

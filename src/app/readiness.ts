@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
-import type { Readiness } from './monitoring';
-import type { RedisConnection } from './limits/redis';
+import type { Readiness } from '../http/monitoring';
+import type { RedisConnection } from '../http/limits/redis';
 import type { Db } from '../store/engine/database';
 import { reasonCode } from '../store/engine/errors';
 import { readSchemaState } from '../store/engine/migrate';

@@ -1,5 +1,5 @@
 import { formatTimestamp } from '../base/days';
-import type { LicenseTerms } from '../store/licenses/licenses';
+import type { LicenseMatch } from '../licensing/core/lookup';
 import type { Refusal, RefusalCode } from '../licensing/core/verdict';
 import { API_TEXTS } from '../licensing/api';
 import type { Context } from './context';
@@ -96,7 +96,7 @@ export function sendFailure(
 }
 
 /** The fields that activate and validate share (docs/contract.md, 6). */
-export function licenseFields(key: string, license: LicenseTerms) {
+export function licenseFields(key: string, license: LicenseMatch['license']) {
   return {
     license_key: key,
     product: license.product.name,

@@ -1,8 +1,8 @@
 import type { ParameterizedContext, Middleware as KoaMiddleware } from 'koa';
-import type { Access } from '../store/access-log';
+import type { AccessEntry } from '../licensing/access-log';
 import type { ClientAddress } from './client-address';
 
-export type Endpoint = Access['endpoint'];
+export type Endpoint = AccessEntry['endpoint'];
 
 export interface State {
   requestId: string;

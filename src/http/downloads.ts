@@ -9,7 +9,7 @@ import type { Licensing } from '../licensing/licensing';
 import { rolloutGroup } from '../licensing/updates';
 import type { Refusal, RefusalCode } from '../licensing/core/verdict';
 import { createPackageFinder, packageFileName } from '../packages/package-files';
-import type { Release } from '../store/releases';
+import type { Release } from '../packages/releases';
 import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../licensing/api';
 import { PACKAGE_HEADERS, sendData, sendRefusal } from './answers';
 import type { Context, Handler } from './context';

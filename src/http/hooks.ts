@@ -9,7 +9,7 @@ import { createReceiverList, type KnownReceiver } from '../orders/receiver-list'
 import type { Delivery, SignatureVerdict } from '../orders/receivers/receiver';
 import { keepingUnread, takeMessage } from '../orders/take-message';
 import type { ManageSettings } from '../operations/settings';
-import type { Db } from '../store/engine/database';
+import type { Db } from '../licensing/licensing';
 import { sendJson, sendText } from './answers';
 import type { Context, State } from './context';
 import { inTime } from './faults';

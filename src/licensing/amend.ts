@@ -9,11 +9,12 @@ import {
   type LicenseChanges,
   type LockedLicense,
 } from '../store/licenses/licenses';
+import { inReadCommitted } from '../store/engine/transaction';
 import { includedIn, readCatalogue } from './bundles';
 import { requireCustomer } from './customer-email';
 import { openKey } from './issue';
 import { listKeys, requireKey, type AddedKey } from './license-keys';
-import { changeLicense, reasonOf, type ChangeContext } from './lifecycle';
+import { changeLicense, moveEnd, reasonOf, type ChangeContext } from './lifecycle';
 import {
   mergeMetadata,
   metadataDifference,
@@ -26,6 +27,36 @@ import { noLicense, noPlan, requirePlan } from './find-or-refuse';
 import { recordEvents } from './webhook-events';
 
 /** Changes of a licence that keep its state. Each is an event in its history. */
+
+/** The new values. An undefined field stays as it is. */
+interface NewTerms {
+  planId: number | undefined;
+  limit: number | undefined;
+  customer: string | undefined;
+  until: Date | null | undefined;
+  metadata: MetadataChanges | undefined;
+}
+
+/** Makes all changes or none. The plan is first, because it brings a limit. */
+export function amendLicense(
+  db: Db,
+  license: License,
+  { planId, limit, customer, until, metadata }: NewTerms,
+  context: PlanContext,
+): Promise<License> {
+  const { id } = license;
+  return inReadCommitted(db, async (trx) => {
+    let latest = license;
+    if (planId !== undefined) latest = await changePlan(trx, id, planId, context);
+    if (limit !== undefined) latest = await setLimit(trx, id, limit, context);
+    if (customer !== undefined) latest = await setCustomer(trx, id, customer, context);
+    if (until !== undefined) latest = await moveEnd(trx, id, until, context);
+    if (metadata !== undefined) latest = await setMetadata(trx, id, metadata, context);
+    return latest;
+  });
+}
+
+type PlanContext = ChangeContext & { otherProduct?: boolean | undefined };
 
 /** @param limit 0: unlimited. Activations above it are kept, but no new one is accepted until there are fewer. */
 export function setLimit(db: Db, id: number, limit: number, context: ChangeContext): Promise<License> {
@@ -94,12 +125,7 @@ export function setMetadata(
  * @param context `otherProduct`: also to a plan of another product
  * @throws OperatorError for another product (`other-product`), or another type with activations
  */
-export function changePlan(
-  db: Db,
-  id: number,
-  planId: number,
-  context: ChangeContext & { otherProduct?: boolean | undefined },
-): Promise<License> {
+export function changePlan(db: Db, id: number, planId: number, context: PlanContext): Promise<License> {
   return amend(db, id, 'change-plan', context, async (license, trx) => {
     const plan = (await sharePlan(trx, planId)) ?? noPlan(planId);
     await refuseForeignPlan(trx, license, plan, context.otherProduct ?? false);

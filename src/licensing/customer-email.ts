@@ -4,6 +4,8 @@ import { OperatorError } from './operator-error';
 
 /** Customers are identified by their e-mail address in lower case. */
 
+export { customerDigest, isCustomerDigest } from '../store/customer-digest';
+
 /** The expected form, for messages. */
 export const EMAIL_EXPECTED =
   'an e-mail address such as jane@example.com, or "Jane Roe <jane@example.com>" (the name is not stored)';

@@ -5,13 +5,15 @@ import {
 } from '../store/licenses/activations';
 import type { Plan, Product } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
-import { listLatestEvents, type RecordedEvent } from '../store/events';
+import { findEvents, listLatestEvents, type EventAction, type RecordedEvent } from '../store/events';
 import { countSlotsByKey, findKeys, type LicenseKey } from '../store/licenses/license-keys';
 import { findLicense, type License } from '../store/licenses/licenses';
 import { inSnapshot } from '../store/engine/transaction';
 import { noLicense, requirePlan, requireProduct } from './find-or-refuse';
 import type { KeyUse } from './license-keys';
 import { listKeyPage, searchSitePage, type Page, type PageRequest } from './lists';
+
+export type { RecordedEvent };
 
 /** What the page of a licence shows, at one moment: of long lists only a part. */
 export interface LicenseView {
@@ -88,4 +90,12 @@ export async function viewKey(
   if (key?.licenseId !== id) return undefined;
   const isMain = keyId === mainKeyId;
   return { key, isMain, used: (await countSlotsByKey(db, id)).get(isMain ? null : keyId) ?? 0 };
+}
+
+const STOPS = { suspended: 'suspend', revoked: 'revoke', cancelled: 'cancel' } as const;
+
+/** Finds the event that suspended, revoked or cancelled a licence, if it is stopped now. */
+export async function findStop(db: Db, { id, status }: License): Promise<RecordedEvent | undefined> {
+  const action = (STOPS as Partial<Record<string, EventAction>>)[status];
+  return action && (await findEvents(db, [action], { licenseId: id }, 1))[0];
 }

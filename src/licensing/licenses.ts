@@ -16,6 +16,7 @@ import { toLicenseFilter } from './license-filter';
 import { OperatorError } from './operator-error';
 
 export { findLicense, findLicenseByReference, listActivations, type Activation, type License };
+export { findLicensesByIds } from '../store/licenses/licenses';
 
 /** The licences a text may name: several when a shop's order numbers overlap with licence ids. */
 type Meanings = ['id' | 'key' | 'reference', License][];

@@ -22,6 +22,8 @@ import { createMemory } from './memory';
 import { columnOf, readSort, sortRows } from './sorting';
 import { announceSpreading } from './webhook-events';
 
+export { listToldSitesOf };
+
 /** What downloads tell: which version a site has, and in how many networks a key is used (docs/told-sites.md). */
 
 /** Networks of a key are counted over so many days. */

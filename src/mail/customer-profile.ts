@@ -4,6 +4,8 @@ import { asCustomerLanguage, type CustomerLanguage } from '../texts/customers/la
 
 /** A customer's name and language: what the seller chose, else what was told last. */
 
+export { findProfile };
+
 type Profile = Pick<CustomerProfile, 'name' | 'language' | 'chosenName' | 'chosenLanguage'>;
 
 export interface Person {

@@ -19,6 +19,8 @@ import {
   type StoredSettings,
 } from '../settings/names';
 import {
+  deleteSetting,
+  describeDatabase,
   MAIL_TEXT,
   PICTURE,
   readEffective,
@@ -27,9 +29,8 @@ import {
   sourceOf,
   storeRow,
   storeSetting,
+  type StoredSetting,
 } from '../settings/stored';
-import { describeDatabase } from '../store/engine/error-messages';
-import { deleteSetting, type StoredSetting } from '../store/settings';
 import { invalid, ManageError, notFound } from './kit/failures';
 import { mailTextFault } from './mail-texts';
 import { list, patch, post, put, remove, type Call } from './kit/operation';

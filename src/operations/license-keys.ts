@@ -1,13 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import { revealKey } from '../licensing/amend';
 import { requireDuration } from '../licensing/durations';
-import { requireLabel } from '../licensing/fields';
+import { MAX_UINT32, requireLabel } from '../licensing/fields';
 import { addKey, editKey, endKey, rekey } from '../licensing/license-keys';
 import { listKeyPage } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';
 import { addedKeyJson, keyJson } from '../licensing/views';
 import { rekeyAndSend } from '../mail/queue';
-import { MAX_UINT32 } from '../store/engine/columns';
 import { notFound } from './kit/failures';
 import { list, patch, post, remove } from './kit/operation';
 import { isSet, pageOf, readEnd, readId, requireLicense, withReason } from './kit/reading';

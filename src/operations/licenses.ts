@@ -1,18 +1,17 @@
 import { refuseForeignReference } from '../orders/whose';
 import { Type } from '@sinclair/typebox';
-import { changePlan, setCustomer, setLimit, setMetadata } from '../licensing/amend';
+import { amendLicense } from '../licensing/amend';
 import { requireDuration } from '../licensing/durations';
 import { requireLabel } from '../licensing/fields';
 import { requirePlan } from '../licensing/find-or-refuse';
 import { issueLicenses, MAX_ISSUED, type IssueResult, type IssueRequest } from '../licensing/issue';
 import { SORTS } from '../licensing/license-filter';
 import { listLicensePage } from '../licensing/lists';
-import { changeState, moveEnd, renew, type Renewal } from '../licensing/lifecycle';
+import { changeState, renew, type Renewal } from '../licensing/lifecycle';
 import type { Transition } from '../licensing/core/states';
 import { issueAndSend } from '../mail/queue';
 import { readLicense, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
-import { inReadCommitted } from '../store/engine/transaction';
 import { invalid } from './kit/failures';
 import { get, list, patch, post, type Call } from './kit/operation';
 import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/reading';
@@ -236,22 +235,16 @@ export const licenseOperations = {
     },
     async (call) => {
       const { body, context, now } = call;
-      const { plan_id, other_product: otherProduct, activation_limit, customer } = body;
       if (Object.keys(body).some((field) => field !== 'metadata')) requireRecentSignIn(call);
       const until = readEnd(body.expires_at, 'expires_at');
       const metadata = readMetadataChanges(body.metadata);
-      const license = await requireLicense(call);
-      const { id } = license;
-      // All or nothing. The plan first, since it brings a limit.
-      const changed = await inReadCommitted(call.db, async (trx) => {
-        let latest = license;
-        if (plan_id !== undefined) latest = await changePlan(trx, id, plan_id, { ...context, otherProduct });
-        if (activation_limit !== undefined) latest = await setLimit(trx, id, activation_limit, context);
-        if (customer !== undefined) latest = await setCustomer(trx, id, customer, context);
-        if (until !== undefined) latest = await moveEnd(trx, id, until, context);
-        if (metadata !== undefined) latest = await setMetadata(trx, id, metadata, context);
-        return latest;
-      });
+      const { plan_id: planId, activation_limit: limit, customer, other_product: otherProduct } = body;
+      const changed = await amendLicense(
+        call.db,
+        await requireLicense(call),
+        { planId, limit, customer, until, metadata },
+        { ...context, otherProduct },
+      );
       return { data: licenseJson(changed, now) };
     },
   ),

@@ -14,8 +14,7 @@ import {
   type MailTextFault,
   type TextName,
 } from '../mail/texts';
-import { MAIL_TEXT, readEffective, storeRow } from '../settings/stored';
-import { deleteSetting } from '../store/settings';
+import { deleteSetting, MAIL_TEXT, readEffective, storeRow } from '../settings/stored';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/languages';
 import { operatorLanguageOf } from '../texts/operators/languages';
 import { notFound } from './kit/failures';

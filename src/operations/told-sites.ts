@@ -3,7 +3,6 @@ import { formatTimestamp } from '../base/days';
 import { requireProduct } from '../licensing/find-or-refuse';
 import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing/told';
 import { BEHIND_SORTS, readProductSites, type SiteBehind } from '../licensing/told-sites';
-import type { ToldSite } from '../store/told';
 import { get, list } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
 import { exactly, Id, orNull, Paging, sortBy, Text, TextOrNull, Time } from './kit/schemas';
@@ -17,7 +16,7 @@ const told = {
   at: { ...Time, description: 'When it last told anything.' },
 };
 
-const toldJson = ({ site, version, firstAt, at }: ToldSite) => ({
+const toldJson = ({ site, version, firstAt, at }: Spreading['sites'][number]) => ({
   site,
   version,
   version_at: formatTimestamp(firstAt),

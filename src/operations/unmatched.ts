@@ -1,6 +1,4 @@
 import { Type } from '@sinclair/typebox';
-import type { Db } from '../store/engine/database';
-import type { Unmatched } from '../store/orders/unmatched';
 import { assignUnmatched, issueForUnmatched, leaveUnmatched } from '../orders/unmatched-acts';
 import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson, viewUnmatched } from '../orders/unmatched-views';
 import { list, post, type Call } from './kit/operation';
@@ -51,7 +49,7 @@ const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }:
   ...{ actor: caller.actor, now, secret: keySecret, mailing, graceDays },
 });
 
-async function answer(db: Db, done: Promise<Unmatched>) {
+async function answer({ db }: Call, done: ReturnType<typeof assignUnmatched>) {
   return { data: unmatchedJson(await viewUnmatched(db, await done)) };
 }
 
@@ -86,7 +84,7 @@ export const unmatchedOperations = {
       body: exactly({ license_id: Id }),
       data: UnmatchedEvent,
     },
-    (call) => answer(call.db, assignUnmatched(call.db, idOf(call), call.body.license_id, contextOf(call))),
+    (call) => answer(call, assignUnmatched(call.db, idOf(call), call.body.license_id, contextOf(call))),
   ),
   issueUnmatched: post(
     '/unmatched/{id}/issue',
@@ -96,7 +94,7 @@ export const unmatchedOperations = {
       body: exactly({ plan_id: IdGiven }),
       data: UnmatchedEvent,
     },
-    (call) => answer(call.db, issueForUnmatched(call.db, idOf(call), call.body.plan_id, contextOf(call))),
+    (call) => answer(call, issueForUnmatched(call.db, idOf(call), call.body.plan_id, contextOf(call))),
   ),
   leaveUnmatched: post(
     '/unmatched/{id}/leave',
@@ -106,6 +104,6 @@ export const unmatchedOperations = {
       body: exactly({}),
       data: UnmatchedEvent,
     },
-    (call) => answer(call.db, leaveUnmatched(call.db, idOf(call), contextOf(call))),
+    (call) => answer(call, leaveUnmatched(call.db, idOf(call), contextOf(call))),
   ),
 };

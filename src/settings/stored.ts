@@ -27,6 +27,9 @@ import {
  * changes every second, so that one acts everywhere within two.
  */
 
+export { describeDatabase } from '../store/engine/error-messages';
+export { deleteSetting, type StoredSetting };
+
 /** The names of rows that hold no setting by itself. */
 export const PICTURE = 'picture';
 export const MAIL_TEXT = 'mail_text.';

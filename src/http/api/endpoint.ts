@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
 import type { Authenticate, Credentials, Refused } from '../../access/authenticate';
 import { callerKey, type Caller } from '../../access/caller';
-import type { Db } from '../../store/engine/database';
+import type { Db } from '../../licensing/licensing';
 import { sendJson } from '../answers';
 import type { Context, Middleware, State } from '../context';
 import { clientGone, inTime } from '../faults';

@@ -1,4 +1,4 @@
-import type { Db } from '../../store/engine/database';
+import type { Db } from '../../licensing/licensing';
 
 const PATIENCE_MS = 300;
 /** For somebody who asked for it: less than a request's deadline. */

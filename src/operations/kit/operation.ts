@@ -4,7 +4,7 @@ import type { Caller, Scope } from '../../access/caller';
 import type { UpdateXmlState } from '../../joomla/follow-xml';
 import type { ChangeContext } from '../../licensing/lifecycle';
 import type { OperatorLanguage } from '../../texts/operators/languages';
-import type { Db } from '../../store/engine/database';
+import type { Db } from '../../licensing/licensing';
 import { bodyReader, formReader, queryReader, type Reader } from './read-input';
 import type { ManageSettings } from '../settings';
 import type { UploadRules } from './upload';

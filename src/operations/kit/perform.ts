@@ -1,6 +1,6 @@
 import type { Caller } from '../../access/caller';
 import { isFresh } from '../../access/sessions';
-import type { Db } from '../../store/engine/database';
+import type { Db } from '../../licensing/licensing';
 import { ManageError, toFailure, type Failure } from './failures';
 import { performOnce, type Written } from './idempotency';
 import type { Answer, Call, Operation, UploadTerms } from './operation';

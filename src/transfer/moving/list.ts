@@ -1,6 +1,8 @@
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../../licensing/cursors';
 import type { Db } from '../../store/engine/database';
-import { listImports, type ImportRun } from '../../store/imports';
+import { findImport, listImports, type ImportRun } from '../../store/imports';
+
+export { findImport, type ImportRun };
 
 /** The moves from other systems, the latest first. */
 export async function listMoves(db: Db, { after, limit }: PageRequest): Promise<Page<ImportRun>> {

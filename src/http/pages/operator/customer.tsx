@@ -3,9 +3,8 @@ import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list
 import { countErasure } from '../../../privacy/erase-customer';
 import { exportCustomer } from '../../../privacy/export-customer';
 import { SECTION_NAMES, type Section } from '../../../privacy/stored-data';
-import { findProfile } from '../../../store/customer-profiles';
-import { findEmail } from '../../../licensing/customer-email';
-import { customerDigest, isCustomerDigest } from '../../../store/customer-digest';
+import { findProfile } from '../../../mail/customer-profile';
+import { customerDigest, findEmail, isCustomerDigest } from '../../../licensing/customer-email';
 import { tellRequests } from '../../../support/requests';
 import { invalid, notFound } from '../../../operations/kit/failures';
 import { act } from '../act';

@@ -1,5 +1,5 @@
 import { asWritten } from '../../../licensing/core/identifiers';
-import type { RecordedEvent } from '../../../store/events';
+import type { RecordedEvent } from '../../../licensing/license-view';
 import { paidEnd } from '../../../licensing/core/states';
 import type { Format } from '../format';
 import type { Texts } from '../../../texts/operators/texts';

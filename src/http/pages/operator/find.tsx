@@ -1,11 +1,10 @@
 import { myPageUrl } from '../../../licensing/api';
-import { findEmail, storedCustomer } from '../../../licensing/customer-email';
+import { customerDigest, findEmail, storedCustomer } from '../../../licensing/customer-email';
 import type { License } from '../../../licensing/licenses';
 import { canonicalKey, keyHint } from '../../../licensing/core/keys';
 import { listProducts } from '../../../licensing/catalogue';
 import { requirePlan } from '../../../licensing/find-or-refuse';
 import { OperatorError } from '../../../licensing/operator-error';
-import { customerDigest } from '../../../store/customer-digest';
 import { find, type FindResult, type FoundLicense } from '../../../support/find';
 import { writeReply, type Reply } from '../../../support/reply';
 import { isOfRequest, sortAnswer } from '../../../support/sorted-answer';

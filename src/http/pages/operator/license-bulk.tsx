@@ -1,9 +1,8 @@
 import { allowedTransitions, isFinal, liveStatus } from '../../../licensing/core/states';
-import type { License } from '../../../licensing/licenses';
+import { findLicensesByIds, type License } from '../../../licensing/licenses';
 import { licenseJson } from '../../../licensing/views';
 import { licenseOperations } from '../../../operations/licenses';
 import { mailOperations } from '../../../operations/mails';
-import { findLicensesByIds } from '../../../store/licenses/licenses';
 import { act, attempt, filled, refusalOf } from '../act';
 import { csvRows } from '../csv';
 import { formState, type FormState } from '../form-state';

@@ -1,16 +1,15 @@
 import { DAY_MS } from '../../../base/days';
-import { customerDigest } from '../../../store/customer-digest';
-import { findProfile } from '../../../store/customer-profiles';
-import { findEvents, type EventAction, type RecordedEvent } from '../../../store/events';
-import { listToldSitesOf } from '../../../store/told';
 import { asWritten } from '../../../licensing/core/identifiers';
 import { readLicenseMonths } from '../../../figures/kept-figures';
 import { findLastSeen } from '../../../support/last-seen';
+import { customerDigest } from '../../../licensing/customer-email';
 import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';
 import type { License } from '../../../licensing/licenses';
-import { viewKeySites, viewLicense, type LicenseView } from '../../../licensing/license-view';
+import { findStop, viewKeySites, viewLicense, type LicenseView } from '../../../licensing/license-view';
+import { listToldSitesOf } from '../../../licensing/told';
 import { allowedTransitions, liveStatus, nextPayment, paidEnd } from '../../../licensing/core/states';
+import { findProfile } from '../../../mail/customer-profile';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
 import { listCustomers, type CustomerSummary } from '../../../privacy/customer-list';
@@ -81,13 +80,6 @@ async function readExtras(call: OperatorCall, license: License) {
     /** the order that issued it, and the latest mail of that order with this licence's key */
     orderMail: await within(db, () => mailOfOrder(call, id, orders)),
   };
-}
-
-const STOPS = { suspended: 'suspend', revoked: 'revoke', cancelled: 'cancel' } as const;
-
-async function findStop(db: OperatorCall['db'], { id, status }: License): Promise<RecordedEvent | undefined> {
-  const action = (STOPS as Partial<Record<string, EventAction>>)[status];
-  return action && (await findEvents(db, [action], { licenseId: id }, 1))[0];
 }
 
 async function showLicense(call: OperatorCall): Promise<Answer> {
@@ -296,7 +288,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
 }
 
 /** When and why it was stopped, and by whom. */
-function stoppedFact({ t, format }: View, stopped: RecordedEvent | undefined) {
+function stoppedFact({ t, format }: View, stopped: Extras['stopped']) {
   if (stopped === undefined) return undefined;
   const { reason } = stopped.after ?? {};
   const { suspend, revoke, cancel } = t.license.facts.stopped;

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
-import type { ImportRun } from '../../../store/imports';
 import { CSV_FIELDS } from '../../../transfer/moving/any-csv';
+import type { ImportRun } from '../../../transfer/moving/list';
 import type { MappedPlan } from '../../../transfer/moving/plan-map';
 import { TOO_SHORT, type MoveReport, type Sample } from '../../../transfer/moving/report';
 import type { MoveCounts } from '../../../transfer/moving/run';

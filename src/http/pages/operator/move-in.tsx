@@ -1,9 +1,8 @@
 import { notFound } from '../../../operations/kit/failures';
 import { CSV_UPLOAD, importOperations } from '../../../operations/imports';
 import { readId } from '../../../operations/kit/reading';
-import { findImport, type ImportRun } from '../../../store/imports';
 import { CSV_FIELDS } from '../../../transfer/moving/any-csv';
-import { listMoves } from '../../../transfer/moving/list';
+import { findImport, listMoves, type ImportRun } from '../../../transfer/moving/list';
 import type { MoveReport } from '../../../transfer/moving/report';
 import { writePlanMap, type PlanMap } from '../../../transfer/moving/plan-map';
 import { SOURCES } from '../../../transfer/moving/sources';

@@ -1,6 +1,6 @@
 import { capitalized } from '../../../texts/case';
 import { describeWait } from '../../../texts/operators/failures';
-import { customerDigest } from '../../../store/customer-digest';
+import { customerDigest } from '../../../licensing/customer-email';
 import { plansOf } from '../../../licensing/catalogue';
 import { liveStatus, nextPayment } from '../../../licensing/core/states';
 import { readFailedPaymentMail } from '../../../orders/failed-payments';

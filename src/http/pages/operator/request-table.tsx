@@ -1,5 +1,4 @@
 import type { Child } from 'hono/jsx';
-import type { LoggedAccess } from '../../../store/access-log';
 import type { ToldRequest } from '../../../support/requests';
 import type { Entry } from '../../../support/what-happened';
 import { Icon, type IconName } from '../kit/icons';
@@ -158,7 +157,7 @@ export function requestCells(
     identifier,
     ip,
     ...told
-  }: LoggedAccess,
+  }: ToldRequest['access'],
   { sentence, client }: Entry,
 ) {
   return {

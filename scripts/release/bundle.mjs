@@ -235,6 +235,7 @@ const SERVICE_PARTS = {
   mail: MAIL,
   operators: [
     '^src/http/(?:pages|api|document|hooks|operator-router|public-keys)\\b',
+    '^src/access/idempotency',
     '^src/(?:cli|operations|overview|privacy|selfservice|support|transfer)/',
     '^src/doctor/(?!xml-reach)',
     '^src/texts/(?!customers/languages)',

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => stand.close());
 
 const KILLS = 8;
-/** Within this time a call that died is taken over (src/operations/kit/idempotency.ts). */
+/** Within this time a call that died is taken over (src/access/idempotency.ts). */
 const LEASE_MS = 10_000;
 
 test('the service is killed while it sells: the form, sent again as a reload does, sells once', async () => {

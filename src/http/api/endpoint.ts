@@ -1,6 +1,7 @@
 import type Router from '@koa/router';
 import type { Authenticate, Credentials, Refused } from '../../access/authenticate';
 import { callerKey, type Caller } from '../../access/caller';
+import type { Written } from '../../access/idempotency';
 import type { Db } from '../../licensing/licensing';
 import { sendJson } from '../answers';
 import type { Context, Middleware, State } from '../context';
@@ -13,7 +14,6 @@ import { TICKET_HEADER } from '../ticket-header';
 import { readJsonBody } from './body';
 import { receiveUpload } from './upload';
 import { ManageError, toFailure, type Failure } from '../../operations/kit/failures';
-import type { Written } from '../../operations/kit/idempotency';
 import type { FileAnswer, Operation } from '../../operations/kit/operation';
 import { OPERATIONS } from '../../operations/operations';
 import { perform, requireRight, type Given, type Request } from '../../operations/kit/perform';

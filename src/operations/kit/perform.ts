@@ -1,14 +1,17 @@
 import type { Caller } from '../../access/caller';
+import { performOnce, type Written } from '../../access/idempotency';
 import { isFresh } from '../../access/sessions';
 import type { Db } from '../../licensing/licensing';
 import { ManageError, toFailure, type Failure } from './failures';
-import { performOnce, type Written } from './idempotency';
 import type { Answer, Call, Operation, UploadTerms } from './operation';
 import type { ManageSettings } from '../settings';
 import { signInAgain } from './sign-in-again';
 import type { Upload, UploadRules } from './upload';
 
 /** Reads a request for an operation and performs it, whichever door it came by. */
+
+const MISMATCH = 'This Idempotency-Key was used for another request. Another request needs a key of its own.';
+const RUNNING = 'The first request with this Idempotency-Key is still under way.';
 
 export interface Request {
   caller: Caller;
@@ -85,7 +88,11 @@ export async function perform(
         if (failure !== undefined) request.onRefused?.(failure);
         return failure && { status: failure.status, body: { error: failure.error } };
       };
-      written = await performOnce(db, now, { credential: caller.credential, ...once }, body, handle, refusal);
+      const asked = { credential: caller.credential, ...once };
+      const done = await performOnce(db, now, asked, body, handle, refusal);
+      if (done === 'mismatch') throw new ManageError('IDEMPOTENCY_MISMATCH', MISMATCH);
+      if (done === 'running') throw new ManageError('CONFLICT', RUNNING, { retryAfter: 1 });
+      written = done;
     }
     return await withAfterCommit(operation, { ...call, ...given, db }, written);
   } finally {

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { DAY_MS } from '../../base/days';
-import { CodedError, isCoded } from '../../base/errors';
+import { DAY_MS } from '../base/days';
+import { CodedError, isCoded } from '../base/errors';
 import {
   completeClaim,
   deleteClaim,
@@ -9,10 +9,9 @@ import {
   prolongClaim,
   replaceClaim,
   type Claim,
-} from '../../store/idempotency';
-import type { Db } from '../../store/engine/database';
-import { inReadCommitted } from '../../store/engine/transaction';
-import { ManageError } from './failures';
+} from '../store/idempotency';
+import type { Db } from '../store/engine/database';
+import { inReadCommitted } from '../store/engine/transaction';
 
 /**
  * POSTs with an Idempotency-Key (docs/operator-api.md): the same key of the same caller gets the same answer for a day,
@@ -47,13 +46,10 @@ const LEASE_S = 10;
 const PROLONG_EVERY_MS = 3_000;
 export const KEPT_FOR_MS = DAY_MS;
 
-const MISMATCH = 'This Idempotency-Key was used for another request. Another request needs a key of its own.';
-const RUNNING = 'The first request with this Idempotency-Key is still under way.';
-
 /**
  * @param perform makes the change in the transaction that completes the claim, and returns the answer. It may throw
  * @param refusal the answer that an error means, undefined where it is none; which are kept is decided here
- * @throws ManageError when the call is another one, or still under way
+ * @returns the answer; `mismatch`: the key was used for another call; `running`: the first call is still under way
  */
 export async function performOnce(
   db: Db,
@@ -62,7 +58,7 @@ export async function performOnce(
   { readBody, isRead }: Body,
   perform: (db: Db) => Promise<Written>,
   refusal: (error: unknown) => Written | undefined,
-): Promise<Written> {
+): Promise<Written | 'mismatch' | 'running'> {
   const secret = Buffer.from(hkdfSync('sha256', call.credential, call.key, 'licensing idempotency', 64));
   const [sealKey, digestKey] = [secret.subarray(0, 32), secret.subarray(32)];
   const digestOf = (body: string) =>
@@ -75,9 +71,10 @@ export async function performOnce(
     createdAt: now(),
   };
   const earlier = await take(db, claim, now());
+  if (typeof earlier === 'string') return earlier;
   if (earlier !== undefined) {
     const digest = claim.requestDigest ?? digestOf(await readBody());
-    if (earlier.requestDigest !== digest) throw new ManageError('IDEMPOTENCY_MISMATCH', MISMATCH);
+    if (earlier.requestDigest !== digest) return 'mismatch';
     return open(earlier.answer, claim.keyDigest, sealKey);
   }
   const prolonging = setInterval(() => {
@@ -99,7 +96,7 @@ export async function performOnce(
       return await complete(db, refused);
     }
   } catch (error) {
-    if (isCoded(error, 'TAKEN_OVER')) throw running();
+    if (isCoded(error, 'TAKEN_OVER')) return 'running';
     // If this fails too, the lease ends by itself.
     await deleteClaim(db, claim).catch(() => undefined);
     throw error;
@@ -108,7 +105,7 @@ export async function performOnce(
   }
 }
 
-/** @returns the completed call that has this key; undefined: the claim is this call's */
+/** @returns the completed call that has this key, or why the call may not run; undefined: it has the claim */
 async function take(db: Db, claim: Claim, now: Date) {
   const earlier = await insertClaim(db, claim);
   if (earlier === undefined) return undefined;
@@ -118,16 +115,11 @@ async function take(db: Db, claim: Claim, now: Date) {
       claim.requestDigest !== null &&
       earlier.requestDigest !== null &&
       claim.requestDigest !== earlier.requestDigest;
-    if (mismatch) throw new ManageError('IDEMPOTENCY_MISMATCH', MISMATCH);
+    if (mismatch) return 'mismatch';
     if (earlier.answer !== null) return { ...earlier, answer: earlier.answer };
-    if (earlier.leaseEndsAt > now) throw running();
+    if (earlier.leaseEndsAt > now) return 'running';
   }
-  if (!(await replaceClaim(db, earlier, claim))) throw running();
-  return undefined;
-}
-
-function running(): ManageError {
-  return new ManageError('CONFLICT', RUNNING, { retryAfter: 1 });
+  return (await replaceClaim(db, earlier, claim)) ? undefined : 'running';
 }
 
 /** What may change without a new request is not kept. */

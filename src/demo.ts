@@ -15,8 +15,7 @@ import { listProducts } from './licensing/catalogue';
 import { createLog } from './process/log';
 import { startService } from './app/service';
 import { isMeantForUs } from './settings/names';
-import { openDatabase, type Db } from './store/engine/database';
-import { migrate, SchemaError } from './store/engine/migrate';
+import { migrate, SchemaError, withDatabase, type Db } from './setup/database';
 
 /**
  * `npm run demo` runs the service on its own SQLite file with sample data; `npm run demo:licensing -- ...` the command.
@@ -41,12 +40,12 @@ async function main(): Promise<void> {
     // Any free port: nobody checks a demo's health.
     LICENSING_ADMIN_LISTEN: LICENSING_ADMIN_LISTEN || '127.0.0.1:0',
   });
-  const db = openDatabase(config.database, config.tablePrefix);
-  const signIn = await migrate(db, config.database)
-    .then(() => giveShop(db, config, new Date()))
-    .then(() => writeUpdateXmls(db, config))
-    .then(async () => ({ token: await newToken(db), code: await newCode(db) }))
-    .finally(() => db.destroy());
+  const signIn = await withDatabase(config, async (db) => {
+    await migrate(db, config.database);
+    await giveShop(db, config, new Date());
+    await writeUpdateXmls(db, config);
+    return { token: await newToken(db), code: await newCode(db) };
+  });
 
   const service = await startService(config, createLog(config.logLevel));
   process.stdout.write(introduction(service.address, signIn));

@@ -2,7 +2,7 @@ import './process/node-version';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { describeStartError } from './app/start-error';
+import { describeStartError, reasonCode, SchemaError } from './app/start-error';
 import { environment, packageRoot, type Config } from './settings/config';
 import { prepareHosted } from './app/first-start';
 import { behindPassenger, unavailable } from './http/hosted';
@@ -11,8 +11,6 @@ import { startServer, type RunningServer } from './http/server';
 import { createLog } from './process/log';
 import { stopOnSignal } from './process/stop';
 import { startService, type Running } from './app/service';
-import { reasonCode } from './store/engine/errors';
-import { SchemaError } from './store/engine/migrate';
 
 /**
  * The entry on shared hosting, which app.js loads below Passenger. Passenger has its server at once, and requests wait

@@ -1,12 +1,11 @@
 #!/usr/bin/env node
 import './process/node-version';
-import { describeStartError } from './app/start-error';
+import { describeStartError, reasonCode } from './app/start-error';
 import { readConfig } from './settings/config';
 import { keepCompiled } from './process/compile-cache';
 import { createLog } from './process/log';
 import { stopOnSignal } from './process/stop';
 import { startService } from './app/service';
-import { reasonCode } from './store/engine/errors';
 
 async function main(): Promise<void> {
   const config = readConfig();

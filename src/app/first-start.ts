@@ -30,10 +30,9 @@ import { ConfigError } from '../base/errors';
 import { XML_PATH } from '../joomla/update-xml/place';
 import { addFirstSigningKey } from '../licensing/signing-keys';
 import { isSetting, SECRET_FILES, settingLine } from '../settings/names';
-import { openDatabase, type Db } from '../store/engine/database';
-import { toDatabaseUnusable } from '../store/engine/error-messages';
+import { readMigrations, withDatabase } from '../setup/database';
 import { codeOf } from '../store/engine/errors';
-import { migrate, readSchemaState, refuseOtherPrefix, refuseOtherSchema } from '../store/engine/migrate';
+import { migrate, readSchemaState, refuseOtherPrefix } from '../store/engine/migrate';
 import { holdsSealed } from '../store/sealed';
 
 /**
@@ -117,9 +116,7 @@ async function makeSettings(file: string): Promise<void> {
       "In the panel, add to the variables of this application: LICENSING_PUBLIC_URL (the site's address, such as https://shop.example). Then restart it.",
     );
   await withDatabase(config, async (db) => {
-    const state = await readSchemaState(db);
-    refuseOtherSchema(state);
-    if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
+    const state = await readMigrations(db, config);
     const isNew = settings[SECRET] === undefined;
     // Another process may have begun since, and made both.
     if (isNew && state.completed.length > 0 && (await holdsSealed(db)) && !isMade(file))
@@ -291,15 +288,4 @@ function withRights(error: unknown, { database }: Config): unknown {
     `The site's database user ${database.user} may not make the service's tables. In the panel, give it all rights on the database ${database.database}.`,
     { cause: error },
   );
-}
-
-async function withDatabase(config: Config, work: (db: Db) => Promise<void>): Promise<void> {
-  const db = openDatabase(config.database, config.tablePrefix, 2);
-  try {
-    await work(db);
-  } catch (error) {
-    throw toDatabaseUnusable(error, config.database, config.databaseSource) ?? error;
-  } finally {
-    await db.destroy();
-  }
 }

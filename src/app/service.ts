@@ -58,7 +58,7 @@ import { reasonCode } from '../store/engine/errors';
 import { claimDatabase, requireCurrentSchema } from '../store/engine/migrate';
 import { openLimitCounts } from '../store/limit-counts';
 import { readTableSizes } from '../store/engine/server';
-import { toDatabaseUnusable } from '../store/engine/error-messages';
+import { explained } from '../setup/database';
 import { watchSettings, type LiveSettings } from '../settings/stored';
 import { readReadiness } from './readiness';
 import { version } from './version';
@@ -108,7 +108,9 @@ export function startService(
       config.timeoutFactor,
     );
     onStop(() => db.destroy());
-    await requireUsable(config, db);
+    await requireCurrentSchema(db).catch((error: unknown) => {
+      throw explained(error, config);
+    });
     onStop(await claimDatabase(config.database));
     const live = await watchSettings(db, config, log);
     onStop(() => live.stop());
@@ -201,12 +203,6 @@ export function startService(
 /** The host name by which software knows the service, whatever name a request came by. */
 function issuerOf({ publicUrl }: Config): string {
   return publicUrl === undefined ? 'licensing' : new URL(publicUrl).hostname;
-}
-
-async function requireUsable({ database, databaseSource }: Config, db: Db): Promise<void> {
-  await requireCurrentSchema(db).catch((error: unknown) => {
-    throw toDatabaseUnusable(error, database, databaseSource) ?? error;
-  });
 }
 
 /**

@@ -1,6 +1,9 @@
 import { withSchemaHint } from '../cli/hints';
 import { SchemaError } from '../store/engine/migrate';
 
+export { reasonCode } from '../store/engine/errors';
+export { SchemaError };
+
 /** Why the service does not start, for the operator. */
 export function describeStartError(error: unknown): string {
   if (error instanceof SchemaError) return withSchemaHint(error);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { loginName, readConfig, type Config } from '../settings/config';
 import { readEffective } from '../settings/stored';
-import { withCurrentDatabase, type Db } from './database';
+import { withCurrentDatabase, type Db } from '../setup/database';
 import { printableText } from './printable';
 import { jsonLine, writeStandardOutput } from './standard-output';
 

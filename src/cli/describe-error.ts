@@ -3,9 +3,7 @@ import { isCoded, ConfigError } from '../base/errors';
 import { redactKeys } from '../licensing/core/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
-import { driverReason } from '../store/engine/errors';
-import { SchemaError } from '../store/engine/migrate';
-import { isOutcomeUnknown } from '../store/engine/transaction';
+import { driverReason, isOutcomeUnknown, SchemaError } from '../setup/database';
 import { optionOf, withHint, withSchemaHint } from './hints';
 
 /** A failure as `--json` reports it, with the API's error codes where they fit. */

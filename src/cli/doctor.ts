@@ -13,7 +13,7 @@ import { explainReadFault } from '../packages/file-faults';
 import { authorities, fileName } from './arguments';
 import { doctor as english } from '../texts/operators/en/doctor';
 import { createOutput, type Output } from './command';
-import { STATEMENT_TIMEOUT_MS, withDatabase, type Db } from './database';
+import { STATEMENT_TIMEOUT_MS, withDatabase, type Db } from '../setup/database';
 import { printable } from './printable';
 
 interface DoctorOptions {

@@ -12,7 +12,7 @@ import { formerPlace } from '../joomla/formerly/place';
 import { readEffective } from '../settings/stored';
 import { usage } from './arguments';
 import type { Output } from './command';
-import { withCurrentDatabase } from './database';
+import { withCurrentDatabase } from '../setup/database';
 
 /** `--formerly`, which `nginx` and `apache` have. */
 

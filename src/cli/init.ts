@@ -24,26 +24,18 @@ import { OperatorError } from '../licensing/operator-error';
 import { addFirstSigningKey } from '../licensing/signing-keys';
 import { lookAt, refuseOwn } from '../packages/replace-file';
 import { isSetting, SECRET_FILES, settingLine } from '../settings/names';
-import { holdsSealed } from '../store/sealed';
-import {
-  emptySchemaState,
-  migrate,
-  readSchemaState,
-  refuseOtherSchema,
-  refuseOtherPrefix,
-  type SchemaState,
-} from '../store/engine/migrate';
-import {
-  describeMissing,
-  grantStatement,
-  MIGRATION_PRIVILEGES,
-  REQUEST_PRIVILEGES,
-  tryPrivileges,
-} from '../store/engine/privileges';
-import { describeDatabase } from '../store/engine/error-messages';
 import { fileName, folderName } from './arguments';
 import { createOutput, type Output } from './command';
-import { databaseFiles, withDatabase, type Db } from './database';
+import {
+  databaseFiles,
+  emptySchemaState,
+  migrate,
+  readMigrations,
+  refuseSecondSecret,
+  requirePrivileges,
+  withDatabase,
+} from '../setup/database';
+import { describeDatabase } from '../settings/stored';
 import { changeFile } from './output-file';
 
 interface Place {
@@ -104,9 +96,7 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
   if (dryRun && !isThere) output.note(describePlan(config, file, additions, pending));
   else
     await withDatabase(config, async (db) => {
-      const state = await readSchemaState(db);
-      refuseOtherSchema(state);
-      if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
+      const state = await readMigrations(db, config);
       if (additions.LICENSING_KEY_SECRET !== undefined) await refuseSecondSecret(db, state, file);
       pending = state.pending;
       output.note(describePlan(config, file, additions, pending));
@@ -203,16 +193,6 @@ function describeDifferences(kept: Settings, fromEnvironment: Settings, file: st
     );
 }
 
-/** A new secret could not open the keys already sealed, and would hide that the old secret is missing. */
-async function refuseSecondSecret(db: Db, { completed }: SchemaState, file: string): Promise<void> {
-  if (completed.length === 0) return;
-  if (!(await holdsSealed(db))) return;
-  throw new OperatorError(
-    `The database has keys sealed with a secret that ${file} does not have. Put the LICENSING_KEY_SECRET line back into it, ` +
-      'from its backup. If that is lost for good, write a line with a new one (openssl rand -base64 32 makes it). Nothing was changed.',
-  );
-}
-
 function describePlan(config: Config, file: string, additions: Settings, pending: string[]): string {
   const added = Object.keys(additions);
   return [
@@ -222,17 +202,6 @@ function describePlan(config: Config, file: string, additions: Settings, pending
     `Packages: ${config.packagesDir}`,
     `Update XMLs: ${config.xmlDir}`,
   ].join('\n');
-}
-
-async function requirePrivileges(db: Db, { database }: Config): Promise<void> {
-  const missing = await tryPrivileges(db);
-  if (missing.length > 0)
-    throw new OperatorError(
-      `The database user may not do what the service needs. Nothing was changed.\n  ${missing.map(describeMissing).join('\n  ')}\n` +
-        (database.kind === 'mysql'
-          ? `As the database's administrator: ${grantStatement([...REQUEST_PRIVILEGES, ...MIGRATION_PRIVILEGES], database)}`
-          : ''),
-    );
 }
 
 /** Appends lines, so that existing lines and comments stay unchanged. */

@@ -1,15 +1,7 @@
 import type { Command } from 'commander';
 import { readConfig } from '../settings/config';
-import {
-  describePrefixes,
-  findOtherPrefixes,
-  migrate,
-  readSchemaState,
-  refuseOtherSchema,
-  refuseOtherPrefix,
-} from '../store/engine/migrate';
 import { createOutput } from './command';
-import { withDatabase } from './database';
+import { bringUpToDate, readMigrations, withDatabase } from '../setup/database';
 
 interface MigrateOptions {
   status?: boolean;
@@ -28,22 +20,18 @@ export function addMigrateCommand(program: Command): void {
       const config = readConfig();
       const output = createOutput(command);
       await withDatabase(config, async (db) => {
-        if (!config.tablePrefixChosen) await refuseOtherPrefix(db);
+        const state = await readMigrations(db, config);
         if (status) {
-          const state = await readSchemaState(db);
-          refuseOtherSchema(state);
           const { pending, completed } = state;
           output.print({ pending, completed }, () =>
             pending.length > 0 ? `To be run: ${pending.join(', ')}.` : 'The database is up to date.',
           );
           return;
         }
-        const isFirst = (await readSchemaState(db)).completed.length === 0;
-        const run = await migrate(db, config.database);
-        const others = config.tablePrefixChosen && isFirst ? await findOtherPrefixes(db) : [];
-        if (others.length > 0)
+        const { run, others } = await bringUpToDate(db, config, state);
+        if (others !== '')
           output.note(
-            `note: this database has tables of this program under another prefix too (${describePrefixes(others)}). If those are meant, correct LICENSING_TABLE_PREFIX.`,
+            `note: this database has tables of this program under another prefix too (${others}). If those are meant, correct LICENSING_TABLE_PREFIX.`,
           );
         output.print({ run }, () =>
           run.length === 0 ? 'The database was up to date already.' : `Done: ${run.join(', ')}.`,

@@ -11,7 +11,7 @@ import { serviceGainsNoRights } from '../process/units';
 import type { ManageSettings } from '../operations/settings';
 import { NOTHING, oneOf, usageError, wholeNumber } from './arguments';
 import type { Session } from './command';
-import type { Db } from './database';
+import type { Db } from '../licensing/licensing';
 import { optionOf } from './hints';
 import { ownFiles } from './output-file';
 

@@ -18,7 +18,7 @@ import {
   type Sink,
 } from '../packages/replace-file';
 import { asCaller, asServiceUser } from '../process/rights';
-import { databaseFiles } from './database';
+import { databaseFiles } from '../setup/database';
 import { writeStandardOutput } from './standard-output';
 
 /** Files that no command overwrites: an SQLite database and the settings. */

@@ -10,7 +10,7 @@ import { requireRelease } from '../packages/releases';
 import { releaseOperations } from '../operations/releases';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
 import { withSession, type Session } from './command';
-import { explained } from './database';
+import { explained } from '../setup/database';
 import { describeError } from './describe-error';
 import { operate, operateAll } from './operate';
 import { ownFiles } from './output-file';

@@ -21,7 +21,7 @@ import { asCaller } from '../process/rights';
 import { STABILITIES, type Stability } from '../licensing/versions';
 import { authorities, elementName, oneOf, positiveInteger } from './arguments';
 import { createOutput, withSession, type Output, type Session } from './command';
-import { explained, isWithoutDatabase, withCurrentDatabase } from './database';
+import { explained, isWithoutDatabase, withCurrentDatabase } from '../setup/database';
 import { describeError } from './describe-error';
 import { printable } from './printable';
 import { ownFiles } from './output-file';

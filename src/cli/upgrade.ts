@@ -6,16 +6,22 @@ import { readConfig, type Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
 import { isWithin } from '../process/units';
 import { quantity } from '../base/quantity';
-import { backUpTables, readBackTables, requireReadable } from '../setup/backup';
+import {
+  backUpTables,
+  countSince,
+  readBackTables,
+  readExtent,
+  requireReadable,
+  type Extent,
+} from '../setup/backup';
 import { readText, writeText } from '../setup/files';
 import { note, readJournal, STATE, writtenBefore } from '../setup/journal';
 import { heldLock } from '../setup/lock';
 import { asUser, lastLines, run, runWell } from '../setup/machine';
 import { readInstances, requireSystemd, restartInTurns, unitProperty, waitUntilReady } from '../setup/units';
-import { countSince, readExtent, type Extent } from '../store/engine/whole-tables';
 import { fileName, usageError } from './arguments';
 import { createOutput, type Output } from './command';
-import { withDatabase } from './database';
+import { withDatabase } from '../setup/database';
 import { caFile, keepAuthority, withAuthority } from './machine/authority';
 import {
   beAlone,

@@ -14,6 +14,8 @@ import { lastLines, run, succeeds } from './machine';
 
 /** A copy of the tables, and the way back to it, by the database's own programs with the service's own user. */
 
+export { countSince, readExtent, type Extent } from '../store/engine/whole-tables';
+
 const DUMP = ['mariadb-dump', 'mysqldump'];
 const CLIENT = ['mariadb', 'mysql'];
 

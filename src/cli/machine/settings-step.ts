@@ -9,7 +9,7 @@ import { isWithin } from '../../process/units';
 import { giveRights, hasRights, idOf, ownerIds } from '../../setup/files';
 import { asUser, run, runWell, succeeds } from '../../setup/machine';
 import { whatToJoin } from '../../setup/readers';
-import { databaseFiles } from '../database';
+import { databaseFiles } from '../../setup/database';
 import { DATA, HOME, lineIn, ownTree, SETTINGS, USER } from './place';
 import type { Change, Setup } from './step';
 import { isLink } from './trees';

@@ -1,0 +1,117 @@
+import { isCoded, ConfigError } from '../base/errors';
+import type { Config } from '../settings/config';
+import { OperatorError } from '../licensing/operator-error';
+import type { OwnFile } from '../packages/replace-file';
+import { openDatabase, type Db } from '../store/engine/database';
+import { toDatabaseUnusable } from '../store/engine/error-messages';
+import {
+  describePrefixes,
+  emptySchemaState,
+  findOtherPrefixes,
+  migrate,
+  readSchemaState,
+  refuseOtherPrefix,
+  refuseOtherSchema,
+  requireCurrentSchema,
+  SchemaError,
+  type SchemaState,
+} from '../store/engine/migrate';
+import {
+  describeMissing,
+  grantStatement,
+  MIGRATION_PRIVILEGES,
+  REQUEST_PRIVILEGES,
+  tryPrivileges,
+} from '../store/engine/privileges';
+import { sideFiles } from '../store/engine/sqlite';
+import { holdsSealed } from '../store/sealed';
+
+/** Opens the database for the command, makes its tables and brings them up to date. */
+
+export { emptySchemaState, migrate, SchemaError, type Db };
+export { driverReason } from '../store/engine/errors';
+export { isOutcomeUnknown } from '../store/engine/transaction';
+
+/** Longer than reading the largest table takes, so that an unresponsive database ends the command eventually. */
+export const STATEMENT_TIMEOUT_MS = 300_000;
+
+/** Closes the database afterwards. @throws DATABASE_UNUSABLE */
+export async function withDatabase<T>(
+  config: Config,
+  work: (db: Db) => Promise<T>,
+  statementTimeout?: number,
+): Promise<T> {
+  const db = openDatabase(config.database, config.tablePrefix, 2, { statementTimeout });
+  try {
+    return await work(db);
+  } catch (error) {
+    throw explained(error, config);
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Like `withDatabase`, for a database whose tables are those of this version. */
+export function withCurrentDatabase<T>(config: Config, work: (db: Db) => Promise<T>): Promise<T> {
+  const current = async (db: Db) => {
+    await requireCurrentSchema(db);
+    return work(db);
+  };
+  return withDatabase(config, current, STATEMENT_TIMEOUT_MS);
+}
+
+/** The error itself, or one that explains it. */
+export function explained(error: unknown, { database, databaseSource }: Config): unknown {
+  return toDatabaseUnusable(error, database, databaseSource) ?? error;
+}
+
+/** Reports whether an error says that there is no database to work with: not configured, not reachable or not migrated. */
+export function isWithoutDatabase(error: unknown): boolean {
+  return error instanceof ConfigError || error instanceof SchemaError || isCoded(error, 'DATABASE_UNUSABLE');
+}
+
+/** The files of an SQLite database; none for a server. */
+export function databaseFiles(database: Config['database']): OwnFile[] {
+  if (database.kind !== 'sqlite') return [];
+  const what = 'the database of this installation';
+  return [
+    { path: database.path, what },
+    ...sideFiles(database.path).map((path) => ({ path, what: `part of ${what}` })),
+  ];
+}
+
+/** Reads which migrations are to be run. @throws SchemaError for another version's tables, or those of another prefix */
+export async function readMigrations(db: Db, { tablePrefixChosen }: Config): Promise<SchemaState> {
+  const state = await readSchemaState(db);
+  refuseOtherSchema(state);
+  if (!tablePrefixChosen) await refuseOtherPrefix(db);
+  return state;
+}
+
+/** Brings the tables up to date. @returns the migrations that it ran, and in words other prefixes that may have been meant */
+export async function bringUpToDate(db: Db, config: Config, { completed }: SchemaState) {
+  const run = await migrate(db, config.database);
+  const others = config.tablePrefixChosen && completed.length === 0 ? await findOtherPrefixes(db) : [];
+  return { run, others: describePrefixes(others) };
+}
+
+/** A new secret could not open the keys already sealed, and would hide that the old secret is missing. */
+export async function refuseSecondSecret(db: Db, { completed }: SchemaState, file: string): Promise<void> {
+  if (completed.length === 0 || !(await holdsSealed(db))) return;
+  throw new OperatorError(
+    `The database has keys sealed with a secret that ${file} does not have. Put the LICENSING_KEY_SECRET line back into it, ` +
+      'from its backup. If that is lost for good, write a line with a new one (openssl rand -base64 32 makes it). Nothing was changed.',
+  );
+}
+
+/** @throws OperatorError that says how to grant what is missing */
+export async function requirePrivileges(db: Db, { database }: Config): Promise<void> {
+  const missing = await tryPrivileges(db);
+  if (missing.length > 0)
+    throw new OperatorError(
+      `The database user may not do what the service needs. Nothing was changed.\n  ${missing.map(describeMissing).join('\n  ')}\n` +
+        (database.kind === 'mysql'
+          ? `As the database's administrator: ${grantStatement([...REQUEST_PRIVILEGES, ...MIGRATION_PRIVILEGES], database)}`
+          : ''),
+    );
+}

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { failures } from '../texts/operators/en/failures';
-import { describeStored, describeWait } from '../texts/operators/failures';
+import { describeStored, describeWait, type NoMailReason } from '../texts/operators/failures';
 import { orderOperations } from '../operations/orders';
-import type { NoMailReason } from '../texts/operators/failures';
 import { readOrder } from '../orders/views';
 import { label, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';

@@ -5,11 +5,10 @@ import { compareVersions, isVersion, remarkOnVersion } from '../licensing/versio
 import { publishRelease, type PublishRequest } from '../packages/releases';
 import type { Db } from '../store/engine/database';
 import type { Product } from '../store/catalogue';
-import type { Release } from '../store/releases';
+import { listReleases, type Release } from '../store/releases';
 import { latestRelease } from '../licensing/updates';
 import { packagePath, pathOfStaged, statPackage, type StagedPackage } from '../packages/package-files';
 import { checkZip, unreadable } from '../packages/zip';
-import { listReleases } from '../store/releases';
 import {
   describeMisses,
   findManifest,

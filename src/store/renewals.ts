@@ -1,7 +1,6 @@
 import { DAY_MS } from '../base/days';
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
-import type { RecordedEvent } from './events';
-import { parseEventJson } from './events';
+import { parseEventJson, type RecordedEvent } from './events';
 import { fromSqlTime, toSqlTime } from './engine/time';
 import {
   forceIndex,

@@ -4,9 +4,8 @@ import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
 import { explainFreeSites } from './explain-sites';
 import { CODE_OF, finding, named, timeOf } from './findings';
-import type { Action, Finding } from './finding-model';
+import type { Action, Finding, Name } from './finding-model';
 import type { Circumstances, NamedLicense } from './known';
-import type { Name } from './finding-model';
 
 /** Describes a licence's state and what keeps it from working now. */
 export function explainLicense(license: License, circumstances: Circumstances): Finding[] {

@@ -1,10 +1,9 @@
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { OperatorTexts } from '../texts/operators/texts';
 import { isOfDownload } from '../texts/operators/support';
-import type { Code, MeantKey, RequestFacts } from './finding-model';
+import type { Code, MeantKey, RequestFacts, Slip } from './finding-model';
 import { asOnPages, causeOf } from './sentences';
 import { compareHints } from './similar-keys';
-import type { Slip } from './finding-model';
 import type { RequestFinding, SortedAnswer } from './sorted-answer';
 
 /** What is recorded of a licence's requests, as its page tells it. Pure functions. */

@@ -1,6 +1,5 @@
 import { formatTimestampOrNull } from '../base/days';
-import type { Metadata } from '../licensing/metadata';
-import { storedMetadata } from '../licensing/metadata';
+import { storedMetadata, type Metadata } from '../licensing/metadata';
 import { storedKey } from '../licensing/sealing';
 import { placeSites, type PlacedSite } from '../licensing/core/staging-sites';
 import type { StoredStatus } from '../licensing/core/states';

@@ -19,8 +19,8 @@ import {
   startTestService,
   unusedAddress,
   countTimes,
+  type TestService,
 } from '../support/service';
-import type { TestService } from '../support/service';
 import {
   openMigrated,
   processEnvironment,

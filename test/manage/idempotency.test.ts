@@ -1,8 +1,7 @@
 /* oxlint-disable typescript/no-unsafe-assignment -- answers are JSON of any form */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { TableName } from '../../src/store/engine/database';
-import { table } from '../../src/store/engine/database';
+import { table, type TableName } from '../../src/store/engine/database';
 import { pruneCalls } from '../../src/store/idempotency';
 import { runs } from '../support/extent';
 import {

@@ -4,12 +4,10 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import type { Settings } from '../../src/settings/config';
 import { addKey, editKey, endKey, rekey, type AddedKey } from '../../src/licensing/license-keys';
-import type { Db } from '../../src/store/engine/database';
-import { table } from '../../src/store/engine/database';
+import { table, type Db } from '../../src/store/engine/database';
 import type { KeyRecord, RecordType } from '../../src/transfer/records';
 import { operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
-import type { DATABASE_KINDS } from '../support/service';
 import {
   ONE_KIND,
   giveLicense,
@@ -18,6 +16,7 @@ import {
   PREFIX,
   rows,
   startTestService,
+  type DATABASE_KINDS,
   type TestLicense,
   type TestService,
 } from '../support/service';

@@ -10,7 +10,6 @@ import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { table, type Db } from '../../src/store/engine/database';
 import { addPlan, operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
-import type { DATABASE_KINDS } from '../support/service';
 import {
   ONE_KIND,
   giveLicense,
@@ -18,6 +17,7 @@ import {
   PREFIX,
   rows,
   startTestService,
+  type DATABASE_KINDS,
   type TestLicense,
   type TestService,
 } from '../support/service';

@@ -22,8 +22,7 @@ import {
 } from './processes';
 import type { Certificate } from './certificates';
 import { htaccessLines } from '../../src/setup/htaccess';
-import type { Db } from '../../src/store/engine/database';
-import { openDatabase } from '../../src/store/engine/database';
+import { openDatabase, type Db } from '../../src/store/engine/database';
 import { parseDatabaseUrl } from '../../src/store/engine/database-url';
 import { startTestSite, SITE_PREFIX, type TestSite } from './joomla-site';
 import { giveRelease } from './packages';

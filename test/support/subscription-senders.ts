@@ -1,5 +1,4 @@
-import type { ShopLists } from './shop-lists';
-import { PADDLE_KEY, STRIPE_KEY, WOO_KEY } from './shop-lists';
+import { PADDLE_KEY, STRIPE_KEY, WOO_KEY, type ShopLists } from './shop-lists';
 import type { Thing } from './manage';
 import { fixture, signPaddle, signStripe, signWooCommerce, type Signed } from './shop-senders';
 import type { Article, Dialect, ToldEvent, Year } from './subscription-model';

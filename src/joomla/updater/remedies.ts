@@ -1,5 +1,4 @@
-import { API_PATH } from '../../licensing/api';
-import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../../licensing/api';
+import { API_PATH, API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../../licensing/api';
 import { readDownloadAddress, siteOf } from '../addresses';
 import { carriesKey } from './download-key';
 import type { Answer } from './fetch';

@@ -1,5 +1,4 @@
-import type { Failure } from '../../../operations/kit/failures';
-import { notFound } from '../../../operations/kit/failures';
+import { notFound, type Failure } from '../../../operations/kit/failures';
 import { MAIL_TEXTS, mailTextOperations } from '../../../operations/mail-texts';
 import { CUSTOMERS } from '../../../texts/customers/languages';
 import { act, unlessGone, type DataOf } from '../act';

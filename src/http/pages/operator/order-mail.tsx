@@ -1,7 +1,6 @@
 import { capitalized } from '../../../texts/case';
-import { describeStored } from '../../../texts/operators/failures';
+import { describeStored, type NoMailReason } from '../../../texts/operators/failures';
 import type { OrderMail } from '../../../orders/key-mails';
-import type { NoMailReason } from '../../../texts/operators/failures';
 import { formState } from '../form-state';
 import { Form, Submit } from '../kit/fields';
 import { useView } from '../view';

@@ -1,6 +1,5 @@
 import type { NextPayment } from '../../../licensing/core/states';
-import type { CustomerSentences } from '../sentences';
-import { KEY_LENGTH } from '../sentences';
+import { KEY_LENGTH, type CustomerSentences } from '../sentences';
 import { capitalized } from '../../case';
 import { english, thing } from './words';
 

@@ -1,4 +1,4 @@
-import type { NoMailReason } from '../failures';
+import { describeStored, describeWait, type NoMailReason } from '../failures';
 import { capitalized } from '../../case';
 import { german, states, thing, type Thing } from '../../customers/de/words';
 import { orderEvents } from './orders';
@@ -11,10 +11,9 @@ import type {
   RequestFacts,
   SitePlace,
   StateFacts,
+  Name,
 } from '../../../support/finding-model';
-import type { Name } from '../../../support/finding-model';
 import { isOfDownload, type SupportTexts } from '../support';
-import { describeStored, describeWait } from '../failures';
 import { failures } from './failures';
 
 /** What support is told, in German. Joomla's messages stay as Joomla and cURL write them in English. */

@@ -1,4 +1,4 @@
-import type { NoMailReason } from '../failures';
+import { describeStored, describeWait, type NoMailReason } from '../failures';
 import { uncapitalized } from '../../case';
 import { thing } from '../../customers/en/words';
 import type { LiveStatus, NextPayment } from '../../../licensing/core/states';
@@ -10,10 +10,9 @@ import type {
   RequestFacts,
   SitePlace,
   StateFacts,
+  Name,
 } from '../../../support/finding-model';
-import type { Name } from '../../../support/finding-model';
 import { isOfDownload, type SupportTexts } from '../support';
-import { describeStored, describeWait } from '../failures';
 import { failures } from './failures';
 
 /** What support is told, in English. */

@@ -1,5 +1,4 @@
-import type { RequestFacts } from '../../../support/finding-model';
-import type { Slip } from '../../../support/finding-model';
+import type { RequestFacts, Slip } from '../../../support/finding-model';
 import { thing } from '../../customers/en/words';
 
 /** What is recorded of a licence's requests (support/what-happened.ts). */

@@ -22,7 +22,6 @@ const LAYERS = {
     'privacy',
     'selfservice',
     'settings',
-    'store',
     'support',
     'transfer',
     'webhooks',
@@ -43,7 +42,6 @@ const LAYERS = {
     'selfservice',
     'settings',
     'setup',
-    'store',
     'support',
     'transfer',
     'webhooks',
@@ -92,10 +90,6 @@ const LAYERS = {
     'webhooks',
   ],
 };
-/** The command reaches rows through the rooms above the store; these files open the database, make it, and explain its errors. */
-const OPEN_DATABASE = ['database', 'describe-error', 'init', 'migrate', 'upgrade'].map(
-  (name) => `src/cli/${name}.ts`,
-);
 /** What every folder may import. Its files import nothing of src/. */
 const FLOOR = ['base'];
 /** The rooms below the texts; all others may import texts, too. */
@@ -231,20 +225,20 @@ const layer = ([folder, others]) => {
   );
 };
 
-/** Of the rest of src/, texts know types of licensing, store and support, and nothing that runs. */
+/** Of the rest of src/, texts know types of licensing and support, and nothing that runs. */
 const floorOfTexts = (below) => {
   const out = `../${below.replaceAll('*', '..')}`;
   const patterns = [
     {
       // A group would be undone by the negations of the next one.
-      regex: `^${out.replaceAll('.', '\\.')}(?:licensing|store|support)/`,
+      regex: `^${out.replaceAll('.', '\\.')}(?:licensing|support)/`,
       message: 'src/texts imports only types of other folders.',
       allowTypeImports: true,
     },
     {
-      group: [`${out}*/**`, `!${out}base/**`, `!${out}licensing/**`, `!${out}store/**`, `!${out}support/**`],
+      group: [`${out}*/**`, `!${out}base/**`, `!${out}licensing/**`, `!${out}support/**`],
       message:
-        'src/texts declares the facts that it describes, or takes their types from licensing, store and support.',
+        'src/texts declares the facts that it describes, or takes their types from licensing and support.',
     },
   ];
   return { files: [`src/texts/${below}*.ts`], rules: { 'no-restricted-imports': ['error', { patterns }] } };
@@ -342,7 +336,6 @@ export default {
       rules: { 'import/no-cycle': ['error', { ignoreTypes: true }] },
     },
     ...Object.entries(LAYERS).flatMap(layer),
-    { ...layer(['cli', [...LAYERS.cli, 'store']])[0], files: OPEN_DATABASE },
     refuseImports(['src/base/*.ts'], { regex: '^\\.\\.', message: 'src/base imports nothing else of src/.' }),
     refuseImports(['migrations/**/*.ts'], {
       group: ['**/src/**'],

@@ -1,5 +1,5 @@
 import { canonicalKey, containsKey, hasOwnShape, isKey, keyDigest } from '../licensing/core/keys';
-import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../licensing/fields';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 } from '../licensing/core/columns';
 import { InvalidRequestError } from '../base/errors';
 import type { Context } from './context';
 

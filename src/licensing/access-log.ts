@@ -1,10 +1,6 @@
 import { MINUTE_MS } from '../base/days';
 import { countRepeats, findAccessId, insertAccesses, OMITTED, type Access } from '../store/access-log';
-import {
-  MAX_IDENTIFIER_LENGTH,
-  MAX_REFUSED_TEXT_LENGTH,
-  MAX_USER_AGENT_LENGTH,
-} from '../store/engine/columns';
+import { MAX_IDENTIFIER_LENGTH, MAX_REFUSED_TEXT_LENGTH, MAX_USER_AGENT_LENGTH } from './core/columns';
 import type { Db } from '../store/engine/database';
 import { isUnavailable } from '../store/engine/errors';
 import type { LicenseTerms } from '../store/licenses/licenses';

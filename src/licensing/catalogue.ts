@@ -21,7 +21,7 @@ import {
   type PlanOptions,
   type Product,
 } from '../store/catalogue';
-import { MAX_UINT32 } from '../store/engine/columns';
+import { MAX_UINT32 } from './core/columns';
 import type { Db, Transaction } from '../store/engine/database';
 import { isDuplicate, isReferenceConflict } from '../store/engine/errors';
 import { countLicensesOnPlans, listIdsWithLimit, listLicenses } from '../store/licenses/licenses';

@@ -1,4 +1,4 @@
-import { MAX_LABEL_LENGTH } from '../store/engine/columns';
+import { MAX_LABEL_LENGTH } from './core/columns';
 import { requireLabel } from './fields';
 import { OperatorError } from './operator-error';
 

@@ -1,8 +1,6 @@
-import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_URL_LENGTH } from '../store/engine/columns';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32, MAX_URL_LENGTH } from './core/columns';
 import { containsKey } from './core/keys';
 import { OperatorError } from './operator-error';
-
-export { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH, MAX_UINT32 };
 
 /** What a request's fields may hold. Refusals name the `field` for callers that cannot. */
 

@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { revealKey } from '../licensing/amend';
 import { requireDuration } from '../licensing/durations';
-import { MAX_UINT32, requireLabel } from '../licensing/fields';
+import { MAX_UINT32 } from '../licensing/core/columns';
+import { requireLabel } from '../licensing/fields';
 import { addKey, editKey, endKey, rekey } from '../licensing/license-keys';
 import { listKeyPage } from '../licensing/lists';
 import { OperatorError } from '../licensing/operator-error';

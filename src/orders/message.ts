@@ -4,7 +4,7 @@ import { requireLabel, requireWholeNumber } from '../licensing/fields';
 import { containsKey } from '../licensing/core/keys';
 import { OperatorError } from '../licensing/operator-error';
 import { isStorable } from '../licensing/timestamps';
-import { MAX_LABEL_LENGTH } from '../store/engine/columns';
+import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { PluginKind } from './shop-kinds';
 import { ORDER_EVENTS, type OrderEventName } from './fold';
 

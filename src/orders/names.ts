@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { MAX_LABEL_LENGTH } from '../store/engine/columns';
+import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import { toSqlTime } from '../store/engine/time';
 
 /** What tells orders, events and articles apart, to the byte. */

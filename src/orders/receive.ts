@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { formatTimestamp } from '../base/days';
 import { OperatorError } from '../licensing/operator-error';
 import { asStorable } from '../licensing/timestamps';
-import { MAX_LABEL_LENGTH } from '../store/engine/columns';
+import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { Db } from '../store/engine/database';
 import { isUnavailable, isWrongValue, reasonCode } from '../store/engine/errors';
 import { tellProfile } from '../store/customer-profiles';

@@ -1,5 +1,5 @@
 import { findPlan, type Plan } from '../store/catalogue';
-import { MAX_UINT32 } from '../store/engine/columns';
+import { MAX_UINT32 } from '../licensing/core/columns';
 import type { Db } from '../store/engine/database';
 import { type OrderEvent, type OrderLicense, type OrderLine, setOrderLicense } from '../store/orders/orders';
 import { findSkus } from '../store/orders/shops';

@@ -3,7 +3,7 @@ import { requireEmail } from '../licensing/customer-email';
 import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
 import { announceErasure, recordEvents, type WebhookData } from '../licensing/webhook-events';
-import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../store/engine/columns';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { Db, Transaction } from '../store/engine/database';
 import { deleteProfile, findProfile } from '../store/customer-profiles';
 import { listDeliveriesOfLicenses, setDeliveryTexts } from '../store/deliveries';

@@ -12,7 +12,7 @@ import {
   MAX_UINT32,
   MAX_URL_LENGTH,
   MAX_USER_AGENT_LENGTH,
-} from '../store/engine/columns';
+} from '../licensing/core/columns';
 import { AFTER_EXPIRY } from '../store/catalogue';
 import type { TableName } from '../store/engine/database';
 import type { Row, SqlValue, TableLayout } from '../store/export';

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 import { CodedError, isCoded } from '../base/errors';
 import { canonicalAddress, createNetworkMatcher } from '../licensing/ip-addresses';
 import { OperatorError } from '../licensing/operator-error';
-import { MAX_URL_LENGTH } from '../store/engine/columns';
+import { MAX_URL_LENGTH } from '../licensing/core/columns';
 
 /**
  * Where webhooks may go: to public addresses, and to the networks of LICENSING_WEBHOOK_NETWORKS. A person who may add a

@@ -8,7 +8,7 @@ import {
   normalizeIdentifier,
   type ActivationType,
 } from '../../src/licensing/core/identifiers';
-import { MAX_IDENTIFIER_LENGTH } from '../../src/store/engine/columns';
+import { MAX_IDENTIFIER_LENGTH } from '../../src/licensing/core/columns';
 import { runs } from '../support/extent';
 import {
   ONE_BACKEND,

@@ -1,7 +1,7 @@
 import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
 import { API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../../licensing/api';
 import { ACTIVATION_TYPES } from '../../licensing/core/identifiers';
-import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../../licensing/fields';
+import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../../licensing/core/columns';
 import { exactly, oneOf, orNull, Text, TextOrNull, Time, TimeOrNull } from '../../operations/kit/schemas';
 import { STATUSES } from '../../operations/kit/things';
 import { customerFailure, HEADERS, jsonAnswer, serverRefusal, type CustomerCode } from './answers';

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { domainToASCII, domainToUnicode } from 'node:url';
 import ipaddr from 'ipaddr.js';
-import { MAX_IDENTIFIER_LENGTH } from '../../store/engine/columns';
+import { MAX_IDENTIFIER_LENGTH } from './columns';
 import { containsKey } from './keys';
 
 export const ACTIVATION_TYPES = ['domain', 'device', 'seat', 'instance'] as const;

@@ -7,7 +7,7 @@ import {
   type TProperties,
 } from '@sinclair/typebox';
 import type { PlanOptionsJson } from '../../licensing/views';
-import { MAX_UINT32 } from '../../licensing/fields';
+import { MAX_UINT32 } from '../../licensing/core/columns';
 
 /** Parts that the schemas of several operations share. A schema with a title becomes a component of `openapi.json`. */
 

@@ -2,7 +2,7 @@ import { addPlan, addProduct } from '../../licensing/catalogue';
 import { DURATION } from '../../licensing/durations';
 import { quantity } from '../../base/quantity';
 import { listProducts, PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
-import { MAX_UINT32 } from '../../store/engine/columns';
+import { MAX_UINT32 } from '../../licensing/core/columns';
 import type { Transaction } from '../../store/engine/database';
 import { refusal, type RefusalCode } from '../refusals';
 import type { SourceLicense, SourcePlan } from './source';

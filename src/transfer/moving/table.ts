@@ -1,5 +1,5 @@
 import { canonicalKey, keyDigest } from '../../licensing/core/keys';
-import { MAX_UINT32 } from '../../store/engine/columns';
+import { MAX_UINT32 } from '../../licensing/core/columns';
 import { readStatus, textOf } from '../cells';
 import { readCsv, type CsvPart, type CsvRow } from '../csv';
 import { refusal } from '../refusals';

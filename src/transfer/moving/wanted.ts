@@ -6,7 +6,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import type { StoredStatus } from '../../licensing/core/states';
 import { isStorable } from '../../licensing/timestamps';
 import type { Plan } from '../../store/catalogue';
-import { MAX_LABEL_LENGTH } from '../../store/engine/columns';
+import { MAX_LABEL_LENGTH } from '../../licensing/core/columns';
 import { KeyFault, readKey } from '../cells';
 import { endAfter } from './dates';
 import type { Reporter } from './report';

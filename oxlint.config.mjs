@@ -1,99 +1,59 @@
-/** The arrows of the architecture, main -> http | cli -> operations -> subjects -> licensing -> store: what of src/ each of its folders may import. */
+import { readFileSync } from 'node:fs';
+
+/** Files that import types of one another in a circle; no file may import values so. */
+const CYCLES = Object.keys(
+  JSON.parse(readFileSync(new URL('scripts/house.json', import.meta.url), 'utf8')).cycles,
+);
+
+/**
+ * The arrows of the architecture, app -> http | cli -> operations -> subjects -> licensing -> store: what of src/ each of
+ * its folders may import besides `base`. A folder names only folders above it in this table.
+ */
 const LAYERS = {
-  store: ['../migrations'],
+  base: [],
+  store: [],
   process: [],
+  licensing: ['store'],
   figures: ['licensing', 'store'],
   runner: ['figures', 'licensing', 'store'],
-  licensing: ['store'],
   packages: ['licensing', 'process', 'store'],
-  mail: ['joomla', 'licensing', 'process', 'runner', 'store'],
-  webhooks: ['access', 'licensing', 'mail', 'runner', 'store'],
-  access: ['joomla', 'licensing', 'store'],
+  joomla: ['licensing', 'packages', 'process', 'store', 'texts'],
+  mail: ['joomla', 'licensing', 'process', 'runner', 'store', 'texts'],
+  access: ['joomla', 'licensing', 'store', 'texts'],
+  webhooks: ['access', 'licensing', 'mail', 'runner', 'store', 'texts'],
+  orders: ['licensing', 'mail', 'store', 'texts', 'webhooks'],
+  transfer: ['figures', 'joomla', 'licensing', 'packages', 'store', 'texts'],
+  selfservice: ['licensing', 'packages', 'store', 'texts'],
+  privacy: ['licensing', 'mail', 'orders', 'packages', 'store', 'texts', 'transfer'],
+  support: ['joomla', 'licensing', 'orders', 'packages', 'store', 'texts'],
+  overview: ['figures', 'joomla', 'licensing', 'store', 'support', 'texts'],
+  settings: ['joomla', 'licensing', 'mail', 'orders', 'packages', 'process', 'runner', 'store', 'texts'],
+  setup: ['licensing', 'packages', 'process', 'settings', 'store'],
+  doctor: [
+    ...['access', 'joomla', 'licensing', 'mail', 'orders', 'overview', 'packages', 'process', 'settings'],
+    ...['store', 'texts', 'webhooks'],
+  ],
   operations: [
-    'access',
-    'doctor',
-    'figures',
-    'joomla',
-    'licensing',
-    'mail',
-    'orders',
-    'overview',
-    'packages',
-    'privacy',
-    'selfservice',
-    'settings',
-    'support',
-    'transfer',
-    'webhooks',
+    ...['access', 'doctor', 'figures', 'joomla', 'licensing', 'mail', 'orders', 'overview', 'packages'],
+    ...['privacy', 'selfservice', 'settings', 'support', 'texts', 'transfer', 'webhooks'],
   ],
   http: [
-    'access',
-    'doctor',
-    'figures',
-    'joomla',
-    'licensing',
-    'mail',
-    'operations',
-    'orders',
-    'overview',
-    'packages',
-    'privacy',
-    'process',
-    'selfservice',
-    'settings',
-    'setup',
-    'support',
-    'transfer',
-    'webhooks',
-  ],
-  joomla: ['licensing', 'packages', 'process', 'store'],
-  settings: ['joomla', 'licensing', 'mail', 'orders', 'packages', 'process', 'runner', 'store'],
-  setup: ['licensing', 'packages', 'process', 'settings', 'store'],
-  transfer: ['figures', 'joomla', 'licensing', 'packages', 'store'],
-  privacy: ['licensing', 'mail', 'orders', 'packages', 'store', 'transfer'],
-  selfservice: ['licensing', 'packages', 'store'],
-  orders: ['licensing', 'mail', 'store', 'webhooks'],
-  support: ['joomla', 'licensing', 'orders', 'packages', 'store'],
-  overview: ['figures', 'joomla', 'licensing', 'store', 'support'],
-  doctor: [
-    'access',
-    'joomla',
-    'licensing',
-    'mail',
-    'orders',
-    'overview',
-    'packages',
-    'process',
-    'settings',
-    'store',
+    ...['access', 'doctor', 'figures', 'joomla', 'licensing', 'mail', 'operations', 'orders', 'overview'],
+    ...['packages', 'privacy', 'process', 'selfservice', 'settings', 'setup', 'support', 'texts', 'transfer'],
     'webhooks',
   ],
   cli: [
-    'access',
-    // commands.ts loads its files by the names that they have in the build.
-    'cli',
-    'doctor',
-    'figures',
-    'joomla',
-    'licensing',
-    'mail',
-    'operations',
-    'orders',
-    'overview',
-    'packages',
-    'privacy',
-    'process',
-    'settings',
-    'setup',
-    'support',
-    'transfer',
+    ...['access', 'doctor', 'figures', 'joomla', 'licensing', 'mail', 'operations', 'orders'],
+    ...['overview', 'packages', 'privacy', 'process', 'settings', 'setup', 'support', 'texts', 'transfer'],
     'webhooks',
   ],
 };
-/** What every folder may import. Its files import nothing of src/. */
-const FLOOR = ['base'];
-/** The rooms below the texts; all others may import texts, too. */
-const BELOW_TEXTS = ['figures', 'licensing', 'store', 'packages', 'process', 'runner'];
+/** The hot path is a layer of its own below the other rules. */
+const CORE = ['store'];
+/** What the folders of src/ have besides their own: `cli/commands.ts` loads its files by the names that they have in the build. */
+const OF_ALL = { cli: ['cli'], store: ['../migrations'] };
+/** Folders of folders in src/: none is deeper. test/units/house.test.ts counts. */
+const DEPTHS = [0, 1, 2, 3];
 
 /** What the scripts of the pages use of a browser. */
 const BROWSER = [
@@ -121,28 +81,6 @@ const BROWSER = [
 ];
 
 const ENTRY_POINTS = ['main', 'cli', 'demo', 'hosting'].map((name) => `src/${name}.ts`);
-
-/** Files that import types of one another in a circle. No other file may, and these may not import values so. */
-const CYCLES_OF_TYPES = [
-  'src/access/authenticate.ts',
-  'src/access/sessions.ts',
-  'src/orders/catch-up/list.ts',
-  'src/orders/catch-up/paddle.ts',
-  'src/orders/catch-up/stripe.ts',
-  'src/orders/catch-up/woocommerce.ts',
-  'src/orders/line-standing.ts',
-  'src/orders/receivers/index.ts',
-  'src/orders/receivers/receiver.ts',
-  'src/orders/receivers/secrets.ts',
-  'src/orders/record.ts',
-  'src/orders/settle-license.ts',
-  'src/orders/settle.ts',
-  'src/orders/shops.ts',
-  'src/orders/views.ts',
-  'src/transfer/moving/plan-map.ts',
-  'src/transfer/moving/report.ts',
-  'src/transfer/moving/wanted.ts',
-];
 
 const readonly = (...names) => Object.fromEntries(names.map((name) => [name, 'readonly']));
 const errors = (names) => Object.fromEntries(names.map((name) => [name, 'error']));
@@ -213,17 +151,25 @@ const refuseImports = (files, pattern) => ({
   rules: { 'no-restricted-imports': ['error', { patterns: [pattern] }] },
 });
 
-/** A folder's files, and those one folder deeper, whose way out begins with one step more. */
-const layer = ([folder, others]) => {
-  const allowed = [...others, ...FLOOR, ...(BELOW_TEXTS.includes(folder) ? [] : ['texts'])];
-  const message = `src/${folder} may import from ${allowed.join(', ')} alone.`;
-  return ['../', '../../'].map((out, depth) =>
-    refuseImports([`src/${folder}/${'*/'.repeat(depth)}*.{ts,tsx}`], {
-      group: [`${out}**`, ...allowed.flatMap((name) => [`!${out}${name}`, `!${out}${name}/**`])],
-      message,
-    }),
-  );
-};
+/** A folder's files at every depth: each begins its way out with one step more. */
+const layer = (folder, allowed, files = '*.{ts,tsx}') =>
+  DEPTHS.map((depth) => {
+    const out = '../'.repeat(folder.split('/').length + depth);
+    return refuseImports([`src/${folder}/${'*/'.repeat(depth)}${files}`], {
+      group: [
+        depth === 0 && folder.includes('/') ? '../**' : `${out}**`,
+        ...['base', ...allowed].flatMap((name) => [`!${out}${name}`, `!${out}${name}/**`]),
+      ],
+      message: `src/${folder} may import from ${['base', ...allowed].join(', ')} alone.`,
+    });
+  });
+
+const layers = Object.entries(LAYERS).flatMap(([folder, allowed], place) => {
+  const above = Object.keys(LAYERS).slice(0, place);
+  const upward = allowed.filter((name) => name !== 'texts' && !above.includes(name));
+  if (upward.length > 0) throw new Error(`src/${folder} may not import upwards: ${upward.join(', ')}`);
+  return layer(folder, [...allowed, ...(OF_ALL[folder] ?? [])]);
+});
 
 /** Of the rest of src/, texts know types of licensing and support, and nothing that runs. */
 const floorOfTexts = (below) => {
@@ -331,12 +277,12 @@ export default {
       rules: { 'import/no-cycle': ['error', { ignoreTypes: false }] },
     },
     {
-      files: CYCLES_OF_TYPES,
+      files: CYCLES,
       plugins: ['import'],
       rules: { 'import/no-cycle': ['error', { ignoreTypes: true }] },
     },
-    ...Object.entries(LAYERS).flatMap(layer),
-    refuseImports(['src/base/*.ts'], { regex: '^\\.\\.', message: 'src/base imports nothing else of src/.' }),
+    ...layers,
+    ...layer('licensing/core', CORE),
     refuseImports(['migrations/**/*.ts'], {
       group: ['**/src/**'],
       message: 'A migration must not change with the rules of src/ (decision 6).',

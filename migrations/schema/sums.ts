@@ -66,7 +66,7 @@ export const sums: Tables = (t) => ({
     },
     primary: ['product_id', 'version'],
   },
-  // Ends of licences by their UTC day and what became of them (licensing/core/timeline.ts).
+  // Ends of licences by their UTC day and what became of them (figures/timeline.ts).
   end_sums: {
     columns: {
       day: `${t.ascii(10)} NOT NULL`,

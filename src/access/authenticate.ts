@@ -4,7 +4,7 @@ import { findSite, judgeSiteAccount, judgeSiteToken, type SiteVerdict } from '..
 import { createCache } from './cache';
 import type { Caller, Scope } from './caller';
 import { createDoor, type Door } from './door';
-import { readSession } from './sessions';
+import { readSession, type IsAccountIn } from './sessions';
 import { siteAway } from './site-away';
 import { isTokenText, tokenDigest } from './token-text';
 
@@ -33,11 +33,7 @@ export interface Refused {
 
 export interface Authenticate {
   (credentials: Credentials): Promise<Caller | Refused>;
-  /**
-   * Whether the Joomla account that a token or session was made through may still call; looked at after a minute again, and
-   * after two seconds where it came by the door.
-   */
-  isAccountIn: (userId: number, byDoor: boolean) => Promise<boolean>;
+  isAccountIn: IsAccountIn;
   door: Door;
 }
 

@@ -10,7 +10,6 @@ import {
   type StoredSession,
 } from '../store/sessions';
 import { inTransaction } from '../store/engine/transaction';
-import type { Authenticate } from './authenticate';
 import type { Caller, Scope } from './caller';
 import { useCode } from './one-time-codes';
 import { generateSecret, secretDigest } from './random-secret';
@@ -57,7 +56,11 @@ type OpenedCustomer = { kind: 'customer'; replaces?: string | undefined } & (
   | { by: 'mail'; email: string }
 );
 
-export type IsAccountIn = Authenticate['isAccountIn'];
+/**
+ * Whether the Joomla account that a token or session was made through may still call; looked at after a minute again, and
+ * after two seconds where it came by the door.
+ */
+export type IsAccountIn = (userId: number, byDoor: boolean) => Promise<boolean>;
 
 /** @returns the cookie's value, which is stored nowhere, and the session */
 export async function openSession(

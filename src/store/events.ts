@@ -59,7 +59,7 @@ export interface RecordedEvent extends LicenseEvent {
   lastAt: Date | null;
 }
 
-/** The caller also raises the licence's revision by one for each event, in the same transaction (store/licenses.ts). */
+/** The caller also raises the licence's revision by one for each event, in the same transaction (store/licenses/licenses.ts). */
 export async function insertEvents(
   trx: Transaction,
   events: (LicenseEvent & Partial<Pick<RecordedEvent, 'times' | 'lastAt'>>)[],

@@ -18,7 +18,7 @@ export interface EndSum {
   /** `2026-11-24`, in UTC */
   day: string;
   planId: number;
-  /** see licensing/core/timeline.ts */
+  /** see figures/timeline.ts */
   outcome: string;
   licenses: number;
 }

@@ -12,7 +12,7 @@ import type {
   StateFacts,
 } from './finding-model';
 
-/** Findings are made here; what they are: `texts/operators/findings.ts`. */
+/** Findings are made here; what they are: `support/finding-model.ts`. */
 
 const TYPES: Record<Action['type'], true> = {
   renew: true,

@@ -2,6 +2,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { requireKey } from '../licensing/issue';
 import { LEAST_KEY } from '../licensing/core/keys';
 import type { StoredStatus } from '../licensing/core/states';
+import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 
 /** Reads cells of other systems' tables. A fault never repeats a cell, which may be a key. */
 
@@ -63,4 +64,11 @@ const STATUS_BY_SPELLING = new Map(
 /** Returns the state that a word means; undefined: the word is not known. */
 export function readStatus(text: string): StoredStatus | 'expired' | undefined {
   return STATUS_BY_SPELLING.get(text.toLowerCase());
+}
+
+/** Text of the source as a label here, or as much of it as fits. */
+export function labelOf(text: string): string {
+  return Array.from(text.replace(/\p{Cc}+/gu, ' ').trim())
+    .slice(0, MAX_LABEL_LENGTH)
+    .join('');
 }

@@ -22,7 +22,7 @@ import {
 
 /** New activations that share a transaction: each as if it had come alone, and what one of them meets is its own. */
 
-/** A wait for a lock ends after it (store/mysql.ts). */
+/** A wait for a lock ends after it (store/engine/mysql.ts). */
 const LOCK_WAIT_MS = 1_000;
 
 let service: TestService;

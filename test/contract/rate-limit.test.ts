@@ -11,7 +11,7 @@ import { startRedis, startRedisCluster } from '../support/servers';
 import { newPlace, PREFIX } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 
-/** Redis may cost a request 150 ms (http/redis.ts) when it begins to hang; without the time limit each would take seconds. */
+/** Redis may cost a request 150 ms (http/limits/redis.ts) when it begins to hang; without the time limit each would take seconds. */
 const SLOW_MS = 1_000;
 
 const AWAY = 'Redis is away: limits are counted in memory';

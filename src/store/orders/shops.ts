@@ -146,7 +146,7 @@ export interface ShopSku {
   id: number;
   shop: string;
   sku: string;
-  /** the digest that waiting lines have (store/orders.ts) */
+  /** the digest that waiting lines have (store/orders/orders.ts) */
   awaited: string;
   planId: number;
   /** a SkuQuantity (orders/shops.ts) */

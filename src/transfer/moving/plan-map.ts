@@ -4,10 +4,10 @@ import { quantity } from '../../base/quantity';
 import { listProducts, PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
 import { MAX_UINT32 } from '../../licensing/core/columns';
 import type { Transaction } from '../../store/engine/database';
+import { labelOf } from '../cells';
 import { refusal, type RefusalCode } from '../refusals';
 import type { SourceLicense, SourcePlan } from './source';
 import { commonest, noteUsual, noUsual, type Usual } from './usual';
-import { labelOf } from './wanted';
 
 /** A plan that is made here. A value that is missing is the commonest one of its licences. */
 export interface NewPlan {

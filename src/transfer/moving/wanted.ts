@@ -7,7 +7,7 @@ import type { StoredStatus } from '../../licensing/core/states';
 import { isStorable } from '../../licensing/timestamps';
 import type { Plan } from '../../store/catalogue';
 import { MAX_LABEL_LENGTH } from '../../licensing/core/columns';
-import { KeyFault, readKey } from '../cells';
+import { KeyFault, labelOf, readKey } from '../cells';
 import { endAfter } from './dates';
 import type { Reporter } from './report';
 import type { LeftOutReason, WarningCode } from './sayings';
@@ -128,13 +128,6 @@ export function toWanted(
     endedSometime: end.isSometime,
     sites: sitesOf(item.sites),
   };
-}
-
-/** Text of the source as a label here, or as much of it as fits. */
-export function labelOf(text: string): string {
-  return Array.from(text.replace(/\p{Cc}+/gu, ' ').trim())
-    .slice(0, MAX_LABEL_LENGTH)
-    .join('');
 }
 
 function wantedKey(one: SourceKey, key: string, digest: string, sites: string[]): WantedKey {

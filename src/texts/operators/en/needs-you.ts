@@ -1,6 +1,6 @@
 import type { RefusingCode } from '../../../support/finding-model';
 
-/** What waits for the seller, and what was refused why (support/needs-you.ts). */
+/** What waits for the seller, and what was refused why (overview/needs-you.ts). */
 export const needsYou = {
   notOffered: (product: string, version: string) =>
     `${product} ${version} is published, but customers’ sites are not offered it.`,

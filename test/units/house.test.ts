@@ -1,0 +1,92 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '../support/processes';
+
+const ROOT = join(__dirname, '../..');
+
+/** Where the rules are broken, and the work that ends it. */
+const { maxFiles, large, cycles } = JSON.parse(readFileSync(join(ROOT, 'scripts/house.json'), 'utf8')) as {
+  maxFiles: number;
+  large: Record<string, string>;
+  cycles: Record<string, string>;
+};
+
+test('a folder of src has at most 40 files, except those that are listed', () => {
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'src'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  const counts = new Map<string, number>();
+  for (const file of files.split('\n').filter((name) => /\.tsx?$/.test(name)))
+    counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+  const found = [...counts].filter(([, count]) => count > maxFiles).map(([folder]) => folder);
+  expect(found.sort()).toEqual(Object.keys(large).sort());
+});
+
+test('the lists of exceptions do not grow', () => {
+  expect(Object.keys(large).length).toBeLessThanOrEqual(2);
+  expect(Object.keys(cycles).length).toBeLessThanOrEqual(13);
+  expect(Object.keys(cycles).filter((file) => !file.startsWith('src/orders/'))).toEqual([]);
+});
+
+describe('the lint', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = temporaryFolder('house');
+    mkdirSync(join(folder, 'scripts'));
+    for (const name of ['oxlint.config.mjs', 'scripts/house.json', 'tsconfig.json', 'package.json'])
+      cpSync(join(ROOT, name), join(folder, name));
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  });
+
+  /** What the lint prints about these files of src. */
+  function lint(files: Record<string, string>): string {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), text);
+    }
+    const { stdout } = spawnSync(
+      process.execPath,
+      [join(ROOT, 'node_modules/oxlint/bin/oxlint'), '-c', 'oxlint.config.mjs', 'src'],
+      {
+        cwd: folder,
+        encoding: 'utf8',
+      },
+    );
+    return stdout;
+  }
+
+  const STORE = { 'src/store/tokens.ts': 'export const findToken = 1;\n' };
+
+  test('refuses an import of the store three folders deep in the pages', () => {
+    const page = 'src/http/pages/operator/deep/page.ts';
+    const text = "import { findToken } from '../../../../store/tokens';\n\nexport const page = findToken;\n";
+    expect(lint({ ...STORE, [page]: text })).toContain('src/http may import from');
+  });
+
+  test('refuses an import upwards, and in the hot path one of the other rules', () => {
+    const upward = "import { page } from '../http/page';\n\nexport const rule = page;\n";
+    const printed = lint({
+      'src/http/page.ts': 'export const page = 1;\n',
+      'src/licensing/rule.ts': upward,
+      'src/licensing/core/verdict.ts': "import { rule } from '../rule';\n\nexport const verdict = rule;\n",
+    });
+    expect(printed).toContain('src/licensing may import from');
+    expect(printed).toContain('src/licensing/core may import from');
+  });
+
+  test('refuses two files that import each other', () => {
+    const printed = lint({
+      'src/mail/a.ts': "import { b } from './b';\n\nexport const a = (): number => b();\n",
+      'src/mail/b.ts': "import { a } from './a';\n\nexport const b = (): number => a();\n",
+    });
+    expect(printed).toContain('no-cycle');
+  });
+
+  test('has nothing against a subject that reads its table', () => {
+    const text = "import { findToken } from '../store/tokens';\n\nexport const token = findToken;\n";
+    expect(lint({ ...STORE, 'src/access/tokens.ts': text })).toContain('Found 0 warnings and 0 errors');
+  });
+});

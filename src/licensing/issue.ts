@@ -1,3 +1,4 @@
+import { inChunks } from '../base/chunks';
 import { formatTimestampOrNull } from '../base/days';
 import { sharePlan, type Plan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/engine/database';
@@ -55,9 +56,6 @@ export interface IssueResult {
 /** The most licences in a request: one transaction issues them, and their keys stay in memory until they are shown. */
 export const MAX_ISSUED = 10_000;
 
-/** Licences in one INSERT. */
-const CHUNK = 500;
-
 /** Issues all licences or none. `secret` seals the keys; without it they are not kept. @throws OperatorError */
 export async function issueLicenses(
   db: Db,
@@ -80,12 +78,8 @@ export async function issueLicenses(
       const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
       const times = { expiresAt: endOf(request, plan, now), createdAt: now };
       const licenses = keys.map((key) => draftLicense(key, request, plan, times, secret));
-      const issued: IssueResult[] = [];
-      for (let i = 0; i < licenses.length; i += CHUNK) {
-        const added = await insertIssued(trx, licenses.slice(i, i + CHUNK), actor);
-        issued.push(...added.map((license, k) => ({ key: keys[i + k], license, isNew: true })));
-      }
-      return issued;
+      const added = await inChunks(licenses, (some) => insertIssued(trx, some, actor));
+      return added.map((license, i) => ({ key: keys[i], license, isNew: true }));
     });
   } catch (error) {
     if (!isDuplicate(error)) throw error;
@@ -115,16 +109,14 @@ export async function issueOrdered(
 ): Promise<IssueResult[]> {
   const plan = (await sharePlan(trx, request.planId)) ?? noPlan(request.planId);
   const times = { expiresAt, graceDays, renewsItself, createdAt: now };
-  const issued: IssueResult[] = [];
-  for (let i = 0; i < references.length; i += CHUNK) {
-    const some = references.slice(i, i + CHUNK).map((reference) => ({ reference, key: generateKey() }));
+  return inChunks(references, async (chunk): Promise<IssueResult[]> => {
+    const some = chunk.map((reference) => ({ reference, key: generateKey() }));
     const drafts = some.map(({ reference, key }) =>
       draftLicense(key, { ...request, reference, expiresAt, count: 1, key: undefined }, plan, times, secret),
     );
     const added = await insertIssued(trx, drafts, actor);
-    issued.push(...added.map((license, k) => ({ license, isNew: true, key: some[k]?.key })));
-  }
-  return issued;
+    return added.map((license, i) => ({ license, isNew: true, key: some[i]?.key }));
+  });
 }
 
 /** When a licence ends; null: lifetime. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { chunksOf, inChunks } from '../base/chunks';
 import { HOUR_MS, formatTimestampOrNull } from '../base/days';
 import type { Access } from '../store/access-log';
 import { customerDigest } from '../store/customer-digest';
@@ -163,12 +164,9 @@ export async function announceEvents(trx: Transaction, events: LicenseEvent[]): 
 }
 
 async function readLicenses(db: Db, ids: number[]): Promise<Map<number, License>> {
-  const found: License[] = [];
-  for (let i = 0; i < ids.length; i += IDS_AT_ONCE)
-    found.push(...(await findLicensesByIds(db, ids.slice(i, i + IDS_AT_ONCE))));
+  const found = await inChunks(ids, (some) => findLicensesByIds(db, some));
   return new Map(found.map((license) => [license.id, license]));
 }
-const IDS_AT_ONCE = 500;
 
 function dataOf(
   { at, actor, before, after }: LicenseEvent,
@@ -272,7 +270,7 @@ export function createRefusalAnnouncer(db: Db): (refused: Access[]) => Promise<v
     });
     if (news.length === 0) return;
     const ids = [...new Set(news.map(({ access }) => access.licenseId as number))];
-    for (let i = 0; i < ids.length; i += LOCKED_AT_ONCE) await queue(ids.slice(i, i + LOCKED_AT_ONCE));
+    for (const some of chunksOf(ids, LOCKED_AT_ONCE)) await queue(some);
     for (const { once, access } of news) told.set(once, { at: access.at });
 
     function queue(some: number[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { chunksOf } from '../base/chunks';
 import { containsKey } from '../licensing/core/keys';
 import { requireEmail } from '../licensing/customer-email';
 import { personOf } from '../mail/customer-profile';
@@ -61,9 +62,6 @@ export interface ChangedCustomer {
   /** that have another address now */
   moved: { licenses: number; orders: number };
 }
-
-/** Rows in one statement. */
-const AT_ONCE = 500;
 
 /**
  * Changes a customer in one transaction. A new address takes along licences, orders, name, language and the mails that wait,
@@ -139,7 +137,7 @@ async function moveCustomer(
   orders += await moveOrdersOf(trx, from, to);
   const ids = await findLicenseIdsOf(trx, from);
   let licenses = 0;
-  for (const some of inParts(ids)) licenses += await moveSome(trx, some, from, to, context);
+  for (const some of chunksOf(ids)) licenses += await moveSome(trx, some, from, to, context);
   await moveLinks(trx, from, to);
   await moveWaitingMails(trx, 'order_keys', from, to);
   await deleteWaitingMails(trx, 'customer_link', from);
@@ -161,7 +159,7 @@ async function moveCustomer(
 
 async function moveOrdersOf(trx: Transaction, from: string, to: string): Promise<number> {
   const ids = await findOrderIdsOf(trx, from);
-  for (const some of inParts(ids)) await moveOrders(trx, some, from, to);
+  for (const some of chunksOf(ids)) await moveOrders(trx, some, from, to);
   return ids.length;
 }
 
@@ -205,10 +203,4 @@ function joined(theirs: CustomerProfile, others: CustomerProfile) {
 function joinedNote(first: string | null, second: string | null): string | null {
   const both = [...new Set([first, second])].filter((note) => note !== null).join('\n');
   return both === '' ? null : Array.from(both).slice(0, MOST_NOTE).join('');
-}
-
-function inParts(ids: number[]): number[][] {
-  return Array.from({ length: Math.ceil(ids.length / AT_ONCE) }, (_, i) =>
-    ids.slice(i * AT_ONCE, (i + 1) * AT_ONCE),
-  );
 }

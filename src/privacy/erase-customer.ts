@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { chunksOf } from '../base/chunks';
 import { requireEmail } from '../licensing/customer-email';
 import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
@@ -75,13 +76,14 @@ export async function eraseCustomer(
     if (elsewhere > 0) await inTransaction(db, (trx) => announceErasures(trx, customer, context.now));
     erased.rows += elsewhere;
     const ids = await licensesNaming(db, customer);
-    for (let i = 0; i < ids.length; i += LICENSES_AT_ONCE) {
-      const some = ids.slice(i, i + LICENSES_AT_ONCE);
+    let done = 0;
+    for (const some of chunksOf(ids, LICENSES_AT_ONCE)) {
       erased.rows += await inTransaction(db, (trx) =>
         eraseFromLicenses(trx, some, { customer, before }, context),
       );
       erased.licenses += some.length;
-      onProgress(i + some.length, ids.length);
+      done += some.length;
+      onProgress(done, ids.length);
     }
     if (ids.length + elsewhere === 0) return erased;
   }

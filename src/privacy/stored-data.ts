@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { chunksOf } from '../base/chunks';
 import { formatTimestamp, formatTimestampOrNull } from '../base/days';
 import { messageJson, orderDetailsJson, readOrder } from '../orders/views';
 import { customerDigest } from '../store/customer-digest';
@@ -355,8 +356,8 @@ async function* rowsOf(
   const all = new Set(ids);
   if (searches) for await (const row of rowsNaming(db, name, customer)) all.add(row.id as number);
   const ascending = [...all].sort((a, b) => a - b);
-  for (let i = 0; i < ascending.length; i += PAGE) {
-    const rows = await findRows(db, name, 'id', ascending.slice(i, i + PAGE));
+  for (const some of chunksOf(ascending, PAGE)) {
+    const rows = await findRows(db, name, 'id', some);
     yield* rows.sort((a, b) => (a.id as number) - (b.id as number));
   }
 }

@@ -1,3 +1,4 @@
+import { chunksOf } from '../base/chunks';
 import type { Db, TableName } from './engine/database';
 import { idIndex, licenseIndex, tableBy } from './engine/statements';
 
@@ -25,9 +26,6 @@ export async function* readPages(
     last = rows.length === size ? rows.at(-1) : undefined;
   } while (last);
 }
-
-/** In one statement: MariaDB turns 1,000 values into a subquery. */
-const OWNERS_AT_ONCE = 500;
 
 /** Rows of licences, each with those of its keys, the oldest first. */
 export async function withKeys<R extends Row>(db: Db, licenses: R[]): Promise<(R & { keys: Row[] })[]> {
@@ -60,8 +58,8 @@ async function rowsBy(
 ): Promise<Map<SqlValue | undefined, Row[]>> {
   const found = new Map<SqlValue | undefined, Row[]>();
   const index = name === 'order_events' ? [column, 'identity'] : [column];
-  for (let i = 0; i < owners.length; i += OWNERS_AT_ONCE) {
-    const ids = owners.slice(i, i + OWNERS_AT_ONCE).map(({ id }) => id as number);
+  for (const some of chunksOf(owners)) {
+    const ids = some.map(({ id }) => id as number);
     const rows = db<Row, Row[]>(tableBy(db, name, ...index))
       .whereIn(column, ids)
       .orderBy('id');

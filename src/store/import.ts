@@ -1,3 +1,4 @@
+import { chunksOf, inChunks } from '../base/chunks';
 import { table, type Db, type TableName, type Transaction } from './engine/database';
 import type { Row, SqlValue } from './export';
 import {
@@ -20,21 +21,16 @@ export async function isEmptyTable(db: Db, name: TableName): Promise<boolean> {
 
 /** Inserts rows with the same columns. @throws a duplicate (`isDuplicate`) when a row exists already */
 export async function insertInChunks(trx: Transaction, name: TableName, rows: Row[]): Promise<void> {
-  const chunk = Math.max(1, Math.floor(MAX_VALUES / Object.keys(rows[0] ?? {}).length));
-  for (let i = 0; i < rows.length; i += chunk) await insertRows(trx, name, rows.slice(i, i + chunk));
+  for (const some of chunksOf(rows, rowsAtOnce(rows))) await insertRows(trx, name, some);
 }
 
 /** `insertInChunks` for rows without ids. @returns their ids, in the order of the rows */
-export async function insertCountedInChunks(
-  trx: Transaction,
-  name: TableName,
-  rows: Row[],
-): Promise<number[]> {
-  const chunk = Math.max(1, Math.floor(MAX_VALUES / Object.keys(rows[0] ?? {}).length));
-  const ids: number[] = [];
-  for (let i = 0; i < rows.length; i += chunk)
-    ids.push(...(await insertCounted(trx, name, rows.slice(i, i + chunk))));
-  return ids;
+export function insertCountedInChunks(trx: Transaction, name: TableName, rows: Row[]): Promise<number[]> {
+  return inChunks(rows, (some) => insertCounted(trx, name, some), rowsAtOnce(rows));
+}
+
+function rowsAtOnce([first = {}]: Row[]): number {
+  return Math.max(1, Math.floor(MAX_VALUES / Object.keys(first).length));
 }
 
 /** Rows with one of these values in the column. */
@@ -66,15 +62,12 @@ function rowsWith(db: Db, name: TableName, column: string, values: SqlValue[]) {
 const MAX_LICENSES = 50;
 
 /** Events of these licences at these times: every combination of both. */
-export async function findEventRows(db: Db, licenseIds: number[], times: string[]): Promise<Row[]> {
-  const found: Row[] = [];
-  for (let i = 0; i < licenseIds.length; i += MAX_LICENSES)
-    found.push(
-      ...(await db<Row, Row[]>(tableBy(db, 'events', ...licenseIndex('events')))
-        .whereIn('license_id', licenseIds.slice(i, i + MAX_LICENSES))
-        .whereIn('at', times)),
-    );
-  return found;
+export function findEventRows(db: Db, licenseIds: number[], times: string[]): Promise<Row[]> {
+  const find = (ids: number[]): Promise<Row[]> =>
+    db<Row, Row[]>(tableBy(db, 'events', ...licenseIndex('events')))
+      .whereIn('license_id', ids)
+      .whereIn('at', times);
+  return inChunks(licenseIds, find, MAX_LICENSES);
 }
 
 /** Rows in one UPDATE, which looks through the ids for each. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { chunksOf } from '../base/chunks';
 import { customerDigest } from './customer-digest';
 import { sharedBy, table, type Db, type FullName, type Transaction } from './engine/database';
 import { toColumns, toFields } from './engine/row-fields';
@@ -72,8 +73,7 @@ export async function insertOutboxRow(trx: Transaction, row: NewOutboxRow): Prom
 
 /** `insertOutboxRow` for several rows of one kind. */
 export async function insertOutboxRows(trx: Transaction, rows: NewOutboxRow[]): Promise<void> {
-  for (let i = 0; i < rows.length; i += CHUNK)
-    await insertRows(trx, 'outbox', rows.slice(i, i + CHUNK).map(columnsOf));
+  for (const some of chunksOf(rows)) await insertRows(trx, 'outbox', some.map(columnsOf));
   if (rows[0] !== undefined) tellOnCommit(trx, rows[0].kind);
 }
 
@@ -82,9 +82,6 @@ export async function insertOutboxRowOnce(trx: Transaction, row: NewOutboxRow): 
   await trx(table(trx, 'outbox')).insert(columnsOf(row)).onConflict('once').ignore();
   tellOnCommit(trx, row.kind);
 }
-
-/** Rows in one statement. */
-const CHUNK = 500;
 
 function columnsOf({ address, details, webhookId, lane, revision, orderId, ...row }: NewOutboxRow) {
   return toColumns({

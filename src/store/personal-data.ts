@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { inChunks } from '../base/chunks';
 import { customerDigest } from './customer-digest';
 import { isSqlite, table, type Db, type TableName, type TableRow, type Transaction } from './engine/database';
 import type { Row, SqlValue } from './export';
@@ -124,7 +125,7 @@ export async function findOrderIds(db: Db, address: string, licenseIds: number[]
   const own = await db(tableBy(db, 'orders', 'customer_digest'))
     .where({ customer_digest: customerDigest(address) })
     .pluck('id');
-  const ofLicenses = await inParts(licenseIds, (ids) =>
+  const ofLicenses = await inChunks(licenseIds, (ids) =>
     db(tableBy(db, 'order_licenses', 'license_id'))
       .whereIn('license_id', ids)
       .pluck('order_id'),
@@ -135,7 +136,7 @@ export async function findOrderIds(db: Db, address: string, licenseIds: number[]
 /** The messages of receivers that an order came by. */
 export async function findMessageIds(db: Db, orderIds: number[]): Promise<number[]> {
   return ascending(
-    await inParts(orderIds, (ids) =>
+    await inChunks(orderIds, (ids) =>
       db(tableBy(db, 'shop_messages', 'order_id'))
         .whereIn('order_id', ids)
         .pluck('id'),
@@ -148,7 +149,7 @@ export async function findOutboxIds(db: Db, addresses: string[], licenseIds: num
   const ofAddresses = await db(tableBy(db, 'outbox', 'recipient_digest', 'created_at'))
     .whereIn('recipient_digest', addresses.map(customerDigest))
     .pluck('id');
-  const ofLicenses = await inParts(licenseIds, (ids) =>
+  const ofLicenses = await inChunks(licenseIds, (ids) =>
     db(tableBy(db, 'outbox', 'license_id'))
       .whereIn('license_id', ids)
       .pluck('id'),
@@ -192,16 +193,6 @@ export async function deleteVisits(db: Db, { sessions, codes, requests }: Visits
   for (const { address_digest, slot } of requests)
     await db(table(db, 'link_requests')).where({ address_digest, slot }).delete();
   return sessions.length + codes.length + requests.length;
-}
-
-/** Ids in one statement. */
-const IDS_AT_ONCE = 500;
-
-async function inParts(ids: number[], find: (some: number[]) => Promise<number[]>): Promise<number[]> {
-  const found: number[] = [];
-  for (let i = 0; i < ids.length; i += IDS_AT_ONCE)
-    found.push(...(await find(ids.slice(i, i + IDS_AT_ONCE))));
-  return found;
 }
 
 function ascending(ids: number[]): number[] {

@@ -1,3 +1,4 @@
+import { chunksOf } from '../base/chunks';
 import { DAY_MS } from '../base/days';
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
 import { parseEventJson, type RecordedEvent } from './events';
@@ -44,9 +45,6 @@ export function addStateSums(trx: Transaction, sums: StateSum[]): Promise<void> 
   return addTo(trx, 'state_sums', ['month', 'plan_id', 'status'], rows);
 }
 
-/** SQLite allows 32,766 values. */
-const ROWS_AT_ONCE = 1_000;
-
 async function addTo(
   trx: Transaction,
   name: 'end_sums' | 'state_sums',
@@ -56,15 +54,13 @@ async function addTo(
   const [onKey, added] = isSqlite(trx)
     ? [`ON CONFLICT (${key.join(', ')}) DO UPDATE SET`, 'excluded.licenses']
     : ['ON DUPLICATE KEY UPDATE', 'VALUES(licenses)'];
-  for (let i = 0; i < rows.length; i += ROWS_AT_ONCE) {
-    const some = rows.slice(i, i + ROWS_AT_ONCE);
+  for (const some of chunksOf(rows))
     await rawChange(
       trx,
       `INSERT INTO ${table(trx, name)} (${key.join(', ')}, licenses)
        VALUES (?, ?, ?, ?)${', (?, ?, ?, ?)'.repeat(some.length - 1)} ${onKey} licenses = licenses + ${added}`,
       some.flat(),
     );
-  }
 }
 
 type SummedEvent = Pick<RecordedEvent, 'id' | 'licenseId' | 'at' | 'action' | 'before' | 'after'>;
@@ -83,9 +79,9 @@ export async function listSummedEvents(
   { isLocked = false } = {},
 ): Promise<SummedEvent[]> {
   const found: SummedEvent[] = [];
-  for (let i = 0; i < licenseIds.length; i += LICENSES_AT_ONCE) {
+  for (const ids of chunksOf(licenseIds, LICENSES_AT_ONCE)) {
     const query = trx(tableBy(trx, 'events', ...licenseIndex('events')))
-      .whereIn('license_id', licenseIds.slice(i, i + LICENSES_AT_ONCE))
+      .whereIn('license_id', ids)
       .whereIn('action', [...actions])
       .select('id', 'license_id', 'at', 'action', 'before_json', 'after_json', 'unsummed');
     // At READ COMMITTED a lock on a row that a condition leaves out is given back.
@@ -363,8 +359,7 @@ export async function findTriedDownloads(
   code: string,
 ): Promise<Map<number, TriedDownloads>> {
   const found = new Map<number, TriedDownloads>();
-  for (let i = 0; i < licenses.length; i += LICENSES_AT_ONCE) {
-    const some = licenses.slice(i, i + LICENSES_AT_ONCE);
+  for (const some of chunksOf(licenses, LICENSES_AT_ONCE)) {
     const rows = await rawRows<{ id: number; last: string | null; refused: number | string }>(
       db,
       `SELECT license_id AS id, MAX(CASE WHEN outcome = 'ok' THEN COALESCE(last_at, at) END) AS last,

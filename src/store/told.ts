@@ -1,3 +1,4 @@
+import { inChunks } from '../base/chunks';
 import { isSqlite, table, type Db } from './engine/database';
 import { toFields } from './engine/row-fields';
 import { placeholders, rawChange, rawRows, tableBy } from './engine/statements';
@@ -198,22 +199,18 @@ export async function listSitesWithVersion(
 
 /** What sites told of these licences, the newest first; of each at most MOST_TOLD_SITES. */
 export async function listToldSitesOf(db: Db, licenseIds: number[], limit?: number): Promise<ToldSite[]> {
-  const found: ToldSite[] = [];
-  for (let i = 0; i < licenseIds.length; i += IDS_AT_ONCE) {
+  return inChunks(licenseIds, async (ids) => {
     const query = db(tableBy(db, 'told_sites'))
-      .whereIn('license_id', licenseIds.slice(i, i + IDS_AT_ONCE))
+      .whereIn('license_id', ids)
       .orderBy([
         { column: 'at', order: 'desc' },
         { column: 'license_id', order: 'desc' },
         { column: 'site', order: 'desc' },
       ]);
     if (limit !== undefined) query.limit(limit);
-    found.push(...(await query).map(toFields));
-  }
-  return found;
+    return (await query).map(toFields);
+  });
 }
-
-const IDS_AT_ONCE = 500;
 
 /** The networks that downloaded by the keys of these licences. */
 export async function listNetworksOf(db: Db, licenseIds: number[]): Promise<KeyNetwork[]> {

@@ -1,3 +1,4 @@
+import { chunksOf } from '../base/chunks';
 import { keyDigest } from '../licensing/core/keys';
 import { isOpen } from '../licensing/license-keys';
 import type { Db } from '../store/engine/database';
@@ -11,8 +12,6 @@ import { distinct } from './distinct';
 
 /** Which licences an unknown key may have been meant for. */
 
-/** Digests in one search. */
-export const DIGESTS_AT_ONCE = 500;
 const MAX_CANDIDATES = 5;
 
 /** The likeliest first: certain matches, then guesses. */
@@ -63,14 +62,15 @@ function formerSlip({ keyHint: own, replacedBy }: LicenseKey, hint: string): Lik
 export async function findLicensesOfNearKeys(db: Db, canonical: string, now: Date): Promise<Likely[]> {
   const near = keysNear(canonical);
   const found: Likely[] = [];
-  for (let i = 0; i < near.length && found.length < MAX_CANDIDATES; i += DIGESTS_AT_ONCE) {
-    const slips = new Map(near.slice(i, i + DIGESTS_AT_ONCE).map(({ key, slip }) => [keyDigest(key), slip]));
+  for (const chunk of chunksOf(near)) {
+    const slips = new Map(chunk.map(({ key, slip }) => [keyDigest(key), slip]));
     found.push(
       ...(await withLicenses(db, await findKeysByDigests(db, [...slips.keys()]), (key, license): Likely[] => {
         const slip = slips.get(key.keyDigest) as Slip;
         return [{ license, slip, by: 'key', hasEnded: !isOpen(key, now) }];
       })),
     );
+    if (found.length >= MAX_CANDIDATES) break;
   }
   return ranked(found);
 }

@@ -1,4 +1,5 @@
 import { domainToUnicode } from 'node:url';
+import { chunksOf } from '../base/chunks';
 import { spellings, type ActivationType, type Spellings } from '../licensing/core/identifiers';
 import { storedCustomer } from '../licensing/customer-email';
 import { asHint } from '../licensing/core/keys';
@@ -15,7 +16,6 @@ import type { NamedLicense } from './known';
 import type { Name } from './finding-model';
 import { emailsNear } from './similar-keys';
 import { distinct } from './distinct';
-import { DIGESTS_AT_ONCE } from './likely-licenses';
 
 /** Licences that a text names, exactly, nearly, or in the access log. */
 
@@ -68,8 +68,10 @@ export async function findLicensesByNearEmail(db: Db, text: string): Promise<Nam
   if (begun.length > 0 || provider === undefined) return named(begun, 'beginning');
   const emails = emailsNear(email);
   const near: License[] = [];
-  for (let i = 0; i < emails.length && near.length < limit; i += DIGESTS_AT_ONCE)
-    near.push(...(await findLicensesOfCustomers(db, { among: emails.slice(i, i + DIGESTS_AT_ONCE) }, limit)));
+  for (const among of chunksOf(emails)) {
+    near.push(...(await findLicensesOfCustomers(db, { among }, limit)));
+    if (near.length >= limit) break;
+  }
   if (near.length > 0 || name === '') return named(near.slice(0, limit), 'near');
   return named(await findLicensesOfCustomers(db, { beginning: `${name}@` }, limit), 'provider');
 }

@@ -1,3 +1,4 @@
+import { chunksOf } from '../../base/chunks';
 import { OperatorError } from '../../licensing/operator-error';
 
 /**
@@ -105,12 +106,9 @@ export function formerAddresses(
     switch (system) {
       case 'ars': {
         const items = itemsOf.get(id) ?? [];
-        const parts = Array.from({ length: Math.ceil(items.length / ITEMS_AT_ONCE) }, (_, i) =>
-          items.slice(i * ITEMS_AT_ONCE, (i + 1) * ITEMS_AT_ONCE),
-        );
         return [
           { name, asked: 'xml', productId, pattern: arsStream(id) },
-          ...parts.map((part): FormerAddress => ({
+          ...[...chunksOf(items, ITEMS_AT_ONCE)].map((part): FormerAddress => ({
             name: `${name} download`,
             asked: 'download',
             productId,

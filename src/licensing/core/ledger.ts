@@ -1,3 +1,4 @@
+import { inChunks } from '../../base/chunks';
 import {
   countFreeActivations,
   deleteActivations,
@@ -237,10 +238,8 @@ export async function removeActivations(
     actor,
     now,
   }));
-  const answers: (SlotAnswer | Refusal)[] = [];
-  for (let i = 0; i < entries.length; i += REMOVED_AT_ONCE)
-    answers.push(...(await write(trx, entries.slice(i, i + REMOVED_AT_ONCE), recordChanges)).values());
-  return answers;
+  const remove = async (some: Entry[]) => (await write(trx, some, recordChanges)).values();
+  return inChunks(entries, remove, REMOVED_AT_ONCE);
 }
 
 async function store(

@@ -1,3 +1,4 @@
+import { chunksOf } from '../../base/chunks';
 import { isSqlite, table, type Db, type Transaction } from '../engine/database';
 import { toColumns, toFields } from '../engine/row-fields';
 import {
@@ -48,8 +49,7 @@ export async function findActivations(
 ): Promise<Map<string, NamedActivation>> {
   const distinct = [...new Map(pairs.map((pair) => [activationKey(pair), pair])).values()];
   const found = new Map<string, NamedActivation>();
-  for (let i = 0; i < distinct.length; i += MAX_PAIRS) {
-    const chunk = distinct.slice(i, i + MAX_PAIRS);
+  for (const chunk of chunksOf(distinct, MAX_PAIRS)) {
     const rows = await rawRows<{
       license_id: number;
       identifier: string;

@@ -1,3 +1,4 @@
+import { chunksOf, inChunks } from '../../base/chunks';
 import { isSqlite, table, type Db } from '../engine/database';
 import { forceIndex, orderedJoin, placeholders, rawRows } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
@@ -61,8 +62,6 @@ interface Bounds {
 }
 
 const BOUNDS: Bounds = { few: 2_000, sortable: 200_000, window: 10_000 };
-/** More values make MariaDB read them as a subquery. */
-const IDS_AT_ONCE = 500;
 /** Pieces in one statement; SQLite takes 500. */
 const PIECES_AT_ONCE = 16;
 const HEADS_AT_ONCE = 100;
@@ -334,18 +333,14 @@ async function pickSorted(
   checks: Condition[],
   { sort, after, limit }: SortedPage,
 ): Promise<SortedPosition[]> {
-  const found: SortedPosition[] = [];
-  for (let i = 0; i < ids.length; i += IDS_AT_ONCE) {
-    const chunk = ids.slice(i, i + IDS_AT_ONCE);
+  const found = await inChunks(ids, (chunk) => {
     const where = all([{ sql: `l.id IN (${placeholders(chunk.length)})`, bindings: chunk }, ...checks]);
-    found.push(
-      ...(await rawRows<SortedPosition>(
-        db,
-        `SELECT l.id, l.${sort.column} AS value FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} WHERE ${where.sql}`,
-        where.bindings,
-      )),
+    return rawRows<SortedPosition>(
+      db,
+      `SELECT l.id, l.${sort.column} AS value FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} WHERE ${where.sql}`,
+      where.bindings,
     );
-  }
+  });
   const compare = comparingBy(sort);
   return found
     .filter((one) => after === undefined || compare(one, after) > 0)
@@ -639,8 +634,8 @@ async function pick(
   const isAhead = (id: number) =>
     order === 'soonest' || after === undefined || (order === 'newest' ? id < after.id : id > after.id);
   const ordered = ids.filter(isAhead).sort((a, b) => (order === 'newest' ? b - a : a - b));
-  for (let i = 0; i < ordered.length && (order === 'soonest' || found.length < limit); i += IDS_AT_ONCE) {
-    const chunk = ordered.slice(i, i + IDS_AT_ONCE);
+  for (const chunk of chunksOf(ordered)) {
+    if (order !== 'soonest' && found.length >= limit) break;
     const among = { sql: `l.id IN (${placeholders(chunk.length)})`, bindings: chunk };
     found.push(
       ...(await read(db, [piece(db, [], [among, ...checks], [])], new Map(), { order, after, limit })),
@@ -698,8 +693,7 @@ async function findHeads(
   span: Span,
 ): Promise<{ piece: Piece; head: LicensePosition }[]> {
   const heads: { piece: Piece; head: LicensePosition }[] = [];
-  for (let i = 0; i < pieces.length; i += HEADS_AT_ONCE) {
-    const batch = pieces.slice(i, i + HEADS_AT_ONCE);
+  for (const batch of chunksOf(pieces, HEADS_AT_ONCE)) {
     const bare = batch.map((one) => ({ ...one, rest: [] }));
     for (const { piece: n, ...head } of await read(db, bare, new Map(), { ...span, limit: 1 }))
       heads.push({ piece: batch[n] as Piece, head });

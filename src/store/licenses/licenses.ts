@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { chunksOf, inChunks } from '../../base/chunks';
 import { DAY_MS } from '../../base/days';
 import type { Plan } from '../catalogue';
 import { customerDigest } from '../customer-digest';
@@ -102,28 +103,20 @@ export async function findLicenseByReference(db: Db, reference: string): Promise
 }
 
 /** Those of these references that licences have. */
-export async function findUsedReferences(db: Db, references: string[]): Promise<string[]> {
-  const used: string[] = [];
-  for (let i = 0; i < references.length; i += CHUNK)
-    used.push(
-      ...(await db(tableBy(db, 'licenses', 'reference'))
-        .whereIn('reference', references.slice(i, i + CHUNK))
-        .pluck<string[]>('reference')),
-    );
-  return used;
+export function findUsedReferences(db: Db, references: string[]): Promise<string[]> {
+  return inChunks(references, (some): Promise<string[]> =>
+    db(tableBy(db, 'licenses', 'reference'))
+      .whereIn('reference', some)
+      .pluck<string[]>('reference'),
+  );
 }
 
-/** Licences by the digests of any of their keys; unknown digests are missing from the map. */
-/** Rows or values in one statement. */
-const CHUNK = 500;
-
-/** The ids of licences, by the digests of any of their keys. */
+/** The ids of licences, by the digests of any of their keys; unknown digests are missing from the map. */
 export async function findOwners(db: Db, digests: string[]): Promise<Map<string, number>> {
   const owners = new Map<string, number>();
-  // In pieces: MariaDB turns 1,000 values into a subquery.
-  for (let i = 0; i < digests.length; i += CHUNK) {
+  for (const some of chunksOf(digests)) {
     const rows = await db(tableBy(db, 'license_keys', ...(isSqlite(db) ? ['key_digest'] : [])))
-      .whereIn('key_digest', digests.slice(i, i + CHUNK))
+      .whereIn('key_digest', some)
       .select('license_id', 'key_digest');
     for (const row of rows) owners.set(row.key_digest, row.license_id);
   }
@@ -158,9 +151,8 @@ export async function findLicensesOfCustomers(
 
 /** Licences in the order of these ids; those that are gone are left out. */
 export async function readLicenses(db: Db, ids: number[]): Promise<License[]> {
-  const byId = new Map<number, License>();
-  for (let i = 0; i < ids.length; i += CHUNK)
-    for (const license of await findLicensesByIds(db, ids.slice(i, i + CHUNK))) byId.set(license.id, license);
+  const found = await inChunks(ids, (some) => findLicensesByIds(db, some));
+  const byId = new Map(found.map((license) => [license.id, license]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
@@ -216,10 +208,8 @@ export async function lockLicenses(
  * @returns their ids, in the same order
  * @throws a duplicate (`isDuplicate`) when a key or reference exists already
  */
-export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promise<number[]> {
-  const ids: number[] = [];
-  for (let i = 0; i < licenses.length; i += CHUNK) {
-    const chunk = licenses.slice(i, i + CHUNK);
+export function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promise<number[]> {
+  return inChunks(licenses, async (chunk) => {
     const rows = chunk.map(({ keyDigest, keyHint, keyStart, keySealed, foldedDigest, ...row }) => ({
       row: toColumns({
         ...{ graceDays: 0, renewsItself: false, ...row },
@@ -242,9 +232,8 @@ export async function insertLicenses(trx: Transaction, licenses: NewLicense[]): 
         endsAt: null,
       })),
     );
-    ids.push(...added);
-  }
-  return ids;
+    return added;
+  });
 }
 
 export type LicenseChanges = Partial<Terms & Pick<License, 'mainKeyId'>>;

@@ -1,3 +1,4 @@
+import { inChunks } from '../../base/chunks';
 import { isSqlite, table, type Db, type Transaction } from '../engine/database';
 import { customerDigest } from '../customer-digest';
 import { toColumns, toFields, type FieldsOf, type RowOf } from '../engine/row-fields';
@@ -265,19 +266,11 @@ export async function setOrderLicense(
   await trx(table(trx, 'order_licenses')).where({ id }).update(toColumns(changes));
 }
 
-/** In one statement: MariaDB turns 1,000 values into a subquery. */
-const AT_ONCE = 500;
-
 async function rowsOf<R extends object>(
   orderIds: number[],
   find: (some: number[]) => Promise<R[]>,
 ): Promise<FieldsOf<R>[]> {
-  const found: FieldsOf<R>[] = [];
-  for (let i = 0; i < orderIds.length; i += AT_ONCE) {
-    const rows = await find(orderIds.slice(i, i + AT_ONCE));
-    found.push(...rows.map((row) => toFields(row)));
-  }
-  return found;
+  return (await inChunks(orderIds, find)).map((row) => toFields(row));
 }
 
 /** An order, and a licence that it issued or renewed. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { chunksOf, inChunks } from '../../base/chunks';
 import { formatTimestampOrNull } from '../../base/days';
 import { generateKey, keyHint } from '../../licensing/core/keys';
 import { mergeMetadata, metadataDifference, readMetadata, storedMetadata } from '../../licensing/metadata';
@@ -169,11 +170,7 @@ async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here
     (some) => findKeysByDigests(trx, some),
   );
   const ids = [...new Set([...licenses.map(({ id }) => id), ...keys.map(({ licenseId }) => licenseId)])];
-  const imported = new Map(
-    (await inChunks(ids, async (some) => [...(await findImported(trx, 'license', some)).values()])).map(
-      (one) => [one.itemId, one],
-    ),
-  );
+  const imported = new Map(await inChunks(ids, (some) => findImported(trx, 'license', some)));
   const pairs = wanted.flatMap((one) => {
     const license = byReference.get(one.reference);
     return license ? allSites(one).map((identifier) => ({ licenseId: license.id, identifier })) : [];
@@ -185,14 +182,6 @@ async function findHere({ trx, runs }: Applying, batch: Arrived[]): Promise<Here
     ofSource: new Set([...imported].flatMap(([id, { importId }]) => (runs.has(importId) ? [id] : []))),
     activated: new Set((await findActivations(trx, pairs)).keys()),
   };
-}
-
-const AT_ONCE = 500;
-
-async function inChunks<T, R>(all: T[], find: (some: T[]) => Promise<R[]>): Promise<R[]> {
-  const found: R[] = [];
-  for (let i = 0; i < all.length; i += AT_ONCE) found.push(...(await find(all.slice(i, i + AT_ONCE))));
-  return found;
 }
 
 /** Remarks a site that another licence of the product has as well. */
@@ -378,8 +367,8 @@ export async function applyLater(job: Applying): Promise<void> {
     ({ licenseId }) => licenseId,
   );
   const ids = [...new Set([...later.map(({ licenseId }) => licenseId), ...givers])].sort((a, b) => a - b);
-  for (let i = 0; i < ids.length; i += AT_ONCE) await lockLicenses(trx, ids.slice(i, i + AT_ONCE));
-  for (let i = 0; i < later.length; i += AT_ONCE) await changeSome(job, later.slice(i, i + AT_ONCE));
+  for (const some of chunksOf(ids)) await lockLicenses(trx, some);
+  for (const some of chunksOf(later)) await changeSome(job, some);
 }
 
 async function changeSome(job: Applying, some: Later[]): Promise<void> {

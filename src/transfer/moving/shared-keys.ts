@@ -1,4 +1,5 @@
 import { decodeHTMLStrict } from 'entities';
+import { chunksOf } from '../../base/chunks';
 import { storedCustomer } from '../../licensing/customer-email';
 import type { Db } from '../../store/engine/database';
 import { findRows } from '../../store/import';
@@ -45,11 +46,8 @@ export class SharedKeys {
 
   /** Finds the licences that the keys have here: the first row of another file may be another customer's. */
   async findHere(db: Db, source: string): Promise<void> {
-    const all = [...this.#bare];
-    for (let i = 0; i < all.length; i += AT_ONCE) {
-      const owners = new Map(
-        all.slice(i, i + AT_ONCE).map(([key, first]) => [key, this.#shared.get(key) ?? [first]]),
-      );
+    for (const some of chunksOf([...this.#bare])) {
+      const owners = new Map(some.map(([key, first]) => [key, this.#shared.get(key) ?? [first]]));
       const ids = [...owners].flatMap(([key, some]) => [key, ...[...some].map((owner) => idOf(key, owner))]);
       const here = await ownersHere(db, source, [...new Set(ids)]);
       for (const [key, some] of owners) {
@@ -98,8 +96,6 @@ export class SharedKeys {
   }
 }
 
-const AT_ONCE = 500;
-
 /** Without an end, the plan's duration counts from the start. */
 function endOf({ startsAt, expiresAt }: Candidate): number {
   return expiresAt === null ? Infinity : ((expiresAt ?? startsAt)?.getTime() ?? 0);
@@ -117,8 +113,8 @@ function idOf(key: string, owner: string): string {
 /** The customers that each licence came with and has, as digests, by its id at the source. */
 async function ownersHere(db: Db, source: string, ids: string[]): Promise<Map<string, string[]>> {
   const here = new Map<string, string[]>();
-  for (let i = 0; i < ids.length; i += AT_ONCE) {
-    const references = ids.slice(i, i + AT_ONCE).map((id) => `${source}:${id}`);
+  for (const some of chunksOf(ids)) {
+    const references = some.map((id) => `${source}:${id}`);
     const licenses = await findRows(db, 'licenses', 'reference', references);
     const imported = await findImported(
       db,

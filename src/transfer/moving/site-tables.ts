@@ -1,3 +1,4 @@
+import { inChunks } from '../../base/chunks';
 import { tablePrefix, type Db } from '../../store/engine/database';
 import type { Row, SqlValue } from '../../store/export';
 import { refusal } from '../refusals';
@@ -84,14 +85,10 @@ export async function openSiteTables(
     },
     async find(name, wanted, column, values) {
       const { is, lacks } = list(name, wanted);
-      const found: Row[] = [];
-      for (let i = 0; i < values.length; i += PAGE) {
-        const rows = await db<Row, Row[]>(`${prefix}${name}`)
-          .select(is)
-          .whereIn(column, values.slice(i, i + PAGE) as (string | number)[]);
-        found.push(...rows.map((row) => complete(row, lacks)));
-      }
-      return found;
+      const read = (some: (string | number)[]): Promise<Row[]> =>
+        db<Row, Row[]>(`${prefix}${name}`).select(is).whereIn(column, some);
+      const rows = await inChunks(values as (string | number)[], read, PAGE);
+      return rows.map((row) => complete(row, lacks));
     },
     async latest(name, of, at, numbers, where) {
       const found = await readLatest(db, `${prefix}${name}`, { of, at, numbers, where });

@@ -1,3 +1,4 @@
+import { chunksOf } from '../../base/chunks';
 import { PLAN_DEFAULTS, type Plan } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
 import { findRows } from '../../store/import';
@@ -63,17 +64,14 @@ export async function survey(
   return rows;
 }
 
-const AT_ONCE = 500;
-
 /** Leaves a key with the licence that has it: another order of the rows changes nothing. */
 async function leaveKeys(
   db: Db,
   rows: KeyRows,
   ties: ReadonlyMap<string, ReadonlyMap<string, number>>,
 ): Promise<void> {
-  const all = [...ties.keys()];
-  for (let i = 0; i < all.length; i += AT_ONCE) {
-    const digests = all.slice(i, i + AT_ONCE).map((key) => Buffer.from(key, 'latin1').toString('hex'));
+  for (const some of chunksOf([...ties.keys()])) {
+    const digests = some.map((key) => Buffer.from(key, 'latin1').toString('hex'));
     const keys = await findKeysByDigests(db, digests);
     const ids = keys.map(({ licenseId }) => licenseId);
     const references = new Map(

@@ -1,3 +1,4 @@
+import { chunksOf } from '../../base/chunks';
 import { removePlan, removeProduct } from '../../licensing/catalogue';
 import { OperatorError } from '../../licensing/operator-error';
 import { forgetTimelines } from '../../figures/renewal-sums';
@@ -169,12 +170,6 @@ async function keepOlderKeys(
     const run = runs.get(giver);
     if (run !== undefined && !heirs.has(license)) heirs.set(license, run);
   }
-}
-
-function chunksOf<T>(all: T[]): T[][] {
-  const chunks: T[][] = [];
-  for (let i = 0; i < all.length; i += AT_ONCE) chunks.push(all.slice(i, i + AT_ONCE));
-  return chunks;
 }
 
 /** Takes the names back that the run gave, but for customers who still have a licence of a move. @param named by id */

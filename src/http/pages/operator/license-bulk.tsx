@@ -1,3 +1,4 @@
+import { inChunks } from '../../../base/chunks';
 import { allowedTransitions, isFinal, liveStatus } from '../../../licensing/core/states';
 import { findLicensesByIds, type License } from '../../../licensing/licenses';
 import { licenseJson } from '../../../licensing/views';
@@ -96,9 +97,8 @@ function selectedIn(sent: URLSearchParams): [id: string, revision: string][] {
 /** Licences by the ids that a form names, in its order. */
 async function named(db: OperatorCall['db'], ids: string[], most: number): Promise<License[]> {
   const numbers = [...new Set(ids.filter((id) => /^[1-9]\d{0,14}$/.test(id)).map(Number))].slice(0, most);
-  const found = new Map<number, License>();
-  for (let i = 0; i < numbers.length; i += AT_ONCE)
-    for (const one of await findLicensesByIds(db, numbers.slice(i, i + AT_ONCE))) found.set(one.id, one);
+  const licenses = await inChunks(numbers, (some) => findLicensesByIds(db, some));
+  const found = new Map(licenses.map((one) => [one.id, one]));
   return numbers.flatMap((id) => found.get(id) ?? []);
 }
 

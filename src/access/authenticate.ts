@@ -1,7 +1,7 @@
 import type { DatabaseSettings, Db } from '../store/engine/database';
 import { findTokenByDigest, setTokenUsed, type Token } from '../store/tokens';
 import { findSite, judgeSiteAccount, judgeSiteToken, type SiteVerdict } from '../joomla/site/api-tokens';
-import { createCache } from './cache';
+import { createCache } from '../licensing/memory';
 import type { Caller, Scope } from './caller';
 import { createDoor, type Door } from './door';
 import { readSession, type IsAccountIn } from './sessions';
@@ -84,7 +84,7 @@ export function createAuthenticator({
     if (byDoor) return door.isIn(userId);
     if (typeof site === 'string') return false;
     const look = () => judgeSiteAccount(db, site, userId).catch(siteAway);
-    return 'user' in (await siteAccounts(String(userId), look));
+    return 'user' in (await siteAccounts(userId, look));
   }
 
   async function siteCaller(credential: string): Promise<Caller | Refused> {

@@ -6,7 +6,7 @@ import type { Db } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
 import { insertCode, type StoredCode } from '../store/one-time-codes';
 import { inTransaction } from '../store/engine/transaction';
-import { createCache } from './cache';
+import { createCache } from '../licensing/memory';
 import type { Caller } from './caller';
 import { siteAway } from './site-away';
 
@@ -30,11 +30,7 @@ export interface Door {
 const LIFETIME_MS = 2_000;
 
 export function createDoor(db: Db, site: Site | SiteOff, now: () => Date): Door {
-  const accounts = createCache<SiteVerdict>(
-    LIFETIME_MS,
-    () => now().getTime(),
-    () => true,
-  );
+  const accounts = createCache<number, SiteVerdict>(LIFETIME_MS, () => now().getTime());
 
   function read(text: string, purpose: TicketPurpose): Ticket | { refused: DoorRefusal } {
     if (typeof site === 'string') return { refused: 'SITE' };
@@ -74,9 +70,7 @@ export function createDoor(db: Db, site: Site | SiteOff, now: () => Date): Door 
     },
     async isIn(userId) {
       if (typeof site === 'string') return false;
-      return (
-        'user' in (await accounts(String(userId), () => judgeSiteOperator(db, site, userId).catch(siteAway)))
-      );
+      return 'user' in (await accounts(userId, () => judgeSiteOperator(db, site, userId).catch(siteAway)));
     },
   };
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { AskForXml, XmlReach } from '../joomla/follow-xml';
 import { httpGet } from './http-get';
 
@@ -14,23 +15,22 @@ const MAX_ADDRESSES = 1_000;
  * no web server serves reaches nobody.
  */
 export function createAskForXml(now: () => Date): AskForXml {
-  const known = new Map<string, { at: number; answer: Promise<XmlReach>; reach: XmlReach | undefined }>();
-  return async (url) => {
-    const at = now().getTime();
-    let entry = known.get(url);
-    if (entry === undefined || at - entry.at >= FRESH_MS) {
-      // The earlier answer stands until the new one is there.
-      const asked = { at, answer: ask(url), reach: entry?.reach };
-      void asked.answer.then((reach) => (asked.reach = reach));
-      if (known.size >= MAX_ADDRESSES) known.clear();
-      known.set(url, (entry = asked));
-    }
-    if (entry.reach !== undefined) return entry.reach;
+  const answers = new LRUCache<string, XmlReach>({
+    max: MAX_ADDRESSES,
+    // At an age of exactly its `ttl` an entry still counts.
+    ttl: FRESH_MS - 1,
+    ttlResolution: 0,
+    perf: { now: () => now().getTime() },
+    fetchMethod: ask,
+    // The earlier answer stands until the new one is there.
+    allowStale: true,
+  });
+  return (url) => {
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<undefined>((resolve) => {
       timer = setTimeout(resolve, PAGE_WAIT_MS, undefined);
     });
-    return Promise.race([entry.answer, patience]).finally(() => clearTimeout(timer));
+    return Promise.race([answers.fetch(url), patience]).finally(() => clearTimeout(timer));
   };
 }
 

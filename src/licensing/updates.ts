@@ -8,6 +8,7 @@ import {
   type PublishedVersion,
   type Release,
 } from '../store/releases';
+import { createCache } from './memory';
 import { isPrerelease } from './versions';
 
 /**
@@ -70,8 +71,6 @@ interface StagedUpdate {
 
 /** A release published by another process is seen after this time at the latest. */
 const REMEMBER_MS = 1_000;
-/** Unknown ids are remembered too; a client that tries them all must not fill the memory. */
-const MAX_REMEMBERED = 10_000;
 
 /**
  * Answers update checks from a short memory, since every customer's site asks the same question.
@@ -93,20 +92,8 @@ export function createLatestUpdate(
 export function rememberBriefly<Answer>(
   lookUp: (id: number) => Promise<Answer>,
 ): (id: number) => Promise<Answer> {
-  const remembered = new Map<number, { until: number; answer: Promise<Answer> }>();
-  return (id) => {
-    const known = remembered.get(id);
-    if (known && performance.now() < known.until) return known.answer;
-    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-    const answer = lookUp(id);
-    const entry = { until: performance.now() + REMEMBER_MS, answer };
-    remembered.set(id, entry);
-    answer.catch(() => {
-      // A slow failure may find a newer entry in its place.
-      if (remembered.get(id) === entry) remembered.delete(id);
-    });
-    return answer;
-  };
+  const remembered = createCache<Answer>(REMEMBER_MS);
+  return (id) => remembered(id, () => lookUp(id));
 }
 
 async function findStages(db: Db, productId: number): Promise<StagedUpdate[]> {

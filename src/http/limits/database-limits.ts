@@ -1,5 +1,6 @@
 import { answeredInTime } from '../../process/redis';
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { createStanding } from './away';
 import { countInDatabase, type Asked, type Count, type Outcome, type Taken } from './download-counts';
 import type { Counted } from './memory-counters';
@@ -31,12 +32,6 @@ interface SharedCounts {
   open(bucket: Bucket, seconds: () => number): BucketCounts;
   /** Runs a step while nobody else changes counts with the same lock, which is one of the keys. */
   change<T>(asked: { lock: string; keys: string[]; now: number }, step: (count: Count) => T): Promise<T>;
-}
-
-interface Known {
-  count: number;
-  /** in ms since 1970 */
-  endsAt: number;
 }
 
 /**
@@ -193,25 +188,19 @@ function createLanes(addPoints: BucketCounts['add']): (key: string) => Promise<C
     });
 }
 
-/** Those over their limit, until their window ends. When full, forgets the oldest. */
+/** Those over their limit, until their window ends. */
 function rememberFull() {
-  const full = new Map<string, Known>();
+  const full = new LRUCache<string, number>({ max: MOST_REMEMBERED });
   return {
     find(name: string, limit: number): Counted | undefined {
-      const known = full.get(name);
-      if (known === undefined) return undefined;
-      const endsIn = known.endsAt - Date.now();
+      const count = full.get(name);
       // The limit may have been raised since.
-      if (endsIn > 0 && known.count > limit) return { count: known.count, endsIn };
-      full.delete(name);
-      return undefined;
+      if (count === undefined || count <= limit) return undefined;
+      return { count, endsIn: full.getRemainingTTL(name) };
     },
     add(name: string, { count, endsIn }: Counted): void {
-      if (full.size >= MOST_REMEMBERED) {
-        const [oldest] = full.keys();
-        full.delete(oldest as string);
-      }
-      full.set(name, { count, endsAt: Date.now() + endsIn });
+      // With a `ttl` of 0 an entry never ends.
+      if (endsIn > 0) full.set(name, count, { ttl: endsIn });
     },
   };
 }

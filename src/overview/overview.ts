@@ -1,6 +1,6 @@
 import { DAY_MS, dayOf, endOfDay } from '../base/days';
 import { addDuration } from '../licensing/durations';
-import type { Goods } from '../licensing/first-steps';
+import type { Goods } from './first-steps';
 import { OTHER_VERSIONS, type PERIODS } from '../figures/kept-figures';
 import { readStatistics, type DayStatistics, type Statistics } from '../figures/statistics';
 import { isSettled, lastMonths } from '../figures/renewals';

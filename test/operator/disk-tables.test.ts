@@ -1,4 +1,4 @@
-import { readGoods } from '../../src/licensing/first-steps';
+import { readGoods } from '../../src/overview/first-steps';
 import { keepFigures } from '../../src/figures/kept-figures';
 import { listSortedPositions } from '../../src/store/licenses/license-lists';
 import { refusalsByReason } from '../../src/overview/needs-you';

@@ -1,4 +1,4 @@
-import { firstSteps, readGoods, type Goods } from '../../../licensing/first-steps';
+import { firstSteps, readGoods, type Goods } from '../../../overview/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import { filterId } from '../../../operations/kit/reading';
 import { PERIODS } from '../../../figures/kept-figures';

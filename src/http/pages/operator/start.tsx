@@ -1,4 +1,4 @@
-import { firstSteps, readGoods, type FirstSteps } from '../../../licensing/first-steps';
+import { firstSteps, readGoods, type FirstSteps } from '../../../overview/first-steps';
 import { readUpdateXmlState } from '../../../joomla/follow-xml';
 import { readNewProduct } from '../../../joomla/publish';
 import { invalid } from '../../../operations/kit/failures';

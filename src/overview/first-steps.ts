@@ -1,7 +1,7 @@
 import { listPlans, type Plan } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import { listPublishedReleases, type Release } from '../store/releases';
-import { readCatalogue, type CatalogueProduct } from './bundles';
+import { readCatalogue, type CatalogueProduct } from '../licensing/bundles';
 
 /** What is there to sell, and what is missing before the first licence. */
 

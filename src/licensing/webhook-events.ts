@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { chunksOf, inChunks } from '../base/chunks';
+import { shortDigest } from '../base/digest';
 import { HOUR_MS, formatTimestampOrNull } from '../base/days';
 import type { Access } from '../store/access-log';
 import { customerDigest } from '../store/customer-digest';
@@ -301,8 +301,4 @@ function refusalType({ endpoint, outcome }: Access): WebhookType | undefined {
   return endpoint === 'activate' && outcome === 'ACTIVATION_LIMIT_REACHED'
     ? 'activation.limit_reached'
     : undefined;
-}
-
-function shortDigest(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chunksOf } from '../base/chunks';
+import { shortDigest } from '../base/digest';
 import { requireEmail } from '../licensing/customer-email';
 import { MAX_METADATA_TEXT, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { OperatorError } from '../licensing/operator-error';
@@ -26,7 +27,6 @@ import {
 } from '../store/personal-data';
 import { deleteTold } from '../store/told';
 import { inTransaction } from '../store/engine/transaction';
-import { shortDigest } from '../transfer/moving/brought';
 import {
   customerLicenses,
   findFormer,

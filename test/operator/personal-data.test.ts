@@ -9,7 +9,7 @@ import { requestDigests } from '../../src/privacy/stored-data';
 import { customerDigest } from '../../src/store/customer-digest';
 import { isSqlite, table, type Db, type TableName } from '../../src/store/engine/database';
 import { TEXT_COLUMNS, UNSEARCHED } from '../../src/store/personal-data';
-import { shortDigest } from '../../src/transfer/moving/brought';
+import { shortDigest } from '../../src/base/digest';
 import { startManaged, type Managed } from '../support/manage';
 import { operator, type Operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';

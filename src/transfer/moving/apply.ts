@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chunksOf, inChunks } from '../../base/chunks';
 import { formatTimestampOrNull } from '../../base/days';
+import { shortDigest } from '../../base/digest';
 import { generateKey, keyHint } from '../../licensing/core/keys';
 import { mergeMetadata, metadataDifference, readMetadata, storedMetadata } from '../../licensing/metadata';
 import { liveStatus } from '../../licensing/core/states';
@@ -36,7 +37,6 @@ import {
   broughtOf,
   compare,
   readBrought,
-  shortDigest,
   shortKey,
   writeBrought,
   type Brought,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { shortDigest } from '../../base/digest';
 import { formatTimestampOrNull } from '../../base/days';
 import { isFinal, type StoredStatus } from '../../licensing/core/states';
 import { readMetadata, type Metadata } from '../../licensing/metadata';
@@ -50,9 +50,9 @@ export function readBrought(json: string | null | undefined): Brought {
   return json ? (JSON.parse(json) as Brought) : { keys: [], sites: [] };
 }
 
-/** The beginning of a key's digest. */
+/** The beginning of a key's digest, as long as a `shortDigest`. */
 export function shortKey(digest: string): string {
-  return digest.slice(0, SHORT);
+  return digest.slice(0, 16);
 }
 
 export function allSites({ keys, sites }: Pick<Wanted, 'keys' | 'sites'>): string[] {
@@ -121,10 +121,4 @@ function remembered(field: Field, value: Value): Value {
   return (field === 'customer' || field === 'metadata') && typeof value === 'string'
     ? shortDigest(value)
     : value;
-}
-
-const SHORT = 16;
-
-export function shortDigest(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, SHORT);
 }

@@ -1,10 +1,11 @@
 import { decodeHTMLStrict } from 'entities';
 import { chunksOf } from '../../base/chunks';
+import { shortDigest } from '../../base/digest';
 import { storedCustomer } from '../../licensing/customer-email';
 import type { Db } from '../../store/engine/database';
 import { findRows } from '../../store/import';
 import { findImported } from '../../store/imports';
-import { readBrought, shortDigest } from './brought';
+import { readBrought } from './brought';
 import type { SourceLicense } from './source';
 import { standingOf } from './standing';
 

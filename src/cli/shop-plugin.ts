@@ -1,7 +1,8 @@
 import { join, resolve } from 'node:path';
 import { Argument, type Command } from 'commander';
 import { packageRoot } from '../settings/config';
-import { makeShopPlugin, SHOP_KINDS, SHOP_TITLES, type ShopKind } from '../joomla/shop-plugin';
+import { makeShopPlugin, SHOP_TITLES } from '../joomla/shop-plugin';
+import { PLUGIN_KINDS, type PluginKind } from '../orders/shop-kinds';
 import { refuseOwn } from '../packages/replace-file';
 import { withSession } from './command';
 import { ownFiles, writeZip } from './output-file';
@@ -12,13 +13,13 @@ export function addPlugin(shop: Command): void {
     .description(
       "Writes a Joomla plugin for your shop's site: it posts the shop's orders, and puts the licence keys into the customers' mails. For Joomla 4.4, 5 and 6.",
     )
-    .addArgument(new Argument('<kind>', 'the shop').choices(SHOP_KINDS))
+    .addArgument(new Argument('<kind>', 'the shop').choices(PLUGIN_KINDS))
     .requiredOption('--out <folder>', 'the folder to write the zip to')
     .addHelpText(
       'after',
       '\nExample:\n  licensing shop plugin hikashop --out /var/lib/licensing\n\ndocs/joomla-shops.md shows how to set it up and to try it with one order.',
     )
-    .action((kind: ShopKind, { out }: { out: string }, command: Command) =>
+    .action((kind: PluginKind, { out }: { out: string }, command: Command) =>
       withSession(command, async ({ config, output }) => {
         const made = await makeShopPlugin({ kind }, config.operatorUrl, packageRoot);
         const file = join(resolve(out), made.fileName);
@@ -32,7 +33,7 @@ export function addPlugin(shop: Command): void {
     );
 }
 
-function describe(kind: ShopKind, file: string): string {
+function describe(kind: PluginKind, file: string): string {
   return [
     `${file} is a Joomla plugin for ${SHOP_TITLES[kind]}.`,
     '',

@@ -1,20 +1,18 @@
 import { join } from 'node:path';
 import { API_PATH } from '../licensing/api';
+import type { PluginKind } from '../store/orders/shops';
 import { pack, readFolder, readVersion, type PackedFile, type Words } from './plugin-files';
 
 /** The plugins for Joomla shops, which post their orders (docs/joomla-shops.md): php/shops/shared with a shop's files. */
 
-export const SHOP_KINDS = ['hikashop', 'membershippro', 'j2commerce'] as const;
-export type ShopKind = (typeof SHOP_KINDS)[number];
-
-export const SHOP_TITLES: Record<ShopKind, string> = {
+export const SHOP_TITLES: Record<PluginKind, string> = {
   hikashop: 'HikaShop',
   membershippro: 'Membership Pro',
   j2commerce: 'J2Commerce',
 };
 
 /** Where a template of the shop's mails wants the keys. J2Commerce takes unknown words in square brackets out. */
-const KEY_MARKS: Record<ShopKind, string> = {
+const KEY_MARKS: Record<PluginKind, string> = {
   hikashop: '[LICENCE_KEY]',
   membershippro: '[LICENCE_KEY]',
   j2commerce: '{LICENCE_KEY}',
@@ -38,7 +36,7 @@ const FIELDS = "<!-- The shop's own fields -->";
  * @param root the folder of this program
  */
 export async function makeShopPlugin(
-  { kind, name = kind }: { kind: ShopKind; name?: string | undefined },
+  { kind, name = kind }: { kind: PluginKind; name?: string | undefined },
   address: string | undefined,
   root: string,
 ): Promise<MadeShopPlugin> {

@@ -1,8 +1,10 @@
+import { PLUGIN_KINDS, type PluginKind } from '../store/orders/shops';
+
+export { PLUGIN_KINDS, type PluginKind };
+
 /** How a shop tells of its orders, and who hands out the keys. */
 
 /** They post orders with a token: a shop's own program, or one of the Joomla plugins, which name themselves. */
-export const PLUGIN_KINDS = ['hikashop', 'membershippro', 'j2commerce'] as const;
-export type PluginKind = (typeof PLUGIN_KINDS)[number];
 const POSTING_KINDS = ['api', ...PLUGIN_KINDS] as const;
 
 export type PostingKind = (typeof POSTING_KINDS)[number];

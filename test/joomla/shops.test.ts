@@ -4,7 +4,7 @@ import { createServer, type Server, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import knex from 'knex';
-import { SHOP_KINDS, type ShopKind } from '../../src/joomla/shop-plugin';
+import { PLUGIN_KINDS, type PluginKind } from '../../src/orders/shop-kinds';
 import {
   createJoomlaSite,
   JOOMLA_VERSIONS,
@@ -36,7 +36,7 @@ let service: ServiceProcess;
 let address: string;
 let token: string;
 let settings: Record<string, string>;
-const packages = new Map<ShopKind, string>();
+const packages = new Map<PluginKind, string>();
 
 beforeAll(async () => {
   const port = await freePort();
@@ -65,7 +65,7 @@ beforeAll(async () => {
     if (sku === 'PRO-1Y' || sku === '7') await cli.json(['shop', 'add', shop]);
     await cli.json(['shop', 'map', shop, sku, '--plan', plan]);
   }
-  for (const kind of SHOP_KINDS) packages.set(kind, await makePackage(kind));
+  for (const kind of PLUGIN_KINDS) packages.set(kind, await makePackage(kind));
   service = await startServiceProcess(settings);
 });
 afterAll(async () => {
@@ -74,7 +74,7 @@ afterAll(async () => {
 });
 
 /** @returns the folder of the unpacked plugin */
-async function makePackage(kind: ShopKind): Promise<string> {
+async function makePackage(kind: PluginKind): Promise<string> {
   const out = temporaryFolder('licensing-shop');
   const { file } = await cli.json<{ file: string }>(['shop', 'plugin', kind, '--out', out]);
   mkdirSync(join(out, 'unpacked'));
@@ -94,7 +94,7 @@ interface Kept {
 
 interface Shop {
   site: JoomlaSite;
-  kind: ShopKind;
+  kind: PluginKind;
   /** a request of the shop's site */
   visit(step: object, options?: HostOptions): Promise<Visited>;
   /** a page after everything that waits became due */
@@ -108,7 +108,7 @@ interface Shop {
 /** Everything that any site's pages, mails, notices and logs had. */
 const told: string[] = [];
 
-async function shopOn(version: JoomlaVersion, kind: ShopKind, params: object = {}): Promise<Shop> {
+async function shopOn(version: JoomlaVersion, kind: PluginKind, params: object = {}): Promise<Shop> {
   const site = await createJoomlaSite(version, { ca: '', resolve: [] }, kind);
   const element = `licensing${kind}`;
   const set = async (changed: object) => {
@@ -210,7 +210,7 @@ describe('licensing shop plugin', () => {
     });
   });
 
-  it.each(SHOP_KINDS)('is PHP from 7.2.5 on, with every text in English and German: %s', (kind) => {
+  it.each(PLUGIN_KINDS)('is PHP from 7.2.5 on, with every text in English and German: %s', (kind) => {
     const folder = packages.get(kind)!;
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
       /\.\w+$/.test(file),

@@ -1,7 +1,7 @@
 import { createWriteStream, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { ShopKind } from '../../src/joomla/shop-plugin';
+import type { PluginKind } from '../../src/orders/shop-kinds';
 import { eachEntry } from '../../src/packages/zip';
 import { startPhp, type PhpProcess } from './php-process';
 import { temporaryFolder } from './processes';
@@ -96,7 +96,7 @@ export async function stopJoomlaSites(): Promise<void> {
 export async function createJoomlaSite(
   version: JoomlaVersion,
   reach: { ca: string; resolve: string[] },
-  shop?: ShopKind | 'component',
+  shop?: PluginKind | 'component',
   folder = temporaryFolder('licensing-joomla'),
 ): Promise<JoomlaSite> {
   const php = startPhp(HOST);

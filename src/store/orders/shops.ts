@@ -3,6 +3,10 @@ import { toColumns, toFields } from '../engine/row-fields';
 import { tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 
+/** Kinds of shops whose plugin for Joomla posts their orders. */
+export const PLUGIN_KINDS = ['hikashop', 'membershippro', 'j2commerce'] as const;
+export type PluginKind = (typeof PLUGIN_KINDS)[number];
+
 /** A shop whose orders issue licences. */
 export interface Shop {
   id: number;

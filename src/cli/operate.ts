@@ -15,6 +15,8 @@ import type { Db } from '../licensing/licensing';
 import { optionOf } from './hints';
 import { ownFiles } from './output-file';
 
+export type { BodyOf, DataOf } from '../operations/kit/operation';
+
 /** What commands do, and list, goes through the operations of the API. */
 
 /** Undefined fields are not given. */
@@ -170,9 +172,6 @@ export function valueOf<Body, Name extends keyof Body & string>(
   return read as (text: string) => NonNullable<Body[Name]>;
 }
 
-/** The body that an operation takes. */
-export type BodyOf<One> = One extends Operation<never, infer Body> ? Body : never;
-
 /** What commander's options say of an operation's fields: `--activation-limit` of `activation_limit`. */
 export function fieldsOf<Body>({ body }: Operation<never, Body>, options: object): Partial<Body> {
   const given = options as Record<string, unknown>;
@@ -183,6 +182,3 @@ export function fieldsOf<Body>({ body }: Operation<never, Body>, options: object
     }),
   ) as Partial<Body>;
 }
-
-/** What an operation answers. */
-export type DataOf<One> = One extends Operation<never, never, infer Data> ? Data : never;

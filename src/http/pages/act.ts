@@ -7,16 +7,12 @@ import { requestOf } from '../api/endpoint';
 import { formState, toFormFailure, type FormState } from './form-state';
 import type { Answer, OperatorCall, PageCall } from './page';
 
+export type { BodyOf, DataOf } from '../../operations/kit/operation';
+
 /** What the pages' forms do: operations, with what was typed. */
 
 /** An operation's fields, as texts of the form or as values; undefined: not given. */
 export type Fields<Body> = { [Name in keyof Body]?: Body[Name] | string | undefined };
-
-/** The body that an operation takes. */
-export type BodyOf<One> = One extends Operation<never, infer Body> ? Body : never;
-
-/** What an operation answers. */
-export type DataOf<One> = One extends Operation<never, never, infer Data> ? Data : never;
 
 interface Wanted<Body> {
   /** the parts of the operation's path */

@@ -137,6 +137,12 @@ export interface Operation<Query = unknown, Body = unknown, Data = unknown> {
   run(call: Call<Query, Body>): Promise<Answer<Data>>;
 }
 
+/** The body that an operation takes. */
+export type BodyOf<One> = One extends Operation<never, infer Body> ? Body : never;
+
+/** What an operation answers. */
+export type DataOf<One> = One extends Operation<never, never, infer Data> ? Data : never;
+
 /** What an operation without a schema of its own answers, and takes. */
 type Nothing = TUndefined;
 

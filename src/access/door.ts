@@ -30,7 +30,7 @@ export interface Door {
 const LIFETIME_MS = 2_000;
 
 export function createDoor(db: Db, site: Site | SiteOff, now: () => Date): Door {
-  const accounts = createCache<number, SiteVerdict>(LIFETIME_MS, () => now().getTime());
+  const accounts = createCache<SiteVerdict>(LIFETIME_MS, () => now().getTime());
 
   function read(text: string, purpose: TicketPurpose): Ticket | { refused: DoorRefusal } {
     if (typeof site === 'string') return { refused: 'SITE' };
@@ -90,7 +90,11 @@ async function useUp(db: Db, { nonce, expiresAt }: Ticket, now: Date): Promise<b
     const used: StoredCode = {
       codeDigest: hash('sha256', `ticket ${nonce}`),
       kind: 'ticket',
-      ...{ actor: null, name: null, scope: null, operatorId: null, customerDigest: null },
+      actor: null,
+      name: null,
+      scope: null,
+      operatorId: null,
+      customerDigest: null,
       createdAt: now,
       expiresAt,
     };

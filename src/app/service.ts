@@ -232,8 +232,15 @@ function settingsOf(
   const { packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost } = live.config;
   const { spreadFactor, shopApiUrl } = live.config;
   return {
-    ...{ packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost, downloads },
-    ...{ version, spreadFactor, shopApiUrl },
+    packagesDir,
+    keySecret,
+    webhookNetworks,
+    uploadLimit,
+    pagesHost,
+    downloads,
+    version,
+    spreadFactor,
+    shopApiUrl,
     programFolder: packageRoot,
     examine: () => examineFromWithin(live.config, db, now),
     askForXml: createAskForXml(now),
@@ -330,11 +337,15 @@ export function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
         catchUpAll(
           db,
           {
-            ...{ now, secret: keySecret },
+            now,
+            secret: keySecret,
             // Called by name, so that a release evaluates the operators' part of the program when there is a message.
-            ...{ readOrder: (body) => readOrderBody(body), faultOf: (error) => faultOfMessage(error) },
-            ...{ mailing: mailingOf(live.config), graceDays: live.config.graceDays },
-            ...{ networks: live.config.webhookNetworks, apiUrl: live.config.shopApiUrl },
+            readOrder: (body) => readOrderBody(body),
+            faultOf: (error) => faultOfMessage(error),
+            mailing: mailingOf(live.config),
+            graceDays: live.config.graceDays,
+            networks: live.config.webhookNetworks,
+            apiUrl: live.config.shopApiUrl,
           },
           turn,
         ),

@@ -44,12 +44,10 @@ export async function runReleases(
   for (const release of found.releases) {
     const reason = dryRun ? null : await publishOne(release);
     outcomes.push({
-      ...{
-        product_id: release.productId,
-        version: release.version,
-        published: !dryRun && reason === null,
-        reason,
-      },
+      product_id: release.productId,
+      version: release.version,
+      published: !dryRun && reason === null,
+      reason,
     });
     output.progress(`${outcomes.length} of ${found.releases.length} versions`);
   }

@@ -50,7 +50,17 @@ export async function runMoveIn(
   const { map = new Map<string, string>(), ignore = [], product, plan, skipBadRows = false } = options;
   const source = requireSource(from);
   const report = await moveIn(db, {
-    ...{ source, plans, makePlans, dates, sitePrefix, dryRun, file, users, readsAgain, actor, now },
+    source,
+    plans,
+    makePlans,
+    dates,
+    sitePrefix,
+    dryRun,
+    file,
+    users,
+    readsAgain,
+    actor,
+    now,
     confirmed: confirmColumns,
     table: { map, ignore, product, plan },
     refusesBadRows: from === 'csv' && !skipBadRows,

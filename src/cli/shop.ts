@@ -106,8 +106,14 @@ function addAdd(shop: Command): void {
         const access = await apiAccessOf(given);
         const added = await operate(session, shopOperations.addShop, {
           body: {
-            ...{ name, kind, secret, test, test_plan_id: await planIdOf(session, given.testPlan) },
-            ...{ mail, grace, billing_url: billingUrl },
+            name,
+            kind,
+            secret,
+            test,
+            test_plan_id: await planIdOf(session, given.testPlan),
+            mail,
+            grace,
+            billing_url: billingUrl,
             ...access,
           },
         });

@@ -53,7 +53,9 @@ async function countRefused(db: Db, productId: number, days: number, now: Date):
   const all = daysBetween(new Date(now.getTime() - (2 * days - 1) * DAY_MS), now);
   const [before, period] = [all.slice(0, days), all.slice(days)];
   const either: RefusedCount = {
-    ...{ productId, days, code: '' },
+    productId,
+    days,
+    code: '',
     licenses: await countAllRefusedLicenses(db, productId, period),
     licensesBefore: await countAllRefusedLicenses(db, productId, before),
   };

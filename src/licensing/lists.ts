@@ -267,7 +267,9 @@ export async function listReleasePage(
     ? readCursor<[string, string]>(after, [isAscii, isCursorTime])
     : readCursor<[string]>(after, [isAscii]);
   const rows = await listReleasesSorted(db, productId, {
-    ...{ byTime, isDown, limit: limit + 1 },
+    byTime,
+    isDown,
+    limit: limit + 1,
     after: place && { versionOrder: place[0], publishedAt: place[1] },
   });
   return toPage(rows, limit, ({ versionOrder, publishedAt }) =>

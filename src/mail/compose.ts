@@ -323,7 +323,8 @@ async function composeFailedPayment(
     billing_url: billingUrl,
     paid_until: paid === null ? undefined : day(paid),
     ends: isAhead(first.expiresAt, now) ? day(first.expiresAt) : undefined,
-    ...{ support_url, my_url },
+    support_url,
+    my_url,
   };
   return finish(spoken, to, 'payment_failed', values, settings);
 }

@@ -162,7 +162,9 @@ export function startMailSender(
   }
 
   const giveUp = (row: OutboxRow, lastError: string) => ({
-    ...{ lastError, failedAt: now(), nextAttemptAt: null },
+    lastError,
+    failedAt: now(),
+    nextAttemptAt: null,
     ...forgotten(row),
   });
 

@@ -172,13 +172,11 @@ export function describeRoute({ route, from }: MailSettings): string {
     return `${route.kind === 'folder' ? 'file:' : ''}${route.path}?from=${from.address}`;
   const { host, port, tls, login } = route;
   return writeMailUrl({
-    ...{
-      host,
-      port: String(port),
-      isImplicit: tls === 'implicit',
-      user: login?.user ?? '',
-      password: HIDDEN_PASSWORD,
-    },
+    host,
+    port: String(port),
+    isImplicit: tls === 'implicit',
+    user: login?.user ?? '',
+    password: HIDDEN_PASSWORD,
     from: from.address,
   });
 }

@@ -43,16 +43,20 @@ export const answerOperations = {
         query.language ?? (await readPerson(db, license.customer)).language ?? config.mailLanguage;
       const { shopName, publicUrl, timeZone: zone } = config;
       const reply = await readyAnswer(db, license, {
-        ...{ language, packagesDir, logDays, now, limit: LATEST, customerLanguage, shopName, zone },
+        language,
+        packagesDir,
+        logDays,
+        now,
+        limit: LATEST,
+        customerLanguage,
+        shopName,
+        zone,
         myUrl: publicUrl && myPageUrl(publicUrl),
       });
       const { case: about, subject, body } = reply;
       const to = findEmail(license.customer ?? '') ?? null;
       return {
-        data: {
-          ...{ case: about, to, language: customerLanguage, subject, body },
-          may_send: mailing !== undefined,
-        },
+        data: { case: about, to, language: customerLanguage, subject, body, may_send: mailing !== undefined },
       };
     },
   ),

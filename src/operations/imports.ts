@@ -93,11 +93,16 @@ const Moved = exactly(
     plans: Type.Array(
       exactly({
         key: Type.String({ description: 'As `plans` names it.' }),
-        ...{ name: Text, product: Text, licenses: Count, left_out: Type.Boolean() },
+        name: Text,
+        product: Text,
+        licenses: Count,
+        left_out: Type.Boolean(),
         target: orNull(
           exactly({
             plan_id: orNull({ ...Id, description: 'null: a plan that would be made.' }),
-            ...{ plan: Text, product: Text, new: Type.Boolean() },
+            plan: Text,
+            product: Text,
+            new: Type.Boolean(),
             activation_limit: Count,
             duration: orNull({ ...Text, description: 'null: for life.' }),
           }),
@@ -106,7 +111,8 @@ const Moved = exactly(
       { description: 'Of that system; without `target` and not left out: somebody has to say it.' },
     ),
     counts: Type.Array(exactly({ product: Text, plan: Text, state: Text, licenses: Count })),
-    ...{ new: Count, changed: Count },
+    new: Count,
+    changed: Count,
     same: Type.Integer({ minimum: 0, description: 'Here already, as they are there.' }),
     kept: Type.Integer({
       minimum: 0,
@@ -116,8 +122,11 @@ const Moved = exactly(
     left_out: Type.Array(exactly({ code: Text, facts: Facts, reason: Text, count: Count, rows: Rows })),
     warnings: Type.Array(
       exactly({
-        ...{ code: Text, facts: Facts, message: Text },
-        ...{ count: Count, rows: Rows },
+        code: Text,
+        facts: Facts,
+        message: Text,
+        count: Count,
+        rows: Rows,
         customers: Type.Array(Text, { description: 'The first ones to look at, of some kinds.' }),
       }),
       { description: 'What changes its meaning, by kind.' },
@@ -125,12 +134,25 @@ const Moved = exactly(
     samples: Type.Array(
       exactly({
         before: exactly({
-          ...{ id: Text, plan: Text, customer: TextOrNull, status: Text },
-          ...{ starts_at: TimeOrNull, expires_at: TimeOrNull, key_hints: Hints, sites: Type.Array(Text) },
+          id: Text,
+          plan: Text,
+          customer: TextOrNull,
+          status: Text,
+          starts_at: TimeOrNull,
+          expires_at: TimeOrNull,
+          key_hints: Hints,
+          sites: Type.Array(Text),
         }),
         after: exactly({
-          ...{ reference: Text, product: Text, plan: Text, customer: TextOrNull, status: Text },
-          ...{ expires_at: TimeOrNull, activation_limit: Count, key_hints: Hints, sites: Type.Array(Text) },
+          reference: Text,
+          product: Text,
+          plan: Text,
+          customer: TextOrNull,
+          status: Text,
+          expires_at: TimeOrNull,
+          activation_limit: Count,
+          key_hints: Hints,
+          sites: Type.Array(Text),
         }),
       }),
       { description: 'Ten licences there and here.' },
@@ -153,8 +175,15 @@ const Moved = exactly(
 
 const Run = exactly(
   {
-    ...{ id: Id, source: Text, at: Time, actor: Text },
-    ...{ new: Count, changed: Count, same: Count, kept: Count, left_out: Count },
+    id: Id,
+    source: Text,
+    at: Time,
+    actor: Text,
+    new: Count,
+    changed: Count,
+    same: Count,
+    kept: Count,
+    left_out: Count,
     made: exactly({ products: Count, plans: Count }),
     undone_at: TimeOrNull,
   },
@@ -200,7 +229,8 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
     table: {
       map: query.map ? readCsvMap(query.map) : new Map(),
       ignore: query.ignore ? query.ignore.split(',').map((name) => name.trim()) : [],
-      ...{ product: query.product, plan: query.plan },
+      product: query.product,
+      plan: query.plan,
     },
     refusesBadRows: from === 'csv' && !isSet(query.skip_bad_rows),
     secret: settings.keySecret,

@@ -49,7 +49,10 @@ export const joomlaPluginOperations = {
       const { product, fileName, element, version, address, zip } = made;
       return {
         data: {
-          ...{ file_name: fileName, element, version, address },
+          file_name: fileName,
+          element,
+          version,
+          address,
           xml_site: product.otherBaseUrl ?? null,
           zip: zip.toString('base64'),
         },

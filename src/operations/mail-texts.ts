@@ -95,7 +95,8 @@ export const mailTextOperations = {
     async ({ db, settings }) => {
       const { mailTexts } = await readEffective(db, settings.config);
       const data = MAIL_TEXTS.map(({ name, language }) => ({
-        ...{ name, language },
+        name,
+        language,
         source: findMailText(mailTexts, name, language).source,
       }));
       return { data, next: null };

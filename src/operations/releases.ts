@@ -251,7 +251,12 @@ export const releaseOperations = {
     async (call) => {
       const { productId, version } = await requireRelease(call);
       const request = {
-        ...{ productId, version, file: undefined, changelog: undefined, draft: false, date: undefined },
+        productId,
+        version,
+        file: undefined,
+        changelog: undefined,
+        draft: false,
+        date: undefined,
         newUpdateServer: call.body.new_update_server ?? false,
         unchecked: call.body.unchecked ?? false,
         rollout: call.body.rollout,

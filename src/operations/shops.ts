@@ -226,13 +226,24 @@ async function caughtUp(call: Call<unknown, { since?: string }>) {
   const { db, settings: of, gone, onProgress } = call;
   const { shop, since } = await requireAsked(call);
   const done = await catchUp(db, shop, since, {
-    ...{ now: () => call.now, secret: of.keySecret, mailing: of.mailing, graceDays: of.graceDays },
-    ...{ readOrder: readOrderBody, faultOf: faultOfMessage },
-    ...{ networks: of.webhookNetworks, apiUrl: of.shopApiUrl, cut: gone, onPage: onProgress },
+    now: () => call.now,
+    secret: of.keySecret,
+    mailing: of.mailing,
+    graceDays: of.graceDays,
+    readOrder: readOrderBody,
+    faultOf: faultOfMessage,
+    networks: of.webhookNetworks,
+    apiUrl: of.shopApiUrl,
+    cut: gone,
+    onPage: onProgress,
   });
   return {
-    ...{ since: formatTimestamp(done.since), until: formatTimestamp(done.until) },
-    ...{ pages: done.pages, messages: done.messages, caught_up: done.caughtUp, refused: done.refused },
+    since: formatTimestamp(done.since),
+    until: formatTimestamp(done.until),
+    pages: done.pages,
+    messages: done.messages,
+    caught_up: done.caughtUp,
+    refused: done.refused,
     done: done.isDone,
     failure: done.failure,
     message: done.failure && describeStored(failures.catchUp, done.failure),

@@ -46,7 +46,11 @@ const UnmatchedEvent = exactly(
 );
 
 const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }: Call) => ({
-  ...{ actor: caller.actor, now, secret: keySecret, mailing, graceDays },
+  actor: caller.actor,
+  now,
+  secret: keySecret,
+  mailing,
+  graceDays,
 });
 
 async function answer({ db }: Call, done: ReturnType<typeof assignUnmatched>) {

@@ -134,7 +134,10 @@ async function nearestOf(
   const keys: UnknownKey[] = [];
   for (const [keyHint, { times, sites, at }] of most)
     keys.push({
-      ...{ keyHint, times, sites: sites.size, at },
+      keyHint,
+      times,
+      sites: sites.size,
+      at,
       nearest: await findLikely(db, keyHint, now, { inHistory: false }),
     });
   return keys;

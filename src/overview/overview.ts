@@ -165,7 +165,10 @@ export async function readInstalled(
     const isCurrent = ({ version }: { version: string }) =>
       newest !== null && compareVersions(version, newest) >= 0;
     installed.push({
-      ...{ productId: id, product: name, newest, versions },
+      productId: id,
+      product: name,
+      newest,
+      versions,
       sites: sum(all.map(({ sites }) => sites)),
       upToDate: sum(versions.filter(isCurrent).map(({ sites }) => sites)),
     });

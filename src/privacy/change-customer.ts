@@ -78,7 +78,8 @@ export async function changeCustomer(
   const to = changes.email === undefined ? from : requireNewAddress(changes.email);
   const { language: chosenLanguage, name, note } = changes;
   const chosen = {
-    ...{ chosenLanguage, chosenName: name && requireLabel(name, 'name') },
+    chosenLanguage,
+    chosenName: name && requireLabel(name, 'name'),
     note: note && requireNote(note),
   };
   return inReadCommitted(db, async (trx) => {
@@ -177,9 +178,13 @@ async function moveSome(
   await recordEvents(
     trx,
     own.map((licenseId) => ({
-      ...{ licenseId, at: now, actor, action: 'set-customer' },
+      licenseId,
+      at: now,
+      actor,
+      action: 'set-customer',
       // So that the former address is still known as this customer's (`findFormer`).
-      ...{ before: { customer: from }, after: { customer: to, moved: true } },
+      before: { customer: from },
+      after: { customer: to, moved: true },
     })),
   );
   return own.length;

@@ -117,8 +117,11 @@ const SHOWN_ON_PAGE = 50;
 
 async function listByIndexes(db: Db, address: string): Promise<Listed> {
   const customer = {
-    ...{ address, addresses: [address], patterns: [] },
-    ...{ isIn: () => false, without: (text: string) => text },
+    address,
+    addresses: [address],
+    patterns: [],
+    isIn: () => false,
+    without: (text: string) => text,
   };
   const licenseIds = await findLicenseIdsOf(db, address);
   return listStored(db, { customer, licenseIds, searches: false }, SHOWN_ON_PAGE);
@@ -162,8 +165,13 @@ export async function readCustomerJson(
     const accesses = await latestAccesses(trx, ids, MOST_LISTED);
     return customerJson(
       {
-        ...{ ...page, ...(await partsOf(trx, ids)), customer: address, accesses, stored },
-        ...{ person: await readPerson(trx, address), formerAddresses: customer.addresses.slice(1) },
+        ...page,
+        ...(await partsOf(trx, ids)),
+        customer: address,
+        accesses,
+        stored,
+        person: await readPerson(trx, address),
+        formerAddresses: customer.addresses.slice(1),
       },
       next,
       now,

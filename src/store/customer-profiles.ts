@@ -114,7 +114,9 @@ export async function nameCustomers(trx: Transaction, named: ReadonlyMap<string,
     await trx(table(trx, 'customers'))
       .insert(
         fresh.map((address) => ({
-          ...{ digest: customerDigest(address), address, name: named.get(address) as string },
+          digest: customerDigest(address),
+          address,
+          name: named.get(address) as string,
         })),
       )
       .onConflict('digest')

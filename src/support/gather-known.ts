@@ -47,7 +47,12 @@ export async function readCircumstances(db: Db, license: License, now: Date): Pr
   const told = await listToldSitesOf(db, [id], MOST_TOLD);
   const failedPayment = await findFailedPayment(db, id);
   const known = {
-    ...{ now, free, holders, undelivered, told, failedPayment },
+    now,
+    free,
+    holders,
+    undelivered,
+    told,
+    failedPayment,
     ...(await readOffer(db, product.id)),
   };
   if (status === 'active') return { ...known, stopped: undefined, refusedSince: { times: 0, isMore: false } };

@@ -30,8 +30,11 @@ export async function findLastSeen(
       ? []
       : [
           {
-            ...{ at: latestOf(access), site: access.site, ip: access.ip },
-            ...{ installed: access.installedVersion, asked: access.version },
+            at: latestOf(access),
+            site: access.site,
+            ip: access.ip,
+            installed: access.installedVersion,
+            asked: access.version,
           },
         ]),
     ...(told === undefined

@@ -32,6 +32,12 @@ export async function readyAnswer(
   const entries = namesOfEntries(joomlaEntries(await readCatalogue(db), license.product.id));
   const product = await findProduct(db, license.product.id);
   return writeReply(sorted, happened, {
-    ...{ language: customerLanguage, now, license, product, shopName, entries, myUrl },
+    language: customerLanguage,
+    now,
+    license,
+    product,
+    shopName,
+    entries,
+    myUrl,
   });
 }

@@ -31,8 +31,14 @@ export function sortAnswer({
   now,
 }: Pick<WhyAnswer, 'findings' | 'license_id' | 'now'>): SortedAnswer {
   const sorted: SortedAnswer = {
-    ...{ now, licenseId, requests: [], about: new Map() },
-    ...{ stop: undefined, fullKey: undefined, meant: undefined, successor: undefined },
+    now,
+    licenseId,
+    requests: [],
+    about: new Map(),
+    stop: undefined,
+    fullKey: undefined,
+    meant: undefined,
+    successor: undefined,
   };
   for (const one of findings) {
     const { code, facts } = one;

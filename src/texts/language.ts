@@ -94,7 +94,9 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
 
   function compact(value: number): string {
     compactNumbers ??= new Intl.NumberFormat(locale, {
-      ...{ notation: 'compact', minimumFractionDigits: 0, maximumFractionDigits: 1 },
+      notation: 'compact',
+      minimumFractionDigits: 0,
+      maximumFractionDigits: 1,
     } as const);
     return compactNumbers.format(value);
   }

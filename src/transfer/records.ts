@@ -397,8 +397,12 @@ export const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = {
   customer: { note: null },
   release: { rollout: WHOLE_ROLLOUT, security: false, notified_at: null },
   shop: {
-    ...{ api_key_sealed: null, site_url: null, caught_up_until: null, caught_up_at: null },
-    ...{ grace_days: null, billing_url: null },
+    api_key_sealed: null,
+    site_url: null,
+    caught_up_until: null,
+    caught_up_at: null,
+    grace_days: null,
+    billing_url: null,
   },
 };
 

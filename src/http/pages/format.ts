@@ -33,7 +33,13 @@ export interface Format {
 export function createFormat(language: Language, zone: string, now: Date): Format {
   const { day, longDay, fullDay, month, time, moment, duration, number, compact, bytes } = language;
   return {
-    ...{ day, month, duration, number, compact, bytes, zone },
+    day,
+    month,
+    duration,
+    number,
+    compact,
+    bytes,
+    zone,
     localDay: (date) => day(date, zone),
     longDay: (date) => longDay(date, zone),
     fullDay: (date) => fullDay(date, zone),

@@ -212,8 +212,11 @@ export function insertLicenses(trx: Transaction, licenses: NewLicense[]): Promis
   return inChunks(licenses, async (chunk) => {
     const rows = chunk.map(({ keyDigest, keyHint, keyStart, keySealed, foldedDigest, ...row }) => ({
       row: toColumns({
-        ...{ graceDays: 0, renewsItself: false, ...row },
-        ...{ customerDigest: customerDigest(row.customer), revision: FIRST_REVISION },
+        graceDays: 0,
+        renewsItself: false,
+        ...row,
+        customerDigest: customerDigest(row.customer),
+        revision: FIRST_REVISION,
       }),
       key: { keyDigest, keyHint, keyStart, keySealed, foldedDigest, createdAt: row.createdAt },
     }));

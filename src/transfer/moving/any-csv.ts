@@ -57,7 +57,8 @@ export const anyCsv: MovingSource = {
     const options = context.table ?? { map: new Map(), ignore: [], product: undefined, plan: undefined };
     const { table, ...opened } = await openFile<CsvTarget>(
       {
-        ...{ name: 'csv', title: 'CSV' },
+        name: 'csv',
+        title: 'CSV',
         rules: {
           columns: (heading) => columnsOf(heading, options),
           needed: [],

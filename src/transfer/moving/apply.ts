@@ -261,7 +261,13 @@ function draftOf({ report, now, secret }: Applying, { wanted }: Arrived, { fresh
   const { sites, used } = placeAll(plan, activationLimit, allSites(wanted));
   if (activationLimit !== 0 && used > activationLimit) report.warn('over-limit', row);
   return {
-    ...{ plan, status, activationLimit, expiresAt, customer, reference, metadata },
+    plan,
+    status,
+    activationLimit,
+    expiresAt,
+    customer,
+    reference,
+    metadata,
     lastCheckAt: lastUsedAt,
     key: main?.key ?? generateKey(),
     otherKeys: others.map(({ key, limit, ended }) => ({ key, limit, endsAt: ended ? now : null })),
@@ -280,13 +286,23 @@ function describe(
   report.count(target.product, target.plan.name, state);
   report.sample(`${target.plan.id} ${state}`, () => ({
     before: {
-      ...{ id: item.id, plan: item.plan, customer: item.customer, status: item.status },
-      ...{ startsAt: item.startsAt ?? null, expiresAt: item.expiresAt, keys: hints(wanted.keys) },
+      id: item.id,
+      plan: item.plan,
+      customer: item.customer,
+      status: item.status,
+      startsAt: item.startsAt ?? null,
+      expiresAt: item.expiresAt,
+      keys: hints(wanted.keys),
       sites: [...item.sites, ...item.keys.flatMap((key) => key.sites)],
     },
     after: {
-      ...{ reference: wanted.reference, product: target.product, plan: target.plan.name },
-      ...{ customer: wanted.customer, status: state, expiresAt, activationLimit: wanted.activationLimit },
+      reference: wanted.reference,
+      product: target.product,
+      plan: target.plan.name,
+      customer: wanted.customer,
+      status: state,
+      expiresAt,
+      activationLimit: wanted.activationLimit,
       keys: [...(fresh.some(isMain) ? [] : [null]), ...hints([...fresh, ...moving])],
       sites: sites.map(({ identifier }) => identifier),
     },
@@ -423,7 +439,10 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
         ? metadataDifference(readMetadata(license.metadata), readMetadata(row.metadata as string))
         : undefined;
     events.push({
-      ...{ licenseId, at: now, actor, action: 'import' as const },
+      licenseId,
+      at: now,
+      actor,
+      action: 'import' as const,
       before: { ...pick(shown, jsonOf(license)), ...(difference && { metadata: difference.before }) },
       after: {
         ...pick(shown, { ...jsonOf(license), ...jsonOf(wantedLicense(license, wanted)) }),
@@ -476,7 +495,10 @@ function jsonOf({
   customer,
 }: LockedLicense): Record<string, unknown> {
   return {
-    ...{ plan_id: planId, status, activation_limit: activationLimit, customer },
+    plan_id: planId,
+    status,
+    activation_limit: activationLimit,
+    customer,
     expires_at: formatTimestampOrNull(expiresAt),
   };
 }

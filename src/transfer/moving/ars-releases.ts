@@ -96,8 +96,12 @@ export async function readArsReleases(
         if (fault !== undefined) leaveOut(version, fault);
         else
           found.releases.push({
-            ...{ id: Number(row.id), productId: product.id, version, file: file as string },
-            ...{ changelog: plainText(textOf(row.notes)), date: momentOf(row.created) },
+            id: Number(row.id),
+            productId: product.id,
+            version,
+            file: file as string,
+            changelog: plainText(textOf(row.notes)),
+            date: momentOf(row.created),
           });
       }
     }

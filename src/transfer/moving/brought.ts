@@ -21,7 +21,7 @@ export interface Brought extends Partial<Record<Field, string | number | null | 
 
 /** As it is stored: the run first, by which it is found (`listChangedByRun`). */
 export function writeBrought(run: number, brought: Brought): string {
-  return JSON.stringify({ ...{ run }, ...brought, run });
+  return JSON.stringify(Object.assign({ run }, brought, { run }));
 }
 
 /**

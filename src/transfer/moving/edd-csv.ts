@@ -27,8 +27,14 @@ type Field = keyof typeof COLUMNS;
 
 /** `inactive` is never activated; `disabled` is refunded or revoked (docs.easydigitaldownloads.com/article/1237). */
 const STATES: Record<string, SourceLicense['status']> = {
-  ...{ active: 'active', inactive: 'active', expired: 'expired', disabled: 'revoked', revoked: 'revoked' },
-  ...{ inaktiv: 'active', 'nicht aktiviert': 'active', deaktiviert: 'revoked' },
+  active: 'active',
+  inactive: 'active',
+  expired: 'expired',
+  disabled: 'revoked',
+  revoked: 'revoked',
+  inaktiv: 'active',
+  'nicht aktiviert': 'active',
+  deaktiviert: 'revoked',
 };
 
 export const eddCsv = fileSource<Field>({

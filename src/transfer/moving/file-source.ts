@@ -184,8 +184,13 @@ export function oneKey(
   more: Partial<Omit<SourceLicense, 'id' | 'row' | 'plan' | 'keys'>> & Pick<SourceLicense, 'status'>,
 ): Omit<SourceLicense, 'id' | 'row' | 'plan'> {
   return {
-    ...{ customer: null, customerName: null, startsAt: undefined, expiresAt: null, limit: undefined },
-    ...{ sites: [], metadata: {} },
+    customer: null,
+    customerName: null,
+    startsAt: undefined,
+    expiresAt: null,
+    limit: undefined,
+    sites: [],
+    metadata: {},
     ...more,
     keys: [{ key, limit: undefined, sites: [] }],
   };

@@ -38,7 +38,11 @@ type Field = keyof typeof COLUMNS;
 const TRIAL = '1m';
 
 const PERIODS: Record<string, string> = {
-  ...{ monthly: '1m', quarterly: '3m', biannually: '6m', yearly: '1y', every_two_years: '2y' },
+  monthly: '1m',
+  quarterly: '3m',
+  biannually: '6m',
+  yearly: '1y',
+  every_two_years: '2y',
 };
 
 /** What all charges of a subscription's key say. */

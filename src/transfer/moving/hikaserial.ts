@@ -65,9 +65,12 @@ async function open({ db, sitePrefix }: SourceContext): Promise<OpenSource> {
   for await (const { row, plan } of serialsOf(site))
     if (site.sold.has(textOf(row.serial_status)) && !plans.has(plan.key))
       plans.set(plan.key, {
-        ...{ ...plan, product: plan.name, covers: [plan.key] },
+        ...plan,
+        product: plan.name,
+        covers: [plan.key],
         // Neither is said anywhere in HikaShop.
-        ...{ duration: undefined, limit: undefined },
+        duration: undefined,
+        limit: undefined,
       });
   return { plans: [...plans.values()], items: () => readItems(site) };
 }
@@ -184,7 +187,11 @@ function itemOf({ sold }: Site, { row, plan, email, order }: Serial): SourceItem
   const isRefunded = REFUNDED.has(textOf(order?.order_status).toLowerCase());
   const number = textOf(order?.order_number) || textOf(row.serial_order_id);
   return {
-    ...{ id: String(id), row: id, plan: plan.key, customer: email ?? null, customerName: null },
+    id: String(id),
+    row: id,
+    plan: plan.key,
+    customer: email ?? null,
+    customerName: null,
     keys: [{ key, limit: undefined, sites: [] }],
     status: isRefunded
       ? 'cancelled'
@@ -192,7 +199,9 @@ function itemOf({ sold }: Site, { row, plan, email, order }: Serial): SourceItem
         ? 'suspended'
         : 'active',
     startsAt: assigned > 0 ? new Date(assigned * 1_000) : undefined,
-    ...{ expiresAt: undefined, limit: undefined, sites: [] },
+    expiresAt: undefined,
+    limit: undefined,
+    sites: [],
     metadata: number === '' || number === '0' ? {} : { hikashop_order: number },
   };
 }

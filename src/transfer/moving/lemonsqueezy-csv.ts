@@ -27,8 +27,12 @@ type Field = keyof typeof COLUMNS;
 
 /** `inactive` is never activated; `disabled` was done by hand, and can be taken back. */
 const STATES: Record<string, SourceLicense['status']> = {
-  ...{ active: 'active', inactive: 'active', expired: 'expired', disabled: 'suspended' },
-  ...{ inaktiv: 'active', deaktiviert: 'suspended' },
+  active: 'active',
+  inactive: 'active',
+  expired: 'expired',
+  disabled: 'suspended',
+  inaktiv: 'active',
+  deaktiviert: 'suspended',
 };
 
 export const lemonSqueezyCsv = fileSource<Field>({

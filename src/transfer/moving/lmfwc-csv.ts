@@ -31,8 +31,16 @@ type Field = keyof typeof COLUMNS;
  * switch it on again.
  */
 const STATES: Record<string, SourceLicense['status']> = {
-  ...{ 1: 'active', 2: 'active', 3: 'active', 4: 'suspended', 5: 'suspended' },
-  ...{ sold: 'active', delivered: 'active', active: 'active', inactive: 'suspended', disabled: 'suspended' },
+  1: 'active',
+  2: 'active',
+  3: 'active',
+  4: 'suspended',
+  5: 'suspended',
+  sold: 'active',
+  delivered: 'active',
+  active: 'active',
+  inactive: 'suspended',
+  disabled: 'suspended',
 };
 const SOLD = new Set(['1', '2', 'sold', 'delivered', 'verkauft', 'ausgeliefert']);
 

@@ -58,7 +58,8 @@ export async function readPeople(
   const table = await FormerTable.open<Field>(
     file,
     {
-      ...{ title: '', part: 'users' as const },
+      title: '',
+      part: 'users' as const,
       columns: COLUMNS,
       needed: [['id', 'order'], ['email']],
       dates: { date: 'first' },

@@ -86,7 +86,12 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   const runs = await listImports(trx, { source: source.name });
   const former = formerMap(runs);
   const opened = await source.open({
-    ...{ db: trx, file: options.file, users: options.users, dates: options.dates, confirmed, now },
+    db: trx,
+    file: options.file,
+    users: options.users,
+    dates: options.dates,
+    confirmed,
+    now,
     sitePrefix: options.sitePrefix,
     table: options.table,
     ranBefore: runs.length > 0,
@@ -97,22 +102,27 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
     throw refusal('confirm-columns', [source.title, columns.join(', ')], { field: 'confirm_columns' });
   const sold = opened.plans.map(({ key, name, product, ...plan }) => ({
     ...plan,
-    ...{ key: decodeHTMLStrict(key), name: decodeHTMLStrict(name), product: decodeHTMLStrict(product) },
+    key: decodeHTMLStrict(key),
+    name: decodeHTMLStrict(name),
+    product: decodeHTMLStrict(product),
   }));
   const read = () => withoutEntities(opened.items());
   const plans = await openPlanTable(trx, sold, ours, {
-    ...{
-      given: keysWithoutEntities(given),
-      former: keysWithoutEntities(former),
-      makePlans: options.makePlans ?? false,
-      sites: options.sites,
-      writes: !dryRun,
-      now,
-    },
+    given: keysWithoutEntities(given),
+    former: keysWithoutEntities(former),
+    makePlans: options.makePlans ?? false,
+    sites: options.sites,
+    writes: !dryRun,
+    now,
   });
   const report = createReporter();
   const job: Applying = {
-    ...{ trx, report, writes: !dryRun, actor, secret, now },
+    trx,
+    report,
+    writes: !dryRun,
+    actor,
+    secret,
+    now,
     importId: dryRun
       ? 0
       : await insertImport(trx, { source: source.name, at: now, actor, plansJson: '{}', countsJson: '{}' }),
@@ -132,7 +142,11 @@ async function run(trx: Transaction, options: MoveOptions): Promise<MoveReport> 
   await applyLater(job);
   const { products: madeProducts, plans: madePlans } = plans.made;
   const finished: MoveReport = {
-    ...{ id: dryRun ? null : job.importId, dryRun, source: source.name, columns, ...report.finish() },
+    id: dryRun ? null : job.importId,
+    dryRun,
+    source: source.name,
+    columns,
+    ...report.finish(),
     readAs: opened.readAs ?? null,
     plans: [...plans.all.values()].filter(
       ({ licenses, leftOut, target }) => licenses > 0 || leftOut || target !== null,
@@ -187,7 +201,12 @@ function countsOf({
   madePlans,
 }: MoveReport): MoveCounts {
   return {
-    ...{ new: added, changed, same, kept, products: madeProducts, plans: madePlans },
+    new: added,
+    changed,
+    same,
+    kept,
+    products: madeProducts,
+    plans: madePlans,
     leftOut: leftOut.reduce((sum, { count }) => sum + count, 0),
   };
 }
@@ -204,7 +223,8 @@ async function* withoutEntities(items: AsyncIterable<SourceItem>): AsyncGenerato
   for await (const item of items)
     if ('keys' in item)
       yield {
-        ...{ ...item, plan: decodeHTMLStrict(item.plan) },
+        ...item,
+        plan: decodeHTMLStrict(item.plan),
         customer: item.customer === null ? null : decodeHTMLStrict(item.customer),
         customerName: item.customerName === null ? null : decodeHTMLStrict(item.customerName),
       };

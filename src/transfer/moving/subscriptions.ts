@@ -82,15 +82,13 @@ export function rightOfPeriods(source: string, user: number, periods: Period[], 
   const license: SourceLicense = {
     // A renewal is a row of its own there, and the same licence here.
     id: `${source}${user}-${first.plan}`,
-    ...{
-      row: first.row,
-      plan: first.plan,
-      customer: null,
-      customerName: null,
-      keys: [],
-      sites: [],
-      metadata: {},
-    },
+    row: first.row,
+    plan: first.plan,
+    customer: null,
+    customerName: null,
+    keys: [],
+    sites: [],
+    metadata: {},
     status: good.length > 0 ? 'active' : isRefunded ? 'cancelled' : isOver ? 'expired' : 'suspended',
     startsAt,
     expiresAt,
@@ -171,7 +169,11 @@ async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<Rig
         const isRunning = (startsAt === undefined || startsAt <= now) && (end === undefined || end > now);
         const isOff = isRunning && Number(row.enabled) !== 1;
         return {
-          ...{ row: id, plan, startsAt, isRefunded, isGood: !isRefunded && !isOff },
+          row: id,
+          plan,
+          startsAt,
+          isRefunded,
+          isGood: !isRefunded && !isOff,
           endsAt: end && end.getUTCFullYear() >= LIFETIME ? null : end,
         };
       }),

@@ -88,6 +88,11 @@ async function leaveKeys(
 /** The stand-in for a plan that does not exist yet. */
 const UNMADE: Plan = {
   ...PLAN_DEFAULTS,
-  ...{ id: 0, productId: 0, name: '', activationType: 'domain', activationLimit: 0, duration: null },
+  id: 0,
+  productId: 0,
+  name: '',
+  activationType: 'domain',
+  activationLimit: 0,
+  duration: null,
   createdAt: new Date(0),
 };

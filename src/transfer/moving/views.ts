@@ -22,10 +22,16 @@ export function moveJson(report: MoveReport) {
     kept: report.kept,
     kept_licenses: report.keptLicenses,
     left_out: report.leftOut.map(({ count, rows, ...said }) => ({
-      ...{ ...said, reason: say(moved.leftOut, said), count, rows },
+      ...said,
+      reason: say(moved.leftOut, said),
+      count,
+      rows,
     })),
     warnings: report.warnings.map(({ code, facts, ...others }) => ({
-      ...{ code, facts, message: say(moved.warnings, { code, facts }), ...others },
+      code,
+      facts,
+      message: say(moved.warnings, { code, facts }),
+      ...others,
     })),
     samples: report.samples.map(sampleJson),
     columns: report.columns,
@@ -36,11 +42,18 @@ export function moveJson(report: MoveReport) {
 
 function planJson({ key, name, product, licenses, target, leftOut }: MappedPlan) {
   return {
-    ...{ key, name, product, licenses, left_out: leftOut },
+    key,
+    name,
+    product,
+    licenses,
+    left_out: leftOut,
     target: target && {
       plan_id: target.plan.id > 0 ? target.plan.id : null,
-      ...{ plan: target.plan.name, product: target.product, new: target.isNew },
-      ...{ activation_limit: target.plan.activationLimit, duration: target.plan.duration },
+      plan: target.plan.name,
+      product: target.product,
+      new: target.isNew,
+      activation_limit: target.plan.activationLimit,
+      duration: target.plan.duration,
     },
   };
 }
@@ -48,15 +61,25 @@ function planJson({ key, name, product, licenses, target, leftOut }: MappedPlan)
 function sampleJson({ before, after }: Sample) {
   return {
     before: {
-      ...{ id: before.id, plan: before.plan, customer: before.customer, status: before.status },
+      id: before.id,
+      plan: before.plan,
+      customer: before.customer,
+      status: before.status,
       starts_at: formatTimestampOrNull(before.startsAt),
       expires_at: formatTimestampOrNull(before.expiresAt ?? null),
-      ...{ key_hints: before.keys, sites: before.sites },
+      key_hints: before.keys,
+      sites: before.sites,
     },
     after: {
-      ...{ reference: after.reference, product: after.product, plan: after.plan, customer: after.customer },
-      ...{ status: after.status, expires_at: formatTimestampOrNull(after.expiresAt) },
-      ...{ activation_limit: after.activationLimit, key_hints: after.keys, sites: after.sites },
+      reference: after.reference,
+      product: after.product,
+      plan: after.plan,
+      customer: after.customer,
+      status: after.status,
+      expires_at: formatTimestampOrNull(after.expiresAt),
+      activation_limit: after.activationLimit,
+      key_hints: after.keys,
+      sites: after.sites,
     },
   };
 }
@@ -64,9 +87,16 @@ function sampleJson({ before, after }: Sample) {
 export function importJson({ id, source, at, actor, countsJson, undoneAt }: ImportRun) {
   const counts = JSON.parse(countsJson) as MoveCounts;
   return {
-    ...{ id, source, at: formatTimestamp(at), actor },
-    ...{ new: counts.new, changed: counts.changed, same: counts.same, kept: counts.kept },
-    ...{ left_out: counts.leftOut, made: { products: counts.products, plans: counts.plans } },
+    id,
+    source,
+    at: formatTimestamp(at),
+    actor,
+    new: counts.new,
+    changed: counts.changed,
+    same: counts.same,
+    kept: counts.kept,
+    left_out: counts.leftOut,
+    made: { products: counts.products, plans: counts.plans },
     undone_at: formatTimestampOrNull(undoneAt),
   };
 }

@@ -118,7 +118,13 @@ export function toWanted(
     keys.push(wantedKey(one, key, digest, sitesOf(one.sites)));
   }
   return {
-    ...{ row, reference, plan, customer, metadata, keys, unsaid },
+    row,
+    reference,
+    plan,
+    customer,
+    metadata,
+    keys,
+    unsaid,
     lastUsedAt: item.lastUsedAt !== undefined && item.lastUsedAt <= now ? item.lastUsedAt : null,
     customerName: labelOf(item.customerName ?? '') || null,
     // A licence here has no start: the first run after the day makes it active.
@@ -132,7 +138,10 @@ export function toWanted(
 
 function wantedKey(one: SourceKey, key: string, digest: string, sites: string[]): WantedKey {
   return {
-    ...{ key, digest, sites, folded: foldedDigest(key) },
+    key,
+    digest,
+    sites,
+    folded: foldedDigest(key),
     limit: one.limit ?? null,
     ended: one.ended ?? false,
   };

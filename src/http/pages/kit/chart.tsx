@@ -86,7 +86,15 @@ export function BarChart({
         focusable="false"
       >
         {bars.map((bar, i) => (
-          <Stack {...{ bar, i, series, highest, height, count: bars.length, hasNumber: isEach }} />
+          <Stack
+            bar={bar}
+            i={i}
+            series={series}
+            highest={highest}
+            height={height}
+            count={bars.length}
+            hasNumber={isEach}
+          />
         ))}
         <line class="l" x1="0" x2="100%" y1={height - 0.5} y2={height - 0.5} />
       </svg>
@@ -102,7 +110,7 @@ export function BarChart({
       {hasTable ? (
         <details class="raw">
           <summary>{t.common.sayWhat}</summary>
-          <Numbers {...{ ...numbers, what, caption }} />
+          <Numbers {...numbers} what={what} caption={caption} />
         </details>
       ) : null}
     </>
@@ -290,7 +298,7 @@ export function DayCalendar({
               {monthWithin(format, month, months[row - 1])}
             </text>
             {daysOf(month).map((day, i) => (
-              <Day {...{ day, i, row, highest, value: values.get(day) ?? 0 }} />
+              <Day day={day} i={i} row={row} highest={highest} value={values.get(day) ?? 0} />
             ))}
           </>
         ))}
@@ -303,7 +311,8 @@ export function DayCalendar({
         <Numbers
           titles={[series]}
           rows={days.map(({ day, value }) => ({ label: nameOf(day), values: [value] }))}
-          {...{ what, caption }}
+          what={what}
+          caption={caption}
         />
       </details>
     </>

@@ -141,7 +141,11 @@ export function TextField({
       <input
         class={`form-control${form.error(name) ? ' is-invalid' : ''}`}
         id={`f-${name}`}
-        {...{ name, type, value: typed, autocomplete, required }}
+        name={name}
+        type={type}
+        value={typed}
+        autocomplete={autocomplete}
+        required={required}
         {...(inputmode && { inputmode })}
         {...(placeholder && { placeholder })}
         {...described(field)}
@@ -157,7 +161,9 @@ export function TextArea({ value = '', rows = 4, ...field }: FieldProps & { valu
       <textarea
         class={`form-control${form.error(name) ? ' is-invalid' : ''}`}
         id={`f-${name}`}
-        {...{ name, rows, required }}
+        name={name}
+        rows={rows}
+        required={required}
         {...described(field)}
       >
         {form.value(name) ?? value}
@@ -180,7 +186,7 @@ export function Select({
   const chosen = form.value(name) ?? String(value);
   return (
     <Frame {...field}>
-      <select class="form-select" id={`f-${name}`} {...{ name, required }} {...described(field)}>
+      <select class="form-select" id={`f-${name}`} name={name} required={required} {...described(field)}>
         <Options options={options} chosen={chosen} />
       </select>
     </Frame>
@@ -214,7 +220,9 @@ export function Checkbox({
         class="form-check-input"
         type="checkbox"
         id={`f-${name}`}
-        {...{ name, value, checked: isChecked }}
+        name={name}
+        value={value}
+        checked={isChecked}
         {...described({ form, name, label, hint })}
       />
       <label class="form-check-label" for={`f-${name}`}>
@@ -247,12 +255,10 @@ export function Choices({
             class="form-check-input"
             type="radio"
             id={i === 0 ? `f-${name}` : `f-${name}-${i}`}
-            {...{
-              name,
-              value: String(option.value),
-              checked: String(option.value) === chosen,
-              required: true,
-            }}
+            name={name}
+            value={String(option.value)}
+            checked={String(option.value) === chosen}
+            required={true}
           />
           <label class="form-check-label" for={i === 0 ? `f-${name}` : `f-${name}-${i}`}>
             {option.label}
@@ -293,7 +299,9 @@ export function FileField({ accept, ...field }: FieldProps & { accept: string })
         class="form-control"
         type="file"
         id={`f-${name}`}
-        {...{ name, accept, required }}
+        name={name}
+        accept={accept}
+        required={required}
         {...described(field)}
       />
     </Frame>

@@ -28,7 +28,10 @@ export function orderField<Sort extends string>(
 ): FilterField {
   const others = (Object.keys(orders) as Sort[]).filter((one) => one !== usual);
   return {
-    ...{ name: 'sort', label: common.order, value: by, isInTitles: true },
+    name: 'sort',
+    label: common.order,
+    value: by,
+    isInTitles: true,
     options: [
       { value: '', label: orders[usual] },
       ...others.map((value) => ({ value, label: orders[value] })),
@@ -76,7 +79,10 @@ export function Filters({
             <input
               class="form-control form-control-sm"
               autocomplete="off"
-              {...{ id: name, name, type, value }}
+              id={name}
+              name={name}
+              type={type}
+              value={value}
             />
           ) : (
             <select class="form-select form-select-sm" id={name} name={name}>

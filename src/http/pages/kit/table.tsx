@@ -30,16 +30,14 @@ export interface Sorting {
 }
 
 const CLASSES = {
-  ...{
-    number: 'num',
-    mono: 'mono',
-    long: 'cust',
-    name: 'cust',
-    act: 'act',
-    text: 'text',
-    time: 'time',
-    check: 'check',
-  },
+  number: 'num',
+  mono: 'mono',
+  long: 'cust',
+  name: 'cust',
+  act: 'act',
+  text: 'text',
+  time: 'time',
+  check: 'check',
 };
 const ON_PHONES = { beside: 'beside', hidden: 'lg', bare: '' };
 

@@ -26,8 +26,12 @@ export async function countInDownloads({ ctx, limiter, licensing, at }: PageCall
   const { limitKey: client } = ctx.state.client;
   if (first)
     licensing.accessLog.record({
-      ...{ at, endpoint: 'download', outcome: 'RATE_LIMITED', client },
-      ...{ ip: ctx.state.client.ip, userAgent: ctx.get('User-Agent') },
+      at,
+      endpoint: 'download',
+      outcome: 'RATE_LIMITED',
+      client,
+      ip: ctx.state.client.ip,
+      userAgent: ctx.get('User-Agent'),
     });
   ctx.set('Retry-After', String(retryAfter));
   throw new ManageError('RATE_LIMITED', '', { retryAfter });

@@ -85,8 +85,11 @@ function replace(call: MailCall, sent: URLSearchParams): Promise<Answer> {
     async () => {
       const changed = found(
         await newMyKey(db, email, toId(path.id), {
-          ...{ keyId: toId(path.key), overlap, keySecret: settings.keySecret },
-          ...{ now, queue: queueOf(call) },
+          keyId: toId(path.key),
+          overlap,
+          keySecret: settings.keySecret,
+          now,
+          queue: queueOf(call),
         }),
       );
       if ('refused' in changed) return { page: <NoKey title={keys.made} why={keys.ended} />, status: 409 };

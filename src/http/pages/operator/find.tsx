@@ -110,7 +110,12 @@ async function answersTo(
     replies: languages.map((language) => ({
       language,
       reply: writeReply(sorted, entries, {
-        ...{ language, now, license, shopName, upgradeUrl, isAddress: of === 'email' },
+        language,
+        now,
+        license,
+        shopName,
+        upgradeUrl,
+        isAddress: of === 'email',
         myUrl: publicUrl && myPageUrl(publicUrl),
       }),
     })),
@@ -286,7 +291,9 @@ function showNone(
                       id={`reply-${language}`}
                       label={`${texts.answerBody} (${CUSTOMERS[language].language.name})`}
                       license={ready.license}
-                      {...{ reply, language, off }}
+                      reply={reply}
+                      language={language}
+                      off={off}
                       to={ready.to}
                       rows={12}
                     />

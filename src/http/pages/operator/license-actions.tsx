@@ -21,7 +21,10 @@ const find = licenseOf;
 
 export const licenseActionRoutes: Route<OperatorCall>[] = [
   formRoute('/licenses/:id/renew', {
-    ...{ find, show: showRenew, work: renew, explain: explainRenewal },
+    find,
+    show: showRenew,
+    work: renew,
+    explain: explainRenewal,
     goesOn: true,
   }),
   formRoute('/licenses/:id/plan', { find, show: showPlan, work: changePlan }),

@@ -194,7 +194,8 @@ function keyTable(
       },
       mayWrite && {
         title: '',
-        cell: (use) => (isOpen(use.key, now) ? <KeyActions {...{ license, use, canShow }} /> : null),
+        cell: (use) =>
+          isOpen(use.key, now) ? <KeyActions license={license} use={use} canShow={canShow} /> : null,
       },
     ],
   };

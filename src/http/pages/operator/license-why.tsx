@@ -52,7 +52,13 @@ export async function readWhy(
   const { packagesDir, logDays, timeZone: zone, shopName } = settings;
   const judge = (keyId: number | undefined) =>
     explain(db, `id:${license.id}`, {
-      ...{ language, packagesDir, logDays, now: at, limit: LATEST, pageDays: true, keyId },
+      language,
+      packagesDir,
+      logDays,
+      now: at,
+      limit: LATEST,
+      pageDays: true,
+      keyId,
     });
   const named = /^[1-9]\d{0,14}$/.test(query.get('key') ?? '') ? Number(query.get('key')) : undefined;
   let answer = await judge(named);
@@ -63,7 +69,10 @@ export async function readWhy(
   const openKeys = otherKeys.items.filter(({ key }) => isOpen(key, at));
   const sorted = sortAnswer(answer);
   const happened = whatHappened(sorted, {
-    ...{ language, now: at, zone, activationType: plan.activationType },
+    language,
+    now: at,
+    zone,
+    activationType: plan.activationType,
     keyHints: [license.keyHint, ...openKeys.map(({ key }) => key.keyHint)],
   });
   const asked = query.get('reply') ?? '';
@@ -75,7 +84,12 @@ export async function readWhy(
     happened,
     ...remedyOf(sorted, { license, planDuration: plan.duration, language, now: at }),
     reply: writeReply(sorted, happened, {
-      ...{ language: replyLanguage, now: at, license, product, shopName, entries },
+      language: replyLanguage,
+      now: at,
+      license,
+      product,
+      shopName,
+      entries,
       upgradeUrl: plan.upgradeUrl,
       keyHint: use?.key.keyHint,
       myUrl: settings.publicUrl && myPageUrl(settings.publicUrl),

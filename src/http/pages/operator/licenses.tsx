@@ -207,7 +207,10 @@ function filterFields({ t }: View, filters: Given, products: Product[], plans: P
   const all = { value: '', label: t.common.all };
   const usual = filters.expiring === undefined ? '-id' : 'expires_at';
   const choice = (name: FilterName, label: string, options: Option[]): FilterField => ({
-    ...{ name, label, options, value: filters[name] },
+    name,
+    label,
+    options,
+    value: filters[name],
   });
   return [
     { name: 'q', label: texts.q, value: filters.q },

@@ -209,7 +209,7 @@ function TableColumns({ form, readAs }: { form: FormState; readAs: ReadColumn[] 
         {[fields.slice(0, half), fields.slice(half)].map((some) => (
           <div>
             {some.map((field) => (
-              <ColumnField {...{ form, field, columns }} />
+              <ColumnField form={form} field={field} columns={columns} />
             ))}
           </div>
         ))}

@@ -97,7 +97,9 @@ export function readSent(
     });
   });
   return {
-    ...{ source, fields, keys },
+    source,
+    fields,
+    keys,
     table: sentFile(files.file, table),
     users: sentFile(files.users, usersTable),
     dates: DATE_FORMS.find((form) => form === fields.get('dates')),
@@ -160,8 +162,12 @@ export function digestOf(sent: SentMove): string {
 export function queryOf(sent: SentMove): URLSearchParams {
   const { source, dates, isConfirmed, columns, plans, sitePrefix } = sent;
   const given = {
-    ...{ from: source.name, dates: dates ?? '', plans, map: columns },
-    ...{ confirm_columns: isConfirmed ? '1' : '', site_prefix: sitePrefix ?? '' },
+    from: source.name,
+    dates: dates ?? '',
+    plans,
+    map: columns,
+    confirm_columns: isConfirmed ? '1' : '',
+    site_prefix: sitePrefix ?? '',
     // The preview has listed them.
     skip_bad_rows: source.name === 'csv' ? '1' : '',
   };
@@ -195,17 +201,24 @@ export function previewMove(
   sent: SentMove,
 ): Promise<MoveReport> {
   return moveIn(db, {
-    ...{ source: sent.source, dates: sent.dates, confirmed: sent.isConfirmed },
+    source: sent.source,
+    dates: sent.dates,
+    confirmed: sent.isConfirmed,
     sites: (count) => t.moveIn.planSites(count, format.number(count)),
     table: {
       map: sent.columns === '' ? new Map() : readCsvMap(sent.columns),
-      ...{ ignore: [], product: undefined, plan: undefined },
+      ignore: [],
+      product: undefined,
+      plan: undefined,
     },
     plans: sent.plans === '' ? undefined : sent.plans,
     sitePrefix: sent.sitePrefix,
     file: sent.table.bytes && oneChunk(sent.table.bytes),
     users: sent.users.bytes && oneChunk(sent.users.bytes),
-    ...{ dryRun: true, secret: settings.keySecret, actor: caller.actor, now: at },
+    dryRun: true,
+    secret: settings.keySecret,
+    actor: caller.actor,
+    now: at,
   });
 }
 

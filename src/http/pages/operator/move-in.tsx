@@ -201,7 +201,8 @@ function refusalFor({ view: { t } }: OperatorCall, error: unknown): Refusal & { 
   // The maps have no field of their own.
   const { facts } = refused;
   return {
-    ...{ status, failure: { ...failure, field: ['plans', 'map'].includes(field ?? '') ? undefined : field } },
+    status,
+    failure: { ...failure, field: ['plans', 'map'].includes(field ?? '') ? undefined : field },
     ...(facts?.reason === 'import-refused' && { code: facts.code, facts: facts.facts }),
   };
 }

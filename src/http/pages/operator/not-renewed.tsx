@@ -57,7 +57,9 @@ async function showList(call: OperatorCall): Promise<Answer> {
             fields={[
               ...catalogueFields(view, filters, products, plans),
               {
-                ...{ name: 'month', label: texts.month, value: given.month },
+                name: 'month',
+                label: texts.month,
+                value: given.month,
                 options: [
                   { value: '', label: texts.anyMonth },
                   ...lastMonths(at)

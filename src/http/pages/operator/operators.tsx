@@ -72,7 +72,9 @@ async function showOperators({ db, settings, view: { t, to, format } }: Operator
 
 async function downloadOperators({ db, view }: OperatorCall): Promise<Answer> {
   const rows = csvOf(await listOperators(db), ({ id, email, scope, createdAt, createdBy }) => ({
-    ...{ id, email, scope },
+    id,
+    email,
+    scope,
     created_at: formatTimestamp(createdAt),
     created_by: createdBy,
   }));

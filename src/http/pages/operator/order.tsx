@@ -55,7 +55,7 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
       >
         <Waits order={order} lines={lines} />
         <div class="cols cols-side">
-          <Lines {...{ lines, plans, standings }} />
+          <Lines lines={lines} plans={plans} standings={standings} />
           <aside>
             <Panel id="facts" title={texts.facts} inside>
               <Facts

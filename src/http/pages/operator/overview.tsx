@@ -73,7 +73,7 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
           <LateNote query={query} waits={waits} />
         ) : null}
         <NeedsYou needs={needs} />
-        <FiguresPanel {...{ query, figures, refused, ending }} />
+        <FiguresPanel query={query} figures={figures} refused={refused} ending={ending} />
         <div class="cols cols-2">
           <div class="stack">
             <TrendPanel months={trend} rate={rate} productId={query.productId} />

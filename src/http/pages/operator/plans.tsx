@@ -27,7 +27,11 @@ export const planRoutes: Route<OperatorCall>[] = [
   formRoute('/plans/new', { hasDeadline, show: showNew, work: add, explain }),
   formRoute('/plans/:id', { hasDeadline, find: planOf, show: showEdit, work: edit, explain }),
   formRoute('/plans/:id/delete', {
-    ...{ hasDeadline, find: planOf, show: askRemove, work: remove, explain },
+    hasDeadline,
+    find: planOf,
+    show: askRemove,
+    work: remove,
+    explain,
     gone: '/products',
   }),
 ];

@@ -57,7 +57,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
         sub={<a href={to(`/products/${id}`)}>{name}</a>}
         actions={
           <>
-            {products.length > 1 ? <Chooser {...{ products, product }} /> : null}
+            {products.length > 1 ? <Chooser products={products} product={product} /> : null}
             {mayWrite && items.length > 0 ? add : null}
             <ButtonLink path="/releases.csv" query={{ product_id: id }}>
               {t.common.csv}

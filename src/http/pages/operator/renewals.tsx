@@ -54,7 +54,7 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Answ
           />
         </Panel>
         {hasAny ? (
-          <Figures {...{ found, filters, products, plans }} />
+          <Figures found={found} filters={filters} products={products} plans={plans} />
         ) : (
           <div class="stack">
             <Panel id="none" inside>
@@ -98,11 +98,15 @@ export function catalogueFields(
   const all = { value: '', label: t.common.all };
   return [
     {
-      ...{ name: 'product_id', label: texts.product, value: filters.product_id },
+      name: 'product_id',
+      label: texts.product,
+      value: filters.product_id,
       options: [all, ...products.map(({ id, name }) => ({ value: id, label: name }))],
     },
     {
-      ...{ name: 'plan_id', label: texts.plan, value: filters.plan_id },
+      name: 'plan_id',
+      label: texts.plan,
+      value: filters.plan_id,
       options: [
         all,
         ...plans.map(({ id, name, productId }) => ({
@@ -143,14 +147,14 @@ interface Shown {
 function Figures({ found, filters, products, plans }: Shown & { products: Product[]; plans: Plan[] }) {
   return (
     <>
-      <MonthsPanel {...{ found, filters }} />
+      <MonthsPanel found={found} filters={filters} />
       <div class="cols cols-2">
         <div class="stack">
-          <DuePanel {...{ found, filters }} />
+          <DuePanel found={found} filters={filters} />
           <StatesPanel states={found.states} />
         </div>
         <div class="stack">
-          <PlansPanel {...{ found, filters, products, plans }} />
+          <PlansPanel found={found} filters={filters} products={products} plans={plans} />
           <CalendarPanel ends={found.ends} />
         </div>
       </div>

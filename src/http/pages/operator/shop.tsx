@@ -77,7 +77,20 @@ async function showShop(call: OperatorCall): Promise<Answer> {
   const receives = isPosting(shop.kind) ? undefined : await readMessages(call, shop.name);
   const isMailOn = call.settings.mailing !== undefined;
   const { graceDays } = call.settings;
-  return { page: <ShopPage {...{ shop, plans, waiting, unmatched, skus, receives, isMailOn, graceDays }} /> };
+  return {
+    page: (
+      <ShopPage
+        shop={shop}
+        plans={plans}
+        waiting={waiting}
+        unmatched={unmatched}
+        skus={skus}
+        receives={receives}
+        isMailOn={isMailOn}
+        graceDays={graceDays}
+      />
+    ),
+  };
 }
 
 const MESSAGES_SHOWN = 20;

@@ -103,7 +103,7 @@ async function showWebhook(call: OperatorCall): Promise<Answer> {
             <ButtonLink path={`/webhooks/${id}/remove`}>{texts.remove}</ButtonLink>
           </div>
         </Panel>
-        <Deliveries {...{ webhook, deliveries: items, next, after, isWaiting }} />
+        <Deliveries webhook={webhook} deliveries={items} next={next} after={after} isWaiting={isWaiting} />
       </TitledPage>
     ),
   };

@@ -59,7 +59,7 @@ export function signInAddress(next: string, why: 'ended' | 'again' | undefined):
 export function askToSignInAgain(sent: URLSearchParams, sentence?: string): { page: Child; status: number } {
   const failure = sentence === undefined ? undefined : { field: TOKEN, sentence };
   const form = formState(sent, failure, sent.get('once') ?? undefined);
-  return { page: <Again {...{ sent, form }} />, status: 403 };
+  return { page: <Again sent={sent} form={form} />, status: 403 };
 }
 
 function Again({ sent, form }: { sent: URLSearchParams; form: FormState }) {

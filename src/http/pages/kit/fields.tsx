@@ -1,6 +1,9 @@
-import type { Child } from 'hono/jsx';
-import { SIGN_IN_AGAIN, type FormState } from '../form-state';
+import { createContext, useContext, type Child } from 'hono/jsx';
+import { formState, SIGN_IN_AGAIN, type FormState } from '../form-state';
 import { useView, type Query } from '../view';
+
+/** The form around a field. */
+const FormContext = createContext(formState());
 
 /** A form that is sent by POST, with its one-time id. @param upload it has a file: the script shows its progress */
 export function Form({
@@ -41,7 +44,7 @@ export function Form({
       {...(upload ? { enctype: 'multipart/form-data', ...progress } : {})}
     >
       {upload ? null : <input type="hidden" name="once" value={form.id} />}
-      {children}
+      <FormContext.Provider value={form}>{children}</FormContext.Provider>
     </form>
   );
 }
@@ -80,7 +83,8 @@ export function FormErrors({ form: { failure, value } }: { form: FormState }) {
 }
 
 interface FieldProps {
-  form: FormState;
+  /** by default the one around the field */
+  form?: FormState;
   name: string;
   label: string;
   hint?: Child;
@@ -88,7 +92,14 @@ interface FieldProps {
 }
 
 /** Label, control, hint and what is wrong with it. */
-function Frame({ form, name, label, hint, required = false, children }: FieldProps & { children: Child }) {
+function Frame({
+  form = useContext(FormContext),
+  name,
+  label,
+  hint,
+  required = false,
+  children,
+}: FieldProps & { children: Child }) {
   const { t } = useView();
   const error = form.error(name);
   return (
@@ -112,7 +123,7 @@ function Frame({ form, name, label, hint, required = false, children }: FieldPro
   );
 }
 
-function described({ form, name, hint }: FieldProps): object {
+function described({ form = useContext(FormContext), name, hint }: FieldProps): object {
   const error = form.error(name);
   const ids = [error && `e-${name}`, hint === undefined ? '' : `hint-${name}`].filter(Boolean).join(' ');
   return { ...(error && { 'aria-invalid': 'true' }), ...(ids === '' ? {} : { 'aria-describedby': ids }) };
@@ -134,7 +145,7 @@ export function TextField({
   inputmode?: 'numeric';
   placeholder?: string;
 }) {
-  const { form, name, required = false } = field;
+  const { form = useContext(FormContext), name, required = false } = field;
   const typed = type === 'password' ? '' : (form.value(name) ?? String(value));
   return (
     <Frame {...field}>
@@ -155,7 +166,7 @@ export function TextField({
 }
 
 export function TextArea({ value = '', rows = 4, ...field }: FieldProps & { value?: string; rows?: number }) {
-  const { form, name, required = false } = field;
+  const { form = useContext(FormContext), name, required = false } = field;
   return (
     <Frame {...field}>
       <textarea
@@ -182,7 +193,7 @@ export function Select({
   value = '',
   ...field
 }: FieldProps & { options: Option[]; value?: string | number }) {
-  const { form, name, required = false } = field;
+  const { form = useContext(FormContext), name, required = false } = field;
   const chosen = form.value(name) ?? String(value);
   return (
     <Frame {...field}>
@@ -206,7 +217,7 @@ export function Options({ options, chosen }: { options: readonly Option[]; chose
 }
 
 export function Checkbox({
-  form,
+  form = useContext(FormContext),
   name,
   label,
   hint,
@@ -239,7 +250,7 @@ export function Checkbox({
 
 /** One of a few, all of them to be seen. */
 export function Choices({
-  form,
+  form = useContext(FormContext),
   name,
   label,
   options,

@@ -24,7 +24,6 @@ export function Entry({ form, hasMail, ended }: { form: FormState; hasMail: bool
         <Panel id="link" title={link.title} inside>
           <form method="post" action={to('/my/link')}>
             <TextField
-              form={formState()}
               name="email"
               type="email"
               label={link.email}

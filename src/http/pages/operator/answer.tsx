@@ -67,22 +67,9 @@ async function showForm(call: OperatorCall, form: FormState, license: License | 
                   </p>
                 )}
                 <input type="hidden" name="language" value={written.language} />
-                <TextField form={form} name="to" type="email" label={texts.to} value={written.to} required />
-                <TextField
-                  form={form}
-                  name="subject"
-                  label={texts.subject}
-                  value={written.subject}
-                  required
-                />
-                <TextArea
-                  form={form}
-                  name="body"
-                  label={texts.body}
-                  value={written.body}
-                  rows={16}
-                  required
-                />
+                <TextField name="to" type="email" label={texts.to} value={written.to} required />
+                <TextField name="subject" label={texts.subject} value={written.subject} required />
+                <TextArea name="body" label={texts.body} value={written.body} rows={16} required />
                 <p class="acts mb-0">
                   {off === undefined ? (
                     <Submit busy={texts.busy} name="do" value="send">

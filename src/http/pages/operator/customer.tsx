@@ -212,14 +212,7 @@ async function askToErase(call: OperatorCall, form: FormState, customer: string)
         busy={texts.busy}
         back={[texts.back, path]}
       >
-        <TextField
-          form={form}
-          name="confirm"
-          type="email"
-          label={texts.confirm}
-          hint={texts.again}
-          required
-        />
+        <TextField name="confirm" type="email" label={texts.confirm} hint={texts.again} required />
       </FormPage>
     ),
   };
@@ -254,7 +247,6 @@ async function showEdit(call: OperatorCall, form: FormState, customer: string): 
         back={[texts.back, path]}
       >
         <TextField
-          form={form}
           name="email"
           type="email"
           label={texts.email}
@@ -267,18 +259,11 @@ async function showEdit(call: OperatorCall, form: FormState, customer: string): 
             <p>
               <a href={to(`/customers/${customerDigest(other)}`)}>{texts.other}</a>
             </p>
-            <Checkbox form={form} name="join" label={texts.join} />
+            <Checkbox name="join" label={texts.join} />
           </>
         ) : null}
-        <TextField
-          form={form}
-          name="name"
-          label={texts.name}
-          hint={texts.nameHint}
-          value={profile?.chosenName ?? ''}
-        />
+        <TextField name="name" label={texts.name} hint={texts.nameHint} value={profile?.chosenName ?? ''} />
         <Select
-          form={form}
           name="language"
           label={texts.language}
           hint={texts.languageHint}
@@ -309,7 +294,6 @@ async function showNote(call: OperatorCall, form: FormState, customer: string): 
         back={path}
       >
         <TextArea
-          form={form}
           name="note"
           label={texts.note}
           hint={texts.hint}

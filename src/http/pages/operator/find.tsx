@@ -132,7 +132,6 @@ function Ask({ form }: { form: FormState }) {
           <Form path="/find" form={form}>
             <FormErrors form={form} />
             <TextField
-              form={form}
               name="about"
               label={texts.field}
               required

@@ -53,7 +53,6 @@ async function showForm({ db, query, settings, view }: OperatorCall, form: FormS
     page: (
       <FormPage {...frame} path="/licenses/new" form={form} submit={texts.submit} busy={texts.busy}>
         <Select
-          form={form}
           name="plan_id"
           label={texts.plan}
           required
@@ -63,41 +62,22 @@ async function showForm({ db, query, settings, view }: OperatorCall, form: FormS
             label: `${names.get(plan.productId) ?? ''} · ${plan.name} (${grantsOf(view, plan)})`,
           }))}
         />
-        <TextField
-          form={form}
-          name="customer"
-          type="email"
-          label={texts.customer}
-          hint={texts.customerHint}
-        />
-        <TextField form={form} name="reference" label={texts.order} hint={texts.orderHint} />
-        {maySend ? <Checkbox form={form} name="send" label={texts.send} hint={texts.sendHint} /> : null}
+        <TextField name="customer" type="email" label={texts.customer} hint={texts.customerHint} />
+        <TextField name="reference" label={texts.order} hint={texts.orderHint} />
+        {maySend ? <Checkbox name="send" label={texts.send} hint={texts.sendHint} /> : null}
         <details class="fold mb-3" open={form.failure !== undefined}>
           <summary>{texts.more}</summary>
           <div class="in">
+            <TextField name="expires_at" type="date" label={texts.expires} hint={texts.expiresHint} />
+            <Checkbox name="lifetime" label={texts.lifetime} />
             <TextField
-              form={form}
-              name="expires_at"
-              type="date"
-              label={texts.expires}
-              hint={texts.expiresHint}
-            />
-            <Checkbox form={form} name="lifetime" label={texts.lifetime} />
-            <TextField
-              form={form}
               name="activation_limit"
               inputmode="numeric"
               label={texts.slots}
               hint={texts.slotsHint}
             />
-            <TextField form={form} name="key" label={texts.key} hint={texts.keyHint} />
-            <TextField
-              form={form}
-              name="count"
-              inputmode="numeric"
-              label={texts.count}
-              hint={texts.countHint}
-            />
+            <TextField name="key" label={texts.key} hint={texts.keyHint} />
+            <TextField name="count" inputmode="numeric" label={texts.count} hint={texts.countHint} />
           </div>
         </details>
       </FormPage>

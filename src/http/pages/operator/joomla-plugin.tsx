@@ -54,7 +54,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
         form={form}
         submit={texts.get}
       >
-        <TextField form={form} name="vendor" label={texts.vendor} hint={texts.vendorHint} required />
+        <TextField name="vendor" label={texts.vendor} hint={texts.vendorHint} required />
         <p class="small muted">{texts.next}</p>
       </FormPage>
     ),

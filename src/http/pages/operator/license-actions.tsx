@@ -66,7 +66,7 @@ function stateRoute(
             about={texts.about}
             submit={texts.submit}
           >
-            <Reason form={form} hint={hint} />
+            <Reason hint={hint} />
           </FormPage>
         ),
       };
@@ -115,18 +115,10 @@ async function showRenew({ db, view }: OperatorCall, form: FormState, license: L
         submit={texts.submit}
         busy={texts.busy}
       >
-        <Choices
-          form={form}
-          name="how"
-          label={texts.how}
-          options={options}
-          value={String(options[0]?.value)}
-        />
-        {expiresAt === null ? null : (
-          <TextField form={form} name="for" label={texts.time} hint={texts.timeHint} />
-        )}
-        <TextField form={form} name="until" type="date" label={texts.until} hint={texts.untilHint} />
-        <Reason form={form} />
+        <Choices name="how" label={texts.how} options={options} value={String(options[0]?.value)} />
+        {expiresAt === null ? null : <TextField name="for" label={texts.time} hint={texts.timeHint} />}
+        <TextField name="until" type="date" label={texts.until} hint={texts.untilHint} />
+        <Reason />
       </FormPage>
     ),
   };
@@ -178,7 +170,6 @@ async function showPlan({ db, view }: OperatorCall, form: FormState, license: Li
       >
         {isOnly ? null : (
           <Select
-            form={form}
             name="plan_id"
             label={texts.plan}
             required
@@ -194,7 +185,7 @@ async function showPlan({ db, view }: OperatorCall, form: FormState, license: Li
             ]}
           />
         )}
-        {isAsked ? <Checkbox form={form} name="other_product" label={texts.otherProduct} /> : null}
+        {isAsked ? <Checkbox name="other_product" label={texts.otherProduct} /> : null}
       </FormPage>
     ),
   };
@@ -214,7 +205,6 @@ function showSlots({ query, view }: OperatorCall, form: FormState, license: Lice
     page: (
       <FormPage {...formOf(view, license, '/slots')} title={texts.title} form={form} submit={texts.submit}>
         <TextField
-          form={form}
           name="activation_limit"
           inputmode="numeric"
           label={texts.slots}
@@ -239,7 +229,6 @@ function showCustomer({ view }: OperatorCall, form: FormState, license: License)
     page: (
       <FormPage {...formOf(view, license, '/customer')} title={texts.title} form={form} submit={texts.submit}>
         <TextField
-          form={form}
           name="customer"
           type="email"
           label={texts.customer}

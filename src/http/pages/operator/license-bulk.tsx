@@ -181,7 +181,7 @@ function ask(call: OperatorCall, form: FormState, { action, licenses, list }: As
             .map(({ id, revision }) => `${id}:${revision}`)
             .join(' ')}
         />
-        {action === 'suspend' && count > 0 ? <Reason form={form} hint={t.license.reasonSuspend} /> : null}
+        {action === 'suspend' && count > 0 ? <Reason hint={t.license.reasonSuspend} /> : null}
       </FormPage>
     ),
   };

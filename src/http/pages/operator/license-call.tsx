@@ -2,7 +2,6 @@ import { findLicense, type License } from '../../../licensing/licenses';
 import { isFinal, type LiveStatus } from '../../../licensing/core/states';
 import { notFound } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
-import type { FormState } from '../form-state';
 import { TextField } from '../kit/fields';
 import type { OperatorCall } from '../page';
 import type { Texts } from '../../../texts/operators/texts';
@@ -52,9 +51,9 @@ export function formOf({ t }: View, license: License, rest: string) {
 }
 
 /** Why it is done; it stands in the history. */
-export function Reason({ form, hint }: { form: FormState; hint?: string | undefined }) {
+export function Reason({ hint }: { hint?: string | undefined }) {
   const { t } = useView();
-  return <TextField form={form} name="reason" label={t.license.reason} hint={hint ?? t.license.reasonHint} />;
+  return <TextField name="reason" label={t.license.reason} hint={hint ?? t.license.reasonHint} />;
 }
 
 /** Whether the licence's key can be mailed. */

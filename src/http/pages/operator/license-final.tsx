@@ -87,7 +87,7 @@ async function ask(call: OperatorCall, form: FormState, found: License, change: 
         busy={isRevoke ? texts.revoking : texts.cancelling}
         back={[texts.keep, pathOf(license)]}
       >
-        <Reason form={form} hint={isRevoke ? t.license.reasonRevoke : t.license.reasonCancel} />
+        <Reason hint={isRevoke ? t.license.reasonRevoke : t.license.reasonCancel} />
       </FormPage>
     ),
   };

@@ -26,7 +26,7 @@ function showAdd({ view }: OperatorCall, form: FormState, license: License): Ans
   return {
     page: (
       <FormPage {...formOf(view, license, '/keys/add')} title={title} form={form} submit={title}>
-        <Terms form={form} />
+        <Terms />
       </FormPage>
     ),
   };
@@ -74,14 +74,9 @@ function showChange({ query, view }: OperatorCall, form: FormState, { license, u
         submit={view.t.common.save}
       >
         {isMain ? (
-          <TextField form={form} name="label" label={texts.label} hint={texts.labelHint} value={label} />
+          <TextField name="label" label={texts.label} hint={texts.labelHint} value={label} />
         ) : (
-          <Terms
-            form={form}
-            label={label}
-            slots={query.get('slots') ?? key.activationLimit ?? ''}
-            endsAt={dayOf(use)}
-          />
+          <Terms label={label} slots={query.get('slots') ?? key.activationLimit ?? ''} endsAt={dayOf(use)} />
         )}
       </FormPage>
     ),
@@ -132,7 +127,6 @@ function askReplace(
         back={[texts.keepKey, pathOf(license)]}
       >
         <Choices
-          form={form}
           name="overlap"
           label={texts.newWhen}
           value={isSpreading ? OVERLAP : 'none'}
@@ -141,10 +135,8 @@ function askReplace(
             { value: OVERLAP, label: texts.overlap },
           ]}
         />
-        {mayMail ? (
-          <Checkbox form={form} name="mail" label={texts.mailNew(customer)} checked={isSpreading} />
-        ) : null}
-        <Reason form={form} />
+        {mayMail ? <Checkbox name="mail" label={texts.mailNew(customer)} checked={isSpreading} /> : null}
+        <Reason />
       </FormPage>
     ),
   };
@@ -184,7 +176,7 @@ function askEnd({ view }: OperatorCall, form: FormState, { license, use }: KeyOf
         submit={texts.endButton}
         back={[texts.keepKey, pathOf(license)]}
       >
-        {use.used === 0 ? null : <Checkbox form={form} name="free" label={texts.endFree} />}
+        {use.used === 0 ? null : <Checkbox name="free" label={texts.endFree} />}
       </FormPage>
     ),
   };
@@ -208,12 +200,10 @@ async function end(
 
 /** What a key is for, and its own limit and end. */
 function Terms({
-  form,
   label = '',
   slots = '',
   endsAt = '',
 }: {
-  form: FormState;
   label?: string;
   slots?: string | number;
   endsAt?: string;
@@ -221,23 +211,15 @@ function Terms({
   const texts = useView().t.license.keys;
   return (
     <>
-      <TextField form={form} name="label" label={texts.label} hint={texts.labelHint} value={label} />
+      <TextField name="label" label={texts.label} hint={texts.labelHint} value={label} />
       <TextField
-        form={form}
         name="activation_limit"
         inputmode="numeric"
         label={texts.limit}
         hint={texts.limitHint}
         value={slots}
       />
-      <TextField
-        form={form}
-        name="ends_at"
-        type="date"
-        label={texts.endsAt}
-        hint={texts.endsHint}
-        value={endsAt}
-      />
+      <TextField name="ends_at" type="date" label={texts.endsAt} hint={texts.endsHint} value={endsAt} />
     </>
   );
 }

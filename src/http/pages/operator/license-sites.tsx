@@ -93,14 +93,13 @@ function showAdd({ view }: OperatorCall, form: FormState, license: License): Ans
     page: (
       <FormPage {...formOf(view, license, '/sites/add')} title={title} form={form} submit={title}>
         <TextField
-          form={form}
           name="identifier"
           label={texts.identifier}
           placeholder={example}
           hint={texts.addHint}
           required
         />
-        <TextField form={form} name="name" label={texts.labelField} />
+        <TextField name="name" label={texts.labelField} />
       </FormPage>
     ),
   };

@@ -124,7 +124,6 @@ function TextPanel({ form, text }: { form: FormState; text: MailText }) {
         <Form path={pathOf(text)} form={form}>
           <FormErrors form={form} />
           <TextArea
-            form={form}
             name="text"
             label={texts.text}
             hint={texts.textHint(text.placeholders.join(', '))}

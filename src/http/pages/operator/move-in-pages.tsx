@@ -86,7 +86,6 @@ export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }
               kept === undefined ? null : <input type="hidden" name={name} value={kept} />,
             )}
             <Select
-              form={form}
               name="from"
               label={texts.from}
               hint={texts.fromHint}
@@ -101,7 +100,6 @@ export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }
             />
             {prefixes.length === 0 ? null : (
               <Select
-                form={form}
                 name="site_prefix"
                 label={texts.site}
                 required
@@ -112,26 +110,19 @@ export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }
               />
             )}
             {field === undefined ? null : (
-              <ColumnField form={form} field={field as (typeof CSV_FIELDS)[number]} columns={names} />
+              <ColumnField field={field as (typeof CSV_FIELDS)[number]} columns={names} />
             )}
             {chosen.map((one) => (
               <input type="hidden" name={columnField(one)} value={form.value(columnField(one))} />
             ))}
-            {dates === undefined ? null : <DatesField form={form} facts={dates} />}
+            {dates === undefined ? null : <DatesField facts={dates} />}
             <FileField
-              form={form}
               name="file"
               label={texts.file}
               hint={files.table === undefined ? texts.fileHint : texts.kept}
               accept={CSV_TYPES}
             />
-            <FileField
-              form={form}
-              name="users"
-              label={texts.users}
-              hint={texts.usersHint}
-              accept={CSV_TYPES}
-            />
+            <FileField name="users" label={texts.users} hint={texts.usersHint} accept={CSV_TYPES} />
             <UploadProgress />
             <p class="acts mb-0">
               <Submit busy={texts.reading}>{texts.read}</Submit>
@@ -151,14 +142,13 @@ export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }
 }
 
 /** @param facts of the refusal `which-dates` */
-function DatesField({ form, facts }: { form: FormState; facts: readonly string[] }) {
+function DatesField({ facts }: { facts: readonly string[] }) {
   const { t, format } = useView();
   const texts = t.moveIn;
   const [column = '', day = '', asDay = '', month = '', asMonth = ''] = facts;
   const dayOf = (iso: string) => format.longDay(new Date(`${iso}T12:00:00Z`));
   return (
     <Select
-      form={form}
       name="dates"
       label={texts.dates(column)}
       required
@@ -171,19 +161,10 @@ function DatesField({ form, facts }: { form: FormState; facts: readonly string[]
   );
 }
 
-function ColumnField({
-  form,
-  field,
-  columns,
-}: {
-  form: FormState;
-  field: (typeof CSV_FIELDS)[number];
-  columns: readonly string[];
-}) {
+function ColumnField({ field, columns }: { field: (typeof CSV_FIELDS)[number]; columns: readonly string[] }) {
   const texts = useView().t.moveIn;
   return (
     <Select
-      form={form}
       name={columnField(field)}
       label={texts.fields[field]}
       required={field === 'key'}
@@ -209,12 +190,12 @@ function TableColumns({ form, readAs }: { form: FormState; readAs: ReadColumn[] 
         {[fields.slice(0, half), fields.slice(half)].map((some) => (
           <div>
             {some.map((field) => (
-              <ColumnField form={form} field={field} columns={columns} />
+              <ColumnField field={field} columns={columns} />
             ))}
           </div>
         ))}
       </div>
-      <TextField form={form} name={MORE_COLUMNS} label={texts.more} hint={texts.moreHint} />
+      <TextField name={MORE_COLUMNS} label={texts.more} hint={texts.moreHint} />
     </Panel>
   );
 }
@@ -331,18 +312,11 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
             <div class="in mt-2">
               {files.map(({ name, label, sent: file }) =>
                 file.bytes !== undefined && file.kept === undefined ? (
-                  <FileField
-                    form={form}
-                    name={name}
-                    label={label}
-                    hint={texts.again}
-                    accept={CSV_TYPES}
-                    required
-                  />
+                  <FileField name={name} label={label} hint={texts.again} accept={CSV_TYPES} required />
                 ) : null,
               )}
               {columns === null && !sent.isConfirmed ? null : (
-                <Columns form={form} title={source.title} columns={columns ?? []} />
+                <Columns title={source.title} columns={columns ?? []} />
               )}
               <UploadProgress />
               <p class="acts mb-0">
@@ -442,7 +416,7 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
               >
                 <Options options={choices} chosen={form.value(planField(index)) ?? ''} />
               </select>
-              {target?.isNew ? <MadePlan form={form} index={index} /> : null}
+              {target?.isNew ? <MadePlan index={index} /> : null}
             </>
           ),
         },
@@ -452,21 +426,20 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
 }
 
 /** A plan that would be made, as most of its licences are. */
-function MadePlan({ form, index }: { form: FormState; index: number }) {
+function MadePlan({ index }: { index: number }) {
   const texts = useView().t.moveIn;
   const { name, limit, duration } = madeFields(index);
   return (
     <div class="mt-2">
-      <TextField form={form} name={name} label={texts.made.name} required />
+      <TextField name={name} label={texts.made.name} required />
       <TextField
-        form={form}
         name={limit}
         label={texts.made.limit}
         hint={texts.made.limitHint}
         inputmode="numeric"
         required
       />
-      <TextField form={form} name={duration} label={texts.made.duration} hint={texts.made.durationHint} />
+      <TextField name={duration} label={texts.made.duration} hint={texts.made.durationHint} />
     </div>
   );
 }
@@ -523,7 +496,7 @@ function CoverTable({
   );
 }
 
-function Columns({ form, title, columns }: { form: FormState; title: string; columns: string[] }) {
+function Columns({ title, columns }: { title: string; columns: string[] }) {
   const texts = useView().t.moveIn;
   return (
     <>
@@ -540,7 +513,7 @@ function Columns({ form, title, columns }: { form: FormState; title: string; col
           </ul>
         </>
       )}
-      <Checkbox form={form} name="confirm_columns" label={texts.confirm} />
+      <Checkbox name="confirm_columns" label={texts.confirm} />
     </>
   );
 }

@@ -95,16 +95,8 @@ function showNew({ view: { t } }: OperatorCall, form: FormState): Answer {
         busy={texts.busy}
         back="/operators"
       >
-        <TextField
-          form={form}
-          name="email"
-          type="email"
-          label={texts.email}
-          hint={texts.emailHint}
-          required
-        />
+        <TextField name="email" type="email" label={texts.email} hint={texts.emailHint} required />
         <Choices
-          form={form}
           name="scope"
           label={texts.scope}
           value="read"

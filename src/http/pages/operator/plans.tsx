@@ -200,7 +200,6 @@ function showForm(
           <>
             <input type="hidden" name="copy" value={String(plan.id)} />
             <Select
-              form={form}
               name="product_id"
               label={texts.copyTo}
               hint={texts.copyHint(product.name)}
@@ -210,16 +209,8 @@ function showForm(
             />
           </>
         )}
-        <TextField
-          form={form}
-          name="name"
-          label={texts.name}
-          hint={texts.nameHint}
-          value={plan?.name ?? ''}
-          required
-        />
+        <TextField name="name" label={texts.name} hint={texts.nameHint} value={plan?.name ?? ''} required />
         <Select
-          form={form}
           name="activation_type"
           label={texts.counts}
           hint={texts.countsHint}
@@ -228,7 +219,6 @@ function showForm(
           required
         />
         <TextField
-          form={form}
           name="activation_limit"
           inputmode="numeric"
           label={texts.slots}
@@ -239,7 +229,6 @@ function showForm(
         {withLimit === 0 ? null : (
           // What becomes of the licences that have the plan's limit.
           <Choices
-            form={form}
             name="licenses"
             label={withLimit === 1 ? texts.followOne(limit) : texts.follow(format.number(withLimit), limit)}
             value=""
@@ -250,7 +239,6 @@ function showForm(
           />
         )}
         <Select
-          form={form}
           name="duration"
           label={texts.runs}
           value={isUsual ? duration : 'own'}
@@ -259,7 +247,6 @@ function showForm(
         />
         <div class="with-own">
           <TextField
-            form={form}
             name="duration_own"
             label={texts.ownDuration}
             hint={texts.ownDurationHint}
@@ -268,7 +255,6 @@ function showForm(
         </div>
         <div class="with-sites">
           <Checkbox
-            form={form}
             name="free_staging"
             label={texts.freeStaging}
             hint={texts.freeStagingHint}
@@ -276,7 +262,6 @@ function showForm(
           />
         </div>
         <Choices
-          form={form}
           name="after_expiry"
           label={texts.afterExpiry}
           value={afterExpiry}
@@ -286,7 +271,6 @@ function showForm(
           ]}
         />
         <TextField
-          form={form}
           name="self_service_moves"
           inputmode="numeric"
           label={texts.moves}
@@ -295,7 +279,6 @@ function showForm(
           required
         />
         <TextField
-          form={form}
           name="upgrade_url"
           type="url"
           label={texts.upgradeUrl}

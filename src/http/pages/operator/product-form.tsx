@@ -117,7 +117,6 @@ function showForm(
         submit={product === undefined ? texts.submit : t.common.save}
       >
         <TextField
-          form={form}
           name="name"
           label={texts.name}
           hint={texts.nameHint}
@@ -125,46 +124,35 @@ function showForm(
           required
         />
         <TextField
-          form={form}
           name="element"
           label={texts.element}
           hint={texts.elementHint}
           value={product?.element ?? ''}
         />
         <TextField
-          form={form}
           name="renew_url"
           type="url"
           label={texts.renewUrl}
           hint={texts.renewUrlHint}
           value={product?.renewUrl ?? ''}
         />
-        <TextField
-          form={form}
-          name="support_url"
-          type="url"
-          label={texts.supportUrl}
-          value={product?.supportUrl ?? ''}
-        />
+        <TextField name="support_url" type="url" label={texts.supportUrl} value={product?.supportUrl ?? ''} />
         <Checkbox
-          form={form}
           name="reminders"
           label={texts.reminders}
           hint={texts.remindersHint}
           checked={product?.reminders ?? false}
         />
-        {others.length === 0 ? null : <Includes form={form} others={others} includes={product?.includes} />}
+        {others.length === 0 ? null : <Includes others={others} includes={product?.includes} />}
       </FormPage>
     ),
   };
 }
 
 function Includes({
-  form,
   others,
   includes = [],
 }: {
-  form: FormState;
   others: CatalogueProduct[];
   includes: CatalogueProduct['includes'] | undefined;
 }) {
@@ -174,7 +162,6 @@ function Includes({
   return (
     <>
       <Choices
-        form={form}
         name="covers"
         label={texts.covers}
         options={[
@@ -187,7 +174,7 @@ function Includes({
         <fieldset class="fld">
           <legend>{texts.others}</legend>
           {single.map(({ id, name }) => (
-            <Checkbox form={form} name={`include_${id}`} label={name} checked={listed.includes(id)} />
+            <Checkbox name={`include_${id}`} label={name} checked={listed.includes(id)} />
           ))}
         </fieldset>
       )}

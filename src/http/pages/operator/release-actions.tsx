@@ -112,7 +112,6 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, release: Relea
         }
       >
         <TextArea
-          form={form}
           name="changelog"
           label={fields.changelog}
           hint={fields.changelogHint}
@@ -121,7 +120,6 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, release: Relea
         />
         <ChangelogPreview changelog={form.value('changelog') ?? release.changelog} />
         <Checkbox
-          form={form}
           name="security"
           value="true"
           label={t.releases.security.field}
@@ -159,7 +157,7 @@ async function askPublish(call: OperatorCall, form: FormState, release: Release)
         busy={texts.busy}
         back={listOf(release)}
       >
-        <RolloutField form={form} />
+        <RolloutField />
         <Allowances form={form} value="true" />
       </FormPage>
     ),
@@ -204,13 +202,7 @@ async function askWithdraw(call: OperatorCall, form: FormState, release: Release
         back={[texts.back, listOf(release)]}
       >
         {state === 'draft' || staying !== undefined ? null : (
-          <Checkbox
-            form={form}
-            name="allow_downgrade"
-            value="true"
-            label={texts.allow}
-            hint={texts.allowHint}
-          />
+          <Checkbox name="allow_downgrade" value="true" label={texts.allow} hint={texts.allowHint} />
         )}
       </FormPage>
     ),

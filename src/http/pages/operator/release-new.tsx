@@ -148,17 +148,15 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
         busy={t.common.busy}
       >
         <FileField
-          form={form}
           name="file"
           accept=".zip,application/zip"
           label={texts.file}
           hint={texts.fileHint(format.limit(call.settings.uploadLimit))}
           required
         />
-        <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} />
-        <TextArea form={form} name="changelog" label={texts.changelog} hint={texts.changelogHint} />
+        <TextField name="version" label={texts.version} hint={texts.versionHint} />
+        <TextArea name="changelog" label={texts.changelog} hint={texts.changelogHint} />
         <Choices
-          form={form}
           name="draft"
           label={texts.then}
           value="0"
@@ -167,13 +165,8 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
             { value: '1', label: texts.draft },
           ]}
         />
-        <RolloutField form={form} />
-        <Checkbox
-          form={form}
-          name="security"
-          label={t.releases.security.field}
-          hint={t.releases.security.fieldHint}
-        />
+        <RolloutField />
+        <Checkbox name="security" label={t.releases.security.field} hint={t.releases.security.fieldHint} />
         <Allowances form={form} />
         <UploadProgress />
       </FormPage>
@@ -195,7 +188,6 @@ export function Allowances({ form, value = '1' }: { form: FormState; value?: str
     <>
       {wasRefusedFor('new_update_server', 'other-update-server', 'foreign-server') ? (
         <Checkbox
-          form={form}
           name="new_update_server"
           value={value}
           label={newServer}
@@ -203,7 +195,7 @@ export function Allowances({ form, value = '1' }: { form: FormState; value?: str
         />
       ) : null}
       {wasRefusedFor('unchecked', 'package-lacks', 'without-lines') ? (
-        <Checkbox form={form} name="unchecked" value={value} label={unchecked} hint={uncheckedHint} />
+        <Checkbox name="unchecked" value={value} label={unchecked} hint={uncheckedHint} />
       ) : null}
     </>
   );

@@ -175,11 +175,10 @@ export function RolloutPanel({ rollout, form = formState() }: { rollout: Rollout
 }
 
 /** Who is offered a version when it is published. */
-export function RolloutField({ form }: { form: FormState }) {
+export function RolloutField() {
   const texts = useView().t.releases.rollout;
   return (
     <Select
-      form={form}
       name="rollout"
       label={texts.field}
       hint={texts.fieldHint}

@@ -259,7 +259,7 @@ function showGroup(call: OperatorCall, form: FormState, all: Setting[], group: F
         back="/settings"
       >
         {ofGroup(group).map((name) => (
-          <SettingField form={form} setting={all.find((one) => one.name === name)} name={name} />
+          <SettingField setting={all.find((one) => one.name === name)} name={name} />
         ))}
       </FormPage>
     ),
@@ -267,15 +267,7 @@ function showGroup(call: OperatorCall, form: FormState, all: Setting[], group: F
 }
 
 /** The field of a setting, or its value where the environment sets it. */
-function SettingField({
-  form,
-  name,
-  setting,
-}: {
-  form: FormState;
-  name: EditableName;
-  setting: Setting | undefined;
-}) {
+function SettingField({ name, setting }: { name: EditableName; setting: Setting | undefined }) {
   const view = useView();
   const { settings: texts } = view.t;
   if (setting === undefined) return null;
@@ -292,7 +284,6 @@ function SettingField({
   if (of.kind === 'choice')
     return (
       <Select
-        form={form}
         name={name}
         label={label}
         hint={texts.hints[name]}
@@ -308,7 +299,6 @@ function SettingField({
       : '';
   return (
     <TextField
-      form={form}
       name={name}
       label={label}
       hint={`${texts.hints[name]}${usual}`}
@@ -401,22 +391,21 @@ function showMail(call: OperatorCall, form: FormState, all: Setting[]): Answer {
         busy={isGiven ? saving : texts.busy}
         back="/settings"
       >
-        {isGiven ? null : <ServerFields form={form} stored={stored} />}
-        <SettingField form={form} name="mail_language" setting={language} />
-        {isGiven ? null : <Checkbox form={form} name="untried" label={texts.untried} />}
+        {isGiven ? null : <ServerFields stored={stored} />}
+        <SettingField name="mail_language" setting={language} />
+        {isGiven ? null : <Checkbox name="untried" label={texts.untried} />}
       </FormPage>
     ),
   };
 }
 
-function ServerFields({ form, stored }: { form: FormState; stored: ReturnType<typeof storedServer> }) {
+function ServerFields({ stored }: { stored: ReturnType<typeof storedServer> }) {
   const { mail: texts } = useView().t.settings;
   const { route, from } = stored ?? {};
   return (
     <>
-      <TextField form={form} name="host" label={texts.host} hint={texts.hostHint} value={route?.host ?? ''} />
+      <TextField name="host" label={texts.host} hint={texts.hostHint} value={route?.host ?? ''} />
       <Select
-        form={form}
         name="tls"
         label={texts.tls}
         value={route?.tls === 'implicit' ? 'smtps' : 'smtp'}
@@ -424,36 +413,21 @@ function ServerFields({ form, stored }: { form: FormState; stored: ReturnType<ty
         options={(['smtp', 'smtps'] as const).map((value) => ({ value, label: texts.tlsOptions[value] }))}
       />
       <TextField
-        form={form}
         name="port"
         label={texts.port}
         hint={texts.portHint}
         value={route?.port ?? ''}
         inputmode="numeric"
       />
+      <TextField name="user" label={texts.user} value={route?.login?.user ?? ''} autocomplete="off" />
       <TextField
-        form={form}
-        name="user"
-        label={texts.user}
-        value={route?.login?.user ?? ''}
-        autocomplete="off"
-      />
-      <TextField
-        form={form}
         name="password"
         type="password"
         label={texts.password}
         hint={route?.login === undefined ? texts.passwordHint : texts.passwordStays}
         autocomplete="new-password"
       />
-      <TextField
-        form={form}
-        name="from"
-        type="email"
-        label={texts.from}
-        hint={texts.fromHint}
-        value={from ?? ''}
-      />
+      <TextField name="from" type="email" label={texts.from} hint={texts.fromHint} value={from ?? ''} />
     </>
   );
 }
@@ -499,7 +473,7 @@ function showTest(call: OperatorCall, form: FormState): Answer {
         busy={texts.busy}
         back="/settings"
       >
-        <TextField form={form} name="to" type="email" label={texts.to} autocomplete="email" required />
+        <TextField name="to" type="email" label={texts.to} autocomplete="email" required />
       </FormPage>
     ),
   };
@@ -539,7 +513,6 @@ function showPicture(call: OperatorCall, form: FormState): Answer {
               <Form path="/settings/picture" form={form} upload>
                 <FormErrors form={form} />
                 <FileField
-                  form={form}
                   name="file"
                   label={texts.file}
                   hint={texts.hint}

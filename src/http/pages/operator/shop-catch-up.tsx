@@ -2,7 +2,7 @@ import { listOf } from '../../../orders/catch-up/list';
 import { catchUpState } from '../../../orders/catch-up/standing';
 import type { Shop } from '../../../orders/shops';
 import { describeStored } from '../../../texts/operators/failures';
-import { formState, type FormState } from '../form-state';
+import { formState } from '../form-state';
 import { Form, Submit, TextField } from '../kit/fields';
 import { Facts, Inside, Panel } from '../kit/panel';
 import { useView } from '../view';
@@ -10,14 +10,13 @@ import { useView } from '../view';
 /** What a shop told while it was not heard: whether it is caught up, and what that needs. */
 
 /** What reads the sender's list; nothing for a kind that keeps none. */
-export function ApiAccessFields({ form, shop }: { form: FormState; shop: Shop }) {
+export function ApiAccessFields({ shop }: { shop: Shop }) {
   const { catchUp: texts, secretStays } = useView().t.orders.shops;
   const list = listOf(shop.kind);
   if (list === undefined) return null;
   return (
     <>
       <TextField
-        form={form}
         name="api_key"
         type="password"
         label={texts.key}
@@ -26,7 +25,6 @@ export function ApiAccessFields({ form, shop }: { form: FormState; shop: Shop })
       />
       {list.isOnSite ? (
         <TextField
-          form={form}
           name="site_url"
           type="url"
           label={texts.site}

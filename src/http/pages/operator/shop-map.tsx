@@ -57,17 +57,9 @@ async function showForm(call: OperatorCall, form: FormState): Promise<Answer> {
         {hasPlans ? (
           <>
             <input type="hidden" name="back" value={back} />
-            <TextField form={form} name="sku" label={texts.sku} hint={texts.skuHint} value={sku} required />
-            <Select
-              form={form}
-              name="plan_id"
-              label={texts.plan}
-              hint={texts.planHint}
-              options={plans}
-              required
-            />
+            <TextField name="sku" label={texts.sku} hint={texts.skuHint} value={sku} required />
+            <Select name="plan_id" label={texts.plan} hint={texts.planHint} options={plans} required />
             <Choices
-              form={form}
               name="quantity"
               label={texts.quantity}
               value="licenses"

@@ -131,7 +131,6 @@ async function showForm(call: OperatorCall, form: FormState, shop: Shop): Promis
       >
         {RULES.map((event) => (
           <Select
-            form={form}
             name={event}
             label={events[event] ?? event}
             value={rules[event]}
@@ -147,7 +146,6 @@ async function showForm(call: OperatorCall, form: FormState, shop: Shop): Promis
             {/* For password managers: whose secret it is. */}
             <input hidden readonly value={name} autocomplete="username" />
             <TextField
-              form={form}
               name="secret"
               type="password"
               label={texts.secret}
@@ -156,10 +154,10 @@ async function showForm(call: OperatorCall, form: FormState, shop: Shop): Promis
             />
           </>
         )}
-        <ApiAccessFields form={form} shop={shop} />
-        <MailField form={form} value={mailOf(shop)} />
-        <SubscriptionFields form={form} shop={shop} />
-        <TestFields form={form} plans={await planOptions(call)} shop={shop} />
+        <ApiAccessFields shop={shop} />
+        <MailField value={mailOf(shop)} />
+        <SubscriptionFields shop={shop} />
+        <TestFields plans={await planOptions(call)} shop={shop} />
       </FormPage>
     ),
   };
@@ -212,7 +210,6 @@ function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): 
               {/* For password managers: whose secret it is. */}
               <input hidden readonly value={name} autocomplete="username" />
               <TextField
-                form={form}
                 name="secret"
                 type="password"
                 label={texts.secret}

@@ -114,9 +114,8 @@ async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
         busy={texts.busy}
         back="/shops"
       >
-        <TextField form={form} name="name" label={texts.name} hint={texts.nameHint} required />
+        <TextField name="name" label={texts.name} hint={texts.nameHint} required />
         <Select
-          form={form}
           name="kind"
           label={texts.kind}
           value="api"
@@ -124,9 +123,9 @@ async function showNew(call: OperatorCall, form: FormState): Promise<Answer> {
           required
         />
         <p class="sub">{texts.secretLater}</p>
-        <MailField form={form} value="" />
-        <SubscriptionFields form={form} />
-        <TestFields form={form} plans={await planOptions(call)} />
+        <MailField value="" />
+        <SubscriptionFields />
+        <TestFields plans={await planOptions(call)} />
       </FormPage>
     ),
   };
@@ -157,18 +156,11 @@ export function subscriptionsOf(sent: URLSearchParams): { grace: number | null; 
   return { grace: grace === '' ? null : Number(grace), billing_url: sent.get('billing_url')?.trim() || null };
 }
 
-export function SubscriptionFields({
-  form,
-  shop,
-}: {
-  form: FormState;
-  shop?: Pick<Shop, 'graceDays' | 'billingUrl'>;
-}) {
+export function SubscriptionFields({ shop }: { shop?: Pick<Shop, 'graceDays' | 'billingUrl'> }) {
   const { shops: texts } = useView().t.orders;
   return (
     <>
       <TextField
-        form={form}
         name="grace"
         inputmode="numeric"
         label={texts.grace}
@@ -176,7 +168,6 @@ export function SubscriptionFields({
         value={shop?.graceDays ?? ''}
       />
       <TextField
-        form={form}
         name="billing_url"
         type="url"
         label={texts.billingUrl}
@@ -202,11 +193,10 @@ export function Tests({ shop, plans }: { shop: Shop; plans: ReadonlyMap<number, 
 }
 
 /** @param value empty: as the kind does */
-export function MailField({ form, value }: { form: FormState; value: string }) {
+export function MailField({ value }: { value: string }) {
   const { shops: texts } = useView().t.orders;
   return (
     <Select
-      form={form}
       name="mail"
       label={texts.mail}
       value={value}
@@ -218,21 +208,12 @@ export function MailField({ form, value }: { form: FormState; value: string }) {
   );
 }
 
-export function TestFields({
-  form,
-  plans,
-  shop,
-}: {
-  form: FormState;
-  plans: Option[];
-  shop?: Pick<Shop, 'isTest' | 'testPlanId'>;
-}) {
+export function TestFields({ plans, shop }: { plans: Option[]; shop?: Pick<Shop, 'isTest' | 'testPlanId'> }) {
   const { shops: texts } = useView().t.orders;
   return (
     <>
-      <Checkbox form={form} name="test" label={texts.isTest} checked={shop?.isTest ?? false} />
+      <Checkbox name="test" label={texts.isTest} checked={shop?.isTest ?? false} />
       <Select
-        form={form}
         name="test_plan_id"
         label={texts.testPlan}
         value={shop?.testPlanId ?? ''}

@@ -137,7 +137,7 @@ async function askRetire({ db, path, view: { t } }: OperatorCall, form: FormStat
         busy={texts.busy}
         back={[texts.back, '/signing-keys']}
       >
-        <Checkbox form={form} name="compromised" label={texts.compromised} hint={texts.compromisedHint} />
+        <Checkbox name="compromised" label={texts.compromised} hint={texts.compromisedHint} />
       </FormPage>
     ),
   };

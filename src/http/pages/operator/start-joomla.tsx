@@ -71,7 +71,6 @@ export function LicencePanel({ form }: { form: FormState }) {
       <Form path="/start/license" form={form}>
         <FormErrors form={form} />
         <TextField
-          form={form}
           name="customer"
           type="email"
           label={texts.customer}

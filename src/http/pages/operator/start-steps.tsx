@@ -70,17 +70,15 @@ export function Step({
 }
 
 interface PackageFieldProps {
-  form: FormState;
   /** the most bytes */
   limit: number;
   texts: { file: string; fileHint: (limit: string) => string };
 }
 
-function PackageField({ form, limit, texts }: PackageFieldProps) {
+function PackageField({ limit, texts }: PackageFieldProps) {
   const { format } = useView();
   return (
     <FileField
-      form={form}
       name="file"
       accept=".zip,application/zip"
       label={texts.file}
@@ -98,7 +96,7 @@ export function PackageForm({ form, limit }: { form: FormState; limit: number })
     <div class="mt-2">
       <Form path="/start/package" form={form} upload>
         <FormErrors form={form} />
-        <PackageField form={form} limit={limit} texts={texts} />
+        <PackageField limit={limit} texts={texts} />
         <Submit busy={t.start.saving}>{texts.begin}</Submit>
         <UploadProgress />
       </Form>
@@ -113,14 +111,8 @@ export function ProductForm({ form }: { form: FormState }) {
     <Form path="/start/product" form={form}>
       <p class="small muted mt-3">{texts.without}</p>
       <FormErrors form={form} />
-      <TextField form={form} name="name" label={texts.name} hint={texts.nameHint} required />
-      <TextField
-        form={form}
-        name="element"
-        label={texts.element}
-        hint={texts.elementHint}
-        placeholder="pkg_example"
-      />
+      <TextField name="name" label={texts.name} hint={texts.nameHint} required />
+      <TextField name="element" label={texts.element} hint={texts.elementHint} placeholder="pkg_example" />
       <Submit busy={t.start.saving}>{texts.submit}</Submit>
     </Form>
   );
@@ -135,16 +127,8 @@ export function PlanForm({ form }: { form: FormState }) {
   return (
     <Form path="/start/plan" form={form}>
       <FormErrors form={form} />
-      <TextField
-        form={form}
-        name="name"
-        label={texts.name}
-        hint={texts.nameHint}
-        value={texts.usual}
-        required
-      />
+      <TextField name="name" label={texts.name} hint={texts.nameHint} value={texts.usual} required />
       <Select
-        form={form}
         name="activation_type"
         label={texts.counts}
         hint={texts.countsHint}
@@ -152,7 +136,6 @@ export function PlanForm({ form }: { form: FormState }) {
         options={ACTIVATION_TYPES.map((value) => ({ value, label: texts.types(value) }))}
       />
       <TextField
-        form={form}
         name="activation_limit"
         inputmode="numeric"
         label={texts.slots}
@@ -161,7 +144,6 @@ export function PlanForm({ form }: { form: FormState }) {
         required
       />
       <Select
-        form={form}
         name="duration"
         label={texts.duration}
         value="1y"
@@ -171,7 +153,7 @@ export function PlanForm({ form }: { form: FormState }) {
           { value: LIFETIME, label: t.common.lifetime },
         ]}
       />
-      <Checkbox form={form} name="free_staging" label={texts.staging} hint={texts.stagingHint} checked />
+      <Checkbox name="free_staging" label={texts.staging} hint={texts.stagingHint} checked />
       <Submit busy={t.start.saving}>{texts.submit}</Submit>
     </Form>
   );
@@ -216,11 +198,11 @@ export function ReleaseForm({
       )}
       <Form path="/start/release" form={form} upload>
         <FormErrors form={form} />
-        <PackageField form={form} limit={limit} texts={texts} />
+        <PackageField limit={limit} texts={texts} />
         {product?.element === null || form.error('version') !== undefined ? (
-          <TextField form={form} name="version" label={texts.version} hint={texts.versionHint} required />
+          <TextField name="version" label={texts.version} hint={texts.versionHint} required />
         ) : null}
-        <TextArea form={form} name="changelog" label={texts.changelog} hint={texts.changelogHint} />
+        <TextArea name="changelog" label={texts.changelog} hint={texts.changelogHint} />
         <Allowances form={form} />
         <Submit busy={texts.busy}>{texts.submit}</Submit>
         <UploadProgress />

@@ -130,9 +130,8 @@ function showNew({ caller, view: { t } }: OperatorCall, form: FormState): Answer
         busy={texts.busy}
         back="/tokens"
       >
-        <TextField form={form} name="name" label={texts.name} hint={texts.nameHint} required />
+        <TextField name="name" label={texts.name} hint={texts.nameHint} required />
         <Choices
-          form={form}
           name="scope"
           label={texts.scope}
           value="issue"
@@ -142,13 +141,7 @@ function showNew({ caller, view: { t } }: OperatorCall, form: FormState): Answer
             hint: scopes[scope] ?? '',
           }))}
         />
-        <TextField
-          form={form}
-          name="expires_at"
-          type="date"
-          label={texts.ends}
-          hint={`${texts.endsHint}${hint}`}
-        />
+        <TextField name="expires_at" type="date" label={texts.ends} hint={`${texts.endsHint}${hint}`} />
       </FormPage>
     ),
   };

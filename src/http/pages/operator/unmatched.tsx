@@ -263,7 +263,7 @@ async function showIssue(call: OperatorCall, form: FormState, one: UnmatchedView
       >
         <About one={one} />
         <p>{one.customer === null ? texts.issueNobody : texts.issueTo(one.customer)}</p>
-        <Select form={form} name="plan_id" label={map.plan} options={plans} required />
+        <Select name="plan_id" label={map.plan} options={plans} required />
       </FormPage>
     ),
   };

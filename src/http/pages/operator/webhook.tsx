@@ -274,7 +274,7 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, webhook: Webho
         submit={texts.save}
         back={path}
       >
-        <WebhookFields form={form} webhook={webhook} />
+        <WebhookFields webhook={webhook} />
       </FormPage>
     ),
   };

@@ -109,7 +109,7 @@ function showNew({ view: { t } }: OperatorCall, form: FormState): Answer {
         busy={texts.busy}
         back="/webhooks"
       >
-        <WebhookFields form={form} />
+        <WebhookFields />
       </FormPage>
     ),
   };
@@ -136,12 +136,11 @@ export function stateOf({ disabledAt, disabledReason }: WebhookRow): string {
 }
 
 /** The fields of a receiver. */
-export function WebhookFields({ form, webhook }: { form: FormState; webhook?: WebhookRow }) {
+export function WebhookFields({ webhook }: { webhook?: WebhookRow }) {
   const { form: texts } = useView().t.webhooks;
   return (
     <>
       <TextField
-        form={form}
         name="url"
         type="url"
         label={texts.url}
@@ -151,7 +150,6 @@ export function WebhookFields({ form, webhook }: { form: FormState; webhook?: We
         required
       />
       <TextField
-        form={form}
         name="events"
         label={texts.events}
         hint={texts.eventsHint(WEBHOOK_TYPES.join(', '))}
@@ -159,7 +157,6 @@ export function WebhookFields({ form, webhook }: { form: FormState; webhook?: We
         required
       />
       <TextField
-        form={form}
         name="description"
         label={texts.description}
         hint={texts.descriptionHint}

@@ -46,7 +46,6 @@ async function showForm({ db, path, view: { t } }: OperatorCall, form: FormState
   const { xml: texts, title: list } = t.products;
   const text = (field: (typeof TEXTS)[number], label: string, hint?: string) => (
     <TextField
-      form={form}
       name={field}
       label={label}
       value={options[field] ?? ''}
@@ -55,7 +54,6 @@ async function showForm({ db, path, view: { t } }: OperatorCall, form: FormState
   );
   const word = (field: WordName, label: string) => (
     <Select
-      form={form}
       name={field}
       label={label}
       value={options[field] ?? ''}
@@ -83,7 +81,6 @@ async function showForm({ db, path, view: { t } }: OperatorCall, form: FormState
         {text('php_minimum', texts.php)}
         {DATABASES.map((database) => (
           <TextField
-            form={form}
             name={`db_${database}`}
             label={texts.database(DATABASE_NAMES[database])}
             value={options.supported_databases?.[database] ?? ''}

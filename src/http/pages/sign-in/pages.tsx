@@ -64,7 +64,6 @@ export function SignIn({
           <Form path="/sign-in/link" form={formState()} label={signIn.withLink}>
             <input type="hidden" name="next" value={next} />
             <TextField
-              form={formState()}
               name="email"
               type="email"
               autocomplete="email"

@@ -44,32 +44,26 @@ export async function runMoveIn(
   { db, config, now, actor, output }: Session,
   from: string,
   options: MoveInOptions,
-  { name, file, users, readsAgain }: Files,
+  files: Files,
 ): Promise<void> {
-  const { plans, makePlans = false, dates, confirmColumns = false, sitePrefix, dryRun = false } = options;
-  const { map = new Map<string, string>(), ignore = [], product, plan, skipBadRows = false } = options;
+  const { dryRun = false, map = new Map<string, string>(), ignore = [], product, plan } = options;
   const source = requireSource(from);
   const report = await moveIn(db, {
+    ...options,
+    ...files,
     source,
-    plans,
-    makePlans,
-    dates,
-    sitePrefix,
     dryRun,
-    file,
-    users,
-    readsAgain,
     actor,
     now,
-    confirmed: confirmColumns,
+    confirmed: options.confirmColumns ?? false,
     table: { map, ignore, product, plan },
-    refusesBadRows: from === 'csv' && !skipBadRows,
+    refusesBadRows: from === 'csv' && options.skipBadRows !== true,
     secret: config.keySecret,
     onProgress: (done) => output.progress(quantity(done, 'licence')),
   });
   if (!dryRun) await countAfterImport(db, now);
   output.print(moveJson(report), () =>
-    describeMove(report, source.title, nextCommand(report, name, from, options)),
+    describeMove(report, source.title, nextCommand(report, files.name, from, options)),
   );
 }
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, type Command } from 'commander';
+import { jsonOf } from '../base/json';
 import { readConfig } from '../settings/config';
 import { requireWebAddress } from '../joomla/addresses';
 import { changelogBeside } from '../joomla/changelog';
@@ -266,13 +267,9 @@ export function writtenJson({ out, updates, heldBack, rollouts }: WrittenXml) {
     out,
     rollouts,
     held_back: heldBack?.versions ?? [],
-    updates: updates.map(({ version, tag, targetPlatform, phpMinimum, supportedDatabases }) => ({
-      version,
-      tag,
-      target_platform: targetPlatform,
-      php_minimum: phpMinimum,
-      supported_databases: supportedDatabases,
-    })),
+    updates: updates.map((one) =>
+      jsonOf(one, 'version', 'tag', 'targetPlatform', 'phpMinimum', 'supportedDatabases'),
+    ),
   };
 }
 

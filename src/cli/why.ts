@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { formatTimestamp } from '../base/days';
+import { jsonOf } from '../base/json';
 import { licenseJson } from '../licensing/views';
-import { hasCause } from '../support/explain-accesses';
+import { hasCause, REQUEST_FIELDS } from '../support/explain-accesses';
 import type { Finding, AccessFinding } from '../support/finding-model';
 import { openCase } from '../support/open-case';
 import { support } from '../texts/operators/en/support';
@@ -50,17 +51,7 @@ function caseJson({ license, licenses = [], findings, accesses }: SupportCase, n
       count,
       first_at: formatTimestamp(firstAt),
       last_at: formatTimestamp(lastAt),
-      endpoint: access.endpoint,
-      outcome: access.outcome,
-      license_id: access.licenseId,
-      key_hint: access.keyHint,
-      product_id: access.productId,
-      version: access.version,
-      identifier: access.identifier,
-      ip: access.ip,
-      user_agent: access.userAgent,
-      site: access.site,
-      installed_version: access.installedVersion,
+      ...jsonOf(access, ...REQUEST_FIELDS),
     })),
     untraced: UNTRACED,
   };

@@ -1,7 +1,7 @@
 import type { ReadStream, Stats } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import send from 'send';
-import { formatTimestampOrNull } from '../base/days';
+import { jsonOf } from '../base/json';
 import { decideDownload } from '../licensing/download';
 import { gatherFacts, type DownloadFacts } from '../licensing/download-check';
 import { keyDigest } from '../licensing/core/keys';
@@ -103,12 +103,7 @@ function sendVerdict(ctx: Context, refusal: Refusal | undefined, facts: Download
     allowed: code === null,
     code,
     message: code === null ? '' : (refusal?.message ?? API_TEXTS[code]),
-    expires_at: formatTimestampOrNull(facts.expiresAt),
-    version: facts.version,
-    entitled_version: facts.entitledVersion,
-    renew_url: facts.renewUrl,
-    support_url: facts.supportUrl,
-    latest: facts.latest,
+    ...jsonOf(facts, 'expiresAt', 'version', 'entitledVersion', 'renewUrl', 'supportUrl', 'latest'),
     ...(facts.upgradeUrl !== null && { upgrade_url: facts.upgradeUrl }),
     ...(facts.security && { security: true }),
   });

@@ -1,5 +1,5 @@
 import { inChunks } from '../base/chunks';
-import { formatTimestampOrNull } from '../base/days';
+import { jsonOf } from '../base/json';
 import { sharePlan, type Plan } from '../store/catalogue';
 import type { Db, Transaction } from '../store/engine/database';
 import type { StoredKey } from '../store/licenses/license-keys';
@@ -159,12 +159,7 @@ async function insertIssued(trx: Transaction, licenses: NewLicense[], actor: str
 
 function issueEvent(id: number, license: NewLicense, actor: string): LicenseEvent {
   const after = {
-    status: license.status,
-    plan_id: license.planId,
-    activation_limit: license.activationLimit,
-    customer: license.customer,
-    reference: license.reference,
-    expires_at: formatTimestampOrNull(license.expiresAt),
+    ...jsonOf(license, 'status', 'planId', 'activationLimit', 'customer', 'reference', 'expiresAt'),
     ...(license.graceDays ? { grace_days: license.graceDays } : {}),
     ...(license.renewsItself ? { renews_itself: true } : {}),
     ...(license.metadata === null ? {} : { metadata: readMetadata(license.metadata) }),

@@ -1,4 +1,5 @@
 import { formatTimestamp, formatTimestampOrNull } from '../base/days';
+import { jsonOf } from '../base/json';
 import { listActivations } from '../store/licenses/activations';
 import type { Db, Transaction } from '../store/engine/database';
 import type { EventAction } from '../store/events';
@@ -292,14 +293,8 @@ function withoutUndefined(changes: KeyTerms): Partial<LicenseKey> {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 
-function termsOf({ id, keyHint, label, activationLimit, endsAt }: LicenseKey): Record<string, unknown> {
-  return {
-    key_id: id,
-    key_hint: keyHint,
-    label,
-    activation_limit: activationLimit,
-    ends_at: formatTimestampOrNull(endsAt),
-  };
+function termsOf(key: LicenseKey): Record<string, unknown> {
+  return { key_id: key.id, ...jsonOf(key, 'keyHint', 'label', 'activationLimit', 'endsAt') };
 }
 
 /** Writes the event, and raises the licence's revision. @param changes of the licence's row */

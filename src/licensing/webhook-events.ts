@@ -1,6 +1,7 @@
 import { chunksOf, inChunks } from '../base/chunks';
 import { shortDigest } from '../base/digest';
-import { HOUR_MS, formatTimestampOrNull } from '../base/days';
+import { jsonOf } from '../base/json';
+import { HOUR_MS } from '../base/days';
 import type { Access } from '../store/access-log';
 import { customerDigest } from '../store/customer-digest';
 import type { Db, Transaction } from '../store/engine/database';
@@ -86,13 +87,8 @@ export function licenseData(license: License, now: Date) {
     product_id: license.product.id,
     plan_id: license.plan.id,
     status: liveStatus(license, now),
-    customer: license.customer,
-    reference: license.reference,
-    key_hint: license.keyHint,
-    expires_at: formatTimestampOrNull(license.expiresAt),
-    activation_limit: license.activationLimit,
-    activations_used: license.activationsUsed,
-    revision: license.revision,
+    ...jsonOf(license, 'customer', 'reference', 'keyHint', 'expiresAt'),
+    ...jsonOf(license, 'activationLimit', 'activationsUsed', 'revision'),
     metadata: readMetadata(license.metadata),
   };
 }

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { formatTimestamp, formatTimestampOrNull } from '../base/days';
+import { jsonOf } from '../base/json';
 import { listLapsed, type LapsedLicense } from '../figures/not-renewed';
 import { readRenewals, type Counted } from '../figures/renewals';
 import { get, list } from './kit/operation';
@@ -95,12 +95,7 @@ const lapsedJson = ({ license, ...one }: LapsedLicense) => ({
   product_id: license.product.id,
   plan_id: license.plan.id,
   customer: license.customer,
-  customer_since: formatTimestampOrNull(one.customerSince),
-  has_active: one.hasActive,
-  ended_at: formatTimestamp(one.endedAt),
-  last_download_at: formatTimestampOrNull(one.lastDownloadAt),
-  refused: one.refused,
-  refused_at: formatTimestampOrNull(one.refusedAt),
+  ...jsonOf(one, 'customerSince', 'hasActive', 'endedAt', 'lastDownloadAt', 'refused', 'refusedAt'),
 });
 
 export const renewalOperations = {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { chunksOf } from '../base/chunks';
 import { formatTimestamp, formatTimestampOrNull } from '../base/days';
+import { jsonOf } from '../base/json';
 import { messageJson, orderDetailsJson, readOrder } from '../orders/views';
 import { customerDigest } from '../store/customer-digest';
 import { findProfile } from '../store/customer-profiles';
@@ -189,14 +190,11 @@ async function* profileItems(db: Db, { customer }: Whose): AsyncGenerator<object
 
 /** What sites told of the customer's licences. */
 async function* toldItems(db: Db, { licenseIds }: Whose): AsyncGenerator<object> {
-  for (const { licenseId, productId, site, version, firstAt, at } of await listToldSitesOf(db, licenseIds))
+  for (const told of await listToldSitesOf(db, licenseIds))
     yield {
-      license_id: licenseId,
-      product_id: productId,
-      site,
-      version,
-      version_at: formatTimestamp(firstAt),
-      at: formatTimestamp(at),
+      ...jsonOf(told, 'licenseId', 'productId', 'site', 'version'),
+      version_at: formatTimestamp(told.firstAt),
+      at: formatTimestamp(told.at),
     };
 }
 
@@ -275,14 +273,9 @@ async function* deliveryItems(db: Db, whose: Whose): AsyncGenerator<object> {
   for await (const row of outboxRows(db, whose))
     if (row.webhookId !== null)
       yield {
-        id: row.id,
-        webhook_id: row.webhookId,
-        type: row.type,
-        license_id: row.licenseId,
+        ...jsonOf(row, 'id', 'webhookId', 'type', 'licenseId'),
         data: JSON.parse(row.detailsJson ?? '{}') as unknown,
-        answer: row.answer,
-        created_at: formatTimestamp(row.createdAt),
-        sent_at: formatTimestampOrNull(row.sentAt),
+        ...jsonOf(row, 'answer', 'createdAt', 'sentAt'),
       };
 }
 

@@ -1,4 +1,5 @@
 import { formatTimestamp } from '../base/days';
+import { jsonOf } from '../base/json';
 import { isTrial, joomlaVersion } from '../joomla/updater/agent';
 import { latestOf, type LoggedAccess } from '../store/access-log';
 import { finding, timeOf } from './findings';
@@ -33,23 +34,23 @@ export function explainAccesses(newestFirst: LoggedAccess[], known: PresentState
   });
 }
 
+/** What a request asked, and its outcome. */
+export const REQUEST_FIELDS = [
+  'endpoint',
+  'outcome',
+  'licenseId',
+  'keyHint',
+  'productId',
+  'version',
+  'identifier',
+  'ip',
+  'userAgent',
+  'site',
+  'installedVersion',
+] as const;
+
 function isSame(a: LoggedAccess, b: LoggedAccess): boolean {
-  return (
-    [
-      'endpoint',
-      'outcome',
-      'licenseId',
-      'keyId',
-      'keyHint',
-      'productId',
-      'version',
-      'identifier',
-      'ip',
-      'userAgent',
-      'site',
-      'installedVersion',
-    ] as const
-  ).every((field) => a[field] === b[field]);
+  return a.keyId === b.keyId && REQUEST_FIELDS.every((field) => a[field] === b[field]);
 }
 
 function explainAccess(access: LoggedAccess, count: number, known: PresentState): Finding {
@@ -63,17 +64,7 @@ function explainAccess(access: LoggedAccess, count: number, known: PresentState)
 function requestFacts(access: LoggedAccess, otherKey: boolean): RequestFacts {
   const { userAgent } = access;
   return {
-    endpoint: access.endpoint,
-    outcome: access.outcome,
-    license_id: access.licenseId,
-    key_hint: access.keyHint,
-    product_id: access.productId,
-    version: access.version,
-    identifier: access.identifier,
-    ip: access.ip,
-    user_agent: userAgent,
-    site: access.site,
-    installed_version: access.installedVersion,
+    ...jsonOf(access, ...REQUEST_FIELDS),
     client: clientOf(userAgent),
     joomla_version: joomlaVersion(userAgent) ?? null,
     other_key: otherKey,

@@ -1,4 +1,4 @@
-import { formatTimestampOrNull } from '../base/days';
+import { jsonOf } from '../base/json';
 import { storedMetadata, type Metadata } from '../licensing/metadata';
 import { storedKey } from '../licensing/sealing';
 import { placeSites, type PlacedSite } from '../licensing/core/staging-sites';
@@ -95,15 +95,9 @@ export async function insertNewLicenses(
     await insertEvents(
       trx,
       licenses.map((license, i): LicenseEvent => {
-        const { status, planId, activationLimit, activationsUsed, customer, reference, expiresAt } = license;
         const after = {
-          status,
-          plan_id: planId,
-          activation_limit: activationLimit,
-          activations_used: activationsUsed,
-          customer,
-          reference,
-          expires_at: formatTimestampOrNull(expiresAt),
+          ...jsonOf(license, 'status', 'planId', 'activationLimit', 'activationsUsed'),
+          ...jsonOf(license, 'customer', 'reference', 'expiresAt'),
           ...(license.metadata !== null && { metadata: added[i]?.metadata }),
         };
         return { licenseId: ids[i] as number, at: now, actor, action: 'import', before: null, after };

@@ -31,14 +31,9 @@ export interface Format {
 }
 
 export function createFormat(language: Language, zone: string, now: Date): Format {
-  const { day, longDay, fullDay, month, time, moment, duration, number, compact, bytes } = language;
+  const { day, longDay, fullDay, time, moment, bytes } = language;
   return {
-    day,
-    month,
-    duration,
-    number,
-    compact,
-    bytes,
+    ...language,
     zone,
     localDay: (date) => day(date, zone),
     longDay: (date) => longDay(date, zone),

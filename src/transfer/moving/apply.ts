@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chunksOf, inChunks } from '../../base/chunks';
-import { formatTimestampOrNull } from '../../base/days';
 import { shortDigest } from '../../base/digest';
+import { jsonOf } from '../../base/json';
 import { generateKey, keyHint } from '../../licensing/core/keys';
 import { mergeMetadata, metadataDifference, readMetadata, storedMetadata } from '../../licensing/metadata';
 import { liveStatus } from '../../licensing/core/states';
@@ -443,9 +443,9 @@ async function changeSome(job: Applying, some: Later[]): Promise<void> {
       at: now,
       actor,
       action: 'import' as const,
-      before: { ...pick(shown, jsonOf(license)), ...(difference && { metadata: difference.before }) },
+      before: { ...pick(shown, termsOf(license)), ...(difference && { metadata: difference.before }) },
       after: {
-        ...pick(shown, { ...jsonOf(license), ...jsonOf(wantedLicense(license, wanted)) }),
+        ...pick(shown, { ...termsOf(license), ...termsOf(wantedLicense(license, wanted)) }),
         ...(difference && { metadata: difference.after }),
         ...(used > 0 && { activations_used: license.activationsUsed + used }),
         ...(given > 0 && { keys: given }),
@@ -487,20 +487,8 @@ function wantedLicense(license: LockedLicense, wanted: Wanted): LockedLicense {
   return { ...license, planId: plan.id, status, activationLimit, expiresAt, customer };
 }
 
-function jsonOf({
-  planId,
-  status,
-  activationLimit,
-  expiresAt,
-  customer,
-}: LockedLicense): Record<string, unknown> {
-  return {
-    plan_id: planId,
-    status,
-    activation_limit: activationLimit,
-    customer,
-    expires_at: formatTimestampOrNull(expiresAt),
-  };
+function termsOf(license: LockedLicense): Record<string, unknown> {
+  return jsonOf(license, 'planId', 'status', 'activationLimit', 'customer', 'expiresAt');
 }
 
 function pick(fields: Field[], from: Record<string, unknown>): Record<string, unknown> {

@@ -1,5 +1,5 @@
 import { shortDigest } from '../../base/digest';
-import { formatTimestampOrNull } from '../../base/days';
+import { jsonOf } from '../../base/json';
 import { isFinal, type StoredStatus } from '../../licensing/core/states';
 import { readMetadata, type Metadata } from '../../licensing/metadata';
 import type { LockedLicense } from '../../store/licenses/licenses';
@@ -77,11 +77,7 @@ export interface Compared {
 export function compare(here: Here, wanted: Wanted, brought: Brought): Compared {
   const names = Object.keys(wanted.metadata);
   const is: Record<Field, Value> = {
-    plan_id: here.planId,
-    status: here.status,
-    activation_limit: here.activationLimit,
-    expires_at: formatTimestampOrNull(here.expiresAt),
-    customer: here.customer,
+    ...jsonOf(here, 'planId', 'status', 'activationLimit', 'expiresAt', 'customer'),
     metadata: textOf(readMetadata(here.metadata), names),
   };
   const want = valuesOf(wanted);
@@ -104,10 +100,7 @@ export function compare(here: Here, wanted: Wanted, brought: Brought): Compared 
 function valuesOf(wanted: Wanted): Record<Field, Value> {
   return {
     plan_id: wanted.plan.id,
-    status: wanted.status,
-    activation_limit: wanted.activationLimit,
-    expires_at: formatTimestampOrNull(wanted.expiresAt),
-    customer: wanted.customer,
+    ...jsonOf(wanted, 'status', 'activationLimit', 'expiresAt', 'customer'),
     metadata: textOf(wanted.metadata, Object.keys(wanted.metadata)),
   };
 }

@@ -1,4 +1,5 @@
-import { formatTimestamp, formatTimestampOrNull } from '../../base/days';
+import { formatTimestampOrNull } from '../../base/days';
+import { jsonOf } from '../../base/json';
 import type { ImportRun } from '../../store/imports';
 import { moved } from '../../texts/operators/en/moved';
 import type { MappedPlan } from './plan-map';
@@ -11,16 +12,9 @@ import type { Undone } from './undo';
 
 export function moveJson(report: MoveReport) {
   return {
-    id: report.id,
-    dry_run: report.dryRun,
-    source: report.source,
+    ...jsonOf(report, 'id', 'dryRun', 'source'),
     plans: report.plans.map(planJson),
-    counts: report.counts,
-    new: report.new,
-    changed: report.changed,
-    same: report.same,
-    kept: report.kept,
-    kept_licenses: report.keptLicenses,
+    ...jsonOf(report, 'counts', 'new', 'changed', 'same', 'kept', 'keptLicenses'),
     left_out: report.leftOut.map(({ count, rows, ...said }) => ({
       ...said,
       reason: say(moved.leftOut, said),
@@ -40,20 +34,15 @@ export function moveJson(report: MoveReport) {
   };
 }
 
-function planJson({ key, name, product, licenses, target, leftOut }: MappedPlan) {
+function planJson({ target, ...plan }: MappedPlan) {
   return {
-    key,
-    name,
-    product,
-    licenses,
-    left_out: leftOut,
+    ...jsonOf(plan, 'key', 'name', 'product', 'licenses', 'leftOut'),
     target: target && {
       plan_id: target.plan.id > 0 ? target.plan.id : null,
       plan: target.plan.name,
       product: target.product,
       new: target.isNew,
-      activation_limit: target.plan.activationLimit,
-      duration: target.plan.duration,
+      ...jsonOf(target.plan, 'activationLimit', 'duration'),
     },
   };
 }
@@ -61,43 +50,26 @@ function planJson({ key, name, product, licenses, target, leftOut }: MappedPlan)
 function sampleJson({ before, after }: Sample) {
   return {
     before: {
-      id: before.id,
-      plan: before.plan,
-      customer: before.customer,
-      status: before.status,
-      starts_at: formatTimestampOrNull(before.startsAt),
+      ...jsonOf(before, 'id', 'plan', 'customer', 'status', 'startsAt'),
       expires_at: formatTimestampOrNull(before.expiresAt ?? null),
       key_hints: before.keys,
       sites: before.sites,
     },
     after: {
-      reference: after.reference,
-      product: after.product,
-      plan: after.plan,
-      customer: after.customer,
-      status: after.status,
-      expires_at: formatTimestampOrNull(after.expiresAt),
-      activation_limit: after.activationLimit,
+      ...jsonOf(after, 'reference', 'product', 'plan', 'customer', 'status', 'expiresAt', 'activationLimit'),
       key_hints: after.keys,
       sites: after.sites,
     },
   };
 }
 
-export function importJson({ id, source, at, actor, countsJson, undoneAt }: ImportRun) {
-  const counts = JSON.parse(countsJson) as MoveCounts;
+export function importJson(run: ImportRun) {
+  const counts = JSON.parse(run.countsJson) as MoveCounts;
   return {
-    id,
-    source,
-    at: formatTimestamp(at),
-    actor,
-    new: counts.new,
-    changed: counts.changed,
-    same: counts.same,
-    kept: counts.kept,
-    left_out: counts.leftOut,
+    ...jsonOf(run, 'id', 'source', 'at', 'actor'),
+    ...jsonOf(counts, 'new', 'changed', 'same', 'kept', 'leftOut'),
     made: { products: counts.products, plans: counts.plans },
-    undone_at: formatTimestampOrNull(undoneAt),
+    ...jsonOf(run, 'undoneAt'),
   };
 }
 

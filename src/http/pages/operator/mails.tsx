@@ -1,3 +1,4 @@
+import { jsonOf } from '../../../base/json';
 import { capitalized } from '../../../texts/case';
 import { describeStored } from '../../../texts/operators/failures';
 import { listAllMails, mailJson, type Mail } from '../../../mail/queue';
@@ -123,10 +124,7 @@ async function downloadMails({ db, query, view }: OperatorCall): Promise<Answer>
   const failed = query.get('state') === 'failed';
   const rows = csvOf(await listAllMails(db, { failed, limit: CSV_LIMIT }), (one) => ({
     ...mailJson(one.mail),
-    license_id: one.licenseId,
-    order_id: one.orderId,
-    attempts: one.attempts,
-    error: one.error,
+    ...jsonOf(one, 'licenseId', 'orderId', 'attempts', 'error'),
   }));
   return { csv: csvNameOf(view.t.system.mails.title), rows };
 }

@@ -1,4 +1,4 @@
-import { formatTimestamp } from '../../../base/days';
+import { jsonOf } from '../../../base/json';
 import { addOperator, listOperators, removeOperator, type Operator } from '../../../access/operators';
 import { notFound } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/reading';
@@ -71,13 +71,9 @@ async function showOperators({ db, settings, view: { t, to, format } }: Operator
 }
 
 async function downloadOperators({ db, view }: OperatorCall): Promise<Answer> {
-  const rows = csvOf(await listOperators(db), ({ id, email, scope, createdAt, createdBy }) => ({
-    id,
-    email,
-    scope,
-    created_at: formatTimestamp(createdAt),
-    created_by: createdBy,
-  }));
+  const rows = csvOf(await listOperators(db), (operator) =>
+    jsonOf(operator, 'id', 'email', 'scope', 'createdAt', 'createdBy'),
+  );
   return { csv: csvNameOf(view.t.system.operators.title), rows };
 }
 

@@ -73,7 +73,7 @@ function SendAgain({ sent }: { sent: URLSearchParams }) {
         <input type="hidden" name={name} value={value} />
       ))}
       <p>{t.common.errors.onlyOnce}</p>
-      <Submit>{t.kit.errors.again}</Submit>
+      <Submit label={t.kit.errors.again} />
     </Form>
   );
 }

@@ -324,16 +324,16 @@ export function ButtonLink({
   path,
   query,
   kind = 'quiet',
-  children,
+  label,
 }: {
   path: string;
   query?: Query;
   kind?: 'primary' | 'quiet' | 'quiet btn-sm' | 'quiet btn-row';
-  children: Child;
+  label: Child;
 }) {
   return (
     <a class={`btn btn-${kind}`} href={useView().to(path, query)}>
-      {children}
+      {label}
     </a>
   );
 }
@@ -345,14 +345,14 @@ export function Submit({
   busy,
   name,
   value,
-  children,
+  label,
 }: {
   kind?: 'primary' | 'quiet' | 'danger';
   small?: boolean;
   busy?: string | undefined;
   name?: string;
   value?: string;
-  children: Child;
+  label: Child;
 }) {
   const { t } = useView();
   return (
@@ -362,7 +362,7 @@ export function Submit({
       data-busy={busy ?? t.kit.busy}
       {...(name === undefined ? {} : { name, value })}
     >
-      {children}
+      {label}
     </button>
   );
 }

@@ -76,12 +76,10 @@ export function FormPage({
           {children}
           <p class="acts mb-0">
             {submit === undefined ? null : (
-              <Submit kind={danger ? 'danger' : 'primary'} busy={busy}>
-                {submit}
-              </Submit>
+              <Submit kind={danger ? 'danger' : 'primary'} busy={busy} label={submit} />
             )}
             {acts}
-            {backPath === undefined ? null : <ButtonLink path={backPath}>{backTitle}</ButtonLink>}
+            {backPath === undefined ? null : <ButtonLink path={backPath} label={backTitle} />}
           </p>
         </Form>
       </Panel>

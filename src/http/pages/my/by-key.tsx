@@ -180,9 +180,7 @@ function AskForLink() {
     <Panel id="link" title={link.titleByKey} inside>
       <p class="mb-2 small">{link.hintByKey}</p>
       <form method="post" action={to('/my/link')}>
-        <Submit kind="quiet" busy={link.busy}>
-          {link.send}
-        </Submit>
+        <Submit kind="quiet" busy={link.busy} label={link.send} />
       </form>
     </Panel>
   );

@@ -31,9 +31,7 @@ export function Entry({ form, hasMail, ended }: { form: FormState; hasMail: bool
               autocomplete="email"
               required
             />
-            <Submit kind="quiet" busy={link.busy}>
-              {link.send}
-            </Submit>
+            <Submit kind="quiet" busy={link.busy} label={link.send} />
           </form>
         </Panel>
       ) : null}
@@ -49,7 +47,7 @@ export function KeyForm({ form }: { form: FormState }) {
     <form method="post" action={to('/my')} data-key-form="key">
       <FormErrors form={form} />
       <TextField form={form} name="key" label={key.label} hint={key.hint} required />
-      <Submit busy={key.busy}>{key.show}</Submit>
+      <Submit busy={key.busy} label={key.show} />
     </form>
   );
 }
@@ -74,7 +72,7 @@ export function OpenLink({ code }: { code: string }) {
     <CustomerPage title={link.openTitle}>
       <p>{link.openHint}</p>
       <Form path={`/my/enter/${code}`} form={formState()}>
-        <Submit busy={link.opening}>{link.open}</Submit>
+        <Submit busy={link.opening} label={link.open} />
       </Form>
     </CustomerPage>
   );

@@ -61,9 +61,7 @@ async function ask({ db, email, path, at: now, settings, view }: MailCall, form:
               ]}
             />
             <p class="acts mb-0">
-              <Submit kind="danger" busy={keys.making}>
-                {keys.make}
-              </Submit>
+              <Submit kind="danger" busy={keys.making} label={keys.make} />
               <a class="btn btn-quiet" href={view.to('/my/mail')}>
                 {keys.back}
               </a>

@@ -40,10 +40,8 @@ async function ask(call: MailCall): Promise<Answer> {
           </ul>
           <form method="post" action={view.to(`/my/licenses/${id}/sites/${site.id}/remove`)}>
             <p class="acts mb-0">
-              <Submit kind="danger" busy={sites.removing}>
-                {sites.removeThe(name)}
-              </Submit>
-              <ButtonLink path="/my/mail">{sites.back}</ButtonLink>
+              <Submit kind="danger" busy={sites.removing} label={sites.removeThe(name)} />
+              <ButtonLink path="/my/mail" label={sites.back} />
             </p>
           </form>
         </Panel>

@@ -72,16 +72,13 @@ async function showForm(call: OperatorCall, form: FormState, license: License | 
                 <TextArea name="body" label={texts.body} value={written.body} rows={16} required />
                 <p class="acts mb-0">
                   {off === undefined ? (
-                    <Submit busy={texts.busy} name="do" value="send">
-                      {texts.send}
-                    </Submit>
+                    <Submit busy={texts.busy} name="do" value="send" label={texts.send} />
                   ) : null}
-                  <Submit kind="quiet" name="do" value="check">
-                    {texts.check}
-                  </Submit>
-                  <ButtonLink path={license === undefined ? '/find' : pathOf(license)}>
-                    {t.common.back}
-                  </ButtonLink>
+                  <Submit kind="quiet" name="do" value="check" label={texts.check} />
+                  <ButtonLink
+                    path={license === undefined ? '/find' : pathOf(license)}
+                    label={t.common.back}
+                  />
                 </p>
               </Form>
             </Inside>

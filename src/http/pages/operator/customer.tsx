@@ -89,12 +89,10 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
           sub={[name, language && t.customers.languages[language]].filter(Boolean).join(' · ')}
           actions={
             <>
-              {mayWrite && note === null ? (
-                <ButtonLink path={`${path}/note`}>{texts.addNote}</ButtonLink>
-              ) : null}
-              {mayWrite ? <ButtonLink path={`${path}/edit`}>{texts.edit}</ButtonLink> : null}
-              <ButtonLink path={`${path}/export`}>{texts.export}</ButtonLink>
-              {mayWrite ? <ButtonLink path={`${path}/erase`}>{texts.erase}</ButtonLink> : null}
+              {mayWrite && note === null ? <ButtonLink path={`${path}/note`} label={texts.addNote} /> : null}
+              {mayWrite ? <ButtonLink path={`${path}/edit`} label={texts.edit} /> : null}
+              <ButtonLink path={`${path}/export`} label={texts.export} />
+              {mayWrite ? <ButtonLink path={`${path}/erase`} label={texts.erase} /> : null}
             </>
           }
         />

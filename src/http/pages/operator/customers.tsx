@@ -34,9 +34,7 @@ async function showList(call: OperatorCall): Promise<Answer> {
       <p>{texts.none}</p>
       {mayWrite ? (
         <p class="acts mb-0">
-          <ButtonLink kind="primary" path="/licenses/new">
-            {texts.issue}
-          </ButtonLink>
+          <ButtonLink kind="primary" path="/licenses/new" label={texts.issue} />
         </p>
       ) : null}
     </>
@@ -46,11 +44,7 @@ async function showList(call: OperatorCall): Promise<Answer> {
       <ListPage
         title={texts.title}
         nav="customers"
-        actions={
-          <ButtonLink path="/customers.csv" query={{ q, sort }}>
-            {t.common.csv}
-          </ButtonLink>
-        }
+        actions={<ButtonLink path="/customers.csv" query={{ q, sort }} label={t.common.csv} />}
         filter={
           <Filters
             path="/customers"

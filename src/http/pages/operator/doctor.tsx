@@ -43,7 +43,7 @@ async function showDoctor({ settings, view: { t, format, now } }: OperatorCall):
         nav="system"
         crumbs={[[t.system.title, '/system']]}
         sub={<Summary findings={findings} />}
-        actions={<ButtonLink path="/doctor">{texts.again}</ButtonLink>}
+        actions={<ButtonLink path="/doctor" label={texts.again} />}
       >
         <Panel
           id="findings"

@@ -138,7 +138,7 @@ function Ask({ form }: { form: FormState }) {
               placeholder={t.common.findHint}
               hint={texts.notLogged}
             />
-            <Submit busy={texts.busy}>{texts.submit}</Submit>
+            <Submit busy={texts.busy} label={texts.submit} />
           </Form>
         </Panel>
         <Panel id="examples">

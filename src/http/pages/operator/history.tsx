@@ -33,7 +33,7 @@ async function showHistory(call: OperatorCall): Promise<Answer> {
           [t.licenses.title, '/licenses'],
           [crumb(String(id)), `/licenses/${id}`],
         ]}
-        actions={<ButtonLink path={`${path}.csv`}>{t.common.csv}</ButtonLink>}
+        actions={<ButtonLink path={`${path}.csv`} label={t.common.csv} />}
         caption={texts.caption(format.number(items.length))}
         rows={items}
         empty={texts.none}

@@ -40,9 +40,7 @@ async function showForm({ db, query, settings, view }: OperatorCall, form: FormS
           <Head title={texts.title} />
           <Panel id="none" inside>
             <p>{texts.noPlan}</p>
-            <ButtonLink kind="primary" path="/start">
-              {texts.makePlan}
-            </ButtonLink>
+            <ButtonLink kind="primary" path="/start" label={texts.makePlan} />
           </Panel>
         </OperatorPage>
       ),
@@ -120,8 +118,8 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<Answer>
           <ManyIssued licenses={licenses} about={about} />
         )}
         <p class="acts mt-3">
-          {isOne ? <ButtonLink path={`/licenses/${first.id}`}>{texts.toLicense}</ButtonLink> : null}
-          <ButtonLink path="/licenses/new">{texts.another}</ButtonLink>
+          {isOne ? <ButtonLink path={`/licenses/${first.id}`} label={texts.toLicense} /> : null}
+          <ButtonLink path="/licenses/new" label={texts.another} />
         </p>
       </TitledPage>
     ),

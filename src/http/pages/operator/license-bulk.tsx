@@ -333,7 +333,7 @@ async function showDone(call: OperatorCall): Promise<Answer> {
         title={title}
         nav="licenses"
         crumbs={[[t.licenses.title, listIn(query)]]}
-        actions={<ButtonLink path={listIn(query)}>{texts.back}</ButtonLink>}
+        actions={<ButtonLink path={listIn(query)} label={texts.back} />}
         above={left.length === 0 ? undefined : <p class="msg msg-warn">{texts.leftAbout}</p>}
         list={left.length === 0 ? undefined : texts.left}
         caption={texts.leftCaption(

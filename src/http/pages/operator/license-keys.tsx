@@ -98,11 +98,9 @@ async function showKeys(call: OperatorCall): Promise<Answer> {
         actions={
           <>
             {mayWrite ? (
-              <ButtonLink kind="primary" path={pathOf(license, '/keys/add')}>
-                {texts.add}
-              </ButtonLink>
+              <ButtonLink kind="primary" path={pathOf(license, '/keys/add')} label={texts.add} />
             ) : null}
-            <ButtonLink path={pathOf(license, '/keys.csv')}>{t.common.csv}</ButtonLink>
+            <ButtonLink path={pathOf(license, '/keys.csv')} label={t.common.csv} />
           </>
         }
         {...keyTable(view, license, keys, {
@@ -230,20 +228,32 @@ function KeyActions({ license, use, canShow }: KeyOfLicense & { canShow: boolean
   const path = (action: string) => pathOf(license, `/keys/${key.id}/${action}`);
   const about = <span class="visually-hidden"> {texts.ofKey(hintOf(view, use))}</span>;
   const link = (action: string, title: string) => (
-    <ButtonLink kind="quiet btn-row" path={path(action)}>
-      {title}
-      {about}
-    </ButtonLink>
+    <ButtonLink
+      kind="quiet btn-row"
+      path={path(action)}
+      label={
+        <>
+          {title}
+          {about}
+        </>
+      }
+    />
   );
   const isCurrent = key.replacedBy === null;
   return (
     <div class="acts">
       {canShow && key.keySealed !== null ? (
         <Form path={path('show')} form={formState()}>
-          <Submit kind="quiet" small>
-            {texts.show}
-            {about}
-          </Submit>
+          <Submit
+            kind="quiet"
+            small
+            label={
+              <>
+                {texts.show}
+                {about}
+              </>
+            }
+          />
         </Form>
       ) : null}
       {isCurrent ? link('new', texts.newKey) : null}
@@ -283,7 +293,7 @@ export function showKey(
           )}
         </div>
         <p class="acts mt-3">
-          <ButtonLink path={pathOf(license)}>{t.license.keys.toLicense}</ButtonLink>
+          <ButtonLink path={pathOf(license)} label={t.license.keys.toLicense} />
         </p>
       </OperatorPage>
     ),

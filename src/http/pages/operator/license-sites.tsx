@@ -57,9 +57,11 @@ async function showSites(call: OperatorCall): Promise<Answer> {
         crumbs={crumbsOf(license, t)}
         sub={licenseName(license, t)}
         actions={
-          <ButtonLink path={pathOf(license, '/sites.csv')} query={{ site: text, sort }}>
-            {t.common.csv}
-          </ButtonLink>
+          <ButtonLink
+            path={pathOf(license, '/sites.csv')}
+            query={{ site: text, sort }}
+            label={t.common.csv}
+          />
         }
         filter={<SiteFilter license={license} text={text} sort={sort} />}
         {...siteTable(view, license, items, text === undefined ? texts.none : texts.noMatch, {
@@ -249,10 +251,16 @@ function siteTable(
         kind: 'act',
         cell: ({ id, identifier }) => (
           <Form path={pathOf(license, `/sites/${id}/remove`)} form={formState()}>
-            <Submit kind="quiet" small>
-              {texts.remove}
-              <span class="visually-hidden"> {asWritten(identifier)}</span>
-            </Submit>
+            <Submit
+              kind="quiet"
+              small
+              label={
+                <>
+                  {texts.remove}
+                  <span class="visually-hidden"> {asWritten(identifier)}</span>
+                </>
+              }
+            />
           </Form>
         ),
       },
@@ -283,9 +291,7 @@ function AddForm({ license }: { license: License }) {
           autocomplete="off"
           required
         />
-        <Submit kind="quiet" small>
-          {texts.addButton}
-        </Submit>
+        <Submit kind="quiet" small label={texts.addButton} />
       </Form>
       <span class="muted small">{texts.addHint}</span>
     </>

@@ -183,7 +183,7 @@ function RemedyBar({ license, why: { remedy, others } }: { license: License; why
           {Object.entries(sent.fields).map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}
-          <Submit kind={remedy.type === 'issue' ? 'quiet' : 'primary'}>{remedy.button}</Submit>
+          <Submit kind={remedy.type === 'issue' ? 'quiet' : 'primary'} label={remedy.button} />
         </Form>
       )}
       <span class="small">

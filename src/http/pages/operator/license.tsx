@@ -164,10 +164,8 @@ function Actions({ license, canSendKey }: { license: License; canSendKey: boolea
   );
   return (
     <>
-      {allowed.includes('renew') ? (
-        <ButtonLink path={pathOf(license, '/renew')}>{texts.renew}</ButtonLink>
-      ) : null}
-      {canSendKey ? <ButtonLink path={pathOf(license, '/send-key')}>{texts.sendKey}</ButtonLink> : null}
+      {allowed.includes('renew') ? <ButtonLink path={pathOf(license, '/renew')} label={texts.renew} /> : null}
+      {canSendKey ? <ButtonLink path={pathOf(license, '/send-key')} label={texts.sendKey} /> : null}
       <a class="btn btn-quiet lg" href={to(pathOf(license, '/plan'))}>
         {texts.changePlan}
       </a>

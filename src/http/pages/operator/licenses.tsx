@@ -71,15 +71,9 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
         nav="licenses"
         actions={
           <>
-            {mayWrite ? (
-              <ButtonLink kind="primary" path="/licenses/new">
-                {texts.issue}
-              </ButtonLink>
-            ) : null}
-            <ButtonLink path="/renewals">{t.renewals.title}</ButtonLink>
-            <ButtonLink path="/licenses.csv" query={{ ...filters, sort }}>
-              {t.common.csv}
-            </ButtonLink>
+            {mayWrite ? <ButtonLink kind="primary" path="/licenses/new" label={texts.issue} /> : null}
+            <ButtonLink path="/renewals" label={t.renewals.title} />
+            <ButtonLink path="/licenses.csv" query={{ ...filters, sort }} label={t.common.csv} />
           </>
         }
         above={<QuickFilters filters={filters} counts={counts} />}
@@ -345,10 +339,8 @@ function NoneYet() {
       <p>{t.licenses.none}</p>
       {mayWrite ? (
         <p class="acts mb-0">
-          <ButtonLink kind="primary" path="/licenses/new">
-            {t.licenses.noneIssue}
-          </ButtonLink>
-          <ButtonLink path="/move-in">{t.licenses.noneImport}</ButtonLink>
+          <ButtonLink kind="primary" path="/licenses/new" label={t.licenses.noneIssue} />
+          <ButtonLink path="/move-in" label={t.licenses.noneImport} />
         </p>
       ) : null}
     </>

@@ -132,19 +132,15 @@ function TextPanel({ form, text }: { form: FormState; text: MailText }) {
             required
           />
           <p class="acts mb-0">
-            {isFile ? null : <Submit>{t.common.save}</Submit>}
-            <Submit kind="quiet" name="do" value="preview">
-              {texts.preview}
-            </Submit>
-            <ButtonLink path="/settings/texts">{t.common.back}</ButtonLink>
+            {isFile ? null : <Submit label={t.common.save} />}
+            <Submit kind="quiet" name="do" value="preview" label={texts.preview} />
+            <ButtonLink path="/settings/texts" label={t.common.back} />
           </p>
         </Form>
         {text.source === 'stored' ? (
           <div class="mt-3">
             <Form path={`${pathOf(text)}/reset`} form={formState()}>
-              <Submit kind="quiet" small>
-                {texts.reset}
-              </Submit>
+              <Submit kind="quiet" small label={texts.reset} />
             </Form>
           </div>
         ) : null}

@@ -50,9 +50,11 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<A
         nav="system"
         crumbs={[[title, '/system']]}
         actions={
-          <ButtonLink path="/mails.csv" query={{ state: failed ? 'failed' : undefined }}>
-            {t.common.csv}
-          </ButtonLink>
+          <ButtonLink
+            path="/mails.csv"
+            query={{ state: failed ? 'failed' : undefined }}
+            label={t.common.csv}
+          />
         }
         above={
           <>

@@ -125,7 +125,7 @@ export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }
             <FileField name="users" label={texts.users} hint={texts.usersHint} accept={CSV_TYPES} />
             <UploadProgress />
             <p class="acts mb-0">
-              <Submit busy={texts.reading}>{texts.read}</Submit>
+              <Submit busy={texts.reading} label={texts.read} />
             </p>
           </Form>
         </Panel>
@@ -320,9 +320,13 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
               )}
               <UploadProgress />
               <p class="acts mb-0">
-                <Submit name="do" value="check" busy={texts.checking} kind={isUnsaid ? 'primary' : 'quiet'}>
-                  {texts.check}
-                </Submit>
+                <Submit
+                  name="do"
+                  value="check"
+                  busy={texts.checking}
+                  kind={isUnsaid ? 'primary' : 'quiet'}
+                  label={texts.check}
+                />
               </p>
             </div>
           </Panel>
@@ -368,9 +372,12 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
         </p>
         {isUnsaid || columns !== null || checked === '' || added + changed === 0 ? null : (
           <p class="acts mb-0">
-            <Submit name="do" value="import" busy={texts.busy}>
-              {texts.submit(added + changed, number(added + changed))}
-            </Submit>
+            <Submit
+              name="do"
+              value="import"
+              busy={texts.busy}
+              label={texts.submit(added + changed, number(added + changed))}
+            />
           </p>
         )}
       </Form>
@@ -678,11 +685,9 @@ export function MovedPage({ source, moved }: { source: MovingSource; moved: Move
         />
       </div>
       <p class="acts mt-3">
-        <ButtonLink kind="primary" path="/licenses">
-          {texts.toList}
-        </ButtonLink>
-        <ButtonLink path="/move-in">{texts.toMoves}</ButtonLink>
-        <ButtonLink path="/move-in/check">{texts.fare.go}</ButtonLink>
+        <ButtonLink kind="primary" path="/licenses" label={texts.toList} />
+        <ButtonLink path="/move-in" label={texts.toMoves} />
+        <ButtonLink path="/move-in/check" label={texts.fare.go} />
       </p>
     </TitledPage>
   );
@@ -733,7 +738,7 @@ export function UndonePage({
         </Panel>
       </div>
       <p class="acts mt-3">
-        <ButtonLink path="/move-in">{texts.toMoves}</ButtonLink>
+        <ButtonLink path="/move-in" label={texts.toMoves} />
       </p>
     </TitledPage>
   );

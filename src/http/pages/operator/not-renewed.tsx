@@ -44,11 +44,7 @@ async function showList(call: OperatorCall): Promise<Answer> {
           [t.renewals.title, '/renewals'],
         ]}
         sub={texts.about}
-        actions={
-          <ButtonLink path="/not-renewed.csv" query={filters}>
-            {t.common.csv}
-          </ButtonLink>
-        }
+        actions={<ButtonLink path="/not-renewed.csv" query={filters} label={t.common.csv} />}
         above={<Addresses lapsed={items} />}
         filter={
           <Filters

@@ -39,10 +39,8 @@ async function showOperators({ db, settings, view: { t, to, format } }: Operator
         sub={`${texts.about} ${mayMail ? texts.needsMail : ''}`}
         actions={
           <>
-            <ButtonLink kind="primary" path="/operators/new">
-              {texts.add}
-            </ButtonLink>
-            <ButtonLink path="/operators.csv">{t.common.csv}</ButtonLink>
+            <ButtonLink kind="primary" path="/operators/new" label={texts.add} />
+            <ButtonLink path="/operators.csv" label={t.common.csv} />
           </>
         }
         above={mayMail ? null : <p class="alert alert-warning">{texts.noMail}</p>}

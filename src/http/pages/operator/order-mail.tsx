@@ -32,9 +32,7 @@ export function MailFact({
       {mayWrite && isSendable && state !== 'queued' ? (
         <Form path={`/orders/${id}/mails`} form={formState()}>
           {back === undefined ? null : <input type="hidden" name="back" value={back} />}
-          <Submit kind="quiet" small busy={texts.sendBusy}>
-            {texts.sendKeys}
-          </Submit>
+          <Submit kind="quiet" small busy={texts.sendBusy} label={texts.sendKeys} />
         </Form>
       ) : null}
     </>

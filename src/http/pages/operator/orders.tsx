@@ -63,10 +63,8 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
         sub={texts.about}
         actions={
           <>
-            {mayWrite ? <ButtonLink path="/shops">{texts.toShops}</ButtonLink> : null}
-            <ButtonLink path="/orders.csv" query={{ ...filters, sort }}>
-              {t.common.csv}
-            </ButtonLink>
+            {mayWrite ? <ButtonLink path="/shops" label={texts.toShops} /> : null}
+            <ButtonLink path="/orders.csv" query={{ ...filters, sort }} label={t.common.csv} />
           </>
         }
         above={
@@ -116,11 +114,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
           ) : (
             <>
               <p>{texts.none}</p>
-              {mayWrite ? (
-                <ButtonLink kind="primary" path="/tokens/new">
-                  {texts.makeToken}
-                </ButtonLink>
-              ) : null}
+              {mayWrite ? <ButtonLink kind="primary" path="/tokens/new" label={texts.makeToken} /> : null}
             </>
           )
         }

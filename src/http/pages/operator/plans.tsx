@@ -185,12 +185,8 @@ function showForm(
         acts={
           isNew ? undefined : (
             <>
-              {canCopy ? (
-                <ButtonLink path="/plans/new" query={{ copy: plan.id }}>
-                  {texts.copy}
-                </ButtonLink>
-              ) : null}
-              <ButtonLink path={`/plans/${plan.id}/delete`}>{texts.remove}</ButtonLink>
+              {canCopy ? <ButtonLink path="/plans/new" query={{ copy: plan.id }} label={texts.copy} /> : null}
+              <ButtonLink path={`/plans/${plan.id}/delete`} label={texts.remove} />
             </>
           )
         }

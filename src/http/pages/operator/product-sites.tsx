@@ -46,9 +46,7 @@ async function showSites(call: OperatorCall): Promise<Answer> {
         sub={texts.how}
         actions={
           counted === 0 ? undefined : (
-            <ButtonLink path={`${path}.csv`} query={{ version, sort }}>
-              {t.common.csv}
-            </ButtonLink>
+            <ButtonLink path={`${path}.csv`} query={{ version, sort }} label={t.common.csv} />
           )
         }
         above={

@@ -27,17 +27,15 @@ async function showProduct(call: OperatorCall): Promise<Answer> {
   const texts = view.t.products;
   const actions = (
     <>
-      <ButtonLink path="/releases" query={{ product_id: id }}>
-        {texts.releases}
-      </ButtonLink>
-      <ButtonLink path={`/products/${id}/sites`}>{view.t.told.button}</ButtonLink>
+      <ButtonLink path="/releases" query={{ product_id: id }} label={texts.releases} />
+      <ButtonLink path={`/products/${id}/sites`} label={view.t.told.button} />
       {product.element === null ? null : (
-        <ButtonLink path={`/products/${id}/joomla-plugin`}>{texts.plugin.button}</ButtonLink>
+        <ButtonLink path={`/products/${id}/joomla-plugin`} label={texts.plugin.button} />
       )}
       {view.mayWrite ? (
         <>
-          <ButtonLink path={`/products/${id}/edit`}>{texts.edit}</ButtonLink>
-          <ButtonLink path={`/products/${id}/delete`}>{texts.remove}</ButtonLink>
+          <ButtonLink path={`/products/${id}/edit`} label={texts.edit} />
+          <ButtonLink path={`/products/${id}/delete`} label={texts.remove} />
         </>
       ) : null}
     </>
@@ -115,9 +113,7 @@ function Plans({
   const { columns } = texts;
   const add = (kind: 'primary' | 'quiet btn-sm') =>
     mayWrite ? (
-      <ButtonLink kind={kind} path="/plans/new" query={{ product_id: productId }}>
-        {texts.add}
-      </ButtonLink>
+      <ButtonLink kind={kind} path="/plans/new" query={{ product_id: productId }} label={texts.add} />
     ) : null;
   return (
     <Panel

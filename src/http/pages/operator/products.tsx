@@ -52,11 +52,7 @@ async function showProducts({ db, query, view }: OperatorCall): Promise<Answer> 
   const counts = await within(db, (on) => countsOf(on, items));
   const counted = (of: Map<number, number> | undefined, id: number) =>
     of === undefined ? t.common.none : format.number(of.get(id) ?? 0);
-  const add = mayWrite ? (
-    <ButtonLink kind="primary" path="/products/new">
-      {texts.add}
-    </ButtonLink>
-  ) : null;
+  const add = mayWrite ? <ButtonLink kind="primary" path="/products/new" label={texts.add} /> : null;
   return {
     page: (
       <ListPage
@@ -65,9 +61,7 @@ async function showProducts({ db, query, view }: OperatorCall): Promise<Answer> 
         actions={
           <>
             {items.length > 0 ? add : null}
-            <ButtonLink path="/products.csv" query={{ sort }}>
-              {t.common.csv}
-            </ButtonLink>
+            <ButtonLink path="/products.csv" query={{ sort }} label={t.common.csv} />
           </>
         }
         filter={

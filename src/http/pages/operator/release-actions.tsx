@@ -97,16 +97,16 @@ function showEdit({ view: { t } }: OperatorCall, form: FormState, release: Relea
         acts={
           <>
             {state === 'draft' ? (
-              <ButtonLink path={`/releases/${id}/publish`}>{editPage.publish(version)}</ButtonLink>
+              <ButtonLink path={`/releases/${id}/publish`} label={editPage.publish(version)} />
             ) : null}
             {state === 'published' ? (
-              <ButtonLink path={`/releases/${id}/rollout`}>{t.releases.rollout.link}</ButtonLink>
+              <ButtonLink path={`/releases/${id}/rollout`} label={t.releases.rollout.link} />
             ) : null}
             {state === 'published' && release.security ? (
-              <ButtonLink path={`/releases/${id}/notify`}>{t.releases.security.tell}</ButtonLink>
+              <ButtonLink path={`/releases/${id}/notify`} label={t.releases.security.tell} />
             ) : null}
             {state === 'withdrawn' ? null : (
-              <ButtonLink path={`/releases/${id}/withdraw`}>{editPage.withdraw(version)}</ButtonLink>
+              <ButtonLink path={`/releases/${id}/withdraw`} label={editPage.withdraw(version)} />
             )}
           </>
         }

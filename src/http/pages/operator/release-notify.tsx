@@ -78,7 +78,7 @@ async function askNotify(call: OperatorCall, form: FormState, release: Release):
           notifiedAt !== null || isOff || mails === 0 ? undefined : texts.submit(mails, format.number(mails))
         }
         busy={texts.busy}
-        acts={<ButtonLink path={`/products/${productId}/sites`}>{texts.sites}</ButtonLink>}
+        acts={<ButtonLink path={`/products/${productId}/sites`} label={texts.sites} />}
         back={back}
       >
         <h2 class="h6">{texts.preview}</h2>

@@ -158,9 +158,7 @@ export function RolloutPanel({ rollout, form = formState() }: { rollout: Rollout
           <Form path={`/releases/${id}/rollout`} form={form} label={texts.panel(version)}>
             <p class="acts mt-2 mb-1">
               {SHARES.map((one) => (
-                <Submit kind="quiet" small name="rollout" value={one}>
-                  {texts.to(one)}
-                </Submit>
+                <Submit kind="quiet" small name="rollout" value={one} label={texts.to(one)} />
               ))}
               <a class="btn btn-quiet btn-row" href={to(`/releases/${id}/withdraw`)}>
                 {texts.stop}

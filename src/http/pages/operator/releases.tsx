@@ -43,11 +43,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
   const offer = await readOffer(call, product);
   const rollout = await readRollout(call, id);
   const downloads = await readDownloads(call, id);
-  const add = (
-    <ButtonLink kind="primary" path={`/products/${id}/releases/new`}>
-      {texts.add}
-    </ButtonLink>
-  );
+  const add = <ButtonLink kind="primary" path={`/products/${id}/releases/new`} label={texts.add} />;
   return {
     page: (
       <ListPage
@@ -59,9 +55,7 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
           <>
             {products.length > 1 ? <Chooser products={products} product={product} /> : null}
             {mayWrite && items.length > 0 ? add : null}
-            <ButtonLink path="/releases.csv" query={{ product_id: id }}>
-              {t.common.csv}
-            </ButtonLink>
+            <ButtonLink path="/releases.csv" query={{ product_id: id }} label={t.common.csv} />
           </>
         }
         above={
@@ -158,11 +152,7 @@ function noProduct({ view: { t, mayWrite } }: OperatorCall): Answer {
         <Panel id="none">
           <div class="in empty">
             <p>{says}</p>
-            {mayWrite ? (
-              <ButtonLink kind="primary" path="/products/new">
-                {addProduct}
-              </ButtonLink>
-            ) : null}
+            {mayWrite ? <ButtonLink kind="primary" path="/products/new" label={addProduct} /> : null}
           </div>
         </Panel>
       </TitledPage>

@@ -39,11 +39,7 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Answ
         nav="overview"
         crumbs={[[t.overview.title, '/']]}
         sub={hasAny ? rateOf(view, found) : undefined}
-        actions={
-          <ButtonLink path="/not-renewed" query={filters}>
-            {texts.notRenewedButton}
-          </ButtonLink>
-        }
+        actions={<ButtonLink path="/not-renewed" query={filters} label={texts.notRenewedButton} />}
       >
         <Panel id="filter" kind="mb-3">
           <Filters

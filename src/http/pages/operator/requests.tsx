@@ -64,11 +64,7 @@ async function showRequests(call: OperatorCall): Promise<Answer> {
               ]
         }
         sub={<span class="small muted">{texts.about(logDays)}</span>}
-        actions={
-          <ButtonLink path={`${path}.csv`} query={filters}>
-            {t.common.csv}
-          </ButtonLink>
-        }
+        actions={<ButtonLink path={`${path}.csv`} query={filters} label={t.common.csv} />}
         above={days === undefined ? null : <RefusalChart days={days} />}
         filter={
           <Filters

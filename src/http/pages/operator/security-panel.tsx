@@ -29,7 +29,7 @@ export function SecurityPanel({ standing }: { standing: SecurityStanding | undef
           <p class="mb-0">{texts.told(format.moment(notifiedAt))}</p>
         ) : mayWrite ? (
           <p class="acts mb-0">
-            <ButtonLink path={`/releases/${id}/notify`}>{texts.tell}</ButtonLink>
+            <ButtonLink path={`/releases/${id}/notify`} label={texts.tell} />
           </p>
         ) : null}
       </Inside>

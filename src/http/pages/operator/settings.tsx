@@ -520,8 +520,8 @@ function showPicture(call: OperatorCall, form: FormState): Answer {
                   required
                 />
                 <p class="acts mb-0">
-                  <Submit>{texts.submit}</Submit>
-                  <ButtonLink path="/settings">{t.common.back}</ButtonLink>
+                  <Submit label={texts.submit} />
+                  <ButtonLink path="/settings" label={t.common.back} />
                 </p>
               </Form>
             )}
@@ -530,7 +530,7 @@ function showPicture(call: OperatorCall, form: FormState): Answer {
         {config.stored.picture === undefined || isGiven ? null : (
           <div class="mt-3">
             <Form path="/settings/picture/remove" form={form}>
-              <Submit kind="quiet">{texts.remove}</Submit>
+              <Submit kind="quiet" label={texts.remove} />
             </Form>
           </div>
         )}

@@ -59,9 +59,7 @@ export function CatchUpPanel({ shop }: { shop: Shop }) {
             />
             <p class="sub">{texts.nightly}</p>
             <Form path={`/shops/${shop.name}/catch-up`} form={formState()}>
-              <Submit kind="quiet" small busy={texts.busy}>
-                {texts.submit}
-              </Submit>
+              <Submit kind="quiet" small busy={texts.busy} label={texts.submit} />
             </Form>
           </>
         ) : state === 'cannot' ? (

@@ -218,8 +218,8 @@ function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): 
                 required
               />
               <p class="acts mb-0">
-                <Submit>{t.common.save}</Submit>
-                <ButtonLink path={`/shops/${name}`}>{t.common.back}</ButtonLink>
+                <Submit label={t.common.save} />
+                <ButtonLink path={`/shops/${name}`} label={t.common.back} />
               </p>
             </Form>
           </Inside>
@@ -314,11 +314,9 @@ function ShopPage({
         title={name}
         actions={
           <>
-            <ButtonLink kind="primary" path={`/shops/${name}/map`}>
-              {t.orders.map.add}
-            </ButtonLink>
-            <ButtonLink path={`/shops/${name}/edit`}>{texts.edit}</ButtonLink>
-            <ButtonLink path={`/shops/${name}/remove`}>{texts.remove}</ButtonLink>
+            <ButtonLink kind="primary" path={`/shops/${name}/map`} label={t.orders.map.add} />
+            <ButtonLink path={`/shops/${name}/edit`} label={texts.edit} />
+            <ButtonLink path={`/shops/${name}/remove`} label={texts.remove} />
           </>
         }
       />
@@ -350,9 +348,7 @@ function ShopPage({
                           {t.orders.waiting.count(waiting, format.number(waiting))}
                         </a>{' '}
                         <Form path={`/shops/${name}/run`} form={formState()}>
-                          <Submit kind="quiet" small busy={texts.runBusy}>
-                            {texts.run}
-                          </Submit>
+                          <Submit kind="quiet" small busy={texts.runBusy} label={texts.run} />
                         </Form>
                       </>
                     ),
@@ -449,9 +445,7 @@ function SkuPanel({ shop, skus, plans }: { shop: string; skus: ShopSku[]; plans:
             cell: ({ sku }) => (
               <Form path={`/shops/${shop}/unmap`} form={formState()} label={texts.unmapOne(sku)}>
                 <input type="hidden" name="sku" value={sku} />
-                <Submit kind="quiet" small>
-                  {texts.unmap}
-                </Submit>
+                <Submit kind="quiet" small label={texts.unmap} />
               </Form>
             ),
           },

@@ -61,10 +61,8 @@ async function showList({ db, view: { t, to, format } }: OperatorCall): Promise<
         sub={texts.about}
         actions={
           <>
-            <ButtonLink kind="primary" path="/shops/new">
-              {texts.add}
-            </ButtonLink>
-            <ButtonLink path="/shops.csv">{t.common.csv}</ButtonLink>
+            <ButtonLink kind="primary" path="/shops/new" label={texts.add} />
+            <ButtonLink path="/shops.csv" label={t.common.csv} />
           </>
         }
         caption={texts.caption}

@@ -33,12 +33,8 @@ async function showKeys({ db, view }: OperatorCall): Promise<Answer> {
         sub={texts.about}
         actions={
           <>
-            {mayWrite ? (
-              <ButtonLink kind="primary" path="/signing-keys/new">
-                {texts.add}
-              </ButtonLink>
-            ) : null}
-            <ButtonLink path="/signing-keys.csv">{t.common.csv}</ButtonLink>
+            {mayWrite ? <ButtonLink kind="primary" path="/signing-keys/new" label={texts.add} /> : null}
+            <ButtonLink path="/signing-keys.csv" label={t.common.csv} />
           </>
         }
         caption={texts.caption}

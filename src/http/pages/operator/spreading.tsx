@@ -31,11 +31,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
         title={texts.title}
         nav="licenses"
         crumbs={[[t.licenses.title, '/licenses']]}
-        actions={
-          <ButtonLink path="/spreading.csv" query={{ sort }}>
-            {t.common.csv}
-          </ButtonLink>
-        }
+        actions={<ButtonLink path="/spreading.csv" query={{ sort }} label={t.common.csv} />}
         sub={texts.about(format.number(settings.spreadFactor))}
         filter={
           keys.length < 2 ? undefined : (
@@ -90,9 +86,8 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
                 kind="quiet btn-sm"
                 path={`/licenses/${license.id}/keys/${key.id}/new`}
                 query={{ overlap: '14d' }}
-              >
-                {texts.rekey}
-              </ButtonLink>
+                label={texts.rekey}
+              />
             ),
           },
         ]}

@@ -77,7 +77,7 @@ export function LicencePanel({ form }: { form: FormState }) {
           hint={texts.customerHint}
           autocomplete="email"
         />
-        <Submit busy={texts.busy}>{texts.submit}</Submit>
+        <Submit busy={texts.busy} label={texts.submit} />
       </Form>
     </Panel>
   );

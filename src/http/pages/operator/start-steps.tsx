@@ -97,7 +97,7 @@ export function PackageForm({ form, limit }: { form: FormState; limit: number })
       <Form path="/start/package" form={form} upload>
         <FormErrors form={form} />
         <PackageField limit={limit} texts={texts} />
-        <Submit busy={t.start.saving}>{texts.begin}</Submit>
+        <Submit busy={t.start.saving} label={texts.begin} />
         <UploadProgress />
       </Form>
     </div>
@@ -113,7 +113,7 @@ export function ProductForm({ form }: { form: FormState }) {
       <FormErrors form={form} />
       <TextField name="name" label={texts.name} hint={texts.nameHint} required />
       <TextField name="element" label={texts.element} hint={texts.elementHint} placeholder="pkg_example" />
-      <Submit busy={t.start.saving}>{texts.submit}</Submit>
+      <Submit busy={t.start.saving} label={texts.submit} />
     </Form>
   );
 }
@@ -154,7 +154,7 @@ export function PlanForm({ form }: { form: FormState }) {
         ]}
       />
       <Checkbox name="free_staging" label={texts.staging} hint={texts.stagingHint} checked />
-      <Submit busy={t.start.saving}>{texts.submit}</Submit>
+      <Submit busy={t.start.saving} label={texts.submit} />
     </Form>
   );
 }
@@ -189,9 +189,11 @@ export function ReleaseForm({
       {draft === undefined ? null : (
         <>
           <p class="acts">
-            <ButtonLink kind="primary" path={`/releases/${draft.id}/publish`}>
-              {texts.publish(draft.version)}
-            </ButtonLink>
+            <ButtonLink
+              kind="primary"
+              path={`/releases/${draft.id}/publish`}
+              label={texts.publish(draft.version)}
+            />
           </p>
           <p class="small muted">{texts.another}</p>
         </>
@@ -204,7 +206,7 @@ export function ReleaseForm({
         ) : null}
         <TextArea name="changelog" label={texts.changelog} hint={texts.changelogHint} />
         <Allowances form={form} />
-        <Submit busy={texts.busy}>{texts.submit}</Submit>
+        <Submit busy={texts.busy} label={texts.submit} />
         <UploadProgress />
       </Form>
     </>

@@ -52,10 +52,8 @@ async function showTokens({ db, at, query, caller, view }: OperatorCall): Promis
         sub={texts.about}
         actions={
           <>
-            <ButtonLink kind="primary" path="/tokens/new">
-              {texts.add}
-            </ButtonLink>
-            <ButtonLink path="/tokens.csv">{t.common.csv}</ButtonLink>
+            <ButtonLink kind="primary" path="/tokens/new" label={texts.add} />
+            <ButtonLink path="/tokens.csv" label={t.common.csv} />
           </>
         }
         caption={texts.caption}
@@ -170,7 +168,7 @@ async function make(call: OperatorCall, sent: URLSearchParams): Promise<Answer> 
           </Panel>
         </div>
         <p class="acts mt-3">
-          <ButtonLink path="/tokens">{texts.toList}</ButtonLink>
+          <ButtonLink path="/tokens" label={texts.toList} />
         </p>
       </TitledPage>
     ),

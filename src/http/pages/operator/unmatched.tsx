@@ -52,11 +52,7 @@ async function showList({ db, query, view: { t, to, format } }: OperatorCall): P
         nav="orders"
         crumbs={[[t.orders.title, '/orders']]}
         sub={texts.about}
-        actions={
-          <ButtonLink path={`${LIST}.csv`} query={{ shop }}>
-            {t.common.csv}
-          </ButtonLink>
-        }
+        actions={<ButtonLink path={`${LIST}.csv`} query={{ shop }} label={t.common.csv} />}
         caption={texts.caption}
         rows={items}
         empty={

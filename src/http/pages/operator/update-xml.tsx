@@ -208,9 +208,7 @@ function Stale({ productId, xml }: { productId: number; xml: ReadUpdateXml }) {
           <span class="small">{texts.put}</span>
           {mayWrite ? (
             <Form path={`/products/${productId}/update-xml/write`} form={formState()}>
-              <Submit kind="quiet" small busy={texts.writing}>
-                {texts.writeAgain}
-              </Submit>
+              <Submit kind="quiet" small busy={texts.writing} label={texts.writeAgain} />
             </Form>
           ) : null}
           <a class="small" href={to('/releases', { product_id: productId })}>

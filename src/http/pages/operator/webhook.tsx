@@ -97,10 +97,10 @@ async function showWebhook(call: OperatorCall): Promise<Answer> {
             ]}
           />
           <div class="acts mt-3">
-            <ButtonLink path={`/webhooks/${id}/edit`}>{texts.edit}</ButtonLink>
-            <ButtonLink path={`/webhooks/${id}/rotate`}>{texts.rotate}</ButtonLink>
+            <ButtonLink path={`/webhooks/${id}/edit`} label={texts.edit} />
+            <ButtonLink path={`/webhooks/${id}/rotate`} label={texts.rotate} />
             {isOn ? <Act path={`/webhooks/${id}/disable`} label={texts.disable} kind="quiet" /> : null}
-            <ButtonLink path={`/webhooks/${id}/remove`}>{texts.remove}</ButtonLink>
+            <ButtonLink path={`/webhooks/${id}/remove`} label={texts.remove} />
           </div>
         </Panel>
         <Deliveries webhook={webhook} deliveries={items} next={next} after={after} isWaiting={isWaiting} />
@@ -161,7 +161,7 @@ interface Shown {
 function Act({ path, label, kind }: { path: string; label: string; kind: 'primary' | 'quiet' }) {
   return (
     <Form path={path} form={formState()}>
-      <Submit kind={kind}>{label}</Submit>
+      <Submit kind={kind} label={label} />
     </Form>
   );
 }
@@ -226,9 +226,7 @@ function Deliveries({ webhook, deliveries, next, after, isWaiting }: Shown) {
                   form={formState()}
                   label={texts.replayOne(String(id))}
                 >
-                  <Submit kind="quiet" small>
-                    {texts.replay}
-                  </Submit>
+                  <Submit kind="quiet" small label={texts.replay} />
                 </Form>
               ),
             },

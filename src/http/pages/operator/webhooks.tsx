@@ -48,10 +48,8 @@ async function showWebhooks({ db, query, view: { t, to, format } }: OperatorCall
         sub={texts.about}
         actions={
           <>
-            <ButtonLink kind="primary" path="/webhooks/new">
-              {texts.add}
-            </ButtonLink>
-            <ButtonLink path="/webhooks.csv">{t.common.csv}</ButtonLink>
+            <ButtonLink kind="primary" path="/webhooks/new" label={texts.add} />
+            <ButtonLink path="/webhooks.csv" label={t.common.csv} />
           </>
         }
         caption={texts.caption}
@@ -185,7 +183,7 @@ export function showSecret(
           </p>
         </Panel>
         <p class="acts mt-3">
-          <ButtonLink path={`/webhooks/${webhook.id}`}>{texts.on}</ButtonLink>
+          <ButtonLink path={`/webhooks/${webhook.id}`} label={texts.on} />
         </p>
       </TitledPage>
     ),

@@ -85,7 +85,7 @@ function Again({ sent, form }: { sent: URLSearchParams; form: FormState }) {
               {signIn.again.elsewhere}
             </a>
           </p>
-          <Submit busy={signIn.busy}>{signIn.again.submit}</Submit>
+          <Submit busy={signIn.busy} label={signIn.again.submit} />
         </Form>
       </Panel>
     </NarrowPage>

@@ -71,7 +71,7 @@ export function SignIn({
               hint={signIn.emailHint}
               required
             />
-            <Submit kind={byDoor ? 'quiet' : 'primary'}>{signIn.mailLink}</Submit>
+            <Submit kind={byDoor ? 'quiet' : 'primary'} label={signIn.mailLink} />
           </Form>
         </Panel>
       ) : null}
@@ -81,9 +81,7 @@ export function SignIn({
           <FormErrors form={form} />
           <input type="hidden" name="next" value={next} />
           <TokenField form={form} name="token" />
-          <Submit kind={hasMail || byDoor ? 'quiet' : 'primary'} busy={signIn.busy}>
-            {signIn.submit}
-          </Submit>
+          <Submit kind={hasMail || byDoor ? 'quiet' : 'primary'} busy={signIn.busy} label={signIn.submit} />
         </Form>
       </Panel>
       <p class="small muted">
@@ -100,7 +98,7 @@ export function Enter({ code }: { code: string }) {
     <NarrowPage title={signIn.title}>
       <p>{signIn.enterHint}</p>
       <Form path={`/enter/${code}`} form={formState()}>
-        <Submit busy={signIn.busy}>{signIn.enter}</Submit>
+        <Submit busy={signIn.busy} label={signIn.enter} />
       </Form>
     </NarrowPage>
   );

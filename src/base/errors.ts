@@ -9,7 +9,7 @@ type PlainCode =
   | 'BODY_TOO_LARGE'
   /** facts: in how many seconds to come again */
   | 'OVER_LIMIT'
-  /** the Joomla site's configuration cannot be read now */
+  /** the configuration of the site cannot be read now */
   | 'SITE_AWAY'
   /** the message explains it to the operator and never contains the password */
   | 'DATABASE_UNUSABLE'
@@ -21,7 +21,7 @@ type PlainCode =
   | 'ADDRESS_REFUSED'
   /** the message says what a path leads to instead */
   | 'NO_FILE'
-  /** there was no answer; the message is what Joomla shows after "Error connecting to the server: " */
+  /** there was no answer; the message is what a site shows after "Error connecting to the server: " */
   | 'NO_ANSWER'
   /** the message is the end of a sentence */
   | 'TOO_LARGE'
@@ -47,7 +47,7 @@ export function isCoded(error: unknown, ...codes: PlainCode[]): error is CodedEr
   return error instanceof CodedError && codes.includes(error.code as PlainCode);
 }
 
-/** A request, or a shop's message, that cannot be read. The message is for who sent it and names the field. */
+/** A request or message that cannot be read. The text is for who sent it and names the field. */
 export class InvalidRequestError extends CodedError<'INVALID_REQUEST' | 'UNSUPPORTED_MEDIA_TYPE'> {
   constructor(message: string, code: InvalidRequestError['code'] = 'INVALID_REQUEST') {
     super(code, message);

@@ -1,5 +1,5 @@
 /**
- * Does work for each item, although it fails for one of them: an order's or a shop's error must not hold up the others.
+ * Does work for each item, although it fails for one of them: the error of one must not hold up the others.
  * @throws the first failure, once all are done
  */
 export async function forEach<T>(items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> {

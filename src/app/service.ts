@@ -239,6 +239,7 @@ function settingsOf(
     pagesHost,
     downloads,
     version,
+    timeoutFactor: live.config.timeoutFactor,
     spreadFactor,
     shopApiUrl,
     programFolder: packageRoot,

@@ -33,6 +33,8 @@ export interface PagesDependencies {
 export interface PagesSettings extends ManageSettings {
   /** The version of this program. */
   version: string;
+  /** LICENSING_TIMEOUT_FACTOR, by which waits grow */
+  timeoutFactor: number;
   shopName: string;
   shopLogo: Picture | undefined;
   publicUrl: string | undefined;

@@ -62,23 +62,23 @@ async function readExtras(call: OperatorCall, license: License) {
   const { customer, id } = license;
   const { db, at } = call;
   // Of shops, that issued or renewed it; the oldest first
-  const orders = (await within(db, () => findOrdersOfLicenses(db, [id]))) ?? [];
+  const orders = (await within(call, () => findOrdersOfLicenses(db, [id]))) ?? [];
   return {
     orders,
     /** undefined: there is none, or it is not known in time */
-    customer: customer === null ? undefined : await within(db, () => summaryOf(call, customer)),
+    customer: customer === null ? undefined : await within(call, () => summaryOf(call, customer)),
     /** the seller's on the customer */
-    note: customer === null ? undefined : (await within(db, () => findProfile(db, customer)))?.note,
-    mails: (await within(db, () => mailsOf(call, id))) ?? [],
+    note: customer === null ? undefined : (await within(call, () => findProfile(db, customer)))?.note,
+    mails: (await within(call, () => mailsOf(call, id))) ?? [],
     /** the event that suspended, revoked or cancelled it */
-    stopped: await within(db, () => findStop(db, license)),
+    stopped: await within(call, () => findStop(db, license)),
     /** of a year; undefined: not known in time */
-    months: await within(db, () => readLicenseMonths(db, id, at)),
-    seen: await within(db, () => findLastSeen(db, license)),
+    months: await within(call, () => readLicenseMonths(db, id, at)),
+    seen: await within(call, () => findLastSeen(db, license)),
     /** the latest that sites told */
-    told: (await within(db, () => listToldSitesOf(db, [id], TOLD))) ?? [],
+    told: (await within(call, () => listToldSitesOf(db, [id], TOLD))) ?? [],
     /** the order that issued it, and the latest mail of that order with this licence's key */
-    orderMail: await within(db, () => mailOfOrder(call, id, orders)),
+    orderMail: await within(call, () => mailOfOrder(call, id, orders)),
   };
 }
 

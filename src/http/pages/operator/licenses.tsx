@@ -51,8 +51,8 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
   const given = readGiven(query);
   const { after, sort, ...filters } = given;
   const [products, plans] = [await listProducts(db), await plansOf(db, undefined)];
-  const counts = await within(db, async (on) => countsOf(on, at));
-  const counted = await within(db, async (on) => countLicenses(on, toQuery(filters), at));
+  const counts = await within({ db, settings }, async (on) => countsOf(on, at));
+  const counted = await within({ db, settings }, async (on) => countLicenses(on, toQuery(filters), at));
   const { items, next } = await listLicensePage(db, toQuery(given), { limit: LIMIT, after }, at).catch(
     (error: unknown) => {
       // A filter that names nothing, such as a plan that is gone, matches nothing.

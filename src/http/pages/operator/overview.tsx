@@ -40,7 +40,7 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
   const query = readQuery(call.query, goods);
   const waits = call.query.get('wait') === '1';
   const counted = <T,>(load: (on: typeof db) => Promise<T>) =>
-    within(db, load, waits ? LONG_PATIENCE_MS : undefined);
+    within(call, load, waits ? LONG_PATIENCE_MS : undefined);
   const { operatorLanguage: language } = view;
   const [figures, needs, refused, ending, reasons, arrivals, trend, installed, rate] = await Promise.all([
     readFigures(db, query, at),

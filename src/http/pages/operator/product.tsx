@@ -23,7 +23,7 @@ async function showProduct(call: OperatorCall): Promise<Answer> {
   const { id, name } = product;
   const offer = await readOffer(call, product);
   const security = await securityOf(call, id);
-  const licenses = await within(call.db, (on) => countLicensesByPlan(on, id));
+  const licenses = await within(call, (on) => countLicensesByPlan(on, id));
   const texts = view.t.products;
   const actions = (
     <>

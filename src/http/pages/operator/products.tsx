@@ -41,7 +41,7 @@ async function countsOf(db: OperatorCall['db'], products: { id: number }[]): Pro
   return { plans, licenses: await countLicensesByProduct(db), offered };
 }
 
-async function showProducts({ db, query, view }: OperatorCall): Promise<Answer> {
+async function showProducts({ db, query, settings, view }: OperatorCall): Promise<Answer> {
   const { t, to, format, mayWrite } = view;
   const texts = t.products;
   const { columns } = texts;
@@ -49,7 +49,7 @@ async function showProducts({ db, query, view }: OperatorCall): Promise<Answer> 
   const sort = asSort(PRODUCT_SORTS, query.get('sort'));
   const by = sort ?? 'id';
   const { items, next } = await listProductPage(db, { limit: LIMIT, after }, sort);
-  const counts = await within(db, (on) => countsOf(on, items));
+  const counts = await within({ db, settings }, (on) => countsOf(on, items));
   const counted = (of: Map<number, number> | undefined, id: number) =>
     of === undefined ? t.common.none : format.number(of.get(id) ?? 0);
   const add = mayWrite ? <ButtonLink kind="primary" path="/products/new" label={texts.add} /> : null;

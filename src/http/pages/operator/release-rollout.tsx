@@ -108,9 +108,7 @@ async function readRolloutOf(call: OperatorCall, release: Release): Promise<Roll
   );
   const before = latestOf(others, (one) => one.version)?.version;
   const versions = before === undefined ? [version] : [version, before];
-  const counts = await within(call.db, (db) =>
-    countRollout(db, productId, versions, publishedAt ?? createdAt),
-  );
+  const counts = await within(call, (db) => countRollout(db, productId, versions, publishedAt ?? createdAt));
   return { release, before, counts };
 }
 

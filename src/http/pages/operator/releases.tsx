@@ -123,12 +123,9 @@ async function showReleases(call: OperatorCall): Promise<Answer> {
 }
 
 /** Of each version; undefined: not known in time. */
-function readDownloads(
-  { db, at }: OperatorCall,
-  productId: number,
-): Promise<Map<string, number> | undefined> {
-  return within(db, async (on) => {
-    const { days } = await readStatistics(on, { productId }, at);
+function readDownloads(call: OperatorCall, productId: number): Promise<Map<string, number> | undefined> {
+  return within(call, async (on) => {
+    const { days } = await readStatistics(on, { productId }, call.at);
     const sums = new Map<string, number>();
     for (const day of days)
       for (const [version, count] of Object.entries(day.downloads))

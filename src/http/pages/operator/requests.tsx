@@ -44,7 +44,7 @@ async function showRequests(call: OperatorCall): Promise<Answer> {
   const { items: requests, next } = await readRequests(call, { licenseId, given, limit: LIMIT });
   const days =
     licenseId === undefined
-      ? await within(db, async (on) => refusalsADay(await lastDays(on, at), view.operatorLanguage))
+      ? await within(call, async (on) => refusalsADay(await lastDays(on, at), view.operatorLanguage))
       : undefined;
   const id = licenseId === undefined ? undefined : String(licenseId);
   const path = id === undefined ? '/requests' : `/licenses/${id}/requests`;

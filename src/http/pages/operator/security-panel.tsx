@@ -6,8 +6,8 @@ import { useView } from '../view';
 import { LONG_PATIENCE_MS, within } from '../within';
 
 /** @returns undefined also when it is not known in time */
-export function securityOf({ db }: OperatorCall, productId: number): Promise<SecurityStanding | undefined> {
-  return within(db, (on) => readSecurityStanding(on, productId), LONG_PATIENCE_MS);
+export function securityOf(call: OperatorCall, productId: number): Promise<SecurityStanding | undefined> {
+  return within(call, (on) => readSecurityStanding(on, productId), LONG_PATIENCE_MS);
 }
 
 /** The product's newest security release, and how many sites still run an older version. */

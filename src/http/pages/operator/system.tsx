@@ -17,11 +17,11 @@ const SOON_MS = 30 * DAY_MS;
 export const systemRoutes: Route<OperatorCall>[] = [{ path: '/system', get: showSystem }];
 
 async function showSystem(call: OperatorCall): Promise<Answer> {
-  const { db, settings, view } = call;
+  const { settings, view } = call;
   const { t, format } = view;
   const { system: texts } = t;
   // undefined: the doctor takes longer
-  const findings = await within(db, () => settings.examine());
+  const findings = await within(call, () => settings.examine());
   const access = call.caller.scope === 'write' ? await readAccess(call) : undefined;
   return {
     page: (

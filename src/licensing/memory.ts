@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** What a process remembers, so that it does not ask the database for it each time. */
+/** The memory of a process, which saves questions to the database. */
 
 /** Remembers a limited number of values, each for a limited time after its own `at`. */
 export interface Memory<T extends { at: Date }> {
@@ -32,7 +32,7 @@ const MAX_CACHED = 1_000;
 
 /**
  * Keeps what was loaded for `lifetime` ms from the start of loading, and only what `keeps` accepts. Callers that ask at
- * the same time share one load, and a failure is not kept. When the cache is full, the entry that was used first goes.
+ * the same time share one load, and a failure is not kept. When the cache is full, the least recently used entry goes.
  */
 export function createCache<T>(
   lifetime: number,

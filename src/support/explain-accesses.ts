@@ -34,7 +34,7 @@ export function explainAccesses(newestFirst: LoggedAccess[], known: PresentState
   });
 }
 
-/** What a request asked, and its outcome. */
+/** The fields of a request and of its outcome. */
 export const REQUEST_FIELDS = [
   'endpoint',
   'outcome',

@@ -23,9 +23,9 @@ import { openMigrated, startServiceProcess, type ServiceProcess } from '../suppo
  * TEST_HISTORIES_MINUTES=10 npx jest test/concurrency/histories -t explains
  */
 
-const OPERATIONS = runs(1_200, 10_000);
+const OPERATIONS = runs(600, 10_000);
 /** At least two rounds: every other one has other limits. */
-const CALLS = runs(600, 2_500);
+const CALLS = runs(300, 2_500);
 
 describe.each(DATABASE_KINDS)('%s', (kind) => {
   let db: Db;

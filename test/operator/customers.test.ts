@@ -171,9 +171,9 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
     expect(end).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no further licence') });
   });
 
-  it('of 3,000 licences is erased in a few transactions, and the terminal is told how far it is', async () => {
+  it('of 500 licences is erased in a few transactions, and the terminal is told how far it is', async () => {
     const plan = await givePlan(db, { type: 'seat', limit: 2 });
-    for (let i = 0; i < 3; i++) await giveLicense(db, plan, { customer: JANE, count: 1_000 });
+    await giveLicense(db, plan, { customer: JANE, count: 500 });
     let transactions = 0;
     const told: [number, number][] = [];
     db.on('query', ({ sql }: { sql: string }) => {
@@ -187,15 +187,15 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         told.push([done, total]);
       },
     );
-    expect(counts.licenses).toBe(3_003);
-    expect(told.at(-1)).toEqual([3_003, 3_003]);
-    expect(told.length).toBeLessThanOrEqual(31);
-    expect(transactions).toBeLessThan(50);
+    expect(counts.licenses).toBe(503);
+    expect(told.at(-1)).toEqual([503, 503]);
+    expect(told.length).toBeLessThanOrEqual(6);
+    expect(transactions).toBeLessThan(25);
     expect(await placesOfJane()).toEqual([]);
     const erasures = (await rows<{ action: string }>(db, 'events')).filter(
       ({ action }) => action === 'erase-customer',
     );
-    expect(erasures).toHaveLength(3_003);
+    expect(erasures).toHaveLength(503);
   });
 
   it('is handed out everything that is stored, and nothing of anybody else', async () => {

@@ -505,7 +505,8 @@ describe.each(ONE_KIND)('on %s', (kind) => {
           const { status } = await sendAgain(() => call(method, good.path ?? path, { query }));
           expect([name, status < 500]).toEqual([name, true]);
         }
-      if (SPENDING.test(operationId) && !isLeaving) world = await makeWorld();
+      // A new world takes 21 requests. Without it, what the operation used up is gone.
+      if (IS_WHOLE && SPENDING.test(operationId) && !isLeaving) world = await makeWorld();
       await fc.assert(
         fc.asyncProperty(requestsOf(operation, method === 'post', resolve, pools()), async (made) => {
           expect(await send(method, path, made)).toBeLessThan(500);

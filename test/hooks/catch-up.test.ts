@@ -21,7 +21,7 @@ import { type Thing } from '../support/manage';
 import { operator, type Operator } from '../support/operator';
 import { eventually, temporaryFolder } from '../support/processes';
 import { openMigrated } from '../support/service-process';
-import { DATABASE_KINDS, newPlace, ONE_KIND, rows } from '../support/service';
+import { newPlace, ONE_KIND, rows } from '../support/service';
 import { PADDLE_KEY, startShopLists, STRIPE_KEY, WOO_KEY, type ShopLists } from '../support/shop-lists';
 import { fixture, signPaddle, signStripe } from '../support/shop-senders';
 
@@ -58,7 +58,7 @@ function refund(payment: string, minutes: number): Thing {
   return { ...(JSON.parse(text) as Thing), id: `evt_refund_${payment}`, created: minutesAgo(minutes) };
 }
 
-describe.each(DATABASE_KINDS)('catching up with Stripe, on %s', (kind) => {
+describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
   let lists: ShopLists;
   let shop: HookShop;
   let n = 0;

@@ -18,6 +18,7 @@ import {
   createMariaDbDatabase,
   giveLicense,
   givePlan,
+  ONE_BACKEND,
   PREFIX,
   rows,
   startTestService,
@@ -90,7 +91,7 @@ function downloadWithoutKey(service: { url: string }, path = '/downloads/42') {
   return request(service.url).get(PREFIX + path);
 }
 
-describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
+describe.each(ONE_BACKEND)('what is written, on %s', (_name, settings) => {
   test('every refused activation and deactivation, down to bodies that cannot be read', async () => {
     const service = await open(await settings());
     const plan = await givePlan(service.db, { limit: 1 });
@@ -292,6 +293,9 @@ describe.each(BACKENDS)('what is written, on %s', (_name, settings) => {
     }
   });
 
+});
+
+describe.each(BACKENDS)('what shares a row, on %s', (_name, settings) => {
   test('equal refusals of a client as one row of the hour, with how many and the latest time', async () => {
     const service = await open(await settings());
     const at = (time: string) => (service.clock.now = new Date(`2026-03-20T${time}Z`));

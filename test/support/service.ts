@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { createConnection } from 'mysql2/promise';
 import { pino } from 'pino';
 import { readConfig, type Config, type Settings } from '../../src/settings/config';
@@ -173,10 +171,12 @@ async function loadMariaDb(db: Db, database: MysqlSettings, folder: string): Pro
   if (!('port' in database) || database.port !== Number(TEST_MARIADB_PORT)) return;
   const [tables] = (await db.raw('SHOW TABLES')) as [unknown[]];
   if (tables.length > 0) return;
-  const args = ['--user=root', `--socket=${TEST_MARIADB_SOCKET!}`, database.database];
-  const loading = promisify(execFile)('mariadb', args);
-  loading.child.stdin!.end(await readFile(join(folder, MARIADB_SCHEMA)));
-  await loading;
+  const connection = await createConnection({
+    ...{ socketPath: TEST_MARIADB_SOCKET!, user: 'root', database: database.database },
+    multipleStatements: true,
+  });
+  await connection.query(await readFile(join(folder, MARIADB_SCHEMA), 'utf8'));
+  await connection.end();
 }
 
 /** All rows of a table, by id. */

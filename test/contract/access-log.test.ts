@@ -292,7 +292,6 @@ describe.each(ONE_BACKEND)('what is written, on %s', (_name, settings) => {
       expect(JSON.stringify(written)).not.toContain(password.slice(0, 4));
     }
   });
-
 });
 
 describe.each(BACKENDS)('what shares a row, on %s', (_name, settings) => {

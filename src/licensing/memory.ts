@@ -13,7 +13,8 @@ export interface Memory<T extends { at: Date }> {
  *   6 µs with a Map, which looks for its first key among deleted ones.
  */
 export function createMemory<T extends { at: Date }>(max: number, windowMs: number): Memory<T> {
-  const values = new LRUCache<string, T>({ max });
+  // By its size, so that it grows: with `max`, the eight of a service took 4.5 MB and 20 ms at its start.
+  const values = new LRUCache<string, T>({ maxSize: max, sizeCalculation: () => 1 });
   return {
     get(key, now) {
       const value = values.peek(key);

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { temporaryFolder } from '../support/processes';
@@ -13,16 +13,23 @@ const { maxFiles, large, cycles } = JSON.parse(readFileSync(join(ROOT, 'scripts/
   cycles: Record<string, string>;
 };
 
+const FILES = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'src'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((name) => /\.tsx?$/.test(name));
+
 test('a folder of src has at most 40 files, except those that are listed', () => {
-  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'src'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  });
   const counts = new Map<string, number>();
-  for (const file of files.split('\n').filter((name) => /\.tsx?$/.test(name)))
-    counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+  for (const file of FILES) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
   const found = [...counts].filter(([, count]) => count > maxFiles).map(([folder]) => folder);
   expect(found.sort()).toEqual(Object.keys(large).sort());
+});
+
+test('no folder of src is deeper than the lint looks', () => {
+  // `DEPTHS` in oxlint.config.mjs: src, a folder and three folders in it
+  expect(FILES.filter((file) => dirname(file).split('/').length > 5)).toEqual([]);
 });
 
 test('the lists of exceptions do not grow', () => {
@@ -75,6 +82,20 @@ describe('the lint', () => {
     });
     expect(printed).toContain('src/licensing may import from');
     expect(printed).toContain('src/licensing/core may import from');
+  });
+
+  test('has a rule for every folder of src below the composition', () => {
+    const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+      // The texts have rules of their own.
+      .filter((name) => name !== 'app' && name !== 'texts');
+    const text = "import { start } from '../app/service';\n\nexport const probe = start;\n";
+    const printed = lint({
+      'src/app/service.ts': 'export const start = 1;\n',
+      ...Object.fromEntries(folders.map((folder) => [`src/${folder}/probe.ts`, text])),
+    });
+    expect(folders.filter((folder) => !printed.includes(`src/${folder} may import from`))).toEqual([]);
   });
 
   test('refuses two files that import each other', () => {

@@ -106,7 +106,7 @@ export function isEditable(name: string): name is EditableName {
   return Object.hasOwn(EDITABLE, name);
 }
 
-/** What the database holds of settings, opened (stored-settings.ts). */
+/** The settings of the database, opened (settings/stored.ts). */
 export interface StoredSettings {
   values: Readonly<Partial<Record<EditableName, string>>>;
   /** the seller's texts of mails, by `NAME.LANGUAGE` */

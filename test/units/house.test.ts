@@ -7,10 +7,13 @@ import { temporaryFolder } from '../support/processes';
 const ROOT = join(__dirname, '../..');
 
 /** Where the rules are broken, and the work that ends it. */
-const { maxFiles, large, cycles } = JSON.parse(readFileSync(join(ROOT, 'scripts/house.json'), 'utf8')) as {
+const { maxFiles, large, cycles, spreads } = JSON.parse(
+  readFileSync(join(ROOT, 'scripts/house.json'), 'utf8'),
+) as {
   maxFiles: number;
   large: Record<string, string>;
   cycles: Record<string, string>;
+  spreads: Record<string, string>;
 };
 
 const FILES = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'src'], {
@@ -35,6 +38,7 @@ test('no folder of src is deeper than the lint looks', () => {
 test('the lists of exceptions do not grow', () => {
   expect(Object.keys(large).length).toBeLessThanOrEqual(2);
   expect(Object.keys(cycles).length).toBeLessThanOrEqual(13);
+  expect(Object.keys(spreads).length).toBeLessThanOrEqual(13);
   expect(Object.keys(cycles).filter((file) => !file.startsWith('src/orders/'))).toEqual([]);
 });
 

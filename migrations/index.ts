@@ -6,7 +6,7 @@ import * as schema from './schema';
  * number behind its name goes up.
  */
 export const migrations: Record<string, Omit<Knex.Migration, 'down'>> = {
-  '001_schema_5': schema,
+  '001_schema_6': schema,
 };
 
 export const migrationNames = (): string[] => Object.keys(migrations);

@@ -24,6 +24,12 @@ export const orders: Tables = (t) => ({
       language: `${t.ascii(8)} NULL`,
       // What the shop's `mail` was when the order issued.
       mail: `${t.ascii(8)} NULL`,
+      // An unexpected error: its reason, when it came first, and when the order is tried again.
+      failure: `${t.text(190)} NULL`,
+      failed_at: `${t.time} NULL`,
+      retry_at: `${t.time} NULL`,
+      // When the seller confirmed an order of too many lines.
+      confirmed_at: `${t.time} NULL`,
     },
     unique: [['digest']],
     indexes: [
@@ -45,19 +51,25 @@ export const orders: Tables = (t) => ({
       event_id: `${t.text(190)} NULL`,
       identity: `${t.digest} NOT NULL`,
       at: `${t.time} NOT NULL`,
+      // The milliseconds of `at`.
+      at_ms: `${t.count} NOT NULL DEFAULT 0`,
       received_at: `${t.time} NOT NULL`,
       actor: `${t.text(190)} NOT NULL`,
       partial: `${t.flag} NOT NULL DEFAULT 0`,
       is_test: `${t.flag} NOT NULL DEFAULT 0`,
       effect: `${t.ascii(16)} NOT NULL`,
       lines_json: `${t.longText} NULL`,
-      outcome_json: `${t.longText} NOT NULL`,
+      // Null while its order has not been processed with it.
+      outcome_json: `${t.longText} NULL`,
       payment: `${t.text(190)} NULL`,
       renews_itself: `${t.flag} NULL`,
       // What the shop's rules do with licences that an upgrade takes away.
       reduced: `${t.ascii(16)} NULL`,
       // The shop's grace when it came.
       grace_days: `${t.count} NOT NULL DEFAULT 0`,
+      // Of a payment or refund: minor units of the currency (ISO 4217).
+      amount: `${t.bigCount} NULL`,
+      currency: `${t.ascii(3)} NULL`,
     },
     unique: [['order_id', 'identity']],
   },

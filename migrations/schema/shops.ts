@@ -78,6 +78,7 @@ export const shops: Tables = (t) => ({
       kind: `${t.ascii(16)} NOT NULL`,
       target: `${t.text(190)} NULL`,
       paid: `${t.bigCount} NULL`,
+      currency: `${t.ascii(3)} NULL`,
       created_at: `${t.time} NOT NULL`,
     },
     unique: [['digest']],

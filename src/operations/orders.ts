@@ -86,7 +86,9 @@ const OrderGiven = exactly({
     }),
   ),
   renews_itself: Type.Optional(
-    Type.Boolean({ description: 'A subscription that pays on by itself, until `subscription_ended`.' }),
+    Type.Boolean({
+      description: 'A subscription that pays on by itself, until `renewal_stopped` or `subscription_ended`.',
+    }),
   ),
   customer: Type.Optional(
     exactly({

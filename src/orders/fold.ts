@@ -14,6 +14,8 @@ export const ORDER_EVENTS = [
   'renewed',
   'upgraded',
   'payment_failed',
+  'renewal_resumed',
+  'renewal_stopped',
   'charged_back',
   'chargeback_reversed',
   'subscription_ended',

@@ -22,13 +22,22 @@ export interface OrderMessage {
   partial?: boolean | undefined;
   /** the shop's name of the payment that the event is about: what a refund gives back is told by it */
   payment?: string | undefined;
-  /** a subscription that pays on by itself, until `subscription_ended` */
+  /** what was paid or given back; undefined: it was not told, or cannot be stored */
+  money?: Money | undefined;
+  /** a subscription that pays on by itself, until `renewal_stopped` or `subscription_ended` */
   renewsItself?: boolean | undefined;
   customer?: OrderCustomer | undefined;
   /** the plugin that posts: the kind of a shop that nobody added */
   kind?: PluginKind | undefined;
   /** undefined: all of the order's */
   lines?: LineMessage[] | undefined;
+}
+
+export interface Money {
+  /** in minor units of the currency, such as cents */
+  amount: number;
+  /** ISO 4217, such as `EUR` */
+  currency: string;
 }
 
 interface OrderCustomer {
@@ -62,7 +71,13 @@ export interface LineMessage {
   confirms?: true | undefined;
   /** of a receiver: where no id tells, an order's only line is this one */
   first?: true | undefined;
+  /** of a receiver: why the sender's line cannot be taken as it is; it waits with this reason */
+  problem?: LineProblem | undefined;
 }
+
+/** no article; a quantity that cannot be licensed; an article's name that is too long or looks like a key; no id of its own */
+export const LINE_PROBLEMS = ['no_article', 'bad_quantity', 'bad_article', 'unreadable'] as const;
+export type LineProblem = (typeof LINE_PROBLEMS)[number];
 
 /** Licences of a line. */
 export const MAX_QUANTITY = 100;

@@ -280,7 +280,7 @@ function fromStoredEvent({ lines, at, ...event }: StoredEvent): Omit<ContentEven
 
 /** @throws OperatorError when it leads to what cannot be stored */
 function toStored(shop: string, link: Link, now: Date): Omit<ShopLink, 'id'> {
-  const shared = { shop, digest: linkDigest(shop, link.key), paid: null, createdAt: now };
+  const shared = { shop, digest: linkDigest(shop, link.key), paid: null, currency: null, createdAt: now };
   if ('order' in link) {
     const target = requireExactText(link.order, 'order');
     return { ...shared, kind: 'order', target, paid: asAmount(link.paid) ?? null };

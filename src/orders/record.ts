@@ -221,6 +221,10 @@ async function addOrder(
     mail: null,
     isTest: test || shop.isTest,
     state: 'done',
+    failure: null,
+    failedAt: null,
+    retryAt: null,
+    confirmedAt: null,
   };
   return { ...order, id: await insertOrder(trx, order) };
 }
@@ -271,20 +275,29 @@ function toEvent(
     event,
     eventId,
     at,
+    atMs: 0,
     actor,
     partial,
     isTest: test,
     identity: eventIdentity({ event, at, eventId }),
     receivedAt: now,
     payment: payment ?? null,
-    renewsItself: isIgnored ? null : event === 'subscription_ended' ? false : (renewsItself ?? null),
+    renewsItself: isIgnored ? null : (SAYS_WHETHER_IT_RENEWS[event] ?? renewsItself ?? null),
     graceDays: graceOf(shop, context),
+    amount: null,
+    currency: null,
     effect: isIgnored ? 'none' : effectOf(event, rules),
     reduced: event === 'upgraded' || event === 'renewed' ? rules.reduced : null,
     linesJson: lines === undefined ? null : JSON.stringify(lines.map(storedLine)),
     outcomeJson: '[]',
   };
 }
+
+const SAYS_WHETHER_IT_RENEWS: Partial<Record<OrderEventName, boolean>> = {
+  subscription_ended: false,
+  renewal_stopped: false,
+  renewal_resumed: true,
+};
 
 function storedLine(message: LineMessage): StoredLine {
   const { line, planId, sku, quantity, paidUntil, renews, ids, price, paidAs, first, once, confirms } =

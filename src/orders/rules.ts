@@ -3,14 +3,18 @@ import { ORDER_EVENTS, type Effect, type OrderEventName } from './fold';
 
 /** What a shop's events do. */
 
+const WITHOUT_RULE = ['refund_failed', 'payment_failed', 'renewal_stopped', 'renewal_resumed'] as const;
+type WithoutRule = (typeof WITHOUT_RULE)[number];
+
+function hasRule(event: OrderEventName): event is Exclude<OrderEventName, WithoutRule> {
+  return !(WITHOUT_RULE as readonly string[]).includes(event);
+}
+
 /**
  * What has a rule: the events that may do more than one thing, and `reduced`, an upgrade to fewer licences. A failed refund
- * undoes the refund, and a failed payment does nothing.
+ * undoes the refund, a failed payment does nothing, and a stopped or resumed renewal changes the end's grace alone.
  */
-export const RULES = [
-  ...ORDER_EVENTS.filter((event) => event !== 'refund_failed' && event !== 'payment_failed'),
-  'reduced',
-] as const;
+export const RULES = [...ORDER_EVENTS.filter(hasRule), 'reduced'] as const;
 type RuleName = (typeof RULES)[number];
 export type Rules = Record<RuleName, Effect>;
 
@@ -37,8 +41,8 @@ export function effectsOf(rule: RuleName): Effect[] {
 
 /** What an event does by these rules. */
 export function effectOf(event: OrderEventName, rules: Rules): Effect {
-  if (event === 'refund_failed') return 'reinstate';
-  return event === 'payment_failed' ? 'none' : rules[event];
+  if (hasRule(event)) return rules[event];
+  return event === 'refund_failed' ? 'reinstate' : 'none';
 }
 
 export function readRules({ rulesJson }: { rulesJson: string | null }): Rules {

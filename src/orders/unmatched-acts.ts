@@ -292,6 +292,7 @@ async function adopt(work: Work, one: Unmatched, told: OrderEvent[], license: Lo
   const paid: Omit<OrderEvent, 'id'> = {
     ...{ orderId: order.id, event: 'paid', eventId, at: firstTime(told, one), receivedAt: context.now },
     identity: eventIdentity({ event: 'paid', at: one.at, eventId }),
+    ...{ atMs: 0, amount: null, currency: null },
     ...{ actor: context.actor, partial: false, payment: null, renewsItself: null, reduced: null },
     ...{ isTest: false, effect: 'issue', graceDays: 0 },
     // It is paid until the end that the licence has: what was told since moves that.

@@ -76,6 +76,7 @@ export const isWaiting = (found: object): found is Waits => 'waitsFor' in found;
 export function whyIgnored(event: OrderEvent | undefined): string | undefined {
   if (event?.effect !== 'none') return undefined;
   if (event.event === 'payment_failed') return 'payment_failed';
+  if (event.event === 'renewal_stopped' || event.event === 'renewal_resumed') return 'renewal';
   return event.partial ? 'partial' : event.isTest ? 'test' : 'rule';
 }
 

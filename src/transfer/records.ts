@@ -22,7 +22,7 @@ import { RELEASE_STATES, WHOLE_ROLLOUT } from '../store/releases';
 
 export const FORMAT = 'licensing-gateway export';
 /** A change of the fields is a new version. */
-export const FORMAT_VERSION = 9;
+export const FORMAT_VERSION = 10;
 
 const MAX_SETTING_LENGTH = 400_000;
 
@@ -92,6 +92,7 @@ const ORDER_EVENT = record(
     event_id: nullable(text(MAX_LABEL_LENGTH, 1)),
     identity: hex(64),
     at: time(),
+    at_ms: integer(0, 999),
     received_at: time(),
     actor: text(MAX_LABEL_LENGTH),
     partial: flag(),
@@ -102,7 +103,9 @@ const ORDER_EVENT = record(
     test: flag(),
     effect: ascii(16),
     lines: nullable(array()),
-    outcomes: array(),
+    amount: nullable(bigCount),
+    currency: nullable(ascii(3)),
+    outcomes: nullable(array()),
   },
   { test: 'is_test', lines: 'lines_json', outcomes: 'outcome_json' },
 );
@@ -241,7 +244,11 @@ export const RECORDS = {
       language: nullable(ascii(8)),
       mail: nullable(oneOf(['key', 'none'])),
       test: flag(),
-      state: oneOf(['done', 'waiting']),
+      state: oneOf(['done', 'waiting', 'failed']),
+      failure: nullable(text(MAX_LABEL_LENGTH)),
+      failed_at: nullable(time()),
+      retry_at: nullable(time()),
+      confirmed_at: nullable(time()),
       created_at: time(),
       lines: list<OrderLineRecord>('order_line', 0),
       events: list<OrderEventRecord>('order_event', 0),
@@ -256,6 +263,7 @@ export const RECORDS = {
     kind: oneOf(['order', 'key', 'customer']),
     target: nullable(text(MAX_LABEL_LENGTH, 1)),
     paid: nullable(bigCount),
+    currency: nullable(ascii(3)),
     created_at: time(),
   }),
   customer: record('customers', ['id'], {
@@ -390,28 +398,14 @@ export function fromRow<T extends RowType>(type: T, row: WholeRow): RecordOf<T> 
 
 /** The fields that a file of the version before lacks, with their values there. */
 export const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = {
-  license: { grace_days: 0, renews_itself: false },
-  key: { folded_digest: null },
-  order_event: { grace_days: 0 },
-  plan: { upgrade_url: null },
-  customer: { note: null },
-  release: { rollout: WHOLE_ROLLOUT, security: false, notified_at: null },
-  shop: {
-    api_key_sealed: null,
-    site_url: null,
-    caught_up_until: null,
-    caught_up_at: null,
-    grace_days: null,
-    billing_url: null,
-  },
+  order: { failure: null, failed_at: null, retry_at: null, confirmed_at: null },
+  order_event: { at_ms: 0, amount: null, currency: null },
+  shop_link: { currency: null },
 };
 
 /** Gives a record of a file of the version before what it lacks, also in its lists. */
 export function completeFormer(type: RowType, value: Record<string, unknown>): void {
   for (const [name, one] of Object.entries(NEW_FIELDS[type] ?? {})) value[name] ??= one;
-  // The end of a subscription did not say that it renews itself no more.
-  if (type === 'order_event' && value.event === 'subscription_ended' && value.test === false)
-    value.renews_itself = false;
   const [of, listed]: [RowType, unknown] =
     type === 'license' ? ['key', value.keys] : ['order_event', type === 'order' ? value.events : undefined];
   if (Array.isArray(listed))

@@ -143,7 +143,7 @@ describe.each(ONE_BACKEND)('messages of Digistore24, on %s', (_, settings) => {
     });
     await keepLink(service.db, {
       ...{ shop: 'ds24', digest: linkDigest('ds24', paid.transaction_id as string), kind: 'order' },
-      ...{ target: order, paid: 4900, createdAt: NOW },
+      ...{ target: order, paid: 4900, currency: 'EUR', createdAt: NOW },
     });
     pass(10);
     await send(fields('on_refund'));

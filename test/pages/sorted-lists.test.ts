@@ -145,7 +145,8 @@ async function fill(service: TestService): Promise<void> {
       await insertOrder(now, {
         ...{ shop: i % 2 ? 'a' : 'b', number: `order-${9 - i}`, digest: String(i).repeat(64), owner: null },
         ...{ ownOnly: false, customer: null, customerName: null, language: null, mail: null, isTest: false },
-        ...{ state: i % 3 ? 'waiting' : 'done', createdAt: daysAgo(7 - i) },
+        ...{ state: i % 3 ? 'waiting' : 'done', createdAt: daysAgo(7 - i), confirmedAt: null },
+        ...{ failure: null, failedAt: null, retryAt: null },
       });
     await insertActivations(
       now,

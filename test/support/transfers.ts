@@ -50,7 +50,7 @@ export function fileOf(records: Record<string, unknown>[]): string {
   );
 }
 
-export const HEADER = { type: 'header', format: 'licensing-gateway export', version: 9 };
+export const HEADER = { type: 'header', format: 'licensing-gateway export', version: 10 };
 
 export function writeText(text: string | Buffer): string {
   const file = join(temporaryFolder(), 'in.jsonl');

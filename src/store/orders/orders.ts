@@ -25,8 +25,15 @@ export interface Order {
   /** whether its shop mails keys (orders/shop-kinds.ts), as it was when the order issued; null: it has issued nothing */
   mail: string | null;
   isTest: boolean;
-  /** waiting: a line waits */
-  state: 'done' | 'waiting';
+  /** waiting: a line waits; failed: an unexpected error stopped it, and it is tried again at `retryAt` */
+  state: 'done' | 'waiting' | 'failed';
+  /** why it failed */
+  failure: string | null;
+  /** when it failed first */
+  failedAt: Date | null;
+  retryAt: Date | null;
+  /** when the seller confirmed an order of too many lines */
+  confirmedAt: Date | null;
   createdAt: Date;
 }
 
@@ -39,6 +46,8 @@ export interface OrderEvent {
   /** digest that tells the order's events apart */
   identity: string;
   at: Date;
+  /** the milliseconds of `at` */
+  atMs: number;
   receivedAt: Date;
   actor: string;
   /** a part of the money only */
@@ -57,6 +66,9 @@ export interface OrderEvent {
   effect: string;
   /** as they came; null: all lines of the order */
   linesJson: string | null;
+  /** of a payment or refund: minor units of the currency (ISO 4217) */
+  amount: number | null;
+  currency: string | null;
   /** what it did, by line */
   outcomeJson: string;
 }

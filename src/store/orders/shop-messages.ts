@@ -122,8 +122,9 @@ export interface ShopLink {
   kind: 'order' | 'key' | 'customer';
   /** the order's number, the other id, or the customer's address; null: the address was erased */
   target: string | null;
-  /** of an order: what was paid, in hundredths of the currency; null: unknown */
+  /** of an order: what was paid, in minor units of the currency (ISO 4217); null: unknown */
   paid: number | null;
+  currency: string | null;
   /** of a customer: when the address was this one */
   createdAt: Date;
 }

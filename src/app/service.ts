@@ -37,7 +37,7 @@ import { faultOfMessage } from '../operations/kit/failures';
 import { readOrderBody } from '../operations/orders';
 import { catchUpAll } from '../orders/catch-up/nightly';
 import { readCatchUps } from '../orders/catch-up/standing';
-import { runReady } from '../orders/record';
+import { runReady } from '../orders/retry';
 import { toMailFailure } from '../mail/failures';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored, mailRemedy } from '../texts/operators/failures';

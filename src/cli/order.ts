@@ -18,6 +18,7 @@ export function addOrderCommands(program: Command): void {
   addList(order);
   addShow(order);
   addMail(order);
+  addConfirm(order);
 }
 
 interface ListOptions {
@@ -43,6 +44,20 @@ function addMail(order: Command): void {
           queued,
           `The keys of order ${number} are mailed to ${queued.to ?? '-'} as soon as the service runs.`,
         );
+      }),
+    );
+}
+
+function addConfirm(order: Command): void {
+  order
+    .command('confirm')
+    .description('Confirms that an order has as many lines as it names, and runs it: more than 100 wait for that.')
+    .argument('<id>', 'the id of the order', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing order confirm 12')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const done = await operate(session, orderOperations.confirmOrder, { path: { id } });
+        session.output.print(done, `Order ${done.order} is confirmed: ${done.state}.`);
       }),
     );
 }
@@ -110,7 +125,9 @@ function licensesOf({ lines }: Order): string | null {
   return lines.flatMap(({ licenses }) => licenses.map(({ id }) => id)).join(', ') || null;
 }
 
-function waitsOf({ lines }: Order): string | null {
+function waitsOf({ lines, state, failure, retry_at: retry }: Order): string | null {
+  if (state === 'failed') return `${failure ?? ''}, tried again at ${retry ?? ''}`;
+  if (failure === 'too_many') return 'more than 100 lines: licensing order confirm ID';
   const waits = lines.flatMap(({ waits_for: what, sku }) =>
     what === null
       ? []
@@ -140,6 +157,7 @@ function addShow(order: Command): void {
               ['shop', shown.shop],
               ['order', shown.order],
               ['state', stateOf(shown)],
+              ['failed', shown.failed_at && `${shown.failed_at}: ${waitsOf(shown) ?? ''}`],
               ['customer', shown.customer],
               ['posted by', owner],
               ['keys mailed', describeMail(shown.mail)],

@@ -6,7 +6,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { asCaller } from '../process/rights';
 import { quantity } from '../base/quantity';
 import { isTestApi } from '../orders/catch-up/ask';
-import type { Effect } from '../orders/fold';
+import type { Effect } from '../orders/order-events';
 import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';
 import { SHOP_KINDS, SKU_QUANTITIES, type ShopKind, type SkuQuantity } from '../orders/shops';
 import { isPosting, MAX_GRACE_DAYS, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
@@ -27,6 +27,8 @@ import {
   usage,
   webAddress,
 } from './arguments';
+import { failures } from '../texts/operators/en/failures';
+import { describeWait } from '../texts/operators/failures';
 import { withSession, type Session } from './command';
 import { operate, operateAll, type DataOf } from './operate';
 import { addPlugin } from './shop-plugin';
@@ -320,7 +322,7 @@ function addMap(shop: Command): void {
           const body = { sku, plan_id: plan.id, quantity: given.quantity };
           const mapped = await operate(session, shopOperations.mapShopSku, { path: { name }, body });
           output.print(mapped, `"${mapped.sku}" means plan ${plan.id}, ${plan.name}.`);
-          if (mapped.ran.done + mapped.ran.waiting > 0) output.note(ranText(mapped.ran));
+          if (mapped.ran.done + mapped.ran.waiting + mapped.ran.failed > 0) output.note(ranText(mapped.ran));
         }),
     );
 }
@@ -338,11 +340,20 @@ async function printMap(session: Session, name: string): Promise<void> {
   );
 }
 
-function ranText({ done, waiting, failed }: DataOf<typeof shopOperations.runShop>): string {
+function ranText({ done, waiting, failed, orders }: DataOf<typeof shopOperations.runShop>): string {
   const ran = quantity(done, 'order that waited has run', 'orders that waited have run');
-  if (waiting === 0) return `${ran}; none waits.`;
-  const failing = failed === 0 ? '' : ` Of these, ${failed} failed: the log has the reason.`;
-  return `${ran}; ${quantity(waiting, 'waits', 'wait')} still.${failing}`;
+  if (waiting + failed === 0) return `${ran}; none waits.`;
+  const failing = failed === 0 ? '' : `; ${failed} failed, and ${failed === 1 ? 'is' : 'are'} tried again`;
+  const others = orders
+    .filter(({ state }) => state !== 'done')
+    .map(({ id, order, state, reason }) => [
+      id,
+      order,
+      state,
+      state === 'failed' ? reason : describeWait(failures, reason ?? ''),
+    ]);
+  const list = formatTable(['ID', 'ORDER', 'STATE', 'REASON'], others);
+  return `${ran}; ${quantity(waiting, 'waits', 'wait')} still${failing}.\n${list}`;
 }
 
 function addUnmap(shop: Command): void {
@@ -400,7 +411,7 @@ function rule(text: string, before: Record<string, Effect> = {}): Record<string,
 function addRun(shop: Command): void {
   shop
     .command('run')
-    .description('Runs the orders of a shop that wait. Mapping an article does so too.')
+    .description('Runs the orders of a shop that wait or failed. Mapping an article does so too.')
     .argument('<shop>', 'the shop')
     .addHelpText('after', '\nExample:\n  licensing shop run hikashop')
     .action((name: string, _options: object, command: Command) =>

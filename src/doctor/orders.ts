@@ -1,10 +1,11 @@
-import { DAY_MS } from '../base/days';
+import { DAY_MS, formatTimestampOrNull } from '../base/days';
 import {
-  countFailed,
   countWaiting,
+  findFailed,
   findShopsWithoutBilling,
   findSilentShops,
   listUnmapped,
+  type Order,
 } from '../store/orders/orders';
 import { mailingOf } from '../mail/queue';
 import { mailOf } from '../orders/shop-kinds';
@@ -14,6 +15,7 @@ import { countUnmatched } from '../store/orders/unmatched';
 import { opensSecret } from '../orders/shops';
 import { readRefused } from '../orders/refused-messages';
 import type { Db } from '../store/engine/database';
+import type { FailedOrder } from '../texts/operators/doctor';
 import { problem, warning, type Check, type Finding } from './finding';
 
 /** Articles that are named. */
@@ -28,10 +30,11 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]
   if (waiting.length > 0) {
     const count = waiting.reduce((sum, { orders }) => sum + orders, 0);
     const unmapped = await listUnmapped(db, MOST_NAMED);
-    const failed = await countFailed(db);
     const shops = waiting.map(({ shop }) => shop).join(', ');
-    findings.push(warning('ORDERS_WAIT', (t) => t.ordersWait(count, shops, unmapped, failed)));
+    findings.push(warning('ORDERS_WAIT', (t) => t.ordersWait(count, shops, unmapped)));
   }
+  const failed = await findFailed(db, MOST_NAMED);
+  if (failed.count > 0) findings.push(problem('ORDERS_FAILED', (t) => t.ordersFailed(failed.count, failed.orders.map(asFailed))));
   const silent = await findSilentShops(db, new Date(now().getTime() - DAY_MS));
   if (silent.length > 0) findings.push(warning('SHOPS_SILENT', (t) => t.shopsSilent(silent.join(', '))));
   const withoutBilling = await findShopsWithoutBilling(db);
@@ -54,6 +57,16 @@ async function refusedFindings(db: Db, now: Date): Promise<Finding[]> {
       findings.push(warning('RECEIVER_REFUSES', (t) => t.receiverRefuses(shop.name, refused.times)));
   }
   return findings;
+}
+
+function asFailed({ shop, number, failure, failedAt, retryAt }: Order): FailedOrder {
+  return {
+    shop,
+    order: number,
+    failure: failure ?? '',
+    failedAt: formatTimestampOrNull(failedAt) ?? '',
+    retryAt: formatTimestampOrNull(retryAt) ?? '',
+  };
 }
 
 function mailOffFinding(shops: string[]): Finding {

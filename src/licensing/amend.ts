@@ -167,6 +167,14 @@ export async function recordAnswer(
   await amend(db, id, 'answer', context, () => ({ changes: {}, before: null, after }));
 }
 
+/** Returns why a licence cannot have a plan; undefined: it can. */
+export function planChangeRefusal(
+  { activationType, isActivated }: { activationType: string | undefined; isActivated: boolean },
+  plan: Pick<Plan, 'activationType'>,
+): 'other_activation_type' | undefined {
+  return isActivated && plan.activationType !== activationType ? 'other_activation_type' : undefined;
+}
+
 async function refuseForeignPlan(
   trx: Transaction,
   license: LockedLicense,
@@ -176,7 +184,9 @@ async function refuseForeignPlan(
   const { productId, activationType } = await requirePlan(trx, license.planId);
   if (plan.productId !== productId && !otherProduct)
     throw await otherProductError(trx, license, plan, productId);
-  if (plan.activationType !== activationType && (await listActivations(trx, license.id)).length > 0)
+  const isActivated =
+    plan.activationType !== activationType && (await listActivations(trx, license.id)).length > 0;
+  if (planChangeRefusal({ activationType, isActivated }, plan) !== undefined)
     throw new OperatorError(
       `Plan ${plan.id} counts by ${plan.activationType}, and licence ${license.id} has activations by ${activationType}.`,
       { code: 'CONFLICT', facts: { reason: 'activated', license: license.id } },

@@ -1,8 +1,10 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { parseMoment } from '../licensing/timestamps';
-import { ORDER_EVENTS } from '../orders/fold';
+import { ORDER_EVENTS } from '../orders/order-events';
 import { MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
-import { noOrder, recordOrder } from '../orders/record';
+import { noOrder, type ProcessedOrder as Processed } from '../orders/process';
+import { recordOrder } from '../orders/record';
+import { confirmOrder } from '../orders/retry';
 import { orderMailJson, readOrderMail, sendOrderKeys } from '../orders/key-mails';
 import { PLUGIN_KINDS } from '../orders/shop-kinds';
 import {
@@ -120,6 +122,8 @@ function readOrderMessage(body: Static<typeof OrderGiven>): OrderMessage {
   const { event_id: eventId, renews_itself: renewsItself, at, lines, ...others } = body;
   return {
     ...others,
+    // A program that says nothing of a part means everything, whatever the money.
+    partial: others.partial ?? (others.event === 'refunded' ? false : undefined),
     eventId,
     renewsItself,
     at: parseMoment(at, 'first', 'refused', 'at'),
@@ -143,7 +147,8 @@ export const ORDER_ACTIONS = [
   'waiting',
 ] as const;
 
-const state = wordOf(['done', 'waiting']);
+const STATES = ['done', 'waiting', 'failed'] as const;
+const state = wordOf(STATES);
 const outcome = {
   line: Text,
   action: wordOf(ORDER_ACTIONS),
@@ -188,6 +193,15 @@ const fields = {
   customer_name: TextOrNull,
   language: orNull(Type.String({ description: "The customer's, as the shop told it." })),
   created_at: Time,
+  failure: orNull(
+    Type.String({
+      description:
+        'Why processing it failed, which is tried again; `too_many`: it names more than 100 lines, and waits until it is confirmed.',
+    }),
+  ),
+  failed_at: TimeOrNull,
+  retry_at: TimeOrNull,
+  confirmed_at: TimeOrNull,
   lines: Type.Array(exactly(lineFields)),
 };
 
@@ -247,6 +261,18 @@ const Details = exactly(
   { title: 'OrderDetails' },
 );
 
+export const ProcessedOrder = exactly(
+  {
+    ...orderFields,
+    reason: orNull(Type.String({ description: 'Why it waits or failed; null: it is done.' })),
+  },
+  { title: 'ProcessedOrder' },
+);
+
+export function processedJson({ id, shop, number: order, state: became, reason }: Processed) {
+  return { id, shop, order, state: became, reason };
+}
+
 /** @throws ManageError (404), also for another's order */
 async function requireOrder(call: Call): Promise<OrderDetails> {
   const { db, caller } = call;
@@ -270,7 +296,7 @@ export const orderOperations = {
       query: exactly({
         shop: Type.Optional(Text),
         order: Type.Optional(Text),
-        state: Type.Optional(oneOf(['done', 'waiting'])),
+        state: Type.Optional(oneOf(STATES)),
         sort: sortBy(ORDER_SORTS, 'By when they came. Without it the newest first.'),
         ...Paging,
       }),
@@ -328,6 +354,22 @@ export const orderOperations = {
       const { order } = await requireOrder(call);
       const { keySecret: secret, mailing } = settings;
       return { data: orderMailJson(await sendOrderKeys(db, order, { secret, mailing, now })) };
+    },
+  ),
+  confirmOrder: post(
+    '/orders/{id}/confirm',
+    {
+      summary: 'Confirm that an order has as many lines as it names, and run it',
+      description: 'An order that names more than 100 lines waits until then.',
+      body: exactly({}),
+      data: ProcessedOrder,
+    },
+    async (call) => {
+      const { db, context, settings } = call;
+      const { order } = await requireOrder(call);
+      const { keySecret: secret, mailing, graceDays } = settings;
+      const done = await confirmOrder(db, order.id, { ...context, secret, mailing, graceDays });
+      return { data: processedJson(done) };
     },
   ),
 };

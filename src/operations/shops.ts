@@ -5,7 +5,7 @@ import { requireCatchable, requireSince } from '../orders/catch-up/require';
 import { catchUp } from '../orders/catch-up/run';
 import { CATCH_UP_STATES } from '../orders/catch-up/standing';
 import { MESSAGE_RESULTS } from '../orders/receive';
-import { runWaiting } from '../orders/record';
+import { runWaiting } from '../orders/retry';
 import { effectsOf, RULES } from '../orders/rules';
 import {
   addShop,
@@ -28,7 +28,7 @@ import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
 import { faultOfMessage } from './kit/failures';
 import { get, list, patch, post, remove, type Call } from './kit/operation';
-import { readOrderBody } from './orders';
+import { ProcessedOrder, processedJson, readOrderBody } from './orders';
 import { pageOf } from './kit/reading';
 import { exactly, Id, IdGiven, oneOf, orNull, Paging, Text, TextOrNull, Time, wordOf } from './kit/schemas';
 
@@ -172,8 +172,9 @@ const ran = {
   waiting: Type.Integer({ minimum: 0 }),
   failed: Type.Integer({
     minimum: 0,
-    description: 'Those of the waiting ones that failed: the log has the reason.',
+    description: 'Orders that an unexpected error stopped. They are tried again.',
   }),
+  orders: Type.Array(ProcessedOrder, { description: 'What became of each, the first 100.' }),
 };
 
 function shopName({ path }: Pick<Call, 'path'>): string {
@@ -207,14 +208,15 @@ function readSettings({
 
 const contextOf = ({ context, settings: { keySecret } }: Call) => ({ ...context, keySecret });
 
-function run(call: Call) {
+async function run(call: Call) {
   const { db, context, settings: of } = call;
-  return runWaiting(db, shopName(call), {
+  const { orders, ...counts } = await runWaiting(db, shopName(call), {
     ...context,
     secret: of.keySecret,
     mailing: of.mailing,
     graceDays: of.graceDays,
   });
+  return { ...counts, orders: orders.map(processedJson) };
 }
 
 async function requireAsked({ db, path, body, now }: Call<unknown, { since?: string }>) {

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { assignUnmatched, issueForUnmatched, leaveUnmatched } from '../orders/unmatched-acts';
+import type { UnmatchedAct } from '../orders/decide-unmatched';
+import { settleUnmatched } from '../orders/settle-unmatched';
 import { listUnmatchedPage, UNMATCHED_STATES, unmatchedJson, viewUnmatched } from '../orders/unmatched-views';
 import { list, post, type Call } from './kit/operation';
 import { pageOf, readId } from './kit/reading';
@@ -24,7 +25,7 @@ const UnmatchedEvent = exactly(
     event: Type.String({ description: "The event of an order, or the sender's name of a message." }),
     reason: Type.String({
       description:
-        '`not_paid`: no payment of the order is known; `no_line`: the order has no such line; `unknown_payment`: nothing is known of what it names; `untold`: it does not say what it pays for; `other_activation_type`: its licence cannot become what was bought.',
+        '`not_paid`: no payment of the order is known; `no_line`: the order has no such line; `unknown_payment`: nothing is known of what it names; `untold`: it does not say what it pays for; `other_activation_type`: its licence cannot become what was bought; `no_article`, `bad_quantity`, `bad_article`, `unreadable`: a line of a paid order cannot be taken as it came.',
     }),
     order_id: orNull(Id),
     message_id: orNull(Id),
@@ -53,11 +54,12 @@ const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }:
   graceDays,
 });
 
-async function answer({ db }: Call, done: ReturnType<typeof assignUnmatched>) {
-  return { data: unmatchedJson(await viewUnmatched(db, await done)) };
+async function settle(call: Call, act: UnmatchedAct) {
+  const { db } = call;
+  const id = readId(call, 'id', 'unmatched event');
+  return { data: unmatchedJson(await viewUnmatched(db, await settleUnmatched(db, id, act, contextOf(call)))) };
 }
 
-const idOf = (call: Call) => readId(call, 'id', 'unmatched event');
 const OTHERWISE = '409 when something else was done with it. The same call again answers the same.';
 
 export const unmatchedOperations = {
@@ -88,7 +90,7 @@ export const unmatchedOperations = {
       body: exactly({ license_id: Id }),
       data: UnmatchedEvent,
     },
-    (call) => answer(call, assignUnmatched(call.db, idOf(call), call.body.license_id, contextOf(call))),
+    (call) => settle(call, { type: 'assign', licenseId: call.body.license_id }),
   ),
   issueUnmatched: post(
     '/unmatched/{id}/issue',
@@ -98,7 +100,7 @@ export const unmatchedOperations = {
       body: exactly({ plan_id: IdGiven }),
       data: UnmatchedEvent,
     },
-    (call) => answer(call, issueForUnmatched(call.db, idOf(call), call.body.plan_id, contextOf(call))),
+    (call) => settle(call, { type: 'issue', planId: call.body.plan_id }),
   ),
   leaveUnmatched: post(
     '/unmatched/{id}/leave',
@@ -108,6 +110,6 @@ export const unmatchedOperations = {
       body: exactly({}),
       data: UnmatchedEvent,
     },
-    (call) => answer(call, leaveUnmatched(call.db, idOf(call), contextOf(call))),
+    (call) => settle(call, { type: 'leave' }),
   ),
 };

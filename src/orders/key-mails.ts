@@ -6,34 +6,22 @@ import { mailIsOff, stateOf, type Mailing, type MailDetails } from '../mail/queu
 import { asCustomerLanguage } from '../texts/customers/languages';
 import type { Db, Transaction } from '../store/engine/database';
 import { findLicensesByIds } from '../store/licenses/licenses';
-import { listOrderLicenses, setOrder, type Order } from '../store/orders/orders';
+import { listOrderLicenses, type Order } from '../store/orders/orders';
 import { findMailsOfOrder, insertOutboxRow, insertOutboxRowOnce, type NewOutboxRow } from '../store/outbox';
 import { inTransaction } from '../store/engine/transaction';
-import { mailOf } from './shop-kinds';
-import type { Work } from './work';
 import type { NoMailReason } from '../texts/operators/failures';
 
 /** The mail that takes an order's keys to the customer, once for each time that the order issues. */
 
-/**
- * Queues a mail of the licences that the order issued in this transaction, or of all that it issued when its address came
- * just now.
- * @param isNamed the order had no address before
- */
-export async function queueKeys(work: Work, mailing: Mailing | undefined, isNamed: boolean): Promise<void> {
-  const { trx, order, shop, context } = work;
-  const issued = [...work.keys.keys()];
-  if (order.isTest) return;
-  if (issued.length > 0) {
-    const mail = mailOf(shop);
-    if (mail !== order.mail) await setOrder(trx, order.id, { mail });
-    order.mail = mail;
-  }
-  if (order.mail !== 'key' || mailing === undefined) return;
-  const ids = isNamed
-    ? work.licenses.filter(({ role }) => role === 'issued').map(({ licenseId }) => licenseId)
-    : issued;
-  const row = rowOf(order, ids, mailing, context.now);
+/** Queues a mail of licences' keys, once for the first of them. */
+export async function queueKeys(
+  trx: Transaction,
+  order: Order,
+  ids: number[],
+  mailing: Mailing,
+  now: Date,
+): Promise<void> {
+  const row = rowOf(order, ids, mailing, now);
   if (row !== undefined) await insertOutboxRowOnce(trx, { ...row, once: `order:${order.id}:${ids[0]}` });
 }
 

@@ -1,52 +1,14 @@
+import { findPlans } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
-import {
-  findOrderLicenses,
-  listOrderEvents,
-  listOrderLicenses,
-  listOrderLines,
-  type OrderLicense,
-} from '../store/orders/orders';
-import { foldLine, licenseEnd, renewsItself, type Part, type LineFold } from './fold';
-import { placeLines } from './same-lines';
-import { meaningsOf, numbersOf, type PlanReader, type Plans } from './sold';
-import { concerning } from './work';
-import type { OrderDetails } from './views';
+import { listLinks } from '../store/orders/order-rows';
+import type { Order, OrderEvent, OrderLine } from '../store/orders/orders';
+import { partOf, standingOf, toldOf, type Standings } from './draft';
+import { plansOf, readLinks } from './facts';
+import { licenseEnd } from './license-state';
+import { renewsItself } from './line-state';
+import { lineEvents } from './order-events';
 
 /** What the stored events say of an order's lines, read without a lock. */
-
-/** What the events of a line say before it has run. */
-export const NOT_YET: LineFold = {
-  state: 'none',
-  by: undefined,
-  holds: new Map(),
-  returnedAt: undefined,
-  paidAt: undefined,
-  terms: [],
-  isPaid: false,
-  upgrade: undefined,
-  renewsItself: false,
-  graceDays: 0,
-};
-
-export function partOf({ id, role, baseEndsAt }: OrderLicense, standing: LineFold): Part {
-  return { id, role, baseEndsAt, standing };
-}
-
-/** What an order's events say of its line that issued or renewed a licence. */
-export async function standingOf(
-  reading: PlanReader,
-  { id, orderId, lineId, plansJson }: OrderLicense,
-): Promise<LineFold> {
-  const { trx } = reading;
-  const lines = await listOrderLines(trx, [orderId]);
-  const line = lines.find((one) => one.id === lineId);
-  if (line === undefined) return NOT_YET;
-  const events = placeLines(await listOrderEvents(trx, orderId), lines).flatMap((event) =>
-    concerning(event, line),
-  );
-  const n = numbersOf(await listOrderLicenses(trx, [orderId])).get(id) ?? 1;
-  return foldLine(events, await meaningsOf(reading, JSON.parse(plansJson) as Plans, line, n));
-}
 
 export interface LineStanding {
   /** the end that the orders of the line's first licence paid for; null: none, or for life */
@@ -58,28 +20,38 @@ export interface LineStanding {
 /** What an order's lines are paid until, and whether they renew themselves; by the line's id. */
 export async function readLineStandings(
   db: Db,
-  { order, lines, events }: OrderDetails,
+  { order, lines: shown, events }: { order: Order; lines: { line: OrderLine }[]; events: OrderEvent[] },
 ): Promise<Map<number, LineStanding>> {
-  const reading: PlanReader = { trx: db, plans: new Map() };
-  const placed = placeLines(
-    events,
-    lines.map(({ line }) => line),
+  const lines = shown.map(({ line }) => line);
+  const own = await listLinks(db, 'order_id', [order.id]);
+  const first = lines.flatMap(
+    ({ id }) => own.find(({ lineId, state }) => lineId === id && state !== 'cancelled') ?? [],
   );
-  const licenses = await listOrderLicenses(db, [order.id]);
-  const standings = new Map<number, LineStanding>();
-  for (const { line } of lines) {
-    const first = licenses.find(({ lineId, state }) => lineId === line.id && state !== 'cancelled');
-    standings.set(line.id, {
-      paidUntil: first === undefined ? null : await paidUntil(reading, first.licenseId),
-      renewsItself: renewsItself(placed.flatMap((event) => concerning(event, line))),
-    });
-  }
-  return standings;
-}
-
-async function paidUntil(reading: PlanReader, licenseId: number): Promise<Date | null> {
-  const parts: Part[] = [];
-  for (const row of await findOrderLicenses(reading.trx, licenseId))
-    parts.push(partOf(row, await standingOf(reading, row)));
-  return licenseEnd(parts);
+  const { links, others } = await readLinks(
+    db,
+    order.id,
+    own,
+    first.map(({ licenseId }) => licenseId),
+  );
+  const plans = await findPlans(db, [...new Set(links.flatMap((link) => plansOf(link.plans)))]);
+  const told = toldOf({ lines }, events);
+  const standings: Standings = { order, lines, links, plans, others: new Map(), facts: { others } };
+  const paidUntil = (licenseId: number) =>
+    licenseEnd(
+      links
+        .filter((link) => link.licenseId === licenseId)
+        .map((link) => partOf(link, standingOf(standings, link, told))),
+    );
+  return new Map(
+    lines.map((line) => {
+      const link = first.find(({ lineId }) => lineId === line.id);
+      return [
+        line.id,
+        {
+          paidUntil: link === undefined ? null : paidUntil(link.licenseId),
+          renewsItself: renewsItself(lineEvents(told, line)),
+        },
+      ];
+    }),
+  );
 }

@@ -6,7 +6,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { isStorable } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { PluginKind } from './shop-kinds';
-import { ORDER_EVENTS, type OrderEventName } from './fold';
+import { ORDER_EVENTS, type OrderEventName } from './order-events';
 
 /** What a shop says of an order. */
 export interface OrderMessage {
@@ -18,7 +18,7 @@ export interface OrderMessage {
   eventId?: string | undefined;
   /** the sender's own mark */
   test?: boolean | undefined;
-  /** of `refunded`: a part of the money only */
+  /** of `refunded`: a part of the money only; undefined: as `money` says, else all of it */
   partial?: boolean | undefined;
   /** the shop's name of the payment that the event is about: what a refund gives back is told by it */
   payment?: string | undefined;
@@ -40,7 +40,7 @@ export interface Money {
   currency: string;
 }
 
-interface OrderCustomer {
+export interface OrderCustomer {
   email: string;
   name?: string | undefined;
   /** `en` or `de`; another one counts as not given */
@@ -83,6 +83,7 @@ export type LineProblem = (typeof LINE_PROBLEMS)[number];
 export const MAX_QUANTITY = 100;
 /** Of an article whose quantity are the slots of one licence. */
 export const MAX_SLOTS_QUANTITY = 10_000;
+/** Of a message to the API. An order of more waits until its seller confirms it. */
 export const MAX_LINES = 100;
 export const MAX_NAME_LENGTH = 100;
 const MAX_SHOP_LENGTH = 40;
@@ -111,12 +112,10 @@ export function requireMessage(message: OrderMessage, now: Date): OrderMessage {
   if (lines === undefined && (event === 'paid' || event === 'upgraded'))
     throw invalid(`"${event}" needs the lines, with what each is for.`, 'lines');
   const seen = new Set(lines?.map(({ line }) => line));
-  if (lines !== undefined && (lines.length === 0 || lines.length > MAX_LINES || seen.size !== lines.length))
-    throw invalid(`There must be 1 to ${MAX_LINES} lines, each once.`, 'lines');
+  if (lines !== undefined && (lines.length === 0 || seen.size !== lines.length))
+    throw invalid('There must be lines, each once.', 'lines');
   return {
     ...message,
-    // As it is stored.
-    at: new Date(Math.floor(at.getTime() / 1000) * 1000),
     shop: requireShopName(message.shop, 'shop'),
     order: requireExactText(message.order, 'order'),
     eventId: eventId === undefined ? undefined : requireExactText(eventId, 'event_id', MAX_LABEL_LENGTH),
@@ -140,9 +139,10 @@ function requireLine(line: LineMessage, event: OrderEventName, path: string): Li
   const isNamed = planId !== undefined || sku !== undefined;
   if (planId !== undefined && sku !== undefined)
     throw invalid('A line has either "plan_id" or "sku".', `${path}.sku`);
-  if (!isNamed && event === 'paid' && renews === undefined)
+  const isReadable = line.problem === undefined;
+  if (!isNamed && isReadable && event === 'paid' && renews === undefined)
     throw invalid('A line needs "plan_id" or "sku", which says what was bought.', path);
-  if (!isNamed && event === 'upgraded' && (renews !== undefined || (!quantity && !paidUntil)))
+  if (!isNamed && isReadable && event === 'upgraded' && (renews !== undefined || (!quantity && !paidUntil)))
     throw invalid('A line needs what changes: "plan_id" or "sku", "quantity" or "paid_until".', path);
   if (paidUntil !== undefined && !isStorable(paidUntil))
     throw invalid('It must be a time in the years 1000 to 9999 (UTC).', `${path}.paid_until`);

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
-import { toSqlTime } from '../store/engine/time';
 
 /** What tells orders, events and articles apart, to the byte. */
 
@@ -24,19 +23,6 @@ export function messageDigest(shop: string, id: string): string {
 /** Of an order's event that finds nothing. */
 export function unmatchedDigest(orderDigest: string, identity: string): string {
   return digest('unmatched', orderDigest, identity);
-}
-
-/** By the sender's own id, else by the event and its second. */
-export function eventIdentity({
-  event,
-  at,
-  eventId,
-}: {
-  event: string;
-  at: Date;
-  eventId: string | null;
-}): string {
-  return eventId === null ? digest('at', event, toSqlTime(at)) : digest('id', eventId);
 }
 
 /**
@@ -75,6 +61,7 @@ function unescape(text: string): string {
   return text.replace(/%(25|3a|20)/gi, decodeURIComponent);
 }
 
-function digest(...parts: string[]): string {
+/** Returns a digest that tells lists of texts apart. */
+export function digest(...parts: string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

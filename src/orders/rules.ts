@@ -1,5 +1,5 @@
 import { OperatorError } from '../licensing/operator-error';
-import { ORDER_EVENTS, type Effect, type OrderEventName } from './fold';
+import { ORDER_EVENTS, type Effect, type OrderEventName } from './order-events';
 
 /** What a shop's events do. */
 

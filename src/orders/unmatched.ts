@@ -1,11 +1,10 @@
 import type { Db } from '../store/engine/database';
-import { listOrderLicenses, type OrderEvent, type OrderLicense } from '../store/orders/orders';
+import type { OrderLine } from '../store/orders/orders';
 import type { ShopMessage } from '../store/orders/shop-messages';
 import { dropUnmatched, keepUnmatched, listUnmatchedOf } from '../store/orders/unmatched';
-import { messageDigest, unmatchedDigest } from './names';
-import { placeLines } from './same-lines';
-import type { Plans } from './sold';
-import { concerning, isUnknownRefund, type StoredLine, type Work } from './work';
+import type { Link } from './facts';
+import { messageDigest } from './names';
+import { concerns, isUnknownRefund, lineEvents, type ToldEvent } from './order-events';
 
 /**
  * Nothing that was paid is only noted: what finds no order, no line or no payment is kept until it finds it or somebody
@@ -14,23 +13,18 @@ import { concerning, isUnknownRefund, type StoredLine, type Work } from './work'
 
 /** Why an event finds nothing in its order; undefined: it finds it. */
 export function whyUnmatched(
-  { lines, licenses }: Pick<Work, 'lines' | 'licenses'>,
-  event: OrderEvent,
-  events: OrderEvent[],
+  { lines, links }: { lines: OrderLine[]; links: Link[] },
+  event: ToldEvent,
+  events: ToldEvent[],
 ): string | undefined {
   if (event.effect === 'none' || !OF_MONEY.has(event.event)) return undefined;
-  const named = event.linesJson === null ? undefined : (JSON.parse(event.linesJson) as StoredLine[]);
-  if (
-    named === undefined
-      ? lines.length === 0
-      : named.some(({ line }) => !lines.some((one) => one.line === line))
-  )
-    return lines.length === 0 ? 'not_paid' : 'no_line';
-  const concerned = lines.filter((line) => concerning(event, line).length > 0);
-  const all = concerned.flatMap((line) => events.flatMap((one) => concerning(one, line)));
-  if (isUnknownRefund(event, all)) return 'unknown_payment';
+  if (lines.length === 0) return 'not_paid';
+  const stranger = event.items?.find(({ line }) => !lines.some((one) => one.line === line));
+  if (stranger !== undefined) return stranger.problem ?? 'no_line';
+  const concerned = lines.filter((line) => concerns(event, line));
+  if (isUnknownRefund(event, concerned.flatMap((line) => lineEvents(events, line)))) return 'unknown_payment';
   const isImpossible = concerned.some(({ id }) =>
-    licenses.some((one) => one.lineId === id && upgradesOf(one)[event.identity] === null),
+    links.some((one) => one.lineId === id && one.plans.upgrades[event.identity] === null),
   );
   return isImpossible ? 'other_activation_type' : undefined;
 }
@@ -44,45 +38,6 @@ const OF_MONEY = new Set([
   'charged_back',
   'chargeback_reversed',
 ]);
-
-function upgradesOf({ plansJson }: OrderLicense): Plans['upgrades'] {
-  return (JSON.parse(plansJson) as Plans).upgrades;
-}
-
-/** Keeps which events of an order find nothing, under its lock. A test's are not money. */
-export async function followUnmatched(
-  { trx, order, lines, licenses: read }: Work,
-  told: OrderEvent[],
-): Promise<void> {
-  if (order.isTest) return;
-  // What upgrades mean for them may have been stored just now.
-  const licenses = told.some(({ event }) => event === 'upgraded' || event === 'renewed')
-    ? await listOrderLicenses(trx, [order.id])
-    : read;
-  const events = placeLines(told, lines);
-  const kept = await listUnmatchedOf(trx, { orderId: order.id });
-  const found = new Set<string>();
-  for (const event of events) {
-    const reason = whyUnmatched({ lines, licenses }, event, events);
-    if (reason === undefined) continue;
-    const digest = unmatchedDigest(order.digest, event.identity);
-    found.add(digest);
-    if (!kept.some((one) => one.digest === digest))
-      await keepUnmatched(trx, {
-        shop: order.shop,
-        digest,
-        orderId: order.id,
-        messageId: null,
-        reason,
-        event: event.event,
-        at: event.at,
-      });
-  }
-  await dropUnmatched(
-    trx,
-    kept.filter(({ digest }) => !found.has(digest)).map(({ id }) => id),
-  );
-}
 
 /** Keeps that a receiver's message found nothing, or forgets it once it has. */
 export async function followMessage(

@@ -24,7 +24,8 @@ import { listMessages, type ShopMessage } from '../store/orders/shop-messages';
 import { orderMailJson, type OrderMail } from './key-mails';
 import { readLineStandings } from './line-standing';
 import type { Recorded } from './record';
-import type { Outcome, StoredLine } from './work';
+import type { LineOutcome, StoredLine } from './order-events';
+import { readEvents } from './refunds';
 
 /** Orders as they are shown. */
 
@@ -149,7 +150,7 @@ export async function shownOrderJson(db: Db, details: OrderDetails, mail: OrderM
       };
     }),
     mail: orderMailJson(mail),
-    events: events.map(orderEventJson),
+    events: orderEventsJson(events),
   };
 }
 
@@ -161,7 +162,7 @@ export function orderDetailsJson({ order, lines, events }: OrderDetails) {
       ...lineFields(line),
       licenses: licenses.map(({ id }) => id),
     })),
-    events: events.map(orderEventJson),
+    events: orderEventsJson(events),
   };
 }
 
@@ -173,6 +174,7 @@ function orderFields(order: Order) {
     state: order.state,
     test: order.isTest,
     ...jsonOf(order, 'customer', 'customerName', 'language', 'createdAt'),
+    ...jsonOf(order, 'failure', 'failedAt', 'retryAt', 'confirmedAt'),
   };
 }
 
@@ -187,19 +189,19 @@ function lineFields({ line, sku, planId, quantity, renewsJson, waitsFor }: Order
   };
 }
 
-export function orderEventJson(event: OrderEvent) {
-  return {
+/** Events as they are shown. What a refund's amount says about it depends on the others. */
+export function orderEventsJson(events: OrderEvent[]) {
+  return readEvents(events).map((event) => ({
     ...jsonOf(event, 'id', 'event', 'eventId', 'at', 'receivedAt', 'actor'),
     ...jsonOf(event, 'partial', 'payment', 'renewsItself'),
     test: event.isTest,
-    lines:
-      event.linesJson === null
-        ? null
-        : (JSON.parse(event.linesJson) as StoredLine[]).map(
-            ({ ids: _, price: __, first: ___, once: ____, ...line }) => line,
-          ),
-    outcomes: JSON.parse(event.outcomeJson) as (Outcome & { line: string })[],
-  };
+    lines: event.items?.map(shownLine) ?? null,
+    outcomes: JSON.parse(event.outcomeJson ?? '[]') as LineOutcome[],
+  }));
+}
+
+function shownLine({ ids: _, price: __, first: ___, once: ____, ...line }: StoredLine) {
+  return line;
 }
 
 /** A message that a receiver took. */

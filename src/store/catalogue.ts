@@ -160,6 +160,10 @@ export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
   return row && toFields(row);
 }
 
+export async function findPlans(db: Db, ids: number[]): Promise<Plan[]> {
+  return ids.length === 0 ? [] : (await db(table(db, 'plans')).whereIn('id', ids)).map(toFields);
+}
+
 /** Locks a plan, as the first statement. Meanwhile no licence joins the plan. Requests never wait for this lock. */
 export async function lockPlan(trx: Transaction, id: number): Promise<Plan | undefined> {
   const row = await lockedRow(trx, 'plans', id);

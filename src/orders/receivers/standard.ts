@@ -1,5 +1,5 @@
 import { InvalidRequestError } from '../../base/errors';
-import { ORDER_EVENTS } from '../fold';
+import { ORDER_EVENTS } from '../order-events';
 import { parseObject, requireText, valueAt } from './json';
 import type { Receiver } from './receiver';
 import { secretsLike } from './secrets';

@@ -40,13 +40,13 @@ export interface Order {
 export interface OrderEvent {
   id: number;
   orderId: number;
-  /** an OrderEventName (orders/fold.ts) */
+  /** an OrderEventName (orders/order-events.ts) */
   event: string;
   eventId: string | null;
   /** digest that tells the order's events apart */
   identity: string;
+  /** with its milliseconds, which are a column of their own */
   at: Date;
-  /** the milliseconds of `at` */
   atMs: number;
   receivedAt: Date;
   actor: string;
@@ -56,21 +56,21 @@ export interface OrderEvent {
   payment: string | null;
   /** whether it said that a subscription pays on by itself; false: it ended, too; null: it did not say */
   renewsItself: boolean | null;
-  /** of an upgrade: what the shop's rules do with licences that it takes away, an Effect (orders/fold.ts) */
+  /** of an upgrade: what the shop's rules do with licences that it takes away, an Effect (orders/order-events.ts) */
   reduced: string | null;
   /** the shop's grace when it came */
   graceDays: number;
   /** the sender marked it as a test */
   isTest: boolean;
-  /** what the shop's rules made of it when it came: an Effect (orders/fold.ts) */
+  /** what the shop's rules made of it when it came: an Effect (orders/order-events.ts) */
   effect: string;
   /** as they came; null: all lines of the order */
   linesJson: string | null;
   /** of a payment or refund: minor units of the currency (ISO 4217) */
   amount: number | null;
   currency: string | null;
-  /** what it did, by line */
-  outcomeJson: string;
+  /** what it did, by line; null: its order has not been processed with it */
+  outcomeJson: string | null;
 }
 
 export interface OrderLine {
@@ -173,7 +173,7 @@ export async function moveOrders(trx: Transaction, ids: number[], from: string, 
 export async function setOrder(
   trx: Transaction,
   id: number,
-  changes: Partial<Pick<Order, 'customer' | 'customerName' | 'language' | 'mail' | 'state'>>,
+  changes: Partial<Omit<Order, 'id' | 'shop' | 'number' | 'digest'>>,
 ): Promise<void> {
   const { customer } = changes;
   const digest = customer === undefined ? {} : { customerDigest: customerDigest(customer) };
@@ -186,24 +186,25 @@ export async function insertOrderEvent(trx: Transaction, event: Omit<OrderEvent,
   await insertRows(trx, 'order_events', [toColumns(event)]);
 }
 
-export async function setOutcome(trx: Transaction, id: number, outcomeJson: string): Promise<void> {
-  await trx(table(trx, 'order_events')).where({ id }).update({ outcome_json: outcomeJson });
-}
-
-/** What a seller says that an event means. */
-export async function setEventMeaning(
+export async function setOrderEvent(
   trx: Transaction,
   id: number,
-  meaning: Partial<Pick<OrderEvent, 'payment' | 'linesJson'>>,
+  changes: Partial<Pick<OrderEvent, 'outcomeJson' | 'payment' | 'linesJson'>>,
 ): Promise<void> {
-  await trx(table(trx, 'order_events')).where({ id }).update(toColumns(meaning));
+  await trx(table(trx, 'order_events')).where({ id }).update(toColumns(changes));
 }
 
 export async function listOrderEvents(db: Db, orderId: number): Promise<OrderEvent[]> {
   const rows = await db(tableBy(db, 'order_events', 'order_id', 'identity'))
     .where({ order_id: orderId })
     .orderBy('id');
-  return rows.map(toFields);
+  return rows.map(toOrderEvent);
+}
+
+export function toOrderEvent(row: RowOf<OrderEvent>): OrderEvent {
+  const event: OrderEvent = toFields(row);
+  event.at = new Date(event.at.getTime() + event.atMs);
+  return event;
 }
 
 /** @returns the ids, in the order of the lines */
@@ -228,29 +229,12 @@ export async function setOrderLine(
   await trx(table(trx, 'order_lines')).where({ id }).update(toColumns(changes));
 }
 
-/** Keeps that an order fails although its lines have what they waited for. They wait still, and are tried again. */
-export async function setFailed(db: Db, orderId: number): Promise<void> {
-  await db(tableBy(db, 'order_lines', 'order_id'))
-    .where({ order_id: orderId })
-    .where((here) =>
-      here
-        .whereIn('awaited', db(table(db, 'shop_skus')).select('awaited'))
-        .orWhereIn('awaited', db(table(db, 'orders')).select('digest')),
-    )
-    .update({ waits_for: 'failed' });
-}
-
-/** Counts the orders that `setFailed` marked. */
-export async function countFailed(db: Db): Promise<number> {
-  const lines = db(table(db, 'order_lines')).whereNotNull('awaited').where({ waits_for: 'failed' });
-  return (await lines.distinct('order_id')).length;
-}
-
+/** @returns their ids, in the same order */
 export async function insertOrderLicenses(
   trx: Transaction,
   licenses: Omit<OrderLicense, 'id'>[],
-): Promise<void> {
-  if (licenses.length > 0) await insertRows(trx, 'order_licenses', licenses.map(toColumns));
+): Promise<number[]> {
+  return licenses.length === 0 ? [] : insertCounted(trx, 'order_licenses', licenses.map(toColumns));
 }
 
 /** The licences of orders, in the order they were issued or renewed. */
@@ -383,18 +367,40 @@ export async function findShopsWithoutBilling(db: Db): Promise<string[]> {
 
 const MOST_FAILED = 500;
 
-/** The oldest orders that wait, after an id. */
+/** The oldest orders of a shop that wait or failed, after an id. */
 export async function listWaiting(
   db: Db,
-  { shop, after = 0, limit }: { shop?: string | undefined; after?: number; limit: number },
+  { shop, after, limit }: { shop: string; after: number; limit: number },
 ): Promise<number[]> {
-  const query = db(tableBy(db, 'orders', ...(shop === undefined ? ['state'] : ['shop', 'state'])))
-    .where({ state: 'waiting' })
+  return db(tableBy(db, 'orders', 'shop', 'state'))
+    .where({ shop })
+    .whereIn('state', ['waiting', 'failed'])
     .where('id', '>', after)
     .orderBy('id')
-    .limit(limit);
-  if (shop !== undefined) query.where({ shop });
-  return query.pluck('id');
+    .limit(limit)
+    .pluck('id');
+}
+
+/** Orders that failed and are due to be tried again, after an id. */
+export async function listRetried(
+  db: Db,
+  { after, limit, now }: { after: number; limit: number; now: Date },
+): Promise<number[]> {
+  return db(tableBy(db, 'orders', 'state'))
+    .where({ state: 'failed' })
+    .where('retry_at', '<=', toSqlTime(now))
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .pluck('id');
+}
+
+/** The oldest orders that failed, and how many there are. */
+export async function findFailed(db: Db, limit: number): Promise<{ orders: Order[]; count: number }> {
+  const failed = () => db(tableBy(db, 'orders', 'state')).where({ state: 'failed' });
+  const [counted] = await failed().count({ count: '*' });
+  const orders = await failed().orderBy('id').limit(limit);
+  return { orders: orders.map(toOrder), count: Number(counted?.count ?? 0) };
 }
 
 /** Articles that orders wait for, and how many do. */
@@ -423,6 +429,8 @@ export async function listReady(
 ): Promise<number[]> {
   const lines = () =>
     db(db.raw(`${table(db, 'order_lines')} l`))
+      .joinRaw(`JOIN ${table(db, 'orders')} own ON own.id = l.order_id`)
+      .where('own.state', 'waiting')
       .whereNotNull('l.awaited')
       .where('l.order_id', '>', after)
       .orderBy('l.order_id')

@@ -53,6 +53,15 @@ export interface Connections {
 /** Of tables, or of the whole database, whose `rows` are not known. */
 export type Sizes = readonly { name: string; bytes: number; rows: number | undefined }[];
 
+/** An order that an unexpected error stopped. */
+export interface FailedOrder {
+  shop: string;
+  order: string;
+  failure: string;
+  failedAt: string;
+  retryAt: string;
+}
+
 export interface UnmappedArticle {
   shop: string;
   sku: string;

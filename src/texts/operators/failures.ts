@@ -67,7 +67,11 @@ export type WaitsFor =
   | 'reference_in_use'
   | 'no_plan'
   | 'failed'
+  | LineProblem
   | 'other';
+
+/** Why a line of a sender's message cannot be taken as it came (orders/message.ts). */
+export type LineProblem = 'no_article' | 'bad_quantity' | 'bad_article' | 'unreadable';
 
 /** A stored failure, such as `ADDRESS_REFUSED 550`, as a clause. */
 export function describeStored(texts: Record<string, string> & { UNKNOWN: string }, stored: string): string {

@@ -6,10 +6,14 @@ import { liveStatus, nextPayment } from '../../../licensing/core/states';
 import { readFailedPaymentMail } from '../../../orders/failed-payments';
 import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
-import { noOrder } from '../../../orders/record';
-import { orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
+import type { LineOutcome, ToldEvent } from '../../../orders/order-events';
+import { noOrder } from '../../../orders/process';
+import { readEvents } from '../../../orders/refunds';
+import { readOrder, type OrderDetails } from '../../../orders/views';
 import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
+import { formState } from '../form-state';
+import { Form, Submit } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
@@ -25,6 +29,7 @@ import { orderOperations } from '../../../operations/orders';
 export const orderRoutes: Route<OperatorCall>[] = [
   { path: '/orders/:id', get: showOrder },
   { path: '/orders/:id/mails', post: sendKeys },
+  { path: '/orders/:id/confirm', post: confirm },
 ];
 
 async function showOrder(call: OperatorCall): Promise<Answer> {
@@ -53,6 +58,7 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
           </>
         }
       >
+        <Stopped order={order} />
         <Waits order={order} lines={lines} />
         <div class="cols cols-side">
           <Lines lines={lines} plans={plans} standings={standings} />
@@ -90,7 +96,7 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
               />
             </Panel>
           </aside>
-          <Events events={events} />
+          <Events events={readEvents(events)} />
         </div>
       </TitledPage>
     ),
@@ -106,6 +112,33 @@ async function sendKeys(call: OperatorCall, sent: URLSearchParams): Promise<Answ
   const id = String(readId(call));
   await act(call, sent, orderOperations.addOrderMail, { path: { id } });
   return done(backOf(sent.get('back'), id), 'saved');
+}
+
+async function confirm(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const id = String(readId(call));
+  await act(call, sent, orderOperations.confirmOrder, { path: { id }, body: {} });
+  return done(`/orders/${id}`, 'saved');
+}
+
+/** Why it failed, or that it has more lines than the seller has confirmed. */
+function Stopped({ order }: Pick<OrderDetails, 'order'>) {
+  const { t, format, mayWrite } = useView();
+  const { waiting: texts } = t.orders;
+  const { id, state, failure, failedAt, retryAt } = order;
+  if (failure === null) return null;
+  const at = (time: Date | null) => (time === null ? '' : format.moment(time));
+  return (
+    <div class="alert alert-warning">
+      <p class="mb-0">
+        {state === 'failed' ? texts.failed(failure, at(failedAt), at(retryAt)) : texts.tooMany}
+      </p>
+      {state === 'waiting' && mayWrite ? (
+        <Form path={`/orders/${id}/confirm`} form={formState()}>
+          <Submit label={texts.confirm} />
+        </Form>
+      ) : null}
+    </div>
+  );
 }
 
 /** What its lines wait for, each once, with where an article is mapped. */
@@ -140,6 +173,10 @@ type Line = OrderDetails['lines'][number]['line'];
 
 function whatFor(line: Line): string {
   return line.waitsFor === 'unknown_order' ? renewsOf(line) : (line.sku ?? '');
+}
+
+function outcomesOf({ outcomeJson }: ToldEvent): LineOutcome[] {
+  return JSON.parse(outcomeJson ?? '[]') as LineOutcome[];
 }
 
 function renewsOf({ renewsJson }: Line): string {
@@ -213,7 +250,7 @@ function Lines({
   );
 }
 
-function Events({ events }: Pick<OrderDetails, 'events'>) {
+function Events({ events }: { events: ToldEvent[] }) {
   const { t, format } = useView();
   const { one: texts, events: names, actions } = t.orders;
   const reasons: Record<string, string> = t.orders.reasons;
@@ -247,7 +284,7 @@ function Events({ events }: Pick<OrderDetails, 'events'>) {
           {
             title: columns.did,
             cell: (event) =>
-              orderEventJson(event).outcomes.map(({ line, action, reason }) => (
+              outcomesOf(event).map(({ line, action, reason }) => (
                 <div>{told(line, action, reason)}</div>
               )),
           },

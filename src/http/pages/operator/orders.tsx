@@ -33,7 +33,7 @@ const MOST_LICENSES = 3;
 interface Given {
   shop?: string;
   order?: string;
-  state?: 'waiting' | 'done';
+  state?: 'waiting' | 'failed' | 'done';
   sort?: (typeof ORDER_SORTS)[number];
   after?: string;
 }
@@ -54,7 +54,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
   const { items, next } = await listOrderPage(db, { shop, number, state }, { after, limit: LIMIT }, sort);
   const shops = (await listShops(db)).map(({ name }) => name);
   const isFirst = after === undefined && Object.keys(filters).every((name) => name === 'state');
-  const waiting = isFirst && state !== 'done' ? await readWaiting(db) : undefined;
+  const waiting = isFirst && (state === undefined || state === 'waiting') ? await readWaiting(db) : undefined;
   return {
     page: (
       <ListPage
@@ -71,13 +71,13 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
           <>
             {waiting === undefined ? null : <WaitingPanel waiting={waiting} />}
             <ul class="quick" aria-label={texts.quick}>
-              {([undefined, 'waiting'] as const).map((one) => (
+              {([undefined, 'waiting', 'failed'] as const).map((one) => (
                 <li>
                   <a
                     href={to('/orders', { state: one })}
                     {...(state === one ? { 'aria-current': 'true' } : {})}
                   >
-                    {one === undefined ? texts.all : texts.onlyWaiting}
+                    {one === undefined ? texts.all : one === 'failed' ? texts.onlyFailed : texts.onlyWaiting}
                   </a>
                 </li>
               ))}
@@ -172,7 +172,7 @@ function readGiven(query: URLSearchParams): Given {
   return {
     ...(shop && { shop }),
     ...(order && { order }),
-    ...((state === 'waiting' || state === 'done') && { state }),
+    ...((state === 'waiting' || state === 'failed' || state === 'done') && { state }),
     ...(sort && { sort }),
     ...(after && { after }),
   };
@@ -224,8 +224,8 @@ export function State({ order: { state, isTest } }: { order: OrderView['order'] 
   const { t } = useView();
   return (
     <>
-      <span class={`st st-${state === 'waiting' ? 'suspended' : 'active'}`}>
-        <Icon name={state === 'waiting' ? 'pause' : 'yes'} />
+      <span class={`st st-${state === 'done' ? 'active' : 'suspended'}`}>
+        <Icon name={state === 'done' ? 'yes' : 'pause'} />
         {t.orders.states[state]}
       </span>
       {isTest ? <span class="sub">{t.orders.test}</span> : null}

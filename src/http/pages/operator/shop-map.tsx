@@ -1,3 +1,4 @@
+import { describeWait } from '../../../texts/operators/failures';
 import { listProducts, plansOf } from '../../../licensing/catalogue';
 import { requireShop, SKU_QUANTITIES } from '../../../orders/shops';
 import { act, filled, unlessGone } from '../act';
@@ -91,8 +92,32 @@ async function map(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const body = filled(sent, 'sku', 'plan_id', 'quantity');
   const data = await act(call, sent, shopOperations.mapShopSku, { path: { name: shop }, body });
   const plan = (await planOptions(call)).find(({ value }) => value === data.plan_id)?.label ?? '';
-  const { done: ran } = data.ran;
-  return done(backOf(sent.get('back'), shop), 'orderMapped', data.sku, plan, String(ran));
+  const { ran } = data;
+  const others = notDone(call, ran);
+  return done(backOf(sent.get('back'), shop), 'orderMapped', data.sku, plan, String(ran.done), others);
+}
+
+interface NotDone {
+  waiting: number;
+  failed: number;
+  orders: { order: string; state: string; reason: string | null }[];
+}
+
+/** Orders that are named. */
+const MOST_NAMED = 5;
+
+/** Names the first orders that wait still or failed, with the reason, and counts the others. */
+export function notDone(
+  { view: { t } }: OperatorCall,
+  { waiting, failed, orders }: NotDone,
+): string {
+  const others = orders.filter(({ state }) => state !== 'done').slice(0, MOST_NAMED);
+  const named = others.map(({ order, state, reason }) => {
+    const why = state === 'failed' ? (reason ?? '') : describeWait(t.failures, reason ?? '');
+    return `${order} (${t.orders.states[state] ?? state}: ${why})`;
+  });
+  const more = waiting + failed - named.length;
+  return more > 0 ? `${named.join(', ')} ${t.orders.more(String(more))}` : named.join(', ');
 }
 
 function unmap(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { Effect } from '../../../orders/fold';
+import type { Effect } from '../../../orders/order-events';
 import { plansOf } from '../../../licensing/catalogue';
 import { readRefused, type Refused } from '../../../orders/refused-messages';
 import { countUnmatched } from '../../../orders/unmatched-views';
@@ -20,7 +20,7 @@ import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { planOptions, shopOf } from './shop-map';
+import { notDone, planOptions, shopOf } from './shop-map';
 import { ApiAccessFields, CatchUpPanel } from './shop-catch-up';
 import { ShopPluginPanel } from './shop-plugin';
 import {
@@ -238,7 +238,7 @@ async function giveSecret(call: OperatorCall, sent: URLSearchParams, { name }: S
 async function run(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
   const name = shopOf(call);
   const ran = await act(call, sent, shopOperations.runShop, { path: { name } });
-  return done(`/shops/${name}`, 'ordersRan', String(ran.done), String(ran.waiting), String(ran.failed));
+  return done(`/shops/${name}`, 'ordersRan', String(ran.done), notDone(call, ran));
 }
 
 async function catchUp(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {

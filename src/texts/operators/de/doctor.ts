@@ -373,8 +373,12 @@ export const doctor: OperatorTexts['doctor'] = {
     remedy:
       'Als Administrator der Datenbank: SET GLOBAL innodb_flush_log_at_trx_commit = 1; und dasselbe in seiner Konfiguration.',
   }),
-  ordersWait: (count, shops, unmapped, failed) => ({
-    what: `${quantity(count, 'Bestellung wartet', 'Bestellungen warten')}, von ${shops}.${unmapped.length === 0 ? '' : ` Nicht zugeordnet: ${unmapped.map(({ shop, sku }) => `„${sku}“ von ${shop}`).join(', ')}.`}${failed === 0 ? '' : ` Zugeordnet, aber fehlgeschlagen: ${failed}. Das Protokoll nennt den Grund.`}`,
+  ordersFailed: (count, orders) => ({
+    what: `${quantity(count, 'Bestellung konnte', 'Bestellungen konnten')} nicht verarbeitet werden: ${orders.map(({ shop, order, failure, failedAt }) => `${order} von ${shop} seit ${failedAt} (${failure})`).join(', ')}.`,
+    remedy: `Sie werden von selbst wieder versucht, die erste um ${orders[0]?.retryAt ?? ''}; „licensing shop run SHOP“ versucht es sofort. Scheitern sie weiter, melden Sie es bitte mit dem Grund.`,
+  }),
+  ordersWait: (count, shops, unmapped) => ({
+    what: `${quantity(count, 'Bestellung wartet', 'Bestellungen warten')}, von ${shops}.${unmapped.length === 0 ? '' : ` Nicht zugeordnet: ${unmapped.map(({ shop, sku }) => `„${sku}“ von ${shop}`).join(', ')}.`}`,
     why: 'Kunden haben bezahlt und haben keine Lizenz.',
     remedy:
       '„licensing order list --waiting“ sagt, worauf jede wartet, und „licensing shop map SHOP SKU --plan ID“ ordnet einen Artikel zu.',

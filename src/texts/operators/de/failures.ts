@@ -61,8 +61,11 @@ export const failures: FailureTexts = {
     too_many: () => 'sie wäre mehr als 100 Lizenzen auf einmal',
     reference_in_use: () => 'eine andere Lizenz hat ihre Bestellnummer',
     no_plan: () => 'ihren Tarif gibt es nicht mehr',
-    failed: () =>
-      'worauf sie wartete, ist da, aber das Ausführen schlägt fehl: Das Protokoll nennt den Grund',
+    failed: () => 'sie konnte nicht verarbeitet werden und wird wieder versucht',
+    no_article: () => 'die Nachricht des Shops nennt dafür keinen Artikel',
+    bad_quantity: () => 'ihre Menge lässt sich nicht lizenzieren',
+    bad_article: () => 'der Name ihres Artikels ist zu lang oder sieht aus wie ein Lizenzschlüssel',
+    unreadable: () => 'die Nachricht des Shops sagt nicht, welche Position es ist',
     other: () => 'es fehlt etwas',
   },
   keysNotMailed: {

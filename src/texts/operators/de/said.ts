@@ -36,10 +36,10 @@ export const said: Translated<typeof en> = {
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',
   operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,
   operatorRemoved: (email) => `${email} ist kein Betreiber mehr.`,
-  orderMapped: (sku, plan, done) =>
-    `„${sku}“ ist jetzt ${plan}.${done === '0' ? '' : ` Ausgeführte Bestellungen: ${done}.`}`,
-  ordersRan: (done, waiting, failed) =>
-    `Ausgeführte Bestellungen: ${done}. Noch wartende: ${waiting}.${failed === '0' ? '' : ` Davon fehlgeschlagen: ${failed}. Das Protokoll nennt den Grund.`}`,
+  orderMapped: (sku, plan, done, others) =>
+    `„${sku}“ ist jetzt ${plan}.${done === '0' ? '' : ` Ausgeführte Bestellungen: ${done}.`}${others === '' ? '' : ` Nicht erledigt: ${others}.`}`,
+  ordersRan: (done, others) =>
+    `Ausgeführte Bestellungen: ${done}.${others === '' ? '' : ` Nicht erledigt: ${others}.`}`,
   planAdded: (plan) => `Den Tarif ${plan} gibt es nun. Lizenzen können mit ihm ausgestellt werden.`,
   planRemoved: (plan) => `Der Tarif ${plan} ist entfernt.`,
   productAdded: (product) =>

@@ -9,6 +9,7 @@ import type {
   SettingSources,
   Sizes,
   StaleXml,
+  FailedOrder,
   UnmappedArticle,
 } from '../doctor';
 import { failures } from './failures';
@@ -368,8 +369,12 @@ export const doctor = {
     why: 'Licences and activations that were acknowledged are lost when its machine fails.',
     remedy: `As the database's administrator: SET GLOBAL innodb_flush_log_at_trx_commit = 1; and the same in its configuration.`,
   }),
-  ordersWait: (count: number, shops: string, unmapped: UnmappedArticle[], failed: number): DoctorWords => ({
-    what: `${quantity(count, 'order waits', 'orders wait')}, of ${shops}.${unmapped.length === 0 ? '' : ` Not mapped: ${unmapped.map(({ shop, sku }) => `"${sku}" of ${shop}`).join(', ')}.`}${failed === 0 ? '' : ` Mapped, and failing: ${failed}. The log has the reason.`}`,
+  ordersFailed: (count: number, orders: FailedOrder[]): DoctorWords => ({
+    what: `${quantity(count, 'order', 'orders')} could not be processed: ${orders.map(({ shop, order, failure, failedAt }) => `${order} of ${shop} since ${failedAt} (${failure})`).join(', ')}.`,
+    remedy: `They are tried again by themselves, the first at ${orders[0]?.retryAt ?? ''}; "licensing shop run SHOP" tries at once. If they keep failing, please report it with the reason.`,
+  }),
+  ordersWait: (count: number, shops: string, unmapped: UnmappedArticle[]): DoctorWords => ({
+    what: `${quantity(count, 'order waits', 'orders wait')}, of ${shops}.${unmapped.length === 0 ? '' : ` Not mapped: ${unmapped.map(({ shop, sku }) => `"${sku}" of ${shop}`).join(', ')}.`}`,
     why: 'Customers paid, and have no licence.',
     remedy:
       '"licensing order list --waiting" says what each waits for, and "licensing shop map SHOP SKU --plan ID" maps an article.',

@@ -58,7 +58,11 @@ export const failures: FailureTexts = {
     too_many: () => 'it would be more than 100 licences at once',
     reference_in_use: () => 'another licence has its order number',
     no_plan: () => 'its plan does not exist any more',
-    failed: () => 'what it waited for is here, and running it fails: the log has the reason',
+    failed: () => 'it could not be processed, and is tried again',
+    no_article: () => 'the shop’s message names no article for it',
+    bad_quantity: () => 'its quantity cannot be licensed',
+    bad_article: () => 'its article’s name is too long, or looks like a licence key',
+    unreadable: () => 'the shop’s message does not say which line it is',
     other: () => 'something is missing',
   },
   keysNotMailed: {

@@ -32,10 +32,10 @@ export const said = {
     'If this address is an operator’s, a mail is on its way. Its link works once, within ten minutes.',
   operatorAdded: (email: string) => `${email} may have a link mailed now.`,
   operatorRemoved: (email: string) => `${email} is not an operator any more.`,
-  orderMapped: (sku, plan, done) =>
-    `“${sku}” means ${plan} now.${done === '0' ? '' : ` Orders that have run: ${done}.`}`,
-  ordersRan: (done, waiting, failed) =>
-    `Orders that have run: ${done}. Orders that wait still: ${waiting}.${failed === '0' ? '' : ` Of these, ${failed} failed: the log has the reason.`}`,
+  orderMapped: (sku, plan, done, others) =>
+    `“${sku}” means ${plan} now.${done === '0' ? '' : ` Orders that have run: ${done}.`}${others === '' ? '' : ` Not done: ${others}.`}`,
+  ordersRan: (done, others) =>
+    `Orders that have run: ${done}.${others === '' ? '' : ` Not done: ${others}.`}`,
   planAdded: (plan) => `The plan ${plan} is there. Licences can be issued on it.`,
   planRemoved: (plan) => `The plan ${plan} is removed.`,
   productAdded: (product) => `The product ${product} is there. Add a plan, then the first version.`,

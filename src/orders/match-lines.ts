@@ -1,6 +1,6 @@
-import type { OrderEvent, OrderLine } from '../store/orders/orders';
-import { findReturned, ORDER_EVENTS, type Effect, type OrderEventName } from './fold';
-import type { StoredLine } from './work';
+import type { OrderLine } from '../store/orders/orders';
+import { sortEvents, type StoredLine, type ToldEvent } from './order-events';
+import { findReturned } from './refunds';
 
 /**
  * Which line of an order a later message means. A shop names an item by its own id, its price and its product, of which all
@@ -22,11 +22,8 @@ interface LineNames {
 }
 
 /** @returns the events, whose items have the names of the lines that they are */
-export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' | 'sku'>[]): OrderEvent[] {
-  if (events.every(({ linesJson }) => !linesJson?.includes('"ids"'))) return events;
-  const read = new Map(
-    events.map((event) => [event, JSON.parse(event.linesJson ?? '[]') as StoredLine[]] as const),
-  );
+export function placeLines(events: ToldEvent[], lines: Pick<OrderLine, 'line' | 'sku'>[]): ToldEvent[] {
+  if (!events.some(({ items }) => items?.some(({ ids }) => ids !== undefined))) return events;
   const known: LineNames[] = lines.map(({ line, sku }) => ({
     line,
     ids: new Set([line]),
@@ -35,28 +32,32 @@ export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' |
     quantity: undefined,
     articles: new Map(),
   }));
-  const sorted = [...read].sort(([a], [b]) => compare(a, b));
+  const sorted = sortEvents(events);
   const paidOnce = new Set<string>();
   const learn = (line: string, ids: string[]) => {
     for (const id of ids) known.find((one) => one.line === line)?.ids.add(id);
   };
-  for (const [{ event }, items] of sorted)
+  for (const { event, items } of sorted)
     if (event === 'paid')
-      for (const item of items) {
+      for (const item of items ?? []) {
         if (item.once) paidOnce.add(item.line);
         learn(item.line, item.ids ?? []);
         const one = known.find(({ line }) => line === item.line);
         if (one !== undefined) paidAt(one, item);
       }
   const returned = findReturned(
-    sorted.map(([{ event, identity, effect, payment }, items]) => ({
-      ...{ event: event as OrderEventName, identity, effect: effect as Effect, payment },
-      confirms: items.some(({ confirms }) => confirms),
+    sorted.map(({ event, identity, effect, payment, items }) => ({
+      event,
+      identity,
+      effect,
+      payment,
+      confirms: items?.some(({ confirms }) => confirms) ?? false,
     })),
   );
-  const placed = new Map<OrderEvent, string>();
-  for (const [event, items] of sorted) {
-    if (event.event === 'paid' || !items.some(({ ids }) => ids !== undefined)) continue;
+  const placed = new Map<ToldEvent, StoredLine[]>();
+  for (const event of sorted) {
+    const { items } = event;
+    if (event.event === 'paid' || !items?.some(({ ids }) => ids !== undefined)) continue;
     const open = known.filter(({ line }) => !paidOnce.has(line));
     const isOther = event.event === 'upgraded' ? mayBeOther : isKnownOther;
     const found = match(items, open, isOther);
@@ -81,14 +82,9 @@ export function placeLines(events: OrderEvent[], lines: Pick<OrderLine, 'line' |
     // Money for the subscription that does not show its own line: it renews as a renewal without lines does, and is listed.
     const isOfOthers = items.every((item) => open.every((line) => isOther(item, line)));
     if (event.event === 'renewed' && isOfOthers) named.push(...open.map(({ line }) => ({ line })));
-    placed.set(event, JSON.stringify(named));
+    placed.set(event, named);
   }
-  return events.map((event) => ({ ...event, linesJson: placed.get(event) ?? event.linesJson }));
-}
-
-function compare(a: OrderEvent, b: OrderEvent): number {
-  const rank = ({ event }: OrderEvent) => ORDER_EVENTS.indexOf(event as OrderEventName);
-  return a.at.getTime() - b.at.getTime() || rank(a) - rank(b) || (a.identity < b.identity ? -1 : 1);
+  return events.map((event) => ({ ...event, items: placed.get(event) ?? event.items }));
 }
 
 /** Stripe's id of an item of a subscription. It stays while the price changes, so another id is another line. */
@@ -150,7 +146,7 @@ function match(items: StoredLine[], lines: LineNames[], isOther: Differs): Map<S
  * before; then its price says what it is.
  */
 function changeOf({ price, sku, paidAs: _, ...item }: StoredLine, one: LineNames): StoredLine {
-  if (price === undefined) return { ...item, ...(sku !== undefined && { sku }) };
+  if (price === undefined) return { ...item, sku };
   return price === one.price ? item : { ...item, sku: articleAt(price, sku, one) };
 }
 
@@ -171,8 +167,8 @@ function renewedAs({ price, sku, quantity, paidAs, ...item }: StoredLine, one: L
   return {
     ...item,
     follows: true,
-    ...(isOther && { sku: article }),
-    ...(isMore && { quantity }),
+    sku: isOther ? article : undefined,
+    quantity: isMore ? quantity : undefined,
   };
 }
 

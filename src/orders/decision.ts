@@ -1,0 +1,55 @@
+import type { EndWithGrace } from '../licensing/core/states';
+import type { Order, OrderEvent, OrderLine } from '../store/orders/orders';
+import type { Link } from './facts';
+
+/**
+ * What is done about an order. Rows that a decision adds have negative ids until they are stored: a `Ref` is a row's id, or
+ * one of these.
+ */
+export type Ref = number;
+
+export type LicenseEnd = EndWithGrace & { renewsItself: boolean };
+
+/** A change of a licence, with the reason that its history gives. */
+interface OfLicense {
+  license: Ref;
+  reason: string;
+}
+
+/** In the order of application. */
+export type Change =
+  | { type: 'set_order'; changes: Partial<Order> }
+  | { type: 'tell_profile'; email: string; name: string | null; language: string | null; at: Date }
+  | { type: 'name_customer'; license: Ref; email: string }
+  | { type: 'add_line'; id: Ref; line: Omit<OrderLine, 'id'> }
+  | { type: 'set_line'; id: Ref; changes: Partial<Omit<OrderLine, 'id' | 'orderId' | 'line'>> }
+  /** Keys are made when it is applied. */
+  | {
+      type: 'issue';
+      licenses: { id: Ref; reference: string }[];
+      planId: number;
+      limit: number;
+      end: LicenseEnd;
+    }
+  | { type: 'link'; id: Ref; link: Omit<Link, 'id'> }
+  | { type: 'set_link'; id: Ref; changes: Partial<Pick<Link, 'state' | 'plans'>> }
+  | ({ type: 'set_end'; end: LicenseEnd; isRenewal: boolean } & OfLicense)
+  | ({ type: 'change_plan'; planId: number } & OfLicense)
+  | ({ type: 'set_limit'; limit: number } & OfLicense)
+  | ({ type: 'suspend' | 'reinstate' | 'cancel' } & OfLicense)
+  | { type: 'add_event'; event: Omit<OrderEvent, 'id'> }
+  | {
+      type: 'set_event';
+      id: number;
+      changes: Partial<Pick<OrderEvent, 'outcomeJson' | 'payment' | 'linesJson'>>;
+    }
+  | { type: 'keep_unmatched'; digest: string; event: string; reason: string; at: Date }
+  | { type: 'drop_unmatched'; ids: number[] }
+  | { type: 'mail_keys'; licenses: Ref[] }
+  | { type: 'note_failed_payment'; licenses: Ref[]; failedAt: Date; mail: FailedPaymentNote | null };
+
+export interface FailedPaymentNote {
+  once: string;
+  end: Date | null;
+}
+

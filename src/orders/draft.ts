@@ -1,0 +1,181 @@
+import type { OrderEvent, OrderLine } from '../store/orders/orders';
+import type { Change, LicenseEnd, Ref } from './decision';
+import type { LicenseFacts, Link, OrderFacts } from './facts';
+import { foldLine, notYet, type LineState } from './line-state';
+import type { Part } from './license-state';
+import { placeLines } from './match-lines';
+import { lineEvents, type LineOutcome, type ToldEvent } from './order-events';
+import { readEvents } from './refunds';
+import { meaningsOf, numbersOf, type Catalogue } from './sold';
+import { unmatchedDigest } from './names';
+
+/** The facts as they would be after the changes that are decided so far. */
+export interface Draft extends Catalogue {
+  facts: OrderFacts;
+  shop: OrderFacts['shop'];
+  order: OrderFacts['order'];
+  lines: OrderLine[];
+  links: Link[];
+  licenses: Map<Ref, LicenseFacts>;
+  /** the order's, with those that were not stored; `outcomeJson` null: not processed yet */
+  events: OrderEvent[];
+  changes: Change[];
+  /** licences that the decision issues */
+  issued: Ref[];
+  /** what the history of licences gives as the reason of changes */
+  reason: string;
+  /** what the licences' other orders say, by order */
+  others: Map<number, OrderView>;
+  nextId: Ref;
+}
+
+/** An order whose lines are folded for its licences. */
+interface OrderView {
+  lines: OrderLine[];
+  told: ToldEvent[];
+  numbers: Map<number, number>;
+}
+
+export function draftOf(facts: OrderFacts): Draft {
+  const { order, shop, plans, skus } = facts;
+  return {
+    facts,
+    shop,
+    plans,
+    skus,
+    order: { ...order },
+    lines: facts.lines.map((line) => ({ ...line })),
+    links: facts.links.map((link) => ({ ...link })),
+    licenses: new Map(facts.licenses.map((license) => [license.id, { ...license }])),
+    events: facts.events.map((event) => ({ ...event })),
+    changes: [],
+    issued: [],
+    reason: reasonOf(facts),
+    others: new Map(),
+    nextId: -1,
+  };
+}
+
+/** Returns what the history of a licence gives as the reason of a change. */
+export function reasonOf({ order }: Pick<OrderFacts, 'order'>, event = 'paid'): string {
+  return `${order.shop} ${order.number}: ${event}`;
+}
+
+export function setOrder(draft: Draft, changes: Partial<Draft['order']>): void {
+  const differs = (Object.keys(changes) as (keyof typeof changes)[]).some(
+    (name) => changes[name]?.valueOf() !== draft.order[name]?.valueOf(),
+  );
+  if (!differs) return;
+  Object.assign(draft.order, changes);
+  draft.changes.push({ type: 'set_order', changes });
+}
+
+export function addLine(draft: Draft, line: Omit<OrderLine, 'id' | 'orderId' | 'waitsFor' | 'awaited'>): OrderLine {
+  const row = { ...line, orderId: draft.order.id, waitsFor: null, awaited: null };
+  const added = { ...row, id: draft.nextId-- };
+  draft.lines.push(added);
+  draft.changes.push({ type: 'add_line', id: added.id, line: row });
+  return added;
+}
+
+export function setLine(draft: Draft, line: OrderLine, changes: Partial<Omit<OrderLine, 'id'>>): void {
+  const names = Object.keys(changes) as (keyof typeof changes)[];
+  if (names.every((name) => line[name] === changes[name])) return;
+  Object.assign(line, changes);
+  draft.changes.push({ type: 'set_line', id: line.id, changes });
+}
+
+export function ownLinks(draft: Pick<Draft, 'order' | 'links'>): Link[] {
+  return draft.links.filter(({ orderId }) => orderId === draft.order.id);
+}
+
+export function linksOf(draft: Draft, line: OrderLine): Link[] {
+  return draft.links.filter(({ lineId }) => lineId === line.id);
+}
+
+export function addLink(draft: Draft, line: OrderLine, given: Omit<Link, 'id' | 'orderId' | 'lineId'>): Link {
+  const link = { ...given, orderId: draft.order.id, lineId: line.id };
+  const added = { ...link, id: draft.nextId-- };
+  draft.links.push(added);
+  draft.changes.push({ type: 'link', id: added.id, link });
+  return added;
+}
+
+export function setLink(draft: Draft, link: Link, changes: Partial<Pick<Link, 'state' | 'plans'>>): void {
+  const { state = link.state, plans = link.plans } = changes;
+  if (state === link.state && JSON.stringify(plans) === JSON.stringify(link.plans)) return;
+  Object.assign(link, changes);
+  draft.changes.push({ type: 'set_link', id: link.id, changes });
+}
+
+export function setEnd(draft: Draft, license: LicenseFacts, end: LicenseEnd, isRenewal: boolean): void {
+  if (license.status === 'expired') license.status = 'active';
+  Object.assign(license, end);
+  draft.changes.push({ type: 'set_end', license: license.id, end, isRenewal, reason: draft.reason });
+}
+
+export function setOutcomes(draft: Draft, event: OrderEvent, outcomes: LineOutcome[]): void {
+  const outcomeJson = JSON.stringify(outcomes);
+  if (event.outcomeJson === outcomeJson) return;
+  event.outcomeJson = outcomeJson;
+  const { id, ...row } = event;
+  if (id === 0) draft.changes.push({ type: 'add_event', event: row });
+  else draft.changes.push({ type: 'set_event', id, changes: { outcomeJson } });
+}
+
+/** Reads events as they are about the order's lines. */
+export function toldOf({ lines }: Pick<Draft, 'lines'>, events: OrderEvent[]): ToldEvent[] {
+  return placeLines(readEvents(events), lines);
+}
+
+/** A link that is not stored yet is later than all that are. */
+const UNSTORED = 2 ** 52;
+
+/** Returns what a line of an order says about a licence. */
+export function partOf({ id, role, baseEndsAt }: Link, standing: LineState): Part {
+  return { id: id < 0 ? UNSTORED - id : id, role, baseEndsAt, standing };
+}
+
+/** What folding the lines of a licence's orders needs. */
+export type Standings = Pick<Draft, 'order' | 'lines' | 'links' | 'plans' | 'others'> & {
+  facts: Pick<OrderFacts, 'others'>;
+};
+
+/** Returns what the events of a link's order say about its licence. @param told of the draft's own order */
+export function standingOf(draft: Standings, link: Link, told: ToldEvent[]): LineState {
+  const view = link.orderId === draft.order.id ? ownView(draft, told) : otherView(draft, link.orderId);
+  const line = view.lines.find(({ id }) => id === link.lineId);
+  if (line === undefined) return notYet();
+  const n = view.numbers.get(link.id) ?? 1;
+  return foldLine(lineEvents(view.told, line), meaningsOf(draft, link.plans, line, n));
+}
+
+function ownView(draft: Standings, told: ToldEvent[]): OrderView {
+  return { lines: draft.lines, told, numbers: numbersOf(ownLinks(draft)) };
+}
+
+function otherView({ facts, others, links }: Standings, orderId: number): OrderView {
+  const known = others.get(orderId);
+  if (known !== undefined) return known;
+  const { lines, events } = facts.others.find(({ id }) => id === orderId) ?? { lines: [], events: [] };
+  // Its own decision comes first to what it has not processed.
+  const processed = events.filter(({ outcomeJson }) => outcomeJson !== null);
+  const view: OrderView = {
+    lines,
+    told: toldOf({ lines }, processed),
+    numbers: numbersOf(links.filter((link) => link.orderId === orderId)),
+  };
+  others.set(orderId, view);
+  return view;
+}
+
+/** Tells apart the lines that cannot be read, each with the event that brought it. */
+export function problemDigest({ order }: Pick<Draft, 'order'>, identity: string, line: string): string {
+  return unmatchedDigest(order.digest, `${identity}:${line}`);
+}
+
+/** Reports whether a seller has settled what is unmatched. */
+export function isSettled({ facts }: Draft, digest: string): boolean {
+  return facts.unmatched.some((one) => one.digest === digest && one.state !== 'open');
+}
+

@@ -1,0 +1,301 @@
+import type { ChangeContext } from '../licensing/lifecycle';
+import type { Mailing } from '../mail/queue';
+import { findPlans, type Plan } from '../store/catalogue';
+import type { Db, Transaction } from '../store/engine/database';
+import { findEvents } from '../store/events';
+import { findUsedReferences, lockLicenses, type LockedLicense } from '../store/licenses/licenses';
+import {
+  findOrdersByDigest,
+  findOrdersOfLicenses,
+  listOrderEvents,
+  listOrderLines,
+  type LicenseOrder,
+  type Order,
+  type OrderEvent,
+  type OrderLicense,
+  type OrderLine,
+} from '../store/orders/orders';
+import { findActivated, listEventsOf, listLinks } from '../store/orders/order-rows';
+import { findSkus, type Shop, type ShopSku } from '../store/orders/shops';
+import { listUnmatchedOf, type Unmatched } from '../store/orders/unmatched';
+import { findMailsOfOrder } from '../store/outbox';
+import { MAX_QUANTITY } from './message';
+import { licenseReference, namedOrders, orderDigest, skuDigest } from './names';
+import { isPayment, readEvent, type ToldEvent } from './order-events';
+import { graceOf } from './shop-kinds';
+import type { Plans } from './sold';
+
+/** All that a decision about an order depends on, as plain data. */
+
+export interface OrderFacts {
+  now: Date;
+  /** who decides, for events that are added */
+  actor: string;
+  /** the shop's grace */
+  graceDays: number;
+  order: Order;
+  shop: Shop;
+  lines: OrderLine[];
+  /** in the order of arrival; those without an outcome have not been processed */
+  events: OrderEvent[];
+  /** of the order and of its licences' other orders, by id */
+  links: Link[];
+  licenses: LicenseFacts[];
+  /** the other orders of the licences */
+  others: OtherOrder[];
+  /** what lines renew: licences, or the digest of the order to wait for; by the line's `renewsJson` */
+  renewed: Record<string, Renewed>;
+  /** the orders of the licences that lines may renew */
+  owners: Pick<LicenseOrder, 'licenseId' | 'shop' | 'isTest'>[];
+  plans: Plan[];
+  skus: ShopSku[];
+  /** of those that the order's next licences would have */
+  usedReferences: string[];
+  unmatched: Unmatched[];
+  /** of the customer's mails about failed payments */
+  mailsOnce: string[];
+  /** mails can be sent */
+  hasMail: boolean;
+}
+
+/** A licence that a line issued or renewed. */
+export interface Link extends Omit<OrderLicense, 'plansJson'> {
+  plans: Plans;
+}
+
+export interface LicenseFacts extends LockedLicense {
+  isActivated: boolean;
+  /** an order suspended it last; a seller's own suspension is the seller's to lift */
+  isSuspendedByOrder: boolean;
+}
+
+export interface OtherOrder {
+  id: number;
+  lines: OrderLine[];
+  events: OrderEvent[];
+}
+
+interface Renewed {
+  ids: number[];
+  awaited: string | null;
+}
+
+export interface RecordContext extends Pick<ChangeContext, 'actor' | 'now'> {
+  /** LICENSING_KEY_SECRET, which seals keys; undefined: keys are not kept */
+  secret: Buffer | undefined;
+  /** mails keys to customers; undefined: mail is not set up */
+  mailing?: Mailing | undefined;
+  /** LICENSING_GRACE_DAYS, of shops that say nothing else */
+  graceDays: number;
+}
+
+/** What is read besides what is stored of the order. */
+interface Given {
+  shop: Shop;
+  /** events that are not stored yet */
+  events?: OrderEvent[];
+  /** the order was inserted just now */
+  isNew?: boolean;
+  plans?: number[];
+  licenses?: number[];
+}
+
+/** Reads the facts of an order that is locked, and locks its licences, in this order. */
+export async function loadOrderFacts(
+  trx: Transaction,
+  order: Order,
+  { shop, events: added = [], isNew = false, plans: morePlans = [], licenses: moreLicenses = [] }: Given,
+  context: RecordContext,
+): Promise<OrderFacts> {
+  const lines = isNew ? [] : await listOrderLines(trx, [order.id]);
+  const own = isNew ? [] : await listLinks(trx, 'order_id', [order.id]);
+  const events = isNew ? added : [...(await listOrderEvents(trx, order.id)), ...added];
+  const read = events.map(readEvent);
+  const unlinked = lines.filter(({ id }) => !own.some(({ lineId }) => lineId === id));
+  const renewed = await findRenewed(trx, order, shop, unlinked, read);
+  const ids = [...own.map(({ licenseId }) => licenseId), ...moreLicenses];
+  ids.push(...Object.values(renewed).flatMap((one) => one.ids));
+  const licenses = [...(await lockLicenses(trx, distinct(ids))).values()];
+  // After the licences' locks: their other orders may have changed them since this order's lock.
+  const { links, others } = await readLinks(
+    trx,
+    order.id,
+    own,
+    licenses.map(({ id }) => id),
+  );
+  const skus = await findSkus(trx, articlesOf(shop, lines, unlinked, read));
+  const plans = await findPlans(
+    trx,
+    distinct([
+      ...morePlans,
+      ...links.flatMap((link) => plansOf(link.plans)),
+      ...licenses.map(({ planId }) => planId),
+      ...skus.map(({ planId }) => planId),
+      ...[shop.testPlanId, ...lines.map(({ planId }) => planId)].flatMap((id) => id ?? []),
+      ...read.flatMap(({ items }) => items ?? []).flatMap(({ plan_id: id }) => id ?? []),
+    ]),
+  );
+  const next = nextReferences(order, lines, read, { links, skus, isActed: morePlans.length > 0 });
+  const isFailing = events.some(({ event, outcomeJson }) => event === 'payment_failed' && outcomeJson === null);
+  return {
+    now: context.now,
+    actor: context.actor,
+    graceDays: graceOf(shop, context),
+    order,
+    shop,
+    lines,
+    events,
+    links,
+    licenses: await withHistory(trx, licenses, links, plans),
+    others,
+    renewed,
+    owners: Object.keys(renewed).length === 0 ? [] : await findOrdersOfLicenses(trx, distinct(ids)),
+    plans,
+    skus,
+    usedReferences: next.length === 0 ? [] : await findUsedReferences(trx, next),
+    unmatched: isNew ? [] : await listUnmatchedOf(trx, { orderId: order.id }),
+    mailsOnce: isFailing
+      ? (await findMailsOfOrder(trx, order.id, 'payment_failed', MOST_MAILS)).flatMap(({ once }) => once ?? [])
+      : [],
+    hasMail: context.mailing !== undefined,
+  };
+}
+
+/** One for each period that a payment failed in. */
+const MOST_MAILS = 1000;
+
+function distinct(ids: number[]): number[] {
+  return [...new Set(ids)].sort((a, b) => a - b);
+}
+
+/** Reads what orders did to licences, and what is told of the orders other than this one. */
+export async function readLinks(
+  db: Db,
+  orderId: number,
+  own: OrderLicense[],
+  licenseIds: number[],
+): Promise<{ links: Link[]; others: OtherOrder[] }> {
+  const of = await listLinks(db, 'license_id', licenseIds);
+  const ids = distinct(of.map((link) => link.orderId).filter((id) => id !== orderId));
+  const theirs = await listLinks(db, 'order_id', ids);
+  const links = [...new Map([...own, ...of, ...theirs].map((one) => [one.id, one])).values()]
+    .sort((a, b) => a.id - b.id)
+    .map(toLink);
+  if (ids.length === 0) return { links, others: [] };
+  const lines = await listOrderLines(db, ids);
+  const events = await listEventsOf(db, ids);
+  const isOf = (id: number) => (row: { orderId: number }) => row.orderId === id;
+  const others = ids.map((id) => ({ id, lines: lines.filter(isOf(id)), events: events.filter(isOf(id)) }));
+  return { links, others };
+}
+
+function toLink({ plansJson, ...link }: OrderLicense): Link {
+  return { ...link, plans: JSON.parse(plansJson) as Plans };
+}
+
+export function plansOf({ base, had, upgrades }: Plans): number[] {
+  const ids = Object.values(upgrades).flatMap((sold) => sold?.plan ?? []);
+  return had === undefined ? [base.plan, ...ids] : [base.plan, had.plan, ...ids];
+}
+
+/** The digests of the articles that lines and events name, while something may depend on what they mean. */
+function articlesOf(shop: Shop, lines: OrderLine[], unlinked: OrderLine[], events: ToldEvent[]): string[] {
+  const told = events.filter((one) => one.outcomeJson === null || isPayment(one));
+  const items = told.flatMap((one) => one.items ?? []);
+  if (unlinked.length === 0 && items.length === 0) return [];
+  const named = items.flatMap(({ sku, price }) => [sku, price]);
+  const articles = new Set([...lines.map(({ sku }) => sku ?? undefined), ...named]);
+  return [...articles].flatMap((sku) => (sku === undefined ? [] : skuDigest(shop.name, sku)));
+}
+
+/** The references that lines would give to the licences that they may issue. */
+function nextReferences(
+  order: Order,
+  lines: OrderLine[],
+  events: ToldEvent[],
+  { links, skus, isActed }: { links: Link[]; skus: ShopSku[]; isActed: boolean },
+): string[] {
+  const names = new Set(lines.map(({ line }) => line));
+  for (const { outcomeJson, items } of events)
+    if (outcomeJson === null) for (const { line } of items ?? []) names.add(line);
+  const items = events.filter(isPayment).flatMap((one) => one.items ?? []);
+  const most = Math.max(1, ...lines.map(({ quantity }) => quantity), ...items.map(({ quantity }) => quantity ?? 1));
+  const total = Math.min(most, MAX_QUANTITY) * Math.max(1, skus.length);
+  return [...names].flatMap((name) => {
+    const line = lines.find((one) => one.line === name);
+    const issued = links.filter(({ lineId, role }) => lineId === line?.id && role === 'issued').length;
+    const count = isActed ? total + 1 : issued > 0 && issued >= total ? 0 : total;
+    return Array.from({ length: count }, (_, i) =>
+      licenseReference(order.shop, order.number, name, issued + 1 + i),
+    );
+  });
+}
+
+async function withHistory(
+  trx: Transaction,
+  licenses: LockedLicense[],
+  links: Link[],
+  plans: Plan[],
+): Promise<LicenseFacts[]> {
+  const typeOf = (id: number) => plans.find((plan) => plan.id === id)?.activationType;
+  const mayChange = licenses.filter(({ planId }) =>
+    plans.some(({ activationType }) => activationType !== typeOf(planId)),
+  );
+  const activated = await findActivated(
+    trx,
+    mayChange.map(({ id }) => id),
+  );
+  const known: LicenseFacts[] = [];
+  for (const license of licenses) {
+    const isHeld =
+      license.status === 'suspended' &&
+      links.some(({ licenseId, state }) => licenseId === license.id && state === 'suspended');
+    known.push({
+      ...license,
+      isActivated: activated.includes(license.id),
+      isSuspendedByOrder: isHeld && (await isSuspendedByOrder(trx, license.id)),
+    });
+  }
+  return known;
+}
+
+async function isSuspendedByOrder(trx: Transaction, licenseId: number): Promise<boolean> {
+  const [latest] = await findEvents(trx, ['suspend', 'reinstate'], { licenseId, isWhole: true }, 1);
+  return latest?.action === 'suspend' && latest.after?.order !== undefined;
+}
+
+/** Finds what lines without a licence, and lines that begin, say they renew. */
+async function findRenewed(
+  trx: Transaction,
+  order: Order,
+  shop: Shop,
+  unlinked: OrderLine[],
+  events: ToldEvent[],
+): Promise<Record<string, Renewed>> {
+  const found: Record<string, Renewed> = {};
+  const named = events
+    .filter(({ outcomeJson }) => outcomeJson === null)
+    .flatMap(({ items }) => items ?? [])
+    .flatMap(({ renews }) => (renews === undefined ? [] : JSON.stringify(renews)));
+  for (const renews of new Set([...unlinked.flatMap(({ renewsJson }) => renewsJson ?? []), ...named]))
+    found[renews] = await findNamed(trx, order, shop, JSON.parse(renews) as string | number);
+  return found;
+}
+
+async function findNamed(trx: Transaction, order: Order, shop: Shop, renews: string | number): Promise<Renewed> {
+  if (typeof renews === 'number') return { ids: [renews], awaited: null };
+  const named = namedOrders(renews);
+  const digests = named.map((one) => orderDigest(shop.name, one.order));
+  const orders = await findOrdersByDigest(trx, digests);
+  for (const [i, { line: wanted }] of named.entries()) {
+    const earlier = orders.find(({ digest }) => digest === digests[i]);
+    if (earlier === undefined || earlier.id === order.id) continue;
+    const lines = await listOrderLines(trx, [earlier.id]);
+    const of = lines.filter(({ line }) => wanted === undefined || line === wanted).map(({ id }) => id);
+    if (of.length === 0) continue;
+    const links = await listLinks(trx, 'order_id', [earlier.id]);
+    const ids = links.filter(({ lineId }) => of.includes(lineId)).map(({ licenseId }) => licenseId);
+    return { ids: distinct(ids), awaited: earlier.digest };
+  }
+  return { ids: [], awaited: digests[0] ?? null };
+}

@@ -1,0 +1,230 @@
+import { requirePlan } from '../licensing/find-or-refuse';
+import { OperatorError } from '../licensing/operator-error';
+import type { Db, Transaction } from '../store/engine/database';
+import { inReadCommitted } from '../store/engine/transaction';
+import { findLicense } from '../store/licenses/licenses';
+import {
+  findOrder,
+  findOrdersOfLicenses,
+  listOrderEvents,
+  listOrderLicenses,
+  listOrderLines,
+  lockOrder,
+} from '../store/orders/orders';
+import { findMessage, setMessage } from '../store/orders/shop-messages';
+import {
+  closeUnmatched,
+  findUnmatched,
+  setUnmatchedLicense,
+  type Unmatched,
+} from '../store/orders/unmatched';
+import { applyDecision } from './apply';
+import { decideUnmatched, FIRST_LINE, GIVES_BACK, type ActRefusal, type UnmatchedAct } from './decide-unmatched';
+import { loadOrderFacts, type RecordContext } from './facts';
+import { orderDigest } from './names';
+import { noOrder, requireShopOf } from './process';
+import { linkWaiting, readPending, type PendingEvent } from './receive';
+import { recordOrder } from './record';
+
+/**
+ * What a seller does with money that found nothing it belongs to. Each is done once: a second call finds it done. A
+ * message becomes an event of an order first, so the rest is about orders alone.
+ */
+
+const STATES = { assign: 'assigned', issue: 'issued', leave: 'left' } as const;
+const POSTER = { owner: null, ownOnly: false };
+
+/**
+ * Says which licence it is about, which its order renews from now on; or issues a licence for it, which belongs to the
+ * customer that the shop told; or settles it without a change.
+ * @throws OperatorError: NOT_FOUND; CONFLICT when something else was done, it pays for nothing, or the licence is another's
+ */
+export async function settleUnmatched(
+  db: Db,
+  id: number,
+  act: UnmatchedAct,
+  context: RecordContext,
+): Promise<Unmatched> {
+  const seen = await findUnmatched(db, id);
+  if (seen === undefined) throw noUnmatched(id);
+  return inReadCommitted(db, async (trx) => {
+    // The order's lock first, as in all code that takes both.
+    if (seen.orderId !== null) await lockOrder(trx, seen.orderId);
+    const state = STATES[act.type];
+    const isOpen = await closeUnmatched(trx, id, { state, actedBy: context.actor, actedAt: context.now });
+    const one = await findUnmatched(trx, id);
+    if (one === undefined) throw noUnmatched(id);
+    if (!isOpen) {
+      if (one.state === state && (await isSame(trx, one, act))) return one;
+      throw conflict('Something else was done with it already.', 'unmatched-done', id);
+    }
+    const licenseId = await settleIn(trx, one, act, context);
+    if (licenseId !== null) await setUnmatchedLicense(trx, id, licenseId);
+    return (await findUnmatched(trx, id)) ?? one;
+  });
+}
+
+async function isSame(trx: Transaction, { licenseId }: Unmatched, act: UnmatchedAct): Promise<boolean> {
+  if (act.type === 'leave') return true;
+  if (act.type === 'assign') return licenseId === act.licenseId;
+  return licenseId !== null && (await findLicense(trx, licenseId))?.plan.id === act.planId;
+}
+
+/** @returns the licence that it is about */
+async function settleIn(
+  trx: Transaction,
+  one: Unmatched,
+  act: UnmatchedAct,
+  context: RecordContext,
+): Promise<number | null> {
+  if (act.type === 'issue') await requirePlan(trx, act.planId);
+  if (act.type === 'assign' && (await findLicense(trx, act.licenseId)) === undefined)
+    throw new OperatorError(`There is no licence ${act.licenseId}.`, { code: 'NOT_FOUND', field: 'license_id' });
+  if (act.type === 'leave') {
+    if (one.orderId !== null) await decideIn(trx, one, one.orderId, act, context);
+    return null;
+  }
+  const told = one.orderId === null ? await readTold(trx, one) : undefined;
+  if (act.type === 'issue' && one.orderId === null) {
+    if (GIVES_BACK.has(told?.event.event ?? one.event))
+      throw conflict('It gives money back, so there is nothing to issue a licence for.', 'pays-nothing', one.id);
+    if (told === undefined || told.namesOrder) return issueAlone(trx, one, told, act.planId, context);
+  }
+  const licenseId = act.type === 'assign' ? act.licenseId : undefined;
+  const orderId = one.orderId ?? (told && (await toOrder(trx, one, told, context, licenseId)));
+  return orderId === undefined ? (licenseId ?? null) : decideIn(trx, one, orderId, act, context);
+}
+
+async function decideIn(
+  trx: Transaction,
+  one: Unmatched,
+  orderId: number,
+  act: UnmatchedAct,
+  context: RecordContext,
+): Promise<number | null> {
+  const order = await lockOrder(trx, orderId);
+  if (order === undefined) throw noOrder();
+  const shop = await requireShopOf(trx, order.shop, context.now);
+  const plans = act.type === 'issue' ? [act.planId] : [];
+  const licenses = act.type === 'assign' ? [act.licenseId] : [];
+  const facts = await loadOrderFacts(trx, order, { shop, plans, licenses }, context);
+  const decision = decideUnmatched(facts, one, act);
+  if ('message' in decision) throw refusalOf(decision, one.id, licenses[0]);
+  const { idOf } = await applyDecision(trx, decision, context);
+  return decision.license === null ? null : idOf(decision.license);
+}
+
+function refusalOf({ message, reason }: ActRefusal, unmatched: number, license = 0): OperatorError {
+  return reason === 'license-final'
+    ? new OperatorError(message, { code: 'CONFLICT', facts: { reason, license } })
+    : conflict(message, reason, unmatched);
+}
+
+function noUnmatched(id: number): OperatorError {
+  return new OperatorError(`There is no unmatched event ${id}. What it lacked may have come since.`, {
+    code: 'NOT_FOUND',
+    facts: { reason: 'no-unmatched' },
+  });
+}
+
+function conflict(
+  message: string,
+  reason: 'unmatched-done' | 'pays-nothing' | 'other-order',
+  id: number,
+): OperatorError {
+  return new OperatorError(message, { code: 'CONFLICT', facts: { reason, unmatched: id } });
+}
+
+/** What a message tells; undefined: it does not say what it is about. */
+async function readTold(trx: Transaction, { messageId }: Unmatched): Promise<PendingEvent | undefined> {
+  const message = messageId === null ? undefined : await findMessage(trx, messageId);
+  return message && (await readPending(trx, message));
+}
+
+/**
+ * Makes a message an event of an order: of the licence's own in this shop, else of a new one. Other messages that name the
+ * same payment or subscription are of that order too. @returns the order's id
+ */
+async function toOrder(
+  trx: Transaction,
+  { id, shop, messageId }: Unmatched,
+  { event, also, names, namesOrder }: PendingEvent,
+  context: RecordContext,
+  licenseId?: number,
+): Promise<number> {
+  const own = licenseId === undefined || namesOrder ? undefined : await ownOrder(trx, shop, licenseId);
+  const number = own?.number ?? names;
+  const digest = orderDigest(shop, number);
+  const found = await findOrder(trx, { digest });
+  const links = found === undefined ? [] : await listOrderLicenses(trx, [found.id]);
+  const ids = [...new Set(links.map((link) => link.licenseId))];
+  if (licenseId !== undefined && ids.length > 0 && !ids.includes(licenseId))
+    throw conflict(`It is of order ${found?.id}, whose licence is ${ids.join(', ')}.`, 'other-order', id);
+  const known = found === undefined ? [] : await listOrderEvents(trx, found.id);
+  const of = links.filter((link) => link.licenseId === licenseId).map(({ lineId }) => lineId);
+  const named = found && licenseId !== undefined ? await listOrderLines(trx, [found.id]) : undefined;
+  const ownLines = named?.filter((line) => of.includes(line.id)).map(({ line }) => ({ line }));
+  const message = { ...event, shop, order: number, lines: event.lines ?? ownLines };
+  // The seller says of which order it is, so a payment that is not known is all that was paid.
+  const isRefund = event.event === 'refunded' || event.event === 'refund_failed';
+  if (isRefund && found !== undefined && !known.some((one) => one.payment === event.payment))
+    message.payment = undefined;
+  await recordOrder(trx, message, POSTER, context);
+  for (const one of also) await recordOrder(trx, { ...one, shop, order: number }, POSTER, context);
+  const order = await findOrder(trx, { digest });
+  if (order === undefined) throw noOrder();
+  await setMessage(trx, messageId as number, {
+    result: 'order',
+    reason: null,
+    orderId: order.id,
+    awaits: null,
+    pendingJson: null,
+  });
+  if (!namesOrder) await linkWaiting(trx, shop, { key: names, order: number }, context);
+  return order.id;
+}
+
+/** The order of the shop that issued the licence, else one that renews it. */
+async function ownOrder(trx: Transaction, shop: string, licenseId: number) {
+  const orders = (await findOrdersOfLicenses(trx, [licenseId])).filter(
+    (one) => one.shop === shop && !one.isTest,
+  );
+  return orders.find(({ role }) => role === 'issued') ?? orders[0];
+}
+
+/** Issues a licence for a message of no order. */
+async function issueAlone(
+  trx: Transaction,
+  one: Unmatched,
+  told: PendingEvent | undefined,
+  planId: number,
+  context: RecordContext,
+): Promise<number> {
+  const order = told?.event.payment ?? told?.names ?? `message-${one.messageId}`;
+  const { order: made, lines } = await recordOrder(
+    trx,
+    {
+      shop: one.shop,
+      order,
+      event: 'paid',
+      at: told?.event.at ?? one.at,
+      eventId: `unmatched:${one.id}`,
+      customer: told?.event.customer,
+      money: told?.event.money,
+      lines: [{ line: FIRST_LINE, planId }],
+    },
+    POSTER,
+    context,
+  );
+  const issued = lines[0]?.licenses[0]?.license.id;
+  if (issued === undefined)
+    throw conflict(`Its order issues no licence: ${lines[0]?.reason ?? ''}.`, 'other-order', one.id);
+  await setMessage(trx, one.messageId as number, {
+    result: 'order',
+    reason: null,
+    orderId: made.id,
+    awaits: null,
+    pendingJson: null,
+  });
+  return issued;
+}

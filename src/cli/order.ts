@@ -51,7 +51,9 @@ function addMail(order: Command): void {
 function addConfirm(order: Command): void {
   order
     .command('confirm')
-    .description('Confirms that an order has as many lines as it names, and runs it: more than 100 wait for that.')
+    .description(
+      'Confirms that an order has as many lines as it names, and runs it: more than 100 wait for that.',
+    )
     .argument('<id>', 'the id of the order', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing order confirm 12')
     .action((id: number, _options: object, command: Command) =>

@@ -34,7 +34,8 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]
     findings.push(warning('ORDERS_WAIT', (t) => t.ordersWait(count, shops, unmapped)));
   }
   const failed = await findFailed(db, MOST_NAMED);
-  if (failed.count > 0) findings.push(problem('ORDERS_FAILED', (t) => t.ordersFailed(failed.count, failed.orders.map(asFailed))));
+  if (failed.count > 0)
+    findings.push(problem('ORDERS_FAILED', (t) => t.ordersFailed(failed.count, failed.orders.map(asFailed))));
   const silent = await findSilentShops(db, new Date(now().getTime() - DAY_MS));
   if (silent.length > 0) findings.push(warning('SHOPS_SILENT', (t) => t.shopsSilent(silent.join(', '))));
   const withoutBilling = await findShopsWithoutBilling(db);

@@ -57,7 +57,9 @@ const contextOf = ({ caller, now, settings: { keySecret, mailing, graceDays } }:
 async function settle(call: Call, act: UnmatchedAct) {
   const { db } = call;
   const id = readId(call, 'id', 'unmatched event');
-  return { data: unmatchedJson(await viewUnmatched(db, await settleUnmatched(db, id, act, contextOf(call)))) };
+  return {
+    data: unmatchedJson(await viewUnmatched(db, await settleUnmatched(db, id, act, contextOf(call)))),
+  };
 }
 
 const OTHERWISE = '409 when something else was done with it. The same call again answers the same.';

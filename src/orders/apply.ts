@@ -46,7 +46,10 @@ export async function applyDecision(
   for (let i = 0; i < changes.length;) {
     // Lines, and links to licences, that follow each other are one statement.
     const { type } = changes[i] as Change;
-    const end = type === 'add_line' || type === 'link' ? changes.findIndex((one, j) => j > i && one.type !== type) : i + 1;
+    const end =
+      type === 'add_line' || type === 'link'
+        ? changes.findIndex((one, j) => j > i && one.type !== type)
+        : i + 1;
     const next = end === -1 ? changes.length : end;
     const some = changes.slice(i, next);
     if (type === 'add_line') await addLines(writing, some as Of<'add_line'>[]);
@@ -159,7 +162,9 @@ async function apply(writing: Writing, change: Change): Promise<unknown> {
     case 'drop_unmatched':
       return dropUnmatched(trx, change.ids);
     case 'mail_keys':
-      return context.mailing && queueKeys(trx, order, change.licenses.map(idOf), context.mailing, context.now);
+      return (
+        context.mailing && queueKeys(trx, order, change.licenses.map(idOf), context.mailing, context.now)
+      );
     case 'note_failed_payment':
       return noteFailedPayment(trx, order, { ...change, licenses: change.licenses.map(idOf) }, context);
     case 'add_line':

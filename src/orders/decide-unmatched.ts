@@ -21,7 +21,15 @@ import {
 import { eventIdentity } from './event-identity';
 import type { LicenseFacts, OrderFacts } from './facts';
 import { unmatchedDigest } from './names';
-import { concerns, itemOf, lineEvents, readEvent, type LineOutcome, type StoredLine, type ToldEvent } from './order-events';
+import {
+  concerns,
+  itemOf,
+  lineEvents,
+  readEvent,
+  type LineOutcome,
+  type StoredLine,
+  type ToldEvent,
+} from './order-events';
 import { effectOf, readRules } from './rules';
 import { issueMore } from './settle-line';
 import { planOf, type Plans } from './sold';
@@ -72,7 +80,9 @@ function answerTo(
   const found = findEvent(draft, one);
   if (act.type === 'assign') {
     const license = draft.licenses.get(act.licenseId);
-    return license === undefined ? refuse(`There is no licence ${act.licenseId}.`) : assign(draft, one, found, license);
+    return license === undefined
+      ? refuse(`There is no licence ${act.licenseId}.`)
+      : assign(draft, one, found, license);
   }
   const plan = planOf(draft, act.planId);
   return plan === undefined ? refuse(`There is no plan ${act.planId}.`) : issue(draft, one, found, plan);
@@ -97,7 +107,11 @@ function findEvent(draft: Draft, { digest }: Unmatched): Found {
   for (const [i, event] of told.entries()) {
     const row = events[i];
     if (unmatchedDigest(order.digest, event.identity) === digest)
-      return { event: row, line: undefined, reason: whyUnmatched({ lines, links: ownLinks(draft) }, event, told) };
+      return {
+        event: row,
+        line: undefined,
+        reason: whyUnmatched({ lines, links: ownLinks(draft) }, event, told),
+      };
     const line = lines.find((each) => problemDigest(draft, event.identity, each.line) === digest);
     if (line !== undefined) return { event: row, line, reason: itemOf(event, line.line)?.problem };
   }
@@ -105,7 +119,12 @@ function findEvent(draft: Draft, { digest }: Unmatched): Found {
 }
 
 /** Lets an order's lines that have no licence renew this one, and runs what was told of them. */
-function assign(draft: Draft, one: Unmatched, { event, reason, line }: Found, license: LicenseFacts): Ref | ActRefusal {
+function assign(
+  draft: Draft,
+  one: Unmatched,
+  { event, reason, line }: Found,
+  license: LicenseFacts,
+): Ref | ActRefusal {
   const { events, lines, facts } = draft;
   const status = liveStatus(license, facts.now);
   if (!events.some(({ event: name }) => GIVES_BACK.has(name)) && isFinal(status))
@@ -136,7 +155,11 @@ function giveToLicense(draft: Draft, event: OrderEvent, license: LicenseFacts): 
   for (const line of lines) replay(draft, line, others, [event]);
 }
 
-function setMeaning(draft: Draft, event: OrderEvent, changes: Partial<Pick<OrderEvent, 'payment' | 'linesJson'>>): void {
+function setMeaning(
+  draft: Draft,
+  event: OrderEvent,
+  changes: Partial<Pick<OrderEvent, 'payment' | 'linesJson'>>,
+): void {
   Object.assign(event, changes);
   draft.changes.push({ type: 'set_event', id: event.id, changes });
 }
@@ -177,7 +200,10 @@ function adopt(draft: Draft, one: Unmatched, license: LicenseFacts, items: Store
 }
 
 /** Adds a payment that nobody told of. */
-function addEvent(draft: Draft, { eventId, at, items }: { eventId: string; at: Date; items: StoredLine[] }): OrderEvent {
+function addEvent(
+  draft: Draft,
+  { eventId, at, items }: { eventId: string; at: Date; items: StoredLine[] },
+): OrderEvent {
   const { facts, order } = draft;
   const event: OrderEvent = {
     id: 0,
@@ -229,7 +255,13 @@ function linkTo(draft: Draft, line: OrderLine, license: LicenseFacts, upgrades: 
     ? { base: { plan, slots: 1, count: 1 }, upgrades }
     : { base: { plan, slots: 1 }, had: { plan, limit }, upgrades };
   const baseEndsAt = isFirst ? null : paidEnd(license);
-  addLink(draft, line, { licenseId, state: 'active', role: isFirst ? 'issued' : 'renewed', baseEndsAt, plans });
+  addLink(draft, line, {
+    licenseId,
+    state: 'active',
+    role: isFirst ? 'issued' : 'renewed',
+    baseEndsAt,
+    plans,
+  });
 }
 
 /** Lets events change a line's licences one after the other, as if they came now. */
@@ -240,7 +272,11 @@ function replay(draft: Draft, line: OrderLine, before: OrderEvent[], events: Ord
     const latest = told[at] as ToldEvent;
     if (!concerns(latest, line)) continue;
     draft.reason = reasonOf(draft.facts, latest.event);
-    const [settled] = settleAll(draft, [line], { before: told.slice(0, at), after: told.slice(0, at + 1), latest });
+    const [settled] = settleAll(draft, [line], {
+      before: told.slice(0, at),
+      after: told.slice(0, at + 1),
+      latest,
+    });
     const outcomes = JSON.parse(kept.outcomeJson ?? '[]') as LineOutcome[];
     const others = outcomes.filter((one) => one.line !== line.line);
     if (settled !== undefined) setOutcomes(draft, kept, [...others, { line: line.line, ...settled.outcome }]);
@@ -260,11 +296,14 @@ function issue(draft: Draft, one: Unmatched, { event, reason, line }: Found, pla
   if (first === undefined) return refuse('Its order has a licence for all that it names.');
   // What was bought is what the seller says now.
   if (unread === undefined)
-    for (const each of draft.events.filter(({ event: name, effect }) => name === 'upgraded' && effect !== 'none'))
+    for (const each of draft.events.filter(
+      ({ event: name, effect }) => name === 'upgraded' && effect !== 'none',
+    ))
       setMeaning(draft, each, { linesJson: asPlan(each, first.line, plan) });
   const at = firstTime(draft, one);
   // The renewals that follow are what is paid, so the payment before them pays for no time.
-  const isRenewed = unread === undefined && plan.duration !== null && draft.events.some(({ effect }) => effect === 'renew');
+  const isRenewed =
+    unread === undefined && plan.duration !== null && draft.events.some(({ effect }) => effect === 'renew');
   const { line: name, ids, paid_until: until } = first;
   const paidUntil = isRenewed ? formatTimestamp(at) : unread && until;
   const paid = addEvent(draft, {
@@ -315,5 +354,7 @@ function issueBeside(draft: Draft, event: OrderEvent, line: OrderLine, plan: Pla
   const plans: Plans = { base: { plan: plan.id, slots: 1, count: 1 }, upgrades: { [event.identity]: null } };
   const waits = issueMore(draft, line, 1, { planId: plan.id, limit: plan.activationLimit, plans, end });
   const [issued] = draft.issued.slice(-1);
-  return waits !== undefined || issued === undefined ? refuse('The reference of its line is in use.') : issued;
+  return waits !== undefined || issued === undefined
+    ? refuse('The reference of its line is in use.')
+    : issued;
 }

@@ -138,7 +138,8 @@ export function takeEvent(draft: Draft, event: OrderEvent): void {
 function nameOnlyLine({ lines, changes }: Draft, event: OrderEvent): void {
   const [only, ...more] = lines;
   const [item, ...others] = readEvent(event).items ?? [];
-  if (event.event !== 'upgraded' || item === undefined || only === undefined || item.line === only.line) return;
+  if (event.event !== 'upgraded' || item === undefined || only === undefined || item.line === only.line)
+    return;
   if (others.length > 0 || more.length > 0 || item.renews !== undefined) return;
   event.linesJson = JSON.stringify([{ ...item, line: only.line }]);
   const { id, linesJson } = event;
@@ -179,7 +180,11 @@ interface Settled extends SettledLine {
   line: OrderLine;
 }
 
-export function settleAll(draft: Draft, lines: OrderLine[], told: Parameters<typeof settleLine>[2]): Settled[] {
+export function settleAll(
+  draft: Draft,
+  lines: OrderLine[],
+  told: Parameters<typeof settleLine>[2],
+): Settled[] {
   return lines.map((line) => {
     const settled = settleLine(draft, line, told);
     const { waitsFor = null, awaited = null } = settled.waits ?? {};
@@ -265,7 +270,8 @@ function followUnmatched(draft: Draft): void {
   for (const event of told) {
     const { identity, at } = event;
     const reason = whyUnmatched({ lines, links }, event, told);
-    if (reason !== undefined) found.set(unmatchedDigest(order.digest, identity), { event: event.event, reason, at });
+    if (reason !== undefined)
+      found.set(unmatchedDigest(order.digest, identity), { event: event.event, reason, at });
     for (const { line, problem } of event.items ?? []) {
       const row = lines.find((one) => one.line === line);
       if (problem === undefined || row?.waitsFor !== problem) continue;
@@ -313,7 +319,11 @@ function noteFailedPayment(draft: Draft, failed: ToldEvent, before: ToldEvent[])
   const end = ends.length === 0 ? null : new Date(Math.min(...ends));
   const once = `payment_failed:${order.id}:${formatTimestampOrNull(end) ?? ''}`;
   const isMailed =
-    shop.billingUrl !== null && facts.hasMail && !order.isTest && hasAddress(draft) && !facts.mailsOnce.includes(once);
+    shop.billingUrl !== null &&
+    facts.hasMail &&
+    !order.isTest &&
+    hasAddress(draft) &&
+    !facts.mailsOnce.includes(once);
   draft.changes.push({
     type: 'note_failed_payment',
     licenses: licenses.map(({ id }) => id),

@@ -52,4 +52,3 @@ export interface FailedPaymentNote {
   once: string;
   end: Date | null;
 }
-

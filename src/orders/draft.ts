@@ -70,7 +70,10 @@ export function setOrder(draft: Draft, changes: Partial<Draft['order']>): void {
   draft.changes.push({ type: 'set_order', changes });
 }
 
-export function addLine(draft: Draft, line: Omit<OrderLine, 'id' | 'orderId' | 'waitsFor' | 'awaited'>): OrderLine {
+export function addLine(
+  draft: Draft,
+  line: Omit<OrderLine, 'id' | 'orderId' | 'waitsFor' | 'awaited'>,
+): OrderLine {
   const row = { ...line, orderId: draft.order.id, waitsFor: null, awaited: null };
   const added = { ...row, id: draft.nextId-- };
   draft.lines.push(added);
@@ -178,4 +181,3 @@ export function problemDigest({ order }: Pick<Draft, 'order'>, identity: string,
 export function isSettled({ facts }: Draft, digest: string): boolean {
   return facts.unmatched.some((one) => one.digest === digest && one.state !== 'open');
 }
-

@@ -136,7 +136,9 @@ export async function loadOrderFacts(
     ]),
   );
   const next = nextReferences(order, lines, read, { links, skus, isActed: morePlans.length > 0 });
-  const isFailing = events.some(({ event, outcomeJson }) => event === 'payment_failed' && outcomeJson === null);
+  const isFailing = events.some(
+    ({ event, outcomeJson }) => event === 'payment_failed' && outcomeJson === null,
+  );
   return {
     now: context.now,
     actor: context.actor,
@@ -155,7 +157,9 @@ export async function loadOrderFacts(
     usedReferences: next.length === 0 ? [] : await findUsedReferences(trx, next),
     unmatched: isNew ? [] : await listUnmatchedOf(trx, { orderId: order.id }),
     mailsOnce: isFailing
-      ? (await findMailsOfOrder(trx, order.id, 'payment_failed', MOST_MAILS)).flatMap(({ once }) => once ?? [])
+      ? (await findMailsOfOrder(trx, order.id, 'payment_failed', MOST_MAILS)).flatMap(
+          ({ once }) => once ?? [],
+        )
       : [],
     hasMail: context.mailing !== undefined,
   };
@@ -219,7 +223,11 @@ function nextReferences(
   for (const { outcomeJson, items } of events)
     if (outcomeJson === null) for (const { line } of items ?? []) names.add(line);
   const items = events.filter(isPayment).flatMap((one) => one.items ?? []);
-  const most = Math.max(1, ...lines.map(({ quantity }) => quantity), ...items.map(({ quantity }) => quantity ?? 1));
+  const most = Math.max(
+    1,
+    ...lines.map(({ quantity }) => quantity),
+    ...items.map(({ quantity }) => quantity ?? 1),
+  );
   const total = Math.min(most, MAX_QUANTITY) * Math.max(1, skus.length);
   return [...names].flatMap((name) => {
     const line = lines.find((one) => one.line === name);
@@ -282,7 +290,12 @@ async function findRenewed(
   return found;
 }
 
-async function findNamed(trx: Transaction, order: Order, shop: Shop, renews: string | number): Promise<Renewed> {
+async function findNamed(
+  trx: Transaction,
+  order: Order,
+  shop: Shop,
+  renews: string | number,
+): Promise<Renewed> {
   if (typeof renews === 'number') return { ids: [renews], awaited: null };
   const named = namedOrders(renews);
   const digests = named.map((one) => orderDigest(shop.name, one.order));

@@ -17,7 +17,14 @@ export async function noteFailedPayment(
   const after = { failed_at: formatTimestampOrNull(failedAt), order: order.id, mailed: mail !== null };
   await insertEvents(
     trx,
-    licenses.map((licenseId) => ({ licenseId, at: now, actor, action: 'payment-failed', before: null, after })),
+    licenses.map((licenseId) => ({
+      licenseId,
+      at: now,
+      actor,
+      action: 'payment-failed',
+      before: null,
+      after,
+    })),
   );
   if (mail === null || mailing === undefined) return;
   const details: MailDetails = { license_ids: licenses, end: formatTimestampOrNull(mail.end) };

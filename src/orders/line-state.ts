@@ -121,7 +121,11 @@ function take(fold: Fold, one: LineEvent): void {
   // As it was before the payment: what ended, or had not begun, has no grace.
   const { graceDays } = line;
   Object.assign(line, renewalAfter(line, one));
-  if (one.event === 'refunded' && one.payment !== null && (one.effect === 'suspend' || one.effect === 'cancel'))
+  if (
+    one.event === 'refunded' &&
+    one.payment !== null &&
+    (one.effect === 'suspend' || one.effect === 'cancel')
+  )
     return giveBack(fold, one);
   switch (one.effect) {
     case 'cancel':
@@ -202,7 +206,12 @@ function counts({ returns, lastReturn }: Fold, { identity }: LineEvent): boolean
   return by === undefined || by === lastReturn;
 }
 
-function addTerm(fold: Fold, { identity, at, paidUntil }: LineEvent, graceDays: number, isUpgrade = false): void {
+function addTerm(
+  fold: Fold,
+  { identity, at, paidUntil }: LineEvent,
+  graceDays: number,
+  isUpgrade = false,
+): void {
   const { upgrades, base } = fold.meanings;
   const { upgrade: latest, terms } = fold.line;
   const { duration } = (latest && upgrades.get(latest.identity)) ?? base;
@@ -228,7 +237,10 @@ function change(fold: Fold, { identity, at, reduced }: LineEvent, { count }: Mea
 }
 
 /** Concludes the state from all events. */
-function judged({ line, meanings, returns, count, most, reduced, hasPaid }: Fold, sorted: LineEvent[]): LineState {
+function judged(
+  { line, meanings, returns, count, most, reduced, hasPaid }: Fold,
+  sorted: LineEvent[],
+): LineState {
   const { holds, terms, isPaid } = line;
   if (line.returnedAt !== undefined && isPaid && isLater(endOf(terms), line.returnedAt))
     line.returnedAt = undefined;
@@ -268,7 +280,9 @@ function givingTime(sorted: LineEvent[], { renews }: Meanings): LineEvent[] {
   if (first === -1) return [];
   return sorted
     .slice(first)
-    .filter((one, i) => i === 0 || (isPayment(one) && (one.effect !== 'change_plan' || one.paidUntil !== null)));
+    .filter(
+      (one, i) => i === 0 || (isPayment(one) && (one.effect !== 'change_plan' || one.paidUntil !== null)),
+    );
 }
 
 /** Money that was charged back may be in dispute still, whatever is paid besides: only its reversal ends that. */

@@ -126,7 +126,9 @@ export function lineEvents(events: ToldEvent[], { line }: Pick<OrderLine, 'line'
   const own = events.filter((event) => concerns(event, { line }));
   const isRead = (event: ToldEvent) => event.event === 'paid' && !itemOf(event, line)?.problem;
   const hasRead = own.some(isRead);
-  return own.filter((one) => one.event !== 'paid' || !hasRead || isRead(one)).map((one) => asLineEvent(one, line));
+  return own
+    .filter((one) => one.event !== 'paid' || !hasRead || isRead(one))
+    .map((one) => asLineEvent(one, line));
 }
 
 function asLineEvent(told: ToldEvent, line: string): LineEvent {
@@ -175,7 +177,13 @@ export function sortEvents(events: ToldEvent[]): ToldEvent[] {
     return ends.length === 0 ? null : new Date(ends.at(-1) as string);
   };
   return events
-    .map((told) => ({ told, at: told.at, event: told.event, identity: told.identity, paidUntil: until(told) }))
+    .map((told) => ({
+      told,
+      at: told.at,
+      event: told.event,
+      identity: told.identity,
+      paidUntil: until(told),
+    }))
     .sort(byTime)
     .map(({ told }) => told);
 }

@@ -137,7 +137,14 @@ export async function requireShopOf(
   const claims = ownOnly ? owner : null;
   let shop = await findShop(trx, name);
   if (shop === undefined) {
-    const added = { ...PLAIN_SHOP, name, kind: kind ?? PLAIN_SHOP.kind, owner: claims, createdBy: null, createdAt: now };
+    const added = {
+      ...PLAIN_SHOP,
+      name,
+      kind: kind ?? PLAIN_SHOP.kind,
+      owner: claims,
+      createdBy: null,
+      createdAt: now,
+    };
     shop = { ...added, id: await insertShop(trx, added) };
   } else if (claims !== null && shop.owner === null && !isReceiver(shop)) {
     await claimShop(trx, shop.id, claims);

@@ -221,7 +221,12 @@ export async function nameOrderCustomer(
   const naming = { customer: { email, name }, at: context.now };
   await inReadCommitted(db, async (trx) => {
     const order = (await lockOrder(trx, found.id)) ?? found;
-    const facts = await loadOrderFacts(trx, order, { shop: await requireShopOf(trx, shop, context.now) }, context);
+    const facts = await loadOrderFacts(
+      trx,
+      order,
+      { shop: await requireShopOf(trx, shop, context.now) },
+      context,
+    );
     await applyDecision(trx, decideOrder(facts, naming), context);
   });
 }
@@ -241,7 +246,11 @@ async function answer(
 ): Promise<Recorded> {
   const isNew = applied !== undefined;
   if (event.outcomeJson === null)
-    return { order, isNew, lines: waitingLines(event, order.failure === 'too_many' ? order.failure : 'failed') };
+    return {
+      order,
+      isNew,
+      lines: waitingLines(event, order.failure === 'too_many' ? order.failure : 'failed'),
+    };
   const outcomes = JSON.parse(event.outcomeJson) as LineOutcome[];
   const idOf = applied?.idOf ?? ((id: number) => id);
   const of = new Map(lines.map(({ id, line }) => [line, links.filter(({ lineId }) => lineId === id)]));
@@ -254,7 +263,8 @@ async function answer(
   const view = (licenseId: number) => {
     const license = byId.get(licenseId);
     if (license === undefined) return [];
-    const key = event.event === 'paid' ? (applied?.keys.get(licenseId) ?? keptKey(license, secret)) : undefined;
+    const key =
+      event.event === 'paid' ? (applied?.keys.get(licenseId) ?? keptKey(license, secret)) : undefined;
     return [{ license, key }];
   };
   return {

@@ -4,7 +4,11 @@ import { isPayment, readEvent, sortEvents, type LineEvent, type ToldEvent } from
 /** What refunds give back: all of the money or a part of it, and of which payments. */
 
 /** Marks a stored refund whose amount says whether it is a part: its sender did not. */
-export function isJudgedByMoney({ event, partial, effect }: Pick<OrderEvent, 'event' | 'partial' | 'effect'>) {
+export function isJudgedByMoney({
+  event,
+  partial,
+  effect,
+}: Pick<OrderEvent, 'event' | 'partial' | 'effect'>) {
   return event === 'refunded' && partial && effect !== 'none';
 }
 
@@ -36,7 +40,10 @@ export function readEvents(stored: OrderEvent[]): ToldEvent[] {
 }
 
 /** Returns what was paid as a payment, of which several messages may tell; as all payments, when none is named. */
-function paidFor(events: ToldEvent[], payment: string | null): { amount: number; currency: string } | undefined {
+function paidFor(
+  events: ToldEvent[],
+  payment: string | null,
+): { amount: number; currency: string } | undefined {
   const amounts = new Map<string | null, number>();
   let currency: string | undefined;
   for (const one of events) {

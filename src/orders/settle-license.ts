@@ -135,7 +135,12 @@ function chosenPlan(parts: PlannedPart[]): ChosenPlan {
 }
 
 /** The end to store: the grace is added to what is paid, while an order renews the licence by itself. */
-function endAfter({ graceDays, renewsItself }: LicenseFacts, paid: Date | null, before: Part[], after: Part[]) {
+function endAfter(
+  { graceDays, renewsItself }: LicenseFacts,
+  paid: Date | null,
+  before: Part[],
+  after: Part[],
+) {
   const [was, is] = [renewalOf(before), renewalOf(after)];
   const isOther = was.renewsItself !== is.renewsItself;
   // Without a difference, what was set by hand stays.

@@ -61,7 +61,11 @@ export function settleLine(
     const begun = beginLine(draft, line, events, after);
     if (begun !== undefined) {
       if (!isWaiting(begun))
-        return { outcome: none(whyIgnored(latest) ?? begun.reason ?? 'not_paid'), waits: undefined, waitingUpgrades: new Set() };
+        return {
+          outcome: none(whyIgnored(latest) ?? begun.reason ?? 'not_paid'),
+          waits: undefined,
+          waitingUpgrades: new Set(),
+        };
       const waitingUpgrades = new Set(events.filter(isUpgrade).map(({ identity }) => identity));
       return { outcome: outcomeOf(latest, 'waiting', begun.waitsFor), waits: begun, waitingUpgrades };
     }
@@ -140,7 +144,11 @@ function beginLine(
 }
 
 /** Why a line cannot be read, as the first event that brought it says; a later payment may have named its article. */
-function problemOf(draft: Draft, { line, renewsJson }: OrderLine, told: ToldEvent[]): Waits | { reason: string } | undefined {
+function problemOf(
+  draft: Draft,
+  { line, renewsJson }: OrderLine,
+  told: ToldEvent[],
+): Waits | { reason: string } | undefined {
   if (draft.order.isTest || renewsJson !== null) return undefined;
   const brought = broughtBy(told, line);
   const problem = brought && itemOf(brought, line)?.problem;
@@ -164,7 +172,12 @@ function soldLine(draft: Draft, line: OrderLine): Required<Sold>[] | Waits {
 }
 
 /** What a line's events need to be folded before it has licences: an upgrade may be resolved later. */
-function meaningsAhead(draft: Draft, renews: boolean, sold: object | undefined, events: LineEvent[]): Meanings {
+function meaningsAhead(
+  draft: Draft,
+  renews: boolean,
+  sold: object | undefined,
+  events: LineEvent[],
+): Meanings {
   const [first] = Array.isArray(sold) ? (sold as Sold[]) : [];
   const plan = first && planOf(draft, first.plan);
   const base = { duration: plan?.duration ?? null, count: 1 };
@@ -173,11 +186,17 @@ function meaningsAhead(draft: Draft, renews: boolean, sold: object | undefined, 
 }
 
 /** Issues a line's licences on what it was sold as; what has happened to them since follows. */
-function issueLine(draft: Draft, line: OrderLine, events: LineEvent[], sold: Required<Sold>[]): Waits | undefined {
+function issueLine(
+  draft: Draft,
+  line: OrderLine,
+  events: LineEvent[],
+  sold: Required<Sold>[],
+): Waits | undefined {
   const total = sold.reduce((sum, { count }) => sum + count, 0);
   const references = freeReferences(draft, line, total);
   if (references === undefined) return { waitsFor: 'reference_in_use', awaited: null };
-  if (sold.some(({ plan }) => planOf(draft, plan) === undefined)) return { waitsFor: 'no_plan', awaited: null };
+  if (sold.some(({ plan }) => planOf(draft, plan) === undefined))
+    return { waitsFor: 'no_plan', awaited: null };
   for (const base of sold) {
     const plans: Plans = { base, upgrades: {} };
     const { terms, renewsItself, graceDays } = foldLine(events, meaningsOf(draft, plans, line, 1));
@@ -202,7 +221,11 @@ export function issueMore(
 }
 
 /** The references of a line's next licences; undefined: another licence has one. */
-function freeReferences({ facts, shop, order, links }: Draft, { id, line }: OrderLine, count: number): string[] | undefined {
+function freeReferences(
+  { facts, shop, order, links }: Draft,
+  { id, line }: OrderLine,
+  count: number,
+): string[] | undefined {
   const issued = links.filter(({ lineId, role }) => lineId === id && role === 'issued').length;
   const references = Array.from({ length: count }, (_, i) =>
     licenseReference(shop.name, order.number, line, issued + 1 + i),
@@ -252,7 +275,8 @@ function issueOn(
 function adoptRenewed(draft: Draft, line: OrderLine): Waits | { reason: string } | undefined {
   const { facts, order, shop } = draft;
   const { ids, awaited } = facts.renewed[line.renewsJson ?? ''] ?? { ids: [], awaited: null };
-  const ownersOf = (id: number) => facts.owners.filter((one) => one.licenseId === id && one.shop === shop.name);
+  const ownersOf = (id: number) =>
+    facts.owners.filter((one) => one.licenseId === id && one.shop === shop.name);
   // What an order of the shop names is the shop's.
   const isOwn = (id: number) =>
     !order.ownOnly || line.renewsJson?.startsWith('"') === true || ownersOf(id).length > 0;
@@ -261,7 +285,8 @@ function adoptRenewed(draft: Draft, line: OrderLine): Waits | { reason: string }
     .filter(({ id, issuedBy }) => isOwn(id) || issuedBy === order.owner);
   if (allowed.length === 0) return { waitsFor: 'unknown_order', awaited };
   // A test must not prolong what was sold.
-  if (order.isTest && !allowed.every(({ id }) => ownersOf(id).some(({ isTest }) => isTest))) return { reason: 'test' };
+  if (order.isTest && !allowed.every(({ id }) => ownersOf(id).some(({ isTest }) => isTest)))
+    return { reason: 'test' };
   const sold = soldAs(draft, line);
   const bought = isWaiting(sold) ? [] : sold;
   for (const license of allowed) {
@@ -332,6 +357,14 @@ function isUpgrade({ effect }: Pick<LineEvent, 'effect'>): boolean {
 function chosenAction(done: Done[], event: OrderEventName | undefined): Action {
   const first: Done[] = event === 'renewed' ? ['renewed'] : [];
   if (event === 'chargeback_reversed' || event === 'refund_failed') first.push('issued', 'reinstated');
-  const order: Done[] = [...first, 'issued', 'cancelled', 'suspended', 'plan_changed', 'renewed', 'reinstated'];
+  const order: Done[] = [
+    ...first,
+    'issued',
+    'cancelled',
+    'suspended',
+    'plan_changed',
+    'renewed',
+    'reinstated',
+  ];
   return order.find((one) => done.includes(one)) ?? 'none';
 }

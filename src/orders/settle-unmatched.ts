@@ -19,7 +19,13 @@ import {
   type Unmatched,
 } from '../store/orders/unmatched';
 import { applyDecision } from './apply';
-import { decideUnmatched, FIRST_LINE, GIVES_BACK, type ActRefusal, type UnmatchedAct } from './decide-unmatched';
+import {
+  decideUnmatched,
+  FIRST_LINE,
+  GIVES_BACK,
+  type ActRefusal,
+  type UnmatchedAct,
+} from './decide-unmatched';
 import { loadOrderFacts, type RecordContext } from './facts';
 import { orderDigest } from './names';
 import { noOrder, requireShopOf } from './process';
@@ -79,7 +85,10 @@ async function settleIn(
 ): Promise<number | null> {
   if (act.type === 'issue') await requirePlan(trx, act.planId);
   if (act.type === 'assign' && (await findLicense(trx, act.licenseId)) === undefined)
-    throw new OperatorError(`There is no licence ${act.licenseId}.`, { code: 'NOT_FOUND', field: 'license_id' });
+    throw new OperatorError(`There is no licence ${act.licenseId}.`, {
+      code: 'NOT_FOUND',
+      field: 'license_id',
+    });
   if (act.type === 'leave') {
     if (one.orderId !== null) await decideIn(trx, one, one.orderId, act, context);
     return null;
@@ -87,7 +96,11 @@ async function settleIn(
   const told = one.orderId === null ? await readTold(trx, one) : undefined;
   if (act.type === 'issue' && one.orderId === null) {
     if (GIVES_BACK.has(told?.event.event ?? one.event))
-      throw conflict('It gives money back, so there is nothing to issue a licence for.', 'pays-nothing', one.id);
+      throw conflict(
+        'It gives money back, so there is nothing to issue a licence for.',
+        'pays-nothing',
+        one.id,
+      );
     if (told === undefined || told.namesOrder) return issueAlone(trx, one, told, act.planId, context);
   }
   const licenseId = act.type === 'assign' ? act.licenseId : undefined;

@@ -22,7 +22,13 @@ export function whyUnmatched(
   const stranger = event.items?.find(({ line }) => !lines.some((one) => one.line === line));
   if (stranger !== undefined) return stranger.problem ?? 'no_line';
   const concerned = lines.filter((line) => concerns(event, line));
-  if (isUnknownRefund(event, concerned.flatMap((line) => lineEvents(events, line)))) return 'unknown_payment';
+  if (
+    isUnknownRefund(
+      event,
+      concerned.flatMap((line) => lineEvents(events, line)),
+    )
+  )
+    return 'unknown_payment';
   const isImpossible = concerned.some(({ id }) =>
     links.some((one) => one.lineId === id && one.plans.upgrades[event.identity] === null),
   );

@@ -7,7 +7,7 @@ import { table } from '../../src/store/engine/database';
 import { listUnmapped } from '../../src/store/orders/orders';
 import { OPERATORS } from '../../src/texts/operators/languages';
 import { checkOrders } from '../../src/doctor/orders';
-import { runReady } from '../../src/orders/record';
+import { runReady } from '../../src/orders/retry';
 import { fixture, sendHook, signFastSpring, signLemonSqueezy, type Signed } from '../support/shop-senders';
 
 /** Messages with values that no database holds, and orders that fail: each stays its own order's matter. */

@@ -581,7 +581,19 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(await write.ok(`GET /orders?shop=${SHOP}&state=waiting`)).toMatchObject([
       { id: waiting.id, lines: [{ waits_for: 'not_mapped' }, { waits_for: null }] },
     ]);
-    expect(await write.ok(`POST /shops/${SHOP}/run`)).toEqual({ done: 0, waiting: 1, failed: 0 });
+    const stillWaiting = {
+      id: waiting.id,
+      shop: SHOP,
+      order: '1031',
+      state: 'waiting',
+      reason: 'not_mapped',
+    };
+    expect(await write.ok(`POST /shops/${SHOP}/run`)).toEqual({
+      done: 0,
+      waiting: 1,
+      failed: 0,
+      orders: [stillWaiting],
+    });
     const entry = { sku: 'PRO 1/Y', plan_id: plan, quantity: 'slots' };
     expect(await write.ok(`POST /shops/${SHOP}/map`, entry, 201)).toMatchObject({
       ...entry,

@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { endOf, foldLine, type LineEvent, type OrderEventName } from '../../src/orders/fold';
+import { foldLine } from '../../src/orders/line-state';
+import type { LineEvent, OrderEventName } from '../../src/orders/order-events';
+import { endOf } from '../../src/orders/paid-time';
 import { DEFAULT_RULES, effectOf } from '../../src/orders/rules';
 import { chance } from '../support/order-model';
 import { ARTICLES, GRACE_DAYS, makeYear, shuffled, type Year } from '../support/subscription-model';

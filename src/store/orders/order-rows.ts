@@ -7,9 +7,15 @@ import { toOrderEvent } from './orders';
 /** What an order's decision reads about several orders or licences at once. */
 
 /** Lists what orders did to licences, the oldest first. */
-export async function listLinks(db: Db, by: 'license_id' | 'order_id', ids: number[]): Promise<OrderLicense[]> {
+export async function listLinks(
+  db: Db,
+  by: 'license_id' | 'order_id',
+  ids: number[],
+): Promise<OrderLicense[]> {
   if (ids.length === 0) return [];
-  const rows = await db(tableBy(db, 'order_licenses', by)).whereIn(by, ids).orderBy('id');
+  const rows = await db(tableBy(db, 'order_licenses', by))
+    .whereIn(by, ids)
+    .orderBy('id');
   return rows.map(toFields);
 }
 

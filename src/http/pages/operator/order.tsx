@@ -284,9 +284,7 @@ function Events({ events }: { events: ToldEvent[] }) {
           {
             title: columns.did,
             cell: (event) =>
-              outcomesOf(event).map(({ line, action, reason }) => (
-                <div>{told(line, action, reason)}</div>
-              )),
+              outcomesOf(event).map(({ line, action, reason }) => <div>{told(line, action, reason)}</div>),
           },
           { title: columns.received, kind: 'time', cell: ({ receivedAt }) => format.moment(receivedAt) },
         ]}

@@ -107,10 +107,7 @@ interface NotDone {
 const MOST_NAMED = 5;
 
 /** Names the first orders that wait still or failed, with the reason, and counts the others. */
-export function notDone(
-  { view: { t } }: OperatorCall,
-  { waiting, failed, orders }: NotDone,
-): string {
+export function notDone({ view: { t } }: OperatorCall, { waiting, failed, orders }: NotDone): string {
   const others = orders.filter(({ state }) => state !== 'done').slice(0, MOST_NAMED);
   const named = others.map(({ order, state, reason }) => {
     const why = state === 'failed' ? (reason ?? '') : describeWait(t.failures, reason ?? '');

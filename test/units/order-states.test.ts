@@ -1,21 +1,8 @@
 import { describe, expect, it, test } from '@jest/globals';
-import {
-  byTime,
-  endOf,
-  foldLine,
-  holdsOf,
-  isGiven,
-  isLater,
-  licenseEnd,
-  movedEnd,
-  termsOf,
-  type LineEvent,
-  type LineFold,
-  type Meanings,
-  type OrderEventName,
-  renewalOf,
-  type Part,
-} from '../../src/orders/fold';
+import { holdsOf, isGiven, licenseEnd, renewalOf, termsOf, type Part } from '../../src/orders/license-state';
+import { foldLine, type LineState, type Meanings } from '../../src/orders/line-state';
+import { byTime, type LineEvent, type OrderEventName } from '../../src/orders/order-events';
+import { endOf, isLater, movedEnd } from '../../src/orders/paid-time';
 import { DEFAULT_RULES, effectOf } from '../../src/orders/rules';
 
 /** What a line's licence is, from its events alone: in any order of arrival. */
@@ -411,7 +398,7 @@ const dayOf = (at: Date | null | undefined) =>
 
 /** Times in days. */
 interface Said {
-  state?: LineFold['state'];
+  state?: LineState['state'];
   by?: OrderEventName | undefined;
   holds?: [OrderEventName, number][];
   returnedAt?: number | undefined;
@@ -961,7 +948,7 @@ describe('a licence of two orders', () => {
 
   const paid = part(2, 'renewed', [['paid', 10, 'b', until(60)]]);
 
-  it.each<[string, Partial<LineFold>, boolean]>([
+  it.each<[string, Partial<LineState>, boolean]>([
     ['paid', {}, true],
     ['not paid', { state: 'none' }, false],
     ['cancelled', { state: 'cancelled' }, false],

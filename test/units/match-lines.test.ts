@@ -1,13 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { placeLines } from '../../src/orders/same-lines';
-import type { StoredLine } from '../../src/orders/work';
-import type { OrderEvent } from '../../src/store/orders/orders';
+import { placeLines } from '../../src/orders/match-lines';
+import type { StoredLine, ToldEvent } from '../../src/orders/order-events';
 
 /** Which line of an order a later message's item is, whatever is beside it and whichever came first. */
 
-function event(name: string, minute: number, lines: StoredLine[]): OrderEvent {
+function event(name: string, minute: number, lines: StoredLine[]): ToldEvent {
   const at = new Date(Date.UTC(2026, 10, 24, 10, minute));
-  return { event: name, at, identity: `${name}${minute}`, linesJson: JSON.stringify(lines) } as OrderEvent;
+  return { event: name, at, identity: `${name}${minute}`, items: lines } as ToldEvent;
 }
 const item = (line: string, ids: string[], more: Partial<StoredLine> = {}): StoredLine => ({
   line,
@@ -17,8 +16,8 @@ const item = (line: string, ids: string[], more: Partial<StoredLine> = {}): Stor
 const order = (...names: string[]) => names.map((line) => ({ line, sku: `sku-${line}` }));
 
 /** The lines of the last event. */
-function placed(events: OrderEvent[], lines: { line: string; sku: string }[]): StoredLine[] {
-  return JSON.parse(placeLines(events, lines).at(-1)?.linesJson ?? '[]') as StoredLine[];
+function placed(events: ToldEvent[], lines: { line: string; sku: string }[]): StoredLine[] {
+  return placeLines(events, lines).at(-1)?.items ?? [];
 }
 const namesOf = (lines: StoredLine[]) => lines.map(({ line }) => line);
 
@@ -59,8 +58,8 @@ describe('an item of a later message', () => {
       [upgrade, paid, renewal],
     ])
       expect(namesOf(placed(events, lines))).toEqual(['x', 'pro_1']);
-    const early = placeLines([renewal, upgrade, paid], lines)[0]?.linesJson ?? '';
-    expect(namesOf(JSON.parse(early) as StoredLine[])).toEqual(['x', 'pro_1']);
+    const early = placeLines([renewal, upgrade, paid], lines)[0]?.items ?? [];
+    expect(namesOf(early)).toEqual(['x', 'pro_1']);
   });
 
   it('is told apart by what was paid before, so a renewal says what it changes', () => {
@@ -70,7 +69,7 @@ describe('an item of a later message', () => {
       event('upgraded', minute, [item('1', ['si_1', price], { sku: price, price, quantity: 2 })]);
     const renewal = (price: string, quantity = 2) =>
       event('renewed', 9, [item('1', ['si_1', price], { sku: price, price, quantity })]);
-    const renewed = (...events: OrderEvent[]) => {
+    const renewed = (...events: ToldEvent[]) => {
       const [line] = placed(events, was);
       return { follows: line?.follows, sku: line?.sku, quantity: line?.quantity };
     };
@@ -86,11 +85,17 @@ describe('an item of a later message', () => {
 
   it('is no other article at another price of the same, nor what was given back', () => {
     const was = [{ line: '1', sku: 'PRO' }];
-    const pay = (name: string, minute: number, paidAs: string, more: Partial<StoredLine> = {}) => ({
+    const pay = (
+      name: string,
+      minute: number,
+      paidAs: string,
+      more: Partial<StoredLine> = {},
+    ): ToldEvent => ({
       ...event(name, minute, [item('1', [paidAs, 'pro_1'], { sku: 'PRO', paidAs, quantity: 1, ...more })]),
-      ...{ payment: `txn_${minute}`, effect: name === 'paid' ? 'issue' : 'renew' },
+      payment: `txn_${minute}`,
+      effect: name === 'paid' ? 'issue' : 'renew',
     });
-    const last = (...events: OrderEvent[]) => {
+    const last = (...events: ToldEvent[]) => {
       const [line] = placed(events, was);
       return { follows: line?.follows, sku: line?.sku, quantity: line?.quantity };
     };
@@ -100,11 +105,16 @@ describe('an item of a later message', () => {
 
     const yearly = (minute: number) => pay('renewed', minute, 'y', { sku: 'YEAR' });
     expect(last(first, yearly(5), yearly(9))).toEqual({});
-    const refund = { ...event('refunded', 6, []), linesJson: null, payment: 'txn_5', effect: 'suspend' };
+    const refund: ToldEvent = {
+      ...event('refunded', 6, []),
+      items: null,
+      payment: 'txn_5',
+      effect: 'suspend',
+    };
     expect(last(first, yearly(5), refund, yearly(9))).toEqual({ follows: true, sku: 'YEAR' });
-    const failed = {
+    const failed: ToldEvent = {
       ...event('refund_failed', 7, []),
-      linesJson: null,
+      items: null,
       payment: 'txn_5',
       effect: 'reinstate',
     };

@@ -1,3 +1,4 @@
+import type { Link } from './sold';
 import { setCustomer, changePlan, setLimit } from '../licensing/amend';
 import { issueOrdered } from '../licensing/issue';
 import { changeState, setEnd, type ChangeContext } from '../licensing/lifecycle';
@@ -15,7 +16,7 @@ import {
 import { dropUnmatched, keepUnmatched } from '../store/orders/unmatched';
 import type { Change, Ref } from './decision';
 import type { Draft } from './draft';
-import type { Link, RecordContext } from './facts';
+import type { RecordContext } from './facts';
 import { noteFailedPayment } from './failed-payments';
 import { queueKeys } from './key-mails';
 

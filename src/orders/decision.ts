@@ -1,6 +1,6 @@
+import type { Link } from './sold';
 import type { EndWithGrace } from '../licensing/core/states';
 import type { Order, OrderEvent, OrderLine } from '../store/orders/orders';
-import type { Link } from './facts';
 
 /**
  * What is done about an order. Rows that a decision adds have negative ids until they are stored: a `Ref` is a row's id, or

@@ -1,12 +1,12 @@
 import type { OrderEvent, OrderLine } from '../store/orders/orders';
 import type { Change, LicenseEnd, Ref } from './decision';
-import type { LicenseFacts, Link, OrderFacts } from './facts';
+import type { LicenseFacts, OrderFacts } from './facts';
 import { foldLine, notYet, type LineState } from './line-state';
 import type { Part } from './license-state';
 import { placeLines } from './match-lines';
 import { lineEvents, type LineOutcome, type ToldEvent } from './order-events';
 import { readEvents } from './refunds';
-import { meaningsOf, numbersOf, type Catalogue } from './sold';
+import { type Link, meaningsOf, numbersOf, type Catalogue } from './sold';
 import { unmatchedDigest } from './names';
 
 /** The facts as they would be after the changes that are decided so far. */

@@ -13,7 +13,7 @@ interface Identified {
 
 /** Returns the digest of the sender's own id; without one, of the event, what it is about and its full time. */
 export function eventIdentity({ event, at, eventId, payment, lines }: Identified): string {
-  if (eventId != null) return digest('id', eventId);
+  if (typeof eventId === 'string') return digest('id', eventId);
   const names = lines === undefined ? null : lines.map(({ line }) => line).sort();
   return digest('event', event, payment ?? '', JSON.stringify(names), at.toISOString());
 }
@@ -22,5 +22,5 @@ export function eventIdentity({ event, at, eventId, payment, lines }: Identified
 export function knownIdentities(given: Identified): string[] {
   const { event, at, eventId } = given;
   const own = eventIdentity(given);
-  return eventId == null ? [own, digest('at', event, toSqlTime(at))] : [own];
+  return typeof eventId === 'string' ? [own] : [own, digest('at', event, toSqlTime(at))];
 }

@@ -23,7 +23,7 @@ import { MAX_QUANTITY } from './message';
 import { licenseReference, namedOrders, orderDigest, skuDigest } from './names';
 import { isPayment, readEvent, type ToldEvent } from './order-events';
 import { graceOf } from './shop-kinds';
-import type { Plans } from './sold';
+import type { Link, Plans } from './sold';
 
 /** All that a decision about an order depends on, as plain data. */
 
@@ -56,11 +56,6 @@ export interface OrderFacts {
   mailsOnce: string[];
   /** mails can be sent */
   hasMail: boolean;
-}
-
-/** A licence that a line issued or renewed. */
-export interface Link extends Omit<OrderLicense, 'plansJson'> {
-  plans: Plans;
 }
 
 export interface LicenseFacts extends LockedLicense {

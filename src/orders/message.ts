@@ -6,7 +6,9 @@ import { OperatorError } from '../licensing/operator-error';
 import { isStorable } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { PluginKind } from './shop-kinds';
-import { ORDER_EVENTS, type OrderEventName } from './order-events';
+import { LINE_PROBLEMS, ORDER_EVENTS, type LineProblem, type OrderEventName } from './order-events';
+
+export { LINE_PROBLEMS, type LineProblem };
 
 /** What a shop says of an order. */
 export interface OrderMessage {
@@ -74,10 +76,6 @@ export interface LineMessage {
   /** of a receiver: why the sender's line cannot be taken as it is; it waits with this reason */
   problem?: LineProblem | undefined;
 }
-
-/** no article; a quantity that cannot be licensed; an article's name that is too long or looks like a key; no id of its own */
-export const LINE_PROBLEMS = ['no_article', 'bad_quantity', 'bad_article', 'unreadable'] as const;
-export type LineProblem = (typeof LINE_PROBLEMS)[number];
 
 /** Licences of a line. */
 export const MAX_QUANTITY = 100;

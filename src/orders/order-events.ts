@@ -1,5 +1,4 @@
 import type { OrderEvent, OrderLine } from '../store/orders/orders';
-import type { LineProblem } from './message';
 
 /** The events of an order as they are stored, and as they concern one of its lines. */
 
@@ -19,6 +18,10 @@ export const ORDER_EVENTS = [
   'cancelled',
 ] as const;
 export type OrderEventName = (typeof ORDER_EVENTS)[number];
+
+/** no article; a quantity that cannot be licensed; an article's name that is too long or looks like a key; no id of its own */
+export const LINE_PROBLEMS = ['no_article', 'bad_quantity', 'bad_article', 'unreadable'] as const;
+export type LineProblem = (typeof LINE_PROBLEMS)[number];
 
 /** What an event does, by the rules of its shop. */
 export type Effect = 'issue' | 'renew' | 'change_plan' | 'suspend' | 'reinstate' | 'cancel' | 'none';

@@ -21,11 +21,12 @@ export function readEvents(stored: OrderEvent[]): ToldEvent[] {
   if (!events.some(isJudgedByMoney)) return events;
   const returned = new Map<string | null, number>();
   const judged = new Map<ToldEvent, ToldEvent>();
-  for (const event of sortEvents(events)) {
+  const sorted = sortEvents(events);
+  for (const event of sorted) {
     const { amount, currency, payment, partial } = event;
     if (event.event === 'refund_failed') returned.delete(payment);
     if (event.event !== 'refunded' || amount === null) continue;
-    const paid = paidFor(events, payment);
+    const paid = paidFor(sorted, payment);
     const isOther = paid !== undefined && paid.currency !== currency;
     const sum = (returned.get(payment) ?? 0) + (isOther ? 0 : amount);
     returned.set(payment, sum);

@@ -2,12 +2,12 @@ import { planChangeRefusal } from '../licensing/amend';
 import { endWithGrace, isFinal, liveStatus, paidEnd } from '../licensing/core/states';
 import type { OrderLine } from '../store/orders/orders';
 import { partOf, setEnd, setLink, standingOf, type Draft } from './draft';
-import type { LicenseFacts, Link } from './facts';
+import type { LicenseFacts } from './facts';
 import { holdsOf, isGiven, licenseEnd, renewalOf, termsOf, type Part } from './license-state';
 import { foldLine, notYet, type LineState } from './line-state';
 import { isUnknownRefund, type Action, type LineEvent, type ToldEvent } from './order-events';
 import { endOf, isLater, isSame, movedEnd } from './paid-time';
-import { limitOf, meaningsOf, planOf, type Plans, type Sold } from './sold';
+import { type Link, limitOf, meaningsOf, planOf, type Plans, type Sold } from './sold';
 
 /** Brings one licence from what the events said before to what they say now: its plan, its end, its state. */
 

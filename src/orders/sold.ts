@@ -1,8 +1,7 @@
 import type { Plan } from '../store/catalogue';
 import { MAX_UINT32 } from '../licensing/core/columns';
-import type { OrderLine } from '../store/orders/orders';
+import type { OrderLicense, OrderLine } from '../store/orders/orders';
 import type { ShopSku } from '../store/orders/shops';
-import type { Link } from './facts';
 import type { Meaning, Meanings } from './line-state';
 import { MAX_QUANTITY } from './message';
 import { skuDigest } from './names';
@@ -26,6 +25,11 @@ export interface Plans {
   had?: { plan: number; limit: number };
   /** null: the upgrade is impossible for this licence. `of`: the article and quantity that it was resolved for */
   upgrades: Record<string, (Sold & { of?: string }) | null>;
+}
+
+/** A licence that a line issued or renewed. */
+export interface Link extends Omit<OrderLicense, 'plansJson'> {
+  plans: Plans;
 }
 
 export interface Waits {

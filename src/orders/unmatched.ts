@@ -1,8 +1,8 @@
+import type { Link } from './sold';
 import type { Db } from '../store/engine/database';
 import type { OrderLine } from '../store/orders/orders';
 import type { ShopMessage } from '../store/orders/shop-messages';
 import { dropUnmatched, keepUnmatched, listUnmatchedOf } from '../store/orders/unmatched';
-import type { Link } from './facts';
 import { messageDigest } from './names';
 import { concerns, isUnknownRefund, lineEvents, type ToldEvent } from './order-events';
 

@@ -158,14 +158,23 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     const events = db(table(db, 'order_events')).where({ order_id: broken.id as number });
     await events.update({ lines_json: '{' });
     const mapped = await service.write.ok('POST /shops/posting/map', { sku, plan_id: plan }, 201);
-    expect(mapped).toMatchObject({ ran: { done: 1, waiting: 1, failed: 1 } });
-    const [waits] = (await rows(db, 'order_lines')).filter((one) => one.order_id === broken.id);
-    expect(waits?.waits_for).toBe('failed');
+    const failed = { order: `broken-${n}`, state: 'failed', reason: 'SyntaxError' };
+    expect(mapped).toMatchObject({
+      ran: { done: 1, waiting: 0, failed: 1, orders: [failed, { state: 'done' }] },
+    });
+    expect(await service.read.ok(`GET /orders?order=broken-${n}`)).toMatchObject([
+      {
+        state: 'failed',
+        failure: 'SyntaxError',
+        failed_at: expect.any(String),
+        retry_at: expect.any(String),
+      },
+    ]);
     expect((await listUnmapped(db, 99)).filter((one) => one.sku === sku)).toEqual([]);
     const config = { keySecret: undefined } as never;
     const findings = await checkOrders({ db, now: () => NOW, config } as never);
-    const [found] = findings.filter(({ code }) => code === 'ORDERS_WAIT');
-    expect(found?.say(OPERATORS.en.doctor).what).toContain('Mapped, and failing: 1.');
+    const [found] = findings.filter(({ code }) => code === 'ORDERS_FAILED');
+    expect(found?.say(OPERATORS.en.doctor).what).toContain(`broken-${n} of posting since`);
     expect(await license('posting', `good-${n}`)).toMatchObject({ status: 'active' });
 
     await post(`waits-${n}`, {}, { sku: `${sku}-b` });
@@ -175,10 +184,15 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     const given = { ...copied, sku: `${sku}-b`, awaited: line?.awaited };
     await db(table(db, 'shop_skus')).insert(given as Thing);
     const context = { actor: 'orders', now: NOW, secret: undefined, graceDays: 3 };
-    await expect(runReady(db, context, () => Promise.resolve(true))).rejects.toMatchObject({
-      code: `order ${String(broken.id)}: SyntaxError`,
-    });
+    const run = (now: Date) => runReady(db, { ...context, now }, () => Promise.resolve(true));
+    await run(NOW);
     expect(await license('posting', `waits-${n}`)).toMatchObject({ status: 'active' });
+    // It is tried again after a minute, then after as long as it has failed already.
+    const later = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
+    const code = `order ${String(broken.id)}: SyntaxError`;
+    await expect(run(later(2))).rejects.toMatchObject({ code });
+    await run(later(3));
+    await expect(run(later(5))).rejects.toMatchObject({ code });
   });
 
   const status = async (signed: Signed) => (await sendHook(service.url, 'lemonsqueezy', signed)).status;

@@ -412,6 +412,7 @@ export async function listUnmapped(
     .joinRaw(`JOIN ${table(db, 'orders')} o ON o.id = l.order_id`)
     .whereNotNull('l.awaited')
     .where('l.waits_for', 'not_mapped')
+    .where('o.state', 'waiting')
     .groupBy('o.shop', 'l.sku')
     .orderBy(['o.shop', 'l.sku'])
     .limit(limit)

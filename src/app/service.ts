@@ -105,7 +105,6 @@ export function startService(
       config.tablePrefix,
       config.databaseConnections,
       (change) => log.warn(change, 'another database server is used'),
-      config.timeoutFactor,
     );
     onStop(() => db.destroy());
     await requireCurrentSchema(db).catch((error: unknown) => {

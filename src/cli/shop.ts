@@ -8,13 +8,20 @@ import { quantity } from '../base/quantity';
 import { isTestApi } from '../orders/catch-up/ask';
 import type { Effect } from '../orders/fold';
 import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';
-import { SHOP_KINDS, SKU_QUANTITIES, type ShopKind, type SkuQuantity } from '../orders/shops';
-import { isPosting, MAX_GRACE_DAYS, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
+import { SKU_QUANTITIES, type SkuQuantity } from '../orders/shops';
+import {
+  isPosting,
+  MAX_GRACE_DAYS,
+  SHOP_KINDS,
+  SHOP_MAILS,
+  type ShopKind,
+  type ShopMail,
+} from '../orders/shop-kinds';
 import { mailingOf } from '../mail/queue';
 import { planOperations } from '../operations/plans';
 import { shopOperations } from '../operations/shops';
 import { explainReadFault } from '../packages/file-faults';
-import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
+import { MESSAGE_RESULTS, type MessageResult } from '../orders/inbox';
 import {
   duration,
   fileName,

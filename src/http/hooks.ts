@@ -3,10 +3,10 @@ import { isCoded } from '../base/errors';
 import { SealError } from '../licensing/sealing';
 import { createAsk } from '../orders/catch-up/ask';
 import { completed } from '../orders/catch-up/run';
-import type { Received } from '../orders/receive';
+import type { Received } from '../orders/inbox';
 import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
-import type { Delivery, SignatureVerdict } from '../orders/receivers/receiver';
+import type { Delivery, SignatureVerdict } from '../orders/adapters/adapter';
 import { keepingUnread, takeMessage } from '../orders/take-message';
 import type { ManageSettings } from '../operations/settings';
 import type { Db } from '../licensing/licensing';
@@ -57,7 +57,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
       throw refused(ctx, new ManageError('METHOD_NOT_ALLOWED', 'This address takes POST alone.'));
     }
     await requireFewFailures(ctx, known);
-    const { receiver } = known;
+    const { adapter } = known;
     const delivery = await readDelivery(ctx, known);
     if (delivery === undefined || !(await verify(ctx, delivery, known, name))) {
       sendJson(ctx, 200, { data: NOTHING });
@@ -73,7 +73,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
         db,
         { shop: name, delivery },
         context,
-        () => receiver.split?.(delivery, MOST_EVENTS) ?? whole,
+        () => adapter.split?.(delivery, MOST_EVENTS) ?? whole,
       ),
     );
     const until = performance.now() + ctx.state.deadlineMs;
@@ -95,8 +95,8 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
       ctx.state.fault = fault;
       return sendText(ctx, 202, taken.join('\n'));
     }
-    if (receiver.answer === undefined) sendJson(ctx, 200, { data: toJson(received) });
-    else sendText(ctx, 200, receiver.answer(delivery, keysOf(received)));
+    if (adapter.answer === undefined) sendJson(ctx, 200, { data: toJson(received) });
+    else sendText(ctx, 200, adapter.answer(delivery, keysOf(received)));
   }
 
   /** @param isOfMany one that cannot be read is kept, and holds up no other */
@@ -106,11 +106,11 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
     { known, name, isOfMany }: { known: KnownReceiver; name: string; isOfMany: boolean },
   ): Promise<Received> {
     try {
-      const { receiver, kind, apiKey: key } = known;
+      const { adapter, kind, apiKey: key } = known;
       const whole = await completed(delivery, { kind, key, ask, apiUrl: shopApiUrl });
       const { mailing, graceDays } = settings;
       const context = { now: now(), secret: keySecret, mailing, graceDays, readOrder: readOrderBody };
-      const about = { shop: name, receiver, delivery: whole };
+      const about = { shop: name, adapter, delivery: whole };
       return await inTime(ctx, takeMessage(db, about, { ...context, faultOf: faultOfMessage }));
     } catch (error) {
       const reason = faultOfMessage(error);
@@ -124,19 +124,19 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
   async function verify(
     ctx: Context,
     delivery: Delivery,
-    { receiver, secret }: KnownReceiver,
+    { adapter, secret }: KnownReceiver,
     name: string,
   ): Promise<boolean> {
     // The sender tries again, until the operator has mended it.
     if (secret === undefined) throw new SealError('The secret of a receiver cannot be opened.');
     // One after another: many at once would all be verified before the first failure is counted.
-    const endTurn = receiver.verifiesSlowly ? await takeTurn(ctx.state.client.limitKey) : () => undefined;
+    const endTurn = adapter.verifiesSlowly ? await takeTurn(ctx.state.client.limitKey) : () => undefined;
     if (endTurn === undefined)
       throw new ManageError('RATE_LIMITED', 'Too many messages at once.', { retryAfter: 1 });
     let verdict: SignatureVerdict;
     try {
-      await requireFewFailures(ctx, { receiver });
-      verdict = secret === null ? 'wrong' : receiver.verify(delivery, secret, now());
+      await requireFewFailures(ctx, { adapter });
+      verdict = secret === null ? 'wrong' : adapter.verify(delivery, secret, now());
       if (verdict !== 'right') {
         countRefused(name, now());
         await refuseOver(limiter('hook_failures', ctx.state.client.limitKey));
@@ -145,7 +145,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
       endTurn();
     }
     if (verdict === 'right') return true;
-    if (secret === null && receiver.takesBeforeSecret) return false;
+    if (secret === null && adapter.takesBeforeSecret) return false;
     throw new ManageError(
       'UNAUTHORIZED',
       secret === null
@@ -163,9 +163,9 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
    */
   async function requireFewFailures(
     ctx: Context,
-    { receiver }: Pick<KnownReceiver, 'receiver'>,
+    { adapter }: Pick<KnownReceiver, 'adapter'>,
   ): Promise<void> {
-    if (receiver.verifiesSlowly) await refuseOver(limiter('hook_failures', ctx.state.client.limitKey, 0));
+    if (adapter.verifiesSlowly) await refuseOver(limiter('hook_failures', ctx.state.client.limitKey, 0));
   }
 
   router.all('/hooks/:name', async (ctx) => {
@@ -191,7 +191,7 @@ async function refuseOver(allowance: Promise<Allowance>): Promise<void> {
 /** @returns undefined: the sender tries the address, and says nothing @throws ManageError */
 async function readDelivery(
   ctx: Context,
-  { receiver: { contentType, maxBody = MAX_BODY_BYTES, ping } }: KnownReceiver,
+  { adapter: { contentType, maxBody = MAX_BODY_BYTES, ping } }: KnownReceiver,
 ): Promise<Delivery | undefined> {
   const isPing = ping !== undefined && Boolean(ctx.is(ping.contentType));
   if (!isPing && !ctx.is(contentType)) throw unsupported(ctx, [contentType]);

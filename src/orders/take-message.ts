@@ -1,18 +1,19 @@
 import type { Db } from '../store/engine/database';
-import { keepUnreadable, receive, type Received } from './receive';
+import { keepUnreadable, receive, type Received } from './inbox';
 import type { RecordContext } from './record';
-import type { Delivery, MessageContent, ReadContext, Receiver } from './receivers/receiver';
+import type { Delivery, ParseContext, ShopAdapter } from './adapters/adapter';
+import type { ParsedMessage } from './parsed-message';
 
 /** What becomes of a message that is known to be its sender's: one that came, and one that its list tells. */
 
-export interface TakeContext extends Omit<RecordContext, 'actor'>, Pick<ReadContext, 'readOrder'> {
+export interface TakeContext extends Omit<RecordContext, 'actor'>, Pick<ParseContext, 'readOrder'> {
   /** What is wrong with a message that cannot be taken; undefined: it is not the message's fault. */
   faultOf: (error: unknown) => string | undefined;
 }
 
 export interface ShopDelivery {
   shop: string;
-  receiver: Receiver;
+  adapter: ShopAdapter;
   delivery: Delivery;
 }
 
@@ -33,10 +34,10 @@ export async function keepingUnread<T>(
 }
 
 /** @throws what reading throws */
-export function readMessage(db: Db, about: ShopDelivery, context: TakeContext): Promise<MessageContent> {
-  const { shop, receiver, delivery } = about;
+export function readMessage(db: Db, about: ShopDelivery, context: TakeContext): Promise<ParsedMessage> {
+  const { shop, adapter, delivery } = about;
   const { now, readOrder } = context;
-  return keepingUnread(db, about, context, () => receiver.read(delivery, { shop, now, readOrder }));
+  return keepingUnread(db, about, context, () => adapter.parse(delivery, { shop, now, readOrder }));
 }
 
 /** Does what a message tells. The same one again changes nothing. @throws OperatorError when it cannot be stored */

@@ -15,7 +15,7 @@ import {
   retireSigningKey,
 } from '../../src/licensing/signing-keys';
 import type { OrderMessage } from '../../src/orders/message';
-import { receive } from '../../src/orders/receive';
+import { receive } from '../../src/orders/inbox';
 import { recordOrder } from '../../src/orders/record';
 import { addShop, editShop, mapSku } from '../../src/orders/shops';
 import {

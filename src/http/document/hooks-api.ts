@@ -1,4 +1,4 @@
-import { MESSAGE_RESULTS } from '../../orders/receive';
+import { MESSAGE_RESULTS } from '../../orders/inbox';
 import { exactly, Id, oneOf, orNull, TextOrNull } from '../../operations/kit/schemas';
 import { jsonAnswer, manageFailure, manageFailures, textContent } from './answers';
 import type { Components, Json } from './components';

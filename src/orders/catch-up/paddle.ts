@@ -1,7 +1,7 @@
-import { listAt, parseObject, requireText, requireTime, textAt, valueAt } from '../receivers/json';
-import { PADDLE_EVENTS } from '../receivers/paddle';
+import { listAt, parseObject, requireText, requireTime, textAt, valueAt } from '../adapters/json';
+import { PADDLE_EVENTS } from '../adapters/paddle';
 import { entriesOf, PER_PAGE } from './ask';
-import type { ShopList } from './list';
+import type { ShopList } from './shop-list';
 
 /**
  * Paddle's events (https://developer.paddle.com/api-reference/events/list-events): of the last 90 days, by their ids, which

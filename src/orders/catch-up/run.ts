@@ -6,13 +6,14 @@ import { isUnavailable, isWrongValue } from '../../store/engine/errors';
 import { hasMessage } from '../../store/orders/shop-messages';
 import { setShop, type Shop } from '../../store/orders/shops';
 import { messageDigest } from '../names';
-import { receive } from '../receive';
-import { RECEIVERS } from '../receivers';
-import type { Delivery } from '../receivers/receiver';
+import { receive } from '../inbox';
+import { ADAPTERS } from '../adapters';
+import type { Delivery } from '../adapters/adapter';
 import { readMessage, type TakeContext } from '../take-message';
 import { openApiKey } from './api-key';
 import { AskError, askPatiently, createAsk, type Ask } from './ask';
-import { listOf, type ShopList, type Window } from './list';
+import { listOf } from './list';
+import type { ShopList, Window } from './shop-list';
 
 /**
  * Reads a sender's list of what it told, and takes each entry as the message that it was. Each message is taken once, so a
@@ -213,11 +214,11 @@ async function takeOne(
   context: CatchUpContextNow,
   done: CaughtUp,
 ): Promise<void> {
-  const receiver = RECEIVERS[shop.kind as keyof typeof RECEIVERS];
+  const adapter = ADAPTERS[shop.kind as keyof typeof ADAPTERS];
   done.messages++;
   try {
     const whole = await completed(delivery, { kind: shop.kind, key, ask, ...context });
-    const told = await readMessage(db, { shop: shop.name, receiver, delivery: whole }, context);
+    const told = await readMessage(db, { shop: shop.name, adapter, delivery: whole }, context);
     const isKnown = await hasMessage(db, messageDigest(shop.name, told.id));
     if (!isKnown) done.caughtUp++;
     // What was kept may not have been done: its instance was killed.
@@ -244,13 +245,13 @@ export async function completed(
     cut,
   }: { kind: string; key: string | undefined; ask: Ask } & Pick<CatchUpContext, 'apiUrl' | 'cut'>,
 ): Promise<Delivery> {
-  const receiver = RECEIVERS[kind as keyof typeof RECEIVERS];
+  const adapter = ADAPTERS[kind as keyof typeof ADAPTERS];
   const list = listOf(kind);
-  if (receiver.complete === undefined || list === undefined || key === undefined) return delivery;
+  if (adapter.complete === undefined || list === undefined || key === undefined) return delivery;
   const by = performance.now() + COMPLETE_LIMIT_MS;
   const origin = apiUrl ?? list.origin(key, null);
   try {
-    return await receiver.complete(delivery, async (path) => {
+    return await adapter.complete(delivery, async (path) => {
       const answer = await askPatiently(ask, `${origin}${path}`, list.headers(key), { by, cut });
       if (answer.status === 404) throw new AskError('NOT_FOUND', 404);
       return JSON.parse(answer.body.toString('utf8')) as object;

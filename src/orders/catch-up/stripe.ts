@@ -1,7 +1,7 @@
-import { listAt, parseObject, requireText, valueAt } from '../receivers/json';
-import { STRIPE_EVENTS } from '../receivers/stripe';
+import { listAt, parseObject, requireText, valueAt } from '../adapters/json';
+import { STRIPE_EVENTS } from '../adapters/stripe';
 import { entriesOf, PER_PAGE } from './ask';
-import type { ShopList } from './list';
+import type { ShopList } from './shop-list';
 
 /**
  * Stripe's events (https://docs.stripe.com/api/events/list): the newest first, of the last 30 days, each in the version that it

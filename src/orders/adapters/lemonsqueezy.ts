@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { customerOf } from './customer';
 import { numberAt, parseObject, requireId, requireText, requireTime, textAt, timeAt, valueAt } from './json';
-import type { Receiver, MessageContent, ContentEvent } from './receiver';
+import type { ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { ShopAdapter } from './adapter';
 import { secretsOfChoice } from './secrets';
 import { hmac, isAmong } from './signature';
 
@@ -9,7 +10,7 @@ import { hmac, isAmong } from './signature';
  * Lemon Squeezy: `X-Signature`, hex of HMAC-SHA256 over the body. An order has one item, which is its line; what a subscription
  * tells belongs to the order that began it. Messages have no id and no time of their own: a repeated one is the same to the byte.
  */
-export const lemonsqueezy: Receiver = {
+export const lemonsqueezy: ShopAdapter = {
   contentType: 'application/json',
 
   ...secretsOfChoice('The signing secret is the text that you typed when you added the webhook.'),
@@ -18,7 +19,7 @@ export const lemonsqueezy: Receiver = {
     return isAmong([header('x-signature') ?? ''], hmac(body, secret, 'hex')) ? 'right' : 'wrong';
   },
 
-  read({ body }) {
+  parse({ body }) {
     const message = parseObject(body);
     const type = requireText(message, 'meta', 'event_name');
     const id = createHash('sha256').update(body).digest('hex');
@@ -37,7 +38,7 @@ interface About {
   test: boolean;
 }
 
-type OneContent = Omit<MessageContent, 'id' | 'type'>;
+type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
 
 const READERS = new Map<string, (about: About) => OneContent>([
   ['order_created', readOrder],
@@ -67,7 +68,7 @@ function readOrder(about: About): OneContent {
   const status = textAt(object, 'status');
   if (status === 'pending' || status === 'failed') return { links, note: 'unpaid' };
   const item = valueAt(object, 'first_order_item');
-  const paid: ContentEvent = {
+  const paid: ParsedEvent = {
     ...{ event: 'paid', at: timeAt(object, 'created_at') ?? at, test, eventId: key },
     ...{ order: { number: id }, payment: key, customer: buyerOf(object) },
     lines: [
@@ -85,7 +86,7 @@ function readOrder(about: About): OneContent {
   return { links, event: fraud, also: [paid] };
 }
 
-function buyerOf(object: unknown): ContentEvent['customer'] {
+function buyerOf(object: unknown): ParsedEvent['customer'] {
   return customerOf(textAt(object, 'user_email'), textAt(object, 'user_name'));
 }
 

@@ -1,7 +1,8 @@
 import { customerOf } from './customer';
 import { idAt, listAt, numberAt, parseObject, requireId, requireText, textAt, timeAt, valueAt } from './json';
 import { InvalidRequestError } from '../../base/errors';
-import { type Receiver, type MessageContent, type ContentEvent } from './receiver';
+import type { ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { ShopAdapter } from './adapter';
 import { secretsOfChoice } from './secrets';
 import { hmac, isAmong } from './signature';
 
@@ -10,7 +11,7 @@ import { hmac, isAmong } from './signature';
  * API has it. What it means is judged by its status. A subscription belongs to the order that began it; each renewal is an
  * order of its own there, and a payment of that one here.
  */
-export const woocommerce: Receiver = {
+export const woocommerce: ShopAdapter = {
   contentType: 'application/json',
   ping: { contentType: 'application/x-www-form-urlencoded', body: /^webhook_id=\d{1,20}$/ },
   // It switches a webhook off that failed more than five times in a row.
@@ -24,7 +25,7 @@ export const woocommerce: Receiver = {
       : 'wrong';
   },
 
-  read({ body, header }) {
+  parse({ body, header }) {
     const type = header('x-wc-webhook-topic') ?? '';
     const object = parseObject(body);
     const [resource] = type.split('.');
@@ -37,7 +38,7 @@ export const woocommerce: Receiver = {
   },
 };
 
-type OneContent = Omit<MessageContent, 'id' | 'type'>;
+type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
 
 const READERS = new Map<string, (object: unknown, at: Date) => OneContent>([
   ['order', readOrder],
@@ -75,7 +76,7 @@ function readOrder(object: unknown, at: Date): OneContent {
     order: renews === undefined ? { number: id } : { of: keyOf(renews) },
   };
   const paidAt = timeAtUtc(object, 'date_paid_gmt');
-  const paid = (): ContentEvent => {
+  const paid = (): ParsedEvent => {
     const told = { ...shared, eventId: `paid:${id}`, at: paidAt ?? at };
     if (renews === undefined)
       return { ...told, event: 'paid', customer: buyerOf(object), lines: itemsOf(object) };
@@ -122,7 +123,7 @@ function metaOf(object: unknown, key: string): string | undefined {
   return idAt(meta, 'value');
 }
 
-function buyerOf(object: unknown): ContentEvent['customer'] {
+function buyerOf(object: unknown): ParsedEvent['customer'] {
   const billing = valueAt(object, 'billing');
   const name = [textAt(billing, 'first_name'), textAt(billing, 'last_name')].filter(Boolean).join(' ');
   return customerOf(textAt(billing, 'email'), name || undefined, metaOf(object, 'wpml_language'));
@@ -149,7 +150,7 @@ function readSubscription(object: unknown, at: Date): OneContent {
   }));
   const state = lines.map(({ sku, quantity }) => `${sku}x${quantity}`).join(' ');
   const isLast = status !== 'active';
-  const change: ContentEvent = {
+  const change: ParsedEvent = {
     ...{ ...shared, event: 'upgraded', renewsItself: !isLast, lines },
     // What it was before may come again, such as one that was to end and goes on.
     eventId: `updated:${id}:${state.slice(0, 40)}:${paidUntil?.toISOString() ?? ''}${isLast ? ':ends' : ''}:${at.toISOString()}`,

@@ -11,7 +11,8 @@ import {
   textAt,
   valueAt,
 } from './json';
-import type { Link, Receiver, MessageContent, ContentEvent } from './receiver';
+import type { Link, ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { ShopAdapter } from './adapter';
 import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh, partsOf } from './signature';
 
@@ -19,7 +20,7 @@ import { hmac, isAmong, isFresh, partsOf } from './signature';
  * Stripe: `Stripe-Signature: t=seconds,v1=hex`, HMAC-SHA256 over `t.body`. A payment is the order `pi_...`, one with an invoice
  * `in_...`, and a subscription the order `sub_...`. Objects are read in their shapes before and since API 2025-03-31.
  */
-export const stripe: Receiver = {
+export const stripe: ShopAdapter = {
   contentType: 'application/json',
 
   ...secretsLike('whsec_', 'The signing secret of a destination begins with "whsec_".'),
@@ -55,7 +56,7 @@ export const stripe: Receiver = {
     return delivery;
   },
 
-  read({ body }) {
+  parse({ body }) {
     const message = parseObject(body);
     const id = requireText(message, 'id');
     const type = requireText(message, 'type');
@@ -78,10 +79,10 @@ const MAX_LINE_PAGES = 5;
 interface About {
   /** what the message is about */
   object: unknown;
-  event: Pick<ContentEvent, 'at' | 'eventId' | 'test'>;
+  event: Pick<ParsedEvent, 'at' | 'eventId' | 'test'>;
 }
 
-type OneContent = Omit<MessageContent, 'id' | 'type'>;
+type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
 
 const READERS = new Map<string, (about: About) => OneContent>([
   ['checkout.session.completed', readSession],
@@ -161,7 +162,7 @@ function readInvoice({ object, event }: About): OneContent {
   const own = ownLines(object, subscription).filter((line) => !isProration(line));
   const renews = { ...shared, renewsItself: true };
   const change = changesOf(object, subscription);
-  const changed: ContentEvent[] =
+  const changed: ParsedEvent[] =
     change === undefined ? [] : [{ ...renews, event: 'upgraded', lines: change }];
   const nothing: OneContent = isMoney(object)
     ? { links, note: 'untold', unmatched: true, meant: { ...renews, event: 'renewed' } }
@@ -188,7 +189,7 @@ function readInvoice({ object, event }: About): OneContent {
       const isChanged = hasProration(object, subscription);
       // Without prorations too it may pay for something else: what was to change with the period.
       const isCounted = textAt(details, 'metadata', 'sku') === undefined && haveQuantities(own);
-      const lines: ContentEvent['lines'] = itemsOf(own).map(({ sku, quantity, ...item }) => ({
+      const lines: ParsedEvent['lines'] = itemsOf(own).map(({ sku, quantity, ...item }) => ({
         ...item,
         ...(!isChanged && asPaid(sku, isCounted ? quantity : undefined)),
       }));
@@ -300,7 +301,7 @@ function endOf({ paidUntil }: Item): number {
 }
 
 /** What an invoice for a change pays for: the items as they are now, or as they are for the rest of the period. */
-function changesOf(invoice: unknown, subscription: string): ContentEvent['lines'] {
+function changesOf(invoice: unknown, subscription: string): ParsedEvent['lines'] {
   const own = ownLines(invoice, subscription);
   const whole = own.filter((line) => !isProration(line));
   const amountOf = (line: unknown) => numberAt(line, 'amount') ?? 0;
@@ -339,7 +340,7 @@ function lineQuantity(line: unknown): number | undefined {
 }
 
 /** The articles of an invoice without a subscription. */
-function articlesOf(invoice: unknown): ContentEvent['lines'] {
+function articlesOf(invoice: unknown): ParsedEvent['lines'] {
   return listAt(invoice, 'lines', 'data').map((line, i) => ({
     line: String(i + 1),
     sku: textAt(line, 'metadata', 'sku') ?? priceOf(line) ?? UNNAMED,

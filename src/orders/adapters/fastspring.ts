@@ -11,7 +11,8 @@ import {
   valueAt,
 } from './json';
 import { InvalidRequestError } from '../../base/errors';
-import { type Receiver, type MessageContent, type ContentEvent } from './receiver';
+import type { ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { ShopAdapter } from './adapter';
 import { secretsOfChoice } from './secrets';
 import { hmac, isAmong } from './signature';
 
@@ -19,7 +20,7 @@ import { hmac, isAmong } from './signature';
  * FastSpring: `X-FS-Signature`, base64 of HMAC-SHA256 over the body, which is a list of events. An order's line is the item's
  * subscription, else its product. Objects are ids, or whole where "webhook expansion" is on.
  */
-export const fastspring: Receiver = {
+export const fastspring: ShopAdapter = {
   contentType: 'application/json',
 
   ...secretsOfChoice('The secret is the "HMAC SHA256 Secret" of the webhook.'),
@@ -39,7 +40,7 @@ export const fastspring: Receiver = {
     return { parts, isAll: events.length <= most };
   },
 
-  read({ body }) {
+  parse({ body }) {
     const message = parseObject(body);
     const type = requireText(message, 'type');
     const id = requireId(message, 'id');
@@ -54,10 +55,10 @@ export const fastspring: Receiver = {
 
 interface About {
   object: unknown;
-  event: Pick<ContentEvent, 'at' | 'test'>;
+  event: Pick<ParsedEvent, 'at' | 'test'>;
 }
 
-type OneContent = Omit<MessageContent, 'id' | 'type'>;
+type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
 
 const READERS = new Map<string, (about: About) => OneContent>([
   ['order.completed', readOrder],
@@ -115,7 +116,7 @@ function nextOf(subscription: unknown): { paidUntil?: Date } {
   return next === undefined ? {} : { paidUntil: new Date(next) };
 }
 
-function buyerOf(object: unknown): ContentEvent['customer'] {
+function buyerOf(object: unknown): ParsedEvent['customer'] {
   const buyer = valueAt(object, 'customer') ?? valueAt(object, 'account', 'contact');
   const name = [textAt(buyer, 'first'), textAt(buyer, 'last')].filter(Boolean).join(' ');
   return customerOf(textAt(buyer, 'email'), name || undefined, textAt(object, 'language'));

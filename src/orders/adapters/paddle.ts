@@ -2,7 +2,8 @@ import { DAY_MS } from '../../base/days';
 import { asPaid, type LineMessage } from '../message';
 import { customerOf } from './customer';
 import { listAt, numberAt, parseObject, requireText, requireTime, textAt, timeAt, valueAt } from './json';
-import type { Receiver, MessageContent, ContentEvent } from './receiver';
+import type { ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { ShopAdapter } from './adapter';
 import { secretsLike } from './secrets';
 import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
 
@@ -11,7 +12,7 @@ import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
  * first. A transaction is the order `txn_...`, those of a subscription are the order `sub_...`; a line is a product,
  * and stays the same when its price, or what is beside it, changes.
  */
-export const paddle: Receiver = {
+export const paddle: ShopAdapter = {
   contentType: 'application/json',
 
   ...secretsLike('pdl_ntfset_', 'The secret key of a notification destination begins with "pdl_ntfset_".'),
@@ -24,7 +25,7 @@ export const paddle: Receiver = {
     return isFresh(seconds, now, TRIED_FOR_MS) ? 'right' : 'old';
   },
 
-  read({ body }) {
+  parse({ body }) {
     const message = parseObject(body);
     const type = requireText(message, 'event_type');
     const id = requireText(message, 'event_id');
@@ -36,7 +37,7 @@ export const paddle: Receiver = {
 
 const TRIED_FOR_MS = 3 * DAY_MS + FIVE_MINUTES_MS;
 
-type OneContent = Omit<MessageContent, 'id' | 'type'>;
+type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
 
 const READERS = new Map<string, (data: unknown, at: Date) => OneContent>([
   ['transaction.completed', readTransaction],
@@ -148,7 +149,7 @@ function lineOf(item: unknown, shared: ReadonlySet<string | undefined>): string 
   return (shared.has(product) ? undefined : product) ?? requireText(item, 'price', 'id');
 }
 
-const ADJUSTMENTS = new Map<string, ContentEvent['event']>([
+const ADJUSTMENTS = new Map<string, ParsedEvent['event']>([
   ['refund', 'refunded'],
   ['chargeback', 'charged_back'],
   ['chargeback_reverse', 'chargeback_reversed'],

@@ -4,7 +4,8 @@ import { decodeHTMLStrict } from 'entities';
 import { InvalidRequestError } from '../../base/errors';
 import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
-import type { Delivery, Link, Receiver, MessageContent, ContentEvent } from './receiver';
+import type { Link, ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { Delivery, ShopAdapter } from './adapter';
 import { secretsOfChoice } from './secrets';
 import { isAmong } from './signature';
 
@@ -16,7 +17,7 @@ const { secretLook, secretFault } = secretsOfChoice(
  * Digistore24: a form whose `sha_sign` is SHA-512 over its fields, sorted and without empty ones, each as `name=value` and
  * the passphrase. One message for each item of an order; a message has no time, so its receipt counts.
  */
-export const digistore24: Receiver = {
+export const digistore24: ShopAdapter = {
   contentType: 'application/x-www-form-urlencoded',
   // Its forms have some 5 KiB.
   maxBody: 64 * 1024,
@@ -36,7 +37,7 @@ export const digistore24: Receiver = {
     return isAmong(right, signature) ? 'right' : 'wrong';
   },
 
-  read(delivery, { now }) {
+  parse(delivery, { now }) {
     // Where these are what is signed, the values as sent could be others that decode to the same.
     const form = new Map([...fieldsOf(delivery)].map(([name, value]) => [name, decodeHTMLStrict(value)]));
     const type = form.get('event') ?? '';
@@ -68,7 +69,7 @@ function signatureOf(form: Map<string, string>, secret: string, decode: (value: 
   return hash.digest('hex').toUpperCase();
 }
 
-type OneContent = Omit<MessageContent, 'id' | 'type'>;
+type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
 
 function readForm(form: Map<string, string>, type: string, at: Date): OneContent {
   const transaction = form.get('transaction_id') || undefined;
@@ -104,7 +105,7 @@ function readForm(form: Map<string, string>, type: string, at: Date): OneContent
 
 function readPayment(
   form: Map<string, string>,
-  shared: Pick<ContentEvent, 'at' | 'test' | 'eventId'>,
+  shared: Pick<ParsedEvent, 'at' | 'test' | 'eventId'>,
   transaction: string | undefined,
 ): OneContent {
   const number = orderOf(form);

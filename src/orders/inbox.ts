@@ -20,7 +20,7 @@ import { findShop } from '../store/orders/shops';
 import { inReadCommitted } from '../store/engine/transaction';
 import { MAX_LINES, requireExactText, type LineMessage, type OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
-import type { Link, MessageContent, ContentEvent } from './receivers/receiver';
+import type { Link, ParsedMessage, ParsedEvent } from './parsed-message';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
 import { followMessage } from './unmatched';
 
@@ -50,7 +50,7 @@ type Pending =
   | { order: string; customerId: string };
 
 /** As JSON keeps it. */
-type StoredEvent = Omit<ContentEvent, 'order' | 'at' | 'lines'> & {
+type StoredEvent = Omit<ParsedEvent, 'order' | 'at' | 'lines'> & {
   at: string;
   lines?: (Omit<LineMessage, 'paidUntil'> & { paidUntil?: string })[] | undefined;
 };
@@ -59,7 +59,7 @@ type StoredEvent = Omit<ContentEvent, 'order' | 'at' | 'lines'> & {
 export async function receive(
   db: Db,
   shop: string,
-  { id, type, note, unmatched = false, meant, event: told, also: toldToo = [], links = [] }: MessageContent,
+  { id, type, note, unmatched = false, meant, event: told, also: toldToo = [], links = [] }: ParsedMessage,
   given: Omit<RecordContext, 'actor'>,
 ): Promise<Received> {
   const context = { ...given, actor: `shop:${shop}` };
@@ -163,7 +163,7 @@ async function keepAgain(
 }
 
 /** An event whose times and amounts the database can hold: others count as missing, a later end as the latest one. */
-function asStored({ at, order, lines, ...event }: ContentEvent, now: Date): ContentEvent {
+function asStored({ at, order, lines, ...event }: ParsedEvent, now: Date): ParsedEvent {
   return {
     ...event,
     at: earlier(at, now),
@@ -244,8 +244,8 @@ function beside(
 }
 
 function toPending(
-  { order, ...event }: ContentEvent,
-  also: ContentEvent[],
+  { order, ...event }: ParsedEvent,
+  also: ParsedEvent[],
 ): Extract<Pending, { of: string }> | undefined {
   if (!('of' in order)) return undefined;
   return {
@@ -255,11 +255,11 @@ function toPending(
   };
 }
 
-function toMeant({ order, ...event }: ContentEvent): Pending | undefined {
+function toMeant({ order, ...event }: ParsedEvent): Pending | undefined {
   return 'number' in order ? { event: toStoredEvent(event), number: order.number } : undefined;
 }
 
-function toStoredEvent(event: Omit<ContentEvent, 'order'>): StoredEvent {
+function toStoredEvent(event: Omit<ParsedEvent, 'order'>): StoredEvent {
   const lines = event.lines?.map(({ paidUntil, ...line }) => ({
     ...line,
     ...(paidUntil !== undefined && { paidUntil: formatTimestamp(paidUntil) }),
@@ -267,7 +267,7 @@ function toStoredEvent(event: Omit<ContentEvent, 'order'>): StoredEvent {
   return { ...event, lines, at: formatTimestamp(event.at) };
 }
 
-function fromStoredEvent({ lines, at, ...event }: StoredEvent): Omit<ContentEvent, 'order'> {
+function fromStoredEvent({ lines, at, ...event }: StoredEvent): Omit<ParsedEvent, 'order'> {
   return {
     ...event,
     at: new Date(at),
@@ -375,8 +375,8 @@ const MAX_STEPS = 4;
 
 /** What a message waits to tell. */
 export interface PendingEvent {
-  event: Omit<ContentEvent, 'order'>;
-  also: Omit<ContentEvent, 'order'>[];
+  event: Omit<ParsedEvent, 'order'>;
+  also: Omit<ParsedEvent, 'order'>[];
   /** what it names, as far as links lead */
   names: string;
   /** it names the order by its number */

@@ -63,7 +63,7 @@ const CHECKS: Entry[] = [
   { name: 'WEBHOOKS', check: checkWebhooks, needsDatabase: true },
   { name: 'WORK', check: checkWork, needsDatabase: true },
   { name: 'ORDERS', check: checkOrders, needsDatabase: true },
-  { name: 'ADAPTERS', check: checkReceivers, needsDatabase: true },
+  { name: 'RECEIVERS', check: checkReceivers, needsDatabase: true },
   { name: 'CATCH_UP', check: checkCatchUp, needsDatabase: true },
   { name: 'COUNTERS', check: checkCounters, within: null, needsDatabase: true },
   { name: 'SITE', check: checkSite, within: checkSiteFromWithin, needsDatabase: false },

@@ -3,11 +3,12 @@ import { isCoded } from '../base/errors';
 import { SealError } from '../licensing/sealing';
 import { createAsk } from '../orders/catch-up/ask';
 import { completed } from '../orders/catch-up/run';
-import type { Received } from '../orders/inbox';
+import { knowsLink, type Received } from '../orders/inbox';
+import { readItemKeys } from '../orders/item-keys';
 import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
 import type { Delivery, SignatureVerdict } from '../orders/adapters/adapter';
-import { keepingUnread, takeMessage } from '../orders/take-message';
+import { takeDelivery } from '../orders/take-message';
 import type { ManageSettings } from '../operations/settings';
 import type { Db } from '../licensing/licensing';
 import { sendJson, sendText } from './answers';
@@ -35,8 +36,8 @@ interface HookDependencies {
 const NOTHING = { result: 'noted', reason: null, order_id: null, state: null };
 
 const MAX_BODY_BYTES = 1024 * 1024;
-/** Events of one message. */
-const MOST_EVENTS = 100;
+/** Of a list of messages. */
+const SHARE_OF_DEADLINE = 0.5;
 /** Messages of one network that wait to be verified. */
 const MOST_WAITING = 100;
 
@@ -57,7 +58,6 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
       throw refused(ctx, new ManageError('METHOD_NOT_ALLOWED', 'This address takes POST alone.'));
     }
     await requireFewFailures(ctx, known);
-    const { adapter } = known;
     const delivery = await readDelivery(ctx, known);
     if (delivery === undefined || !(await verify(ctx, delivery, known, name))) {
       sendJson(ctx, 200, { data: NOTHING });
@@ -65,59 +65,22 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
     }
     const { allowed, retryAfter } = await limiter('hooks', name);
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many messages.', { retryAfter });
-    const context = { now: now(), faultOf: faultOfMessage };
-    const whole = { parts: [{ id: '', delivery }], isAll: true };
-    const { parts, isAll } = await inTime(
-      ctx,
-      keepingUnread(
-        db,
-        { shop: name, delivery },
-        context,
-        () => adapter.split?.(delivery, MOST_EVENTS) ?? whole,
-      ),
-    );
-    const until = performance.now() + ctx.state.deadlineMs;
-    const taken: string[] = [];
-    let received: Received | undefined;
-    let fault: unknown;
-    for (const { id, delivery: part } of parts)
-      try {
-        if (performance.now() > until) break;
-        const one = await takeOne(ctx, part, { known, name, isOfMany: parts.length > 1 });
-        received ??= one;
-        taken.push(id);
-      } catch (error) {
-        // It holds up no other event of the list.
-        fault ??= error;
-      }
-    if (received === undefined) throw fault;
-    if (taken.length < parts.length || !isAll) {
-      ctx.state.fault = fault;
-      return sendText(ctx, 202, taken.join('\n'));
-    }
-    if (adapter.answer === undefined) sendJson(ctx, 200, { data: toJson(received) });
-    else sendText(ctx, 200, adapter.answer(delivery, keysOf(received)));
-  }
-
-  /** @param isOfMany one that cannot be read is kept, and holds up no other */
-  async function takeOne(
-    ctx: Context,
-    delivery: Delivery,
-    { known, name, isOfMany }: { known: KnownReceiver; name: string; isOfMany: boolean },
-  ): Promise<Received> {
-    try {
-      const { adapter, kind, apiKey: key } = known;
-      const whole = await completed(delivery, { kind, key, ask, apiUrl: shopApiUrl });
-      const { mailing, graceDays } = settings;
-      const context = { now: now(), secret: keySecret, mailing, graceDays, readOrder: readOrderBody };
-      const about = { shop: name, adapter, delivery: whole };
-      return await inTime(ctx, takeMessage(db, about, { ...context, faultOf: faultOfMessage }));
-    } catch (error) {
-      const reason = faultOfMessage(error);
-      // What may go right later is told again by the sender, with all that the list has.
-      if (!isOfMany || reason === undefined) throw error;
-      return { result: 'refused', reason, recorded: undefined };
-    }
+    const { adapter, kind, apiKey: key } = known;
+    const { mailing, graceDays } = settings;
+    const context = {
+      ...{ now: now(), secret: keySecret, mailing, graceDays },
+      ...{ readOrder: readOrderBody, faultOf: faultOfMessage },
+    };
+    const whole = (part: Delivery) =>
+      completed(part, { kind, key, ask, apiUrl: shopApiUrl, knows: (id) => knowsLink(db, name, id) });
+    // What a long list leaves is kept within the deadline, too.
+    const until = performance.now() + ctx.state.deadlineMs * SHARE_OF_DEADLINE;
+    const about = { shop: name, adapter, delivery };
+    const received = await inTime(ctx, takeDelivery(db, about, context, { until, whole }));
+    if (adapter.answer === undefined) return sendJson(ctx, 200, { data: toJson(received) });
+    const item = adapter.answer.item(delivery);
+    const keys = item === undefined ? [] : await inTime(ctx, readItemKeys(db, name, item, keySecret));
+    sendText(ctx, 200, adapter.answer.text(delivery, keys));
   }
 
   /** @returns whether the message acts @throws ManageError; the body is not parsed, and the database is not asked */
@@ -214,8 +177,4 @@ function refused(ctx: Context, error: ManageError): ManageError {
 /** Without keys: senders show their customers' answers to whoever sees their log. */
 function toJson({ result, reason, recorded }: Received) {
   return { result, reason, order_id: recorded?.order.id ?? null, state: recorded?.order.state ?? null };
-}
-
-function keysOf({ recorded }: Received): string[] {
-  return (recorded?.lines ?? []).flatMap(({ licenses }) => licenses.flatMap(({ key }) => key ?? []));
 }

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
-import { formatTimestamp } from '../base/days';
+import { minorDigits } from '../base/currency';
 import { OperatorError } from '../licensing/operator-error';
-import { asStorable } from '../licensing/timestamps';
-import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { Db } from '../store/engine/database';
 import { isUnavailable, isWrongValue, reasonCode } from '../store/engine/errors';
 import { tellProfile } from '../store/customer-profiles';
@@ -18,9 +16,11 @@ import {
 } from '../store/orders/shop-messages';
 import { findShop } from '../store/orders/shops';
 import { inReadCommitted } from '../store/engine/transaction';
-import { MAX_LINES, requireExactText, type LineMessage, type OrderMessage } from './message';
+import { fitMessage, type FitEvent } from './bounds';
+import { editsOf } from './edited-order';
+import type { LineMessage, Money, OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
-import type { Link, ParsedMessage, ParsedEvent } from './parsed-message';
+import type { Link, ParsedMessage } from './parsed-message';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
 import { followMessage } from './unmatched';
 
@@ -30,69 +30,101 @@ import { followMessage } from './unmatched';
  * thing twice changes nothing.
  */
 
-/** order: it is an event of an order; unmatched: nothing is known yet of what it names; refused: it cannot be one. */
-export const MESSAGE_RESULTS = ['order', 'noted', 'unmatched', 'refused'] as const;
+/**
+ * order: it is an event of an order; unmatched: nothing is known yet of what it names; queued: a job works on it;
+ * unreadable: there is no order in it; refused: an earlier version could not store it.
+ */
+export const MESSAGE_RESULTS = ['order', 'noted', 'unmatched', 'queued', 'unreadable', 'refused'] as const;
 export type MessageResult = (typeof MESSAGE_RESULTS)[number];
 
 export interface Received {
   result: MessageResult;
-  /** why nothing was done */
+  /** why nothing was done, or what the sender left out */
   reason: string | null;
   recorded: Recorded | undefined;
+  /** false: it had come before */
+  isNew: boolean;
 }
+
+type Became = Omit<Received, 'isNew'>;
 
 /** What is to be done once a link is there. */
 type Pending =
+  /** `refunded`: of an earlier version, in hundredths of the currency */
   | { event: StoredEvent; also?: StoredEvent[]; of: string; refunded?: number | undefined }
   /** what it is once somebody has said which licence it is about */
   | { event: StoredEvent; number: string }
   /** the order needs the address of this customer */
-  | { order: string; customerId: string };
+  | { order: string; customerId: string }
+  /** a job parses it again */
+  | { delivery: StoredDelivery };
+
+/** A body with the headers that are read of it. */
+export interface StoredDelivery {
+  body: string;
+  headers: Record<string, string>;
+}
 
 /** As JSON keeps it. */
-type StoredEvent = Omit<ParsedEvent, 'order' | 'at' | 'lines'> & {
+type StoredEvent = Omit<FitEvent, 'order' | 'at' | 'lines'> & {
   at: string;
   lines?: (Omit<LineMessage, 'paidUntil'> & { paidUntil?: string })[] | undefined;
 };
 
-/** @throws OperatorError when the sender's event cannot be recorded; the message is kept as refused */
+/**
+ * Does what a message tells. What is wrong with the message is kept as `unreadable`.
+ * @throws an error that may pass
+ */
 export async function receive(
   db: Db,
   shop: string,
-  { id, type, note, unmatched = false, meant, event: told, also: toldToo = [], links = [] }: ParsedMessage,
+  parsed: ParsedMessage,
   given: Omit<RecordContext, 'actor'>,
 ): Promise<Received> {
   const context = { ...given, actor: `shop:${shop}` };
-  const mostLines = Math.max(...[told, meant, ...toldToo].map((one) => one?.lines?.length ?? 0));
-  if (mostLines > MAX_LINES || links.length > MAX_LINKS) {
-    const reason = `It has more than ${MAX_LINES} lines, or ${MAX_LINKS} ids.`;
-    await keepRefused(db, shop, { id, type, reason }, context.now);
-    throw new OperatorError(reason, { code: 'INVALID_REQUEST', field: 'lines' });
-  }
-  const event = told && asStored(told, context.now);
-  const also = toldToo.map((one) => asStored(one, context.now));
+  const {
+    id,
+    type,
+    note,
+    unmatched = false,
+    missing,
+    meant,
+    event,
+    also,
+    links,
+  } = fitMessage(parsed, context.now);
+  const reason = missing === undefined ? (note ?? null) : `${note}:${missing}`;
   const waiting = event && toPending(event, also);
-  const pending = waiting ?? (meant && toMeant(asStored(meant, context.now)));
+  const pending = waiting ?? (meant && toMeant(meant));
+  const isQuiet = event?.isQuiet === true;
   const first: Omit<ShopMessage, 'id'> = {
     shop,
     digest: messageDigest(shop, id),
     type: type.slice(0, MAX_TYPE),
     receivedAt: context.now,
-    result: event === undefined && !unmatched ? 'noted' : event && !waiting ? 'order' : 'unmatched',
-    reason: note ?? null,
+    result:
+      event === undefined && !unmatched
+        ? 'noted'
+        : event && !waiting
+          ? 'order'
+          : isQuiet
+            ? 'noted'
+            : 'unmatched',
+    reason,
     orderId: null,
     awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
     pendingJson: pending === undefined ? null : JSON.stringify(pending),
   };
-  const kept = await keepMessage(db, first);
-  // Its sender repeats it: what refused it may be mended.
-  const message = kept.result === 'refused' ? await keepAgain(db, kept, first) : kept;
+  const { kept, isNew } = await keepMessage(db, first);
+  // It comes again, or a job tries it again.
+  const message = UNDONE.has(kept.result) ? await keepAgain(db, kept, first) : kept;
   const failures: unknown[] = [];
-  const take = async (): Promise<Received> => {
-    const stored = links.map((link) => toStored(shop, link, context.now));
+  const take = async (): Promise<Became> => {
+    const told = [...links, ...addressOf(event, context.now)];
+    const stored = told.map((link) => toStored(shop, link, context.now));
     for (const link of stored) await keepLink(db, link);
     // Before the mail that the address lets go.
-    for (const link of links) if ('email' in link) await tellLanguage(db, shop, link, context.now);
+    for (const link of told) if ('email' in link) await tellLanguage(db, shop, link, context.now);
     const awaiting = await listAwaiting(
       db,
       stored.map(({ digest }) => digest),
@@ -100,55 +132,53 @@ export async function receive(
     const found = await settleAll(db, awaiting, context, failures);
     if (event === undefined) {
       if (unmatched) await followMessage(db, message, true);
-      return { result: unmatched ? 'unmatched' : 'noted', reason: note ?? null, recorded: undefined };
+      return { result: unmatched ? 'unmatched' : 'noted', reason, recorded: undefined };
     }
     if (waiting !== undefined) {
       const settled = await settle(db, message, context);
-      const test = event.test === true;
-      if (settled.result === 'unmatched' && !test) await followMessage(db, message, true);
+      if (settled.result === 'unmatched' && event.test !== true) await followMessage(db, message, true);
       return settled;
     }
-    const { order: named, customerId, mayRepeat = false, ...others } = event;
-    const { number: order } = named as { number: string };
-    if (mayRepeat && (await isPaid(db, shop, order, others.eventId))) {
+    const { number: order } = event.order as { number: string };
+    if (event.mayRepeat && (await isPaid(db, shop, order, event.eventId))) {
       // Of a subscription, it tells until when the line is paid, and which item it is.
-      const first = others.lines?.filter((line) => line.first);
-      if (first !== undefined && first.length > 0)
-        await record(db, { ...others, lines: first, customer: others.customer, shop, order }, context);
+      const lines = event.lines?.filter((line) => line.first);
+      if (lines !== undefined && lines.length > 0)
+        await record(db, message, { ...event, lines }, order, context);
       await setMessage(db, message.id, { result: 'noted', reason: 'first_payment' });
       return { result: 'noted', reason: 'first_payment', recorded: undefined };
     }
     // A payment is older than its refund, also when it has no time of its own, and when it comes again after it.
     const at = found.reduce(earlier, earlier(event.at, message.receivedAt));
-    const address = customerId === undefined ? undefined : await findAddress(db, shop, customerId);
-    const customer = others.customer ?? (address === undefined ? undefined : { email: address });
-    const recorded = await record(db, { ...others, at, customer, shop, order }, context);
-    for (const { order: _, mayRepeat: __, customerId: ___, ...change } of also)
+    const edits = event.editedAt === undefined ? [] : await editsOf(db, shop, order, event, event.editedAt);
+    const recorded = await record(db, message, { ...event, at }, order, context);
+    for (const one of [...also, ...(edits ?? [])])
       await record(
         db,
-        { ...change, at: earlier(change.at, at), eventId: beside(others, change, id), shop, order },
+        message,
+        { ...one, at: earlier(one.at, context.now), eventId: beside(event, one, id) },
+        order,
         context,
       );
-    const result: MessageResult = unmatched ? 'unmatched' : 'order';
-    await setMessage(db, message.id, {
-      result,
-      reason: unmatched ? (note ?? null) : null,
-      orderId: recorded.order.id,
-    });
-    if (customerId !== undefined && customer === undefined)
-      await awaitAddress(db, message, { order, customerId }, context);
-    return { result, reason: unmatched ? (note ?? null) : null, recorded };
+    const isOpen = unmatched || edits === undefined;
+    const result: MessageResult = isOpen ? 'unmatched' : 'order';
+    const why = edits === undefined ? 'differs' : reason;
+    await setMessage(db, message.id, { result, reason: why, orderId: recorded.order.id });
+    if (isOpen && event.test !== true) await followMessage(db, { ...message, reason: why }, true);
+    return { result, reason: why, recorded };
   };
-  const received = await take().catch(async (error: unknown) => {
-    if (isMessagesFault(error)) await refuse(db, message, error);
-    throw error;
+  const became = await take().catch(async (error: unknown) => {
+    if (!isMessagesFault(error)) throw error;
+    return { result: 'unreadable' as const, reason: await refuse(db, message, error), recorded: undefined };
   });
-  // It comes again, and with it what waited for its links.
+  // What waited for its links is tried again with it.
   if (failures.length > 0) throw failures[0];
-  return received;
+  return { ...became, isNew };
 }
 
-/** Reports whether the same message would fail again. Other errors may pass: then its sender must repeat it. */
+const UNDONE: ReadonlySet<string> = new Set<MessageResult>(['queued', 'unreadable', 'refused']);
+
+/** Reports whether the same message would fail again. Other errors may pass: then a job tries it again. */
 function isMessagesFault(error: unknown): boolean {
   return error instanceof OperatorError || isWrongValue(error);
 }
@@ -162,50 +192,45 @@ async function keepAgain(
   return { ...first, result, reason, awaits, pendingJson, id, orderId };
 }
 
-/** An event whose times and amounts the database can hold: others count as missing, a later end as the latest one. */
-function asStored({ at, order, lines, ...event }: ParsedEvent, now: Date): ParsedEvent {
-  return {
-    ...event,
-    at: earlier(at, now),
-    order: 'of' in order ? { ...order, refunded: asAmount(order.refunded) } : order,
-    lines: lines?.map((line) => ({ ...line, paidUntil: line.paidUntil && asStorable(line.paidUntil) })),
-  };
+/** A message that names its customer with the address names all orders of that customer. A test's customer is nobody. */
+function addressOf(event: FitEvent | undefined, now: Date): Link[] {
+  const { customerId, customer, test } = event ?? {};
+  if (event === undefined || customerId === undefined || customer === undefined || test === true) return [];
+  return [{ key: customerId, email: customer.email, at: earlier(event.at, now) }];
 }
 
-/** In hundredths; the column has no sign. */
-function asAmount(amount: number | undefined): number | undefined {
-  return Number.isSafeInteger(amount) && Number(amount) >= 0 ? amount : undefined;
-}
-
-/** Keeps that a signed message came which is not what its sender sends. */
+/** Keeps that a signed message came in which there is no order: its sender's log is not the operator's. */
 export async function keepUnreadable(
   db: Db,
   shop: string,
   body: Buffer,
   reason: string,
   receivedAt: Date,
-): Promise<void> {
-  const id = createHash('sha256').update(body).digest('hex');
-  await keepRefused(db, shop, { id, type: 'unreadable', reason }, receivedAt);
+): Promise<Received> {
+  const text = reason.slice(0, MAX_REASON);
+  const { isNew } = await keepMessage(db, {
+    ...{ shop, digest: messageDigest(shop, createHash('sha256').update(body).digest('hex')) },
+    ...{ type: 'unreadable', receivedAt, result: 'unreadable', reason: text },
+    ...{ orderId: null, awaits: null, pendingJson: null },
+  });
+  return { result: 'unreadable', reason: text, recorded: undefined, isNew };
 }
 
-async function keepRefused(
+/** Keeps a body for a job that works on it (queue.ts). @param id of the message, or of a list of them */
+export async function keepQueued(
   db: Db,
-  shop: string,
-  { id, type, reason }: { id: string; type: string; reason: string },
+  { shop, id, type, reason }: { shop: string; id: string; type: string; reason: string },
+  delivery: StoredDelivery,
   receivedAt: Date,
-): Promise<void> {
-  await keepMessage(db, {
-    shop,
-    digest: messageDigest(shop, id),
-    type: type.slice(0, MAX_TYPE),
-    receivedAt,
-    result: 'refused',
-    reason: reason.slice(0, MAX_REASON),
-    orderId: null,
-    awaits: null,
-    pendingJson: null,
-  });
+): Promise<Received> {
+  const first: Omit<ShopMessage, 'id'> = {
+    ...{ shop, digest: messageDigest(shop, id), type: type.slice(0, MAX_TYPE), receivedAt },
+    ...{ result: 'queued', reason, orderId: null, awaits: null },
+    pendingJson: JSON.stringify({ delivery } satisfies Pending),
+  };
+  const { kept, isNew } = await keepMessage(db, first);
+  await keepAgain(db, kept, first);
+  return { result: 'queued', reason, recorded: undefined, isNew };
 }
 
 /** Whether another message has told of the order's payment, and nothing of it waits. */
@@ -220,16 +245,15 @@ function earlier(one: Date, other: Date): Date {
   return one < other ? one : other;
 }
 
-function refuse(db: Db, { id }: ShopMessage, error: unknown): Promise<void> {
+async function refuse(db: Db, { id }: ShopMessage, error: unknown): Promise<string> {
   // The message of another error may hold a statement with its values.
   const { message, field } =
     error instanceof OperatorError ? error : { message: `error ${reasonCode(error)}`, field: undefined };
-  const reason = field === undefined ? message : `${field}: ${message}`;
-  return setMessage(db, id, { result: 'refused', reason: reason.slice(0, MAX_REASON) });
+  const reason = (field === undefined ? message : `${field}: ${message}`).slice(0, MAX_REASON);
+  await setMessage(db, id, { result: 'unreadable', reason });
+  return reason;
 }
 
-/** An order's own id, and one for each of its lines; an invoice may have several payments. */
-const MAX_LINKS = 2 * MAX_LINES;
 const MAX_TYPE = 100;
 const MAX_REASON = 190;
 
@@ -244,8 +268,8 @@ function beside(
 }
 
 function toPending(
-  { order, ...event }: ParsedEvent,
-  also: ParsedEvent[],
+  { order, ...event }: FitEvent,
+  also: FitEvent[],
 ): Extract<Pending, { of: string }> | undefined {
   if (!('of' in order)) return undefined;
   return {
@@ -255,19 +279,19 @@ function toPending(
   };
 }
 
-function toMeant({ order, ...event }: ParsedEvent): Pending | undefined {
+function toMeant({ order, ...event }: FitEvent): Pending | undefined {
   return 'number' in order ? { event: toStoredEvent(event), number: order.number } : undefined;
 }
 
-function toStoredEvent(event: Omit<ParsedEvent, 'order'>): StoredEvent {
+function toStoredEvent(event: Omit<FitEvent, 'order'>): StoredEvent {
   const lines = event.lines?.map(({ paidUntil, ...line }) => ({
     ...line,
-    ...(paidUntil !== undefined && { paidUntil: formatTimestamp(paidUntil) }),
+    ...(paidUntil !== undefined && { paidUntil: paidUntil.toISOString() }),
   }));
-  return { ...event, lines, at: formatTimestamp(event.at) };
+  return { ...event, lines, at: event.at.toISOString() };
 }
 
-function fromStoredEvent({ lines, at, ...event }: StoredEvent): Omit<ParsedEvent, 'order'> {
+function fromStoredEvent({ lines, at, ...event }: StoredEvent): Omit<FitEvent, 'order'> {
   return {
     ...event,
     at: new Date(at),
@@ -278,16 +302,14 @@ function fromStoredEvent({ lines, at, ...event }: StoredEvent): Omit<ParsedEvent
   };
 }
 
-/** @throws OperatorError when it leads to what cannot be stored */
 function toStored(shop: string, link: Link, now: Date): Omit<ShopLink, 'id'> {
   const shared = { shop, digest: linkDigest(shop, link.key), paid: null, currency: null, createdAt: now };
   if ('order' in link) {
-    const target = requireExactText(link.order, 'order');
-    return { ...shared, kind: 'order', target, paid: asAmount(link.paid) ?? null };
+    const { amount = null, currency = null } = link.paid ?? {};
+    return { ...shared, kind: 'order', target: link.order, paid: amount, currency };
   }
-  if ('other' in link)
-    return { ...shared, kind: 'key', target: requireExactText(link.other, 'id', MAX_LABEL_LENGTH) };
-  return { ...shared, kind: 'customer', target: link.email, createdAt: earlier(link.at, now) };
+  if ('other' in link) return { ...shared, kind: 'key', target: link.other };
+  return { ...shared, kind: 'customer', target: link.email, createdAt: earlier(link.at ?? now, now) };
 }
 
 /** What a customer reads, where the sender tells it with the address and no order does. A test's customer is nobody. */
@@ -298,7 +320,7 @@ async function tellLanguage(
   now: Date,
 ): Promise<void> {
   if (language === undefined || (await findShop(db, shop))?.isTest) return;
-  await inReadCommitted(db, (trx) => tellProfile(trx, email, { language }, earlier(at, now)));
+  await inReadCommitted(db, (trx) => tellProfile(trx, email, { language }, earlier(at ?? now, now)));
 }
 
 /**
@@ -333,41 +355,52 @@ function pendingOf({ pendingJson }: ShopMessage): Pending | null {
 }
 
 /** Does what a message waited for, if what it names is known by now. */
-async function settle(db: Db, message: ShopMessage, context: RecordContext): Promise<Received> {
+async function settle(db: Db, message: ShopMessage, context: RecordContext): Promise<Became> {
   const pending = pendingOf(message);
-  const { shop, result, reason } = message;
-  const asBefore: Received = { result: result as MessageResult, reason, recorded: undefined };
+  const { result, reason } = message;
+  const asBefore: Became = { result: result as MessageResult, reason, recorded: undefined };
   if (pending === null) return asBefore;
   if ('customerId' in pending) {
     await nameCustomer(db, message, pending, context);
     return asBefore;
   }
-  if ('number' in pending) return asBefore;
+  if (!('of' in pending)) return asBefore;
   const found = await resolve(db, message, pending.of);
   if (found === undefined) return asBefore;
   const { link, key } = found;
   const event = fromStoredEvent(pending.event);
   const order = link.target ?? '';
   // The payment's name is that which its order was paid by: an invoice, where it has one.
-  const told = { ...event, payment: event.payment ?? key, shop, order };
-  const partial = isPart(pending.refunded, link.paid) || undefined;
-  const recorded = await record(db, { ...told, partial: told.partial ?? partial }, context);
+  const told = { ...event, payment: event.payment ?? key };
+  const partial = isPart(told, pending.refunded, link);
+  // What waits for the customer's address is kept in its place.
+  await setMessage(db, message.id, { awaits: null, pendingJson: null });
+  const recorded = await record(db, message, { ...told, partial: told.partial ?? partial }, order, context);
   for (const stored of pending.also ?? []) {
     const change = fromStoredEvent(stored);
-    await record(db, { ...change, eventId: beside(event, change, message.digest), shop, order }, context);
+    const eventId = beside(event, change, message.digest);
+    await record(db, message, { ...change, eventId }, order, context);
   }
   await followMessage(db, message, false);
-  await setMessage(db, message.id, {
-    result: 'order',
-    orderId: recorded.order.id,
-    awaits: null,
-    pendingJson: null,
-  });
+  await setMessage(db, message.id, { result: 'order', orderId: recorded.order.id });
   return { result: 'order', reason: null, recorded };
 }
 
-function isPart(refunded: number | undefined, paid: number | null): boolean {
-  return refunded !== undefined && paid !== null && refunded < paid;
+/** Reports whether a refund is less than its payment, or in another currency; undefined: the amounts do not tell. */
+function isPart(
+  { event, money }: Pick<OrderMessage, 'event' | 'money'>,
+  hundredths: number | undefined,
+  { paid, currency }: Pick<ShopLink, 'paid' | 'currency'>,
+): true | undefined {
+  if (event !== 'refunded' || paid === null) return undefined;
+  // An earlier version counted hundredths of whatever currency.
+  const refunded = hundredths ?? (money && (currency === null ? inHundredths(money) : money.amount));
+  const isOther = currency !== null && money !== undefined && money.currency !== currency;
+  return isOther || (refunded !== undefined && refunded < paid) || undefined;
+}
+
+function inHundredths({ amount, currency }: Money): number {
+  return Math.round(amount * 10 ** (2 - minorDigits(currency)));
 }
 
 /** From a payment to its invoice to its order. */
@@ -375,8 +408,9 @@ const MAX_STEPS = 4;
 
 /** What a message waits to tell. */
 export interface PendingEvent {
-  event: Omit<ParsedEvent, 'order'>;
-  also: Omit<ParsedEvent, 'order'>[];
+  /** with its `customerId`, whose address may come later (`awaitAddress`) */
+  event: Omit<FitEvent, 'order'>;
+  also: Omit<FitEvent, 'order'>[];
   /** what it names, as far as links lead */
   names: string;
   /** it names the order by its number */
@@ -386,8 +420,9 @@ export interface PendingEvent {
 /** What a message that found nothing tells, with the payment and the customer that are known of it. */
 export async function readPending(db: Db, message: ShopMessage): Promise<PendingEvent | undefined> {
   const pending = pendingOf(message);
-  if (pending === null || 'customerId' in pending) return undefined;
-  const { customerId, customer, ...event } = fromStoredEvent(pending.event);
+  if (pending === null || 'customerId' in pending || 'delivery' in pending) return undefined;
+  const { customer, ...event } = fromStoredEvent(pending.event);
+  const { customerId } = event;
   const address =
     customer === undefined && customerId !== undefined
       ? await findAddress(db, message.shop, customerId)
@@ -405,6 +440,11 @@ export async function readPending(db: Db, message: ShopMessage): Promise<Pending
     return { ...change, eventId: beside(event, change, message.digest) };
   });
   return { event: { ...named, payment: event.payment ?? key }, also, names: key, namesOrder: false };
+}
+
+/** Reports whether one of a sender's ids leads to something, such as a customer's to an address. */
+export async function knowsLink(db: Db, shop: string, key: string): Promise<boolean> {
+  return (await findLink(db, linkDigest(shop, key))) !== undefined;
 }
 
 /** Keeps that something is of an order, and does what waits for it. */
@@ -426,10 +466,10 @@ async function resolve(
   db: Db,
   message: ShopMessage,
   named: string,
-): Promise<{ link: ShopLink; key: string } | undefined> {
+): Promise<{ link: Pick<ShopLink, 'target' | 'paid' | 'currency'>; key: string } | undefined> {
   let key = named;
   for (let step = 0; step < MAX_STEPS; step++) {
-    const link = await findLink(db, linkDigest(message.shop, key));
+    const link = (await findLink(db, linkDigest(message.shop, key))) ?? (await ownLink(db, message, key));
     if (link?.kind === 'order') return { link, key };
     if (link?.kind !== 'key') return undefined;
     key = link.target ?? '';
@@ -439,15 +479,71 @@ async function resolve(
   return undefined;
 }
 
-function record(db: Db, message: OrderMessage, context: RecordContext): Promise<Recorded> {
-  return recordOrder(db, message, { owner: null, ownOnly: false }, context);
+/** An order of an earlier version, whose number is the id that a link would lead from. */
+async function ownLink(
+  db: Db,
+  { shop }: ShopMessage,
+  key: string,
+): Promise<Pick<ShopLink, 'kind' | 'target' | 'paid' | 'currency'> | undefined> {
+  const order = await findOrder(db, { digest: orderDigest(shop, key) });
+  return order && { kind: 'order', target: key, paid: null, currency: null };
+}
+
+/** Records an event of an order. An order without an address waits for that of its customer. */
+async function record(
+  db: Db,
+  message: ShopMessage,
+  event: Omit<FitEvent, 'order'>,
+  order: string,
+  context: RecordContext,
+): Promise<Recorded> {
+  const { shop } = message;
+  const { customerId, mayRepeat: _, isQuiet: __, editedAt: ___, formerly, ...told } = event;
+  delete (told as Partial<FitEvent>).order;
+  const address = customerId === undefined ? undefined : await findAddress(db, shop, customerId);
+  const customer = told.customer ?? (address === undefined ? undefined : { email: address });
+  const eventId = formerly === undefined ? told.eventId : await knownAs(db, shop, order, told, formerly);
+  const recorded = await recordOrder(
+    db,
+    { ...told, eventId, customer, shop, order },
+    { owner: null, ownOnly: false },
+    context,
+  );
+  if (customerId !== undefined && recorded.order.customer === null && told.test !== true)
+    await awaitAddress(db, message, { order, customerId }, context);
+  return recorded;
+}
+
+/** The id by which an earlier version stored the same event, where it did. */
+async function knownAs(
+  db: Db,
+  shop: string,
+  number: string,
+  { event, at, eventId }: Pick<OrderMessage, 'event' | 'at' | 'eventId'>,
+  formerly: NonNullable<FitEvent['formerly']>,
+): Promise<string | undefined> {
+  const order = await findOrder(db, { digest: orderDigest(shop, number) });
+  const events = order === undefined ? [] : await listOrderEvents(db, order.id);
+  const isSame = events.some(
+    (one) =>
+      one.event === event &&
+      one.eventId === formerly.eventId &&
+      (formerly.line === undefined || namesLine(one.linesJson, formerly.line)) &&
+      (formerly.at === undefined || Math.floor(one.at.getTime() / 1000) === Math.floor(at.getTime() / 1000)),
+  );
+  return isSame ? formerly.eventId : eventId;
+}
+
+function namesLine(linesJson: string | null, name: string): boolean {
+  return (JSON.parse(linesJson ?? '[]') as { line: string }[]).some(({ line }) => line === name);
 }
 
 async function findAddress(db: Db, shop: string, customerId: string): Promise<string | undefined> {
   return (await findLink(db, linkDigest(shop, customerId)))?.target ?? undefined;
 }
 
-async function awaitAddress(
+/** Lets an order wait for the address of its customer, which another message may tell. */
+export async function awaitAddress(
   db: Db,
   message: ShopMessage,
   pending: Extract<Pending, { customerId: string }>,

@@ -18,21 +18,26 @@ export interface ShopAdapter extends Partial<Secrets> {
   /** Messages are taken, without effect, until the secret is known: the sender would give up. */
   takesBeforeSecret?: true;
   verify(delivery: Delivery, secret: string, now: Date): SignatureVerdict;
-  /**
-   * The first messages of a body that has several. Where it has more than `most`, or one fails, those that were taken are
-   * answered by their ids, a line each, with 202, and the sender repeats the others.
-   * @throws InvalidRequestError when it has none
-   */
-  split?(delivery: Delivery, most: number): { parts: { id: string; delivery: Delivery }[]; isAll: boolean };
+  /** The name of the list that a body is; undefined: a body is one message. */
+  list?: string;
   /**
    * A verified message whose sender left a part out, with that part from its API; as it came when nothing is left out.
-   * @param get the JSON at a path of the API @throws what `get` throws
+   * @param get the JSON at a path of the API @param knows whether an id of the sender leads somewhere
+   * @throws what `get` throws
    */
-  complete?(delivery: Delivery, get: (path: string) => Promise<object>): Promise<Delivery>;
+  complete?(
+    delivery: Delivery,
+    get: (path: string) => Promise<object>,
+    knows: (key: string) => Promise<boolean>,
+  ): Promise<Delivery>;
   /** Called with a verified body. @throws InvalidRequestError when it is not what this sender sends */
   parse(delivery: Delivery, context: ParseContext): ParsedMessage;
-  /** The answer's text, for a sender that shows it to its customer. */
-  answer?(delivery: Delivery, keys: string[]): string;
+  /** The answer for a sender that shows it to its customer, with the keys of all licences of the item that it is about. */
+  answer?: {
+    /** undefined: it is about none */
+    item: (delivery: Delivery) => { order: string; line: string } | undefined;
+    text: (delivery: Delivery, keys: string[]) => string;
+  };
 }
 
 /** A request's body, as it came, and its headers by their names in lower case. */

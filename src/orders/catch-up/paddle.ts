@@ -1,4 +1,4 @@
-import { listAt, parseObject, requireText, requireTime, textAt, valueAt } from '../adapters/json';
+import { listAt, parseObject, requireText, textAt, timeAt, valueAt } from '../adapters/json';
 import { PADDLE_EVENTS } from '../adapters/paddle';
 import { entriesOf, PER_PAGE } from './ask';
 import type { ShopList } from './shop-list';
@@ -28,11 +28,11 @@ export const paddleList: ShopList = {
     const hasMore =
       valueAt(answer, 'meta', 'pagination', 'has_more') === true &&
       last !== undefined &&
-      requireTime(last, 'occurred_at') >= since;
+      (timeAt(last, 'occurred_at') ?? since) >= since;
     return {
       deliveries: events
         .filter((event) => PADDLE_EVENTS.has(textAt(event, 'event_type') ?? ''))
-        .filter((event) => requireTime(event, 'occurred_at') >= since)
+        .filter((event) => (timeAt(event, 'occurred_at') ?? since) >= since)
         .map((event) => ({ body: Buffer.from(JSON.stringify(event)), header: () => undefined })),
       next: hasMore ? requireText(last, 'event_id') : undefined,
     };

@@ -431,7 +431,7 @@ function addMessages(shop: Command): void {
     .option('--limit <n>', `at most so many, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 50)
     .addHelpText(
       'after',
-      '\nunmatched: a refund, say, of a payment that no message has told of. It runs by itself once one does.\nrefused: it cannot be stored; the reason says why.\n\nExample:\n  licensing shop messages stripe --result unmatched',
+      '\nunmatched: a refund, say, of a payment that no message has told of. It runs by itself once one does.\nunreadable: there is no order in it; the reason says why.\nqueued: a job works on it within a minute.\n\nExample:\n  licensing shop messages stripe --result unmatched',
     )
     .action((name: string, { result, limit }: { result?: MessageResult; limit: number }, command: Command) =>
       withSession(command, async (session) => {

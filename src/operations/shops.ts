@@ -358,7 +358,7 @@ export const shopOperations = {
     {
       summary: 'List the messages that a receiver took, the newest first',
       description:
-        '`result` is `order` for an event of an order, `noted` for what changes none, `unmatched` while nothing is known of what it names, and `refused` for what cannot be stored.',
+        '`result` is `order` for an event of an order, `noted` for what changes none, `unmatched` while nothing is known of what it names, `queued` while a job works on it, and `unreadable` for what has no order in it (`refused`: by an earlier version).',
       scope: 'write',
       query: exactly({ result: Type.Optional(oneOf(MESSAGE_RESULTS)), ...Paging }),
       data: Message,

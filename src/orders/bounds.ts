@@ -58,7 +58,9 @@ function fitEvent(parsed: ParsedEvent, messageId: string, now: Date): FitEvent {
 }
 
 function fitReference(order: OrderReference): OrderReference {
-  return 'number' in order ? { number: fitText(order.number) } : { of: fitText(order.of, MAX_LABEL_LENGTH) };
+  return 'number' in order
+    ? { ...order, number: fitText(order.number) }
+    : { of: fitText(order.of, MAX_LABEL_LENGTH) };
 }
 
 function fitLink(link: Link): Link {

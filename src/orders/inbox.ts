@@ -139,7 +139,8 @@ export async function receive(
       if (settled.result === 'unmatched' && event.test !== true) await followMessage(db, message, true);
       return settled;
     }
-    const { number: order } = event.order as { number: string };
+    const { number, leads } = event.order as { number: string; leads?: true };
+    const order = leads ? ((await follow(db, shop, number)).link?.target ?? number) : number;
     if (event.mayRepeat && (await isPaid(db, shop, order, event.eventId))) {
       // Of a subscription, it tells until when the line is paid, and which item it is.
       const lines = event.lines?.filter((line) => line.first);
@@ -429,12 +430,7 @@ export async function readPending(db: Db, message: ShopMessage): Promise<Pending
       : undefined;
   const named = { ...event, customer: address === undefined ? customer : { email: address } };
   if ('number' in pending) return { event: named, also: [], names: pending.number, namesOrder: true };
-  let key = pending.of;
-  for (let step = 0; step < MAX_STEPS; step++) {
-    const link = await findLink(db, linkDigest(message.shop, key));
-    if (link?.kind !== 'key' || link.target === null) break;
-    key = link.target;
-  }
+  const { key } = await follow(db, message.shop, pending.of);
   const also = (pending.also ?? []).map((stored) => {
     const change = fromStoredEvent(stored);
     return { ...change, eventId: beside(event, change, message.digest) };
@@ -461,32 +457,41 @@ export async function linkWaiting(
   if (failures.length > 0) throw failures[0];
 }
 
+type OrderLink = Pick<ShopLink, 'target' | 'paid' | 'currency'>;
+
 /** Follows links to an order. Where they end, the message waits. */
 async function resolve(
   db: Db,
-  message: ShopMessage,
+  { id, shop }: ShopMessage,
   named: string,
-): Promise<{ link: Pick<ShopLink, 'target' | 'paid' | 'currency'>; key: string } | undefined> {
-  let key = named;
-  for (let step = 0; step < MAX_STEPS; step++) {
-    const link = (await findLink(db, linkDigest(message.shop, key))) ?? (await ownLink(db, message, key));
-    if (link?.kind === 'order') return { link, key };
-    if (link?.kind !== 'key') return undefined;
-    key = link.target ?? '';
-    const digest = linkDigest(message.shop, key);
-    await setMessage(db, message.id, { awaits: digest });
+): Promise<{ link: OrderLink; key: string } | undefined> {
+  const { link, key } = await follow(db, shop, named);
+  if (link !== undefined) return { link, key };
+  if (key !== named) {
+    await setMessage(db, id, { awaits: linkDigest(shop, key) });
+    // It may have come before the message waited for it.
+    const next = await follow(db, shop, key);
+    if (next.link !== undefined) return { link: next.link, key: next.key };
   }
-  return undefined;
+  // Where a number is an id as well, the order may be there without a link.
+  const order = await findOrder(db, { digest: orderDigest(shop, key) });
+  return order && { link: { target: key, paid: null, currency: null }, key };
 }
 
-/** An order of an earlier version, whose number is the id that a link would lead from. */
-async function ownLink(
+/** @returns the link to an order, if there is one, and the id that it leads from, or where links end */
+async function follow(
   db: Db,
-  { shop }: ShopMessage,
-  key: string,
-): Promise<Pick<ShopLink, 'kind' | 'target' | 'paid' | 'currency'> | undefined> {
-  const order = await findOrder(db, { digest: orderDigest(shop, key) });
-  return order && { kind: 'order', target: key, paid: null, currency: null };
+  shop: string,
+  named: string,
+): Promise<{ link: OrderLink | undefined; key: string }> {
+  let key = named;
+  for (let step = 0; step < MAX_STEPS; step++) {
+    const link = await findLink(db, linkDigest(shop, key));
+    if (link?.kind === 'order') return { link, key };
+    if (link?.kind !== 'key') break;
+    key = link.target ?? '';
+  }
+  return { link: undefined, key };
 }
 
 /** Records an event of an order. An order without an address waits for that of its customer. */

@@ -6,7 +6,7 @@ import { findLicensesByIds } from '../store/licenses/licenses';
 import { findOrder, listOrderLicenses, listOrderLines } from '../store/orders/orders';
 import { orderDigest } from './names';
 
-/** Returns the keys of all licences of an order's line, as far as they are kept; none once the line was taken back. */
+/** Returns the keys of all licences of an order's line, as far as they are kept and valid. */
 export async function readItemKeys(
   db: Db,
   shop: string,
@@ -16,11 +16,10 @@ export async function readItemKeys(
   const order = await findOrder(db, { digest: orderDigest(shop, number) });
   if (order === undefined) return [];
   const own = (await listOrderLines(db, [order.id])).find((one) => one.line === line);
-  const licenses = (await listOrderLicenses(db, [order.id])).filter(
-    ({ lineId, state }) => lineId === own?.id && state !== 'cancelled',
-  );
+  const licenses = (await listOrderLicenses(db, [order.id])).filter(({ lineId }) => lineId === own?.id);
   const found = await findLicensesByIds(db, [...new Set(licenses.map(({ licenseId }) => licenseId))]);
   return found.flatMap((license) => {
+    if (license.status !== 'active') return [];
     try {
       return openKey(license.id, license, secret);
     } catch (error) {

@@ -66,8 +66,11 @@ export interface ParsedLine extends Omit<LineMessage, 'line' | 'problem'> {
   line: string | undefined;
 }
 
-/** An order by its number, or by the sender's id of something that belongs to it, such as a payment. */
-export type OrderReference = { number: string } | { of: string };
+/**
+ * An order by its number, or by the sender's id of something that belongs to it, such as a payment. `leads`: the number is
+ * such an id as well, which a link may lead from.
+ */
+export type OrderReference = { number: string; leads?: true } | { of: string };
 
 /** What one of the sender's ids leads to. */
 export type Link =

@@ -194,7 +194,8 @@ function readReturn({ object, event }: About): OneContent {
 
 /** By the amounts where the original is whole; else the payment's tells. */
 function isPart(object: unknown, original: unknown): boolean | undefined {
-  const [returned, total] = [moneyOf(object, 'totalReturn'), moneyOf(original, 'total')];
+  const [returned, total] = [numberAt(object, 'totalReturn'), numberAt(original, 'total')];
   if (returned === undefined || total === undefined) return undefined;
-  return returned.currency !== total.currency || returned.amount < total.amount;
+  const [currency, paid] = [textAt(object, 'currency'), textAt(original, 'currency')];
+  return returned < total || (currency !== undefined && paid !== undefined && currency !== paid);
 }

@@ -14,7 +14,7 @@ import {
 } from './json';
 import { minorMoney } from './money';
 import { renewalOf } from './renewal';
-import type { Link, ParsedEvent, ParsedLine, ParsedMessage } from '../parsed-message';
+import type { Link, OrderReference, ParsedEvent, ParsedLine, ParsedMessage } from '../parsed-message';
 import type { ShopAdapter } from './adapter';
 import { secretsLike } from './secrets';
 import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
@@ -90,14 +90,14 @@ function readTransaction(data: unknown, at: Date | undefined): OneContent {
   const isFirst = !['subscription_update', 'subscription_recurring'].includes(origin);
   const number = isBeside ? transaction : (subscription ?? transaction);
   // A subscription leads to its first transaction's order, which another message may say.
-  const own = subscription !== undefined && !isBeside && !isFirst ? { of: subscription } : { number };
+  const own: OrderReference = number === subscription && !isFirst ? { number, leads: true } : { number };
   const money = minorMoney(
     idAt(data, 'details', 'totals', 'grand_total') ?? idAt(data, 'details', 'totals', 'total'),
     textAt(data, 'currency_code'),
   );
   const links: Link[] =
-    'of' in own
-      ? [{ key: transaction, other: own.of }]
+    'leads' in own
+      ? [{ key: transaction, other: number }]
       : [
           { key: transaction, order: number, paid: money },
           ...(number === subscription ? [{ key: subscription, order: number }] : []),
@@ -147,7 +147,7 @@ function readFailedTransaction(data: unknown, at: Date | undefined): OneContent 
   if (number === undefined || textAt(data, 'origin') !== 'subscription_recurring') return { note: 'unpaid' };
   const payment = requireText(data, 'id');
   return {
-    event: { event: 'payment_failed', isQuiet: true, at, order: { of: number }, payment, ...buyerOf(data) },
+    event: { event: 'payment_failed', at, order: { number, leads: true }, payment, ...buyerOf(data) },
   };
 }
 
@@ -204,7 +204,16 @@ function readAdjustment(data: unknown, at: Date | undefined): OneContent {
   const money = minorMoney(idAt(data, 'totals', 'total'), textAt(data, 'currency_code'));
   const customerId = textAt(data, 'customer_id');
   return {
-    event: { event, at, eventId: requireText(data, 'id'), order: { of }, partial, money, customerId },
+    event: {
+      event,
+      at,
+      eventId: requireText(data, 'id'),
+      order: { of },
+      partial,
+      money,
+      customerId,
+      payment: of,
+    },
   };
 }
 
@@ -218,7 +227,7 @@ function isFull(adjustment: unknown): boolean {
 
 function readEnd(data: unknown, at: Date | undefined): OneContent {
   return {
-    event: { event: 'subscription_ended', isQuiet: true, at, order: { of: requireText(data, 'id') } },
+    event: { event: 'subscription_ended', at, order: { number: requireText(data, 'id'), leads: true } },
   };
 }
 
@@ -237,7 +246,7 @@ function readRenewal(data: unknown, at: Date | undefined, id: string): OneConten
   const number = requireText(data, 'id');
   const scheduled = textAt(data, 'scheduled_change', 'action');
   const isStopped = status === 'paused' || scheduled === 'cancel' || scheduled === 'pause';
-  return renewalOf(isStopped, { at, eventId: id, order: { of: number } }, number);
+  return renewalOf(isStopped, { at, eventId: id, order: { number, leads: true } }, number);
 }
 
 function readCustomer(data: unknown, at: Date | undefined): OneContent {

@@ -1,4 +1,4 @@
-import type { ParsedEvent, ParsedMessage } from '../parsed-message';
+import type { Link, ParsedEvent, ParsedMessage } from '../parsed-message';
 
 /**
  * A subscription that will not renew, or will again. Senders say that it will with many other changes, so this waits until a
@@ -13,6 +13,9 @@ export function renewalOf(
   const key = `stopped-${subscription}`;
   const shared = { ...event, isQuiet: true } as const;
   if (!isStopped) return { event: { ...shared, event: 'renewal_resumed', order: { of: key } } };
-  const links = 'number' in order ? [{ key, order: order.number }] : [{ key, other: order.of }];
+  const links: Link[] =
+    'number' in order && !order.leads
+      ? [{ key, order: order.number }]
+      : [{ key, other: 'of' in order ? order.of : order.number }];
   return { links, event: { ...shared, event: 'renewal_stopped', order } };
 }

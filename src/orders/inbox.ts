@@ -7,6 +7,7 @@ import { tellProfile } from '../store/customer-profiles';
 import { findOrder, listOrderEvents } from '../store/orders/orders';
 import {
   findLink,
+  findMessageBy,
   keepLink,
   keepMessage,
   listAwaiting,
@@ -115,7 +116,8 @@ export async function receive(
     awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
     pendingJson: pending === undefined ? null : JSON.stringify(pending),
   };
-  const { kept, isNew } = await keepMessage(db, first);
+  const former = parsed.formerId && (await findFormer(db, first, parsed.formerId));
+  const { kept, isNew } = former ? { kept: former, isNew: false } : await keepMessage(db, first);
   // It comes again, or a job tries it again.
   const message = UNDONE.has(kept.result) ? await keepAgain(db, kept, first) : kept;
   const failures: unknown[] = [];
@@ -175,6 +177,18 @@ export async function receive(
   // What waited for its links is tried again with it.
   if (failures.length > 0) throw failures[0];
   return { ...became, isNew };
+}
+
+/** The message as an earlier version kept it, where it has not been done and is no other's. */
+async function findFormer(
+  db: Db,
+  { shop, pendingJson }: Omit<ShopMessage, 'id'>,
+  formerId: string,
+): Promise<ShopMessage | undefined> {
+  const found = await findMessageBy(db, messageDigest(shop, formerId));
+  const linesOf = (json: string | null) =>
+    JSON.stringify((JSON.parse(json ?? '{}') as { event?: StoredEvent }).event?.lines);
+  return found?.orderId === null && linesOf(found.pendingJson) === linesOf(pendingJson) ? found : undefined;
 }
 
 const UNDONE: ReadonlySet<string> = new Set<MessageResult>(['queued', 'unreadable', 'refused']);

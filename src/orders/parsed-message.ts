@@ -4,6 +4,8 @@ import type { LineMessage, OrderMessage } from './message';
 export interface ParsedMessage {
   /** the sender's own id of the message: deliveries of the same one have the same */
   id: string;
+  /** by which an earlier version kept it, and others with it */
+  formerId?: string | undefined;
   /** the sender's name of what it tells */
   type: string;
   /** why it changes no order, or what the sender left out of it */

@@ -42,11 +42,11 @@ export const digistore24: ShopAdapter = {
   parse(delivery) {
     const form = decodedFieldsOf(delivery);
     const type = form.get('event') ?? '';
-    const about = form.get('transaction_id') || form.get('order_id') || '';
+    const about = form.get('transaction_id') || form.get('order_item_id') || form.get('order_id') || '';
     const digest = createHash('sha256').update(delivery.body).digest('hex');
     // These have no payment that distinguishes them from the one before.
     const id = WITHOUT_PAYMENT.has(type) ? `${type}:${digest}` : `${type}:${about}:${itemOf(form)}`;
-    return { id, type, ...readForm(form, type, id) };
+    return { id, formerId: `${type}:${about}`, type, ...readForm(form, type, id) };
   },
 
   answer: {

@@ -10,7 +10,7 @@ import type { ShopList } from './shop-list';
 export const paddleList: ShopList = {
   key: /^pdl_(?:live_|sdbx_)?apikey_\w{10,}$/,
   keyNeeds:
-    'A Paddle API key begins with "pdl_live_apikey_" or "pdl_sdbx_apikey_". Make one that may read notifications, and nothing else.',
+    'A Paddle API key begins with "pdl_live_apikey_" or "pdl_sdbx_apikey_". Make one that may read notifications and customers, and nothing else.',
   days: 90,
   origin: (key) =>
     key.startsWith('pdl_sdbx_') ? 'https://sandbox-api.paddle.com' : 'https://api.paddle.com',

@@ -10,7 +10,7 @@ import type { ShopList } from './shop-list';
 export const stripeList: ShopList = {
   key: /^[rs]k_(?:live|test)_\w{10,}$/,
   keyNeeds:
-    'A Stripe API key begins with "rk_" or "sk_". Make a restricted key that may read Events and Invoices, and nothing else.',
+    'A Stripe API key begins with "rk_" or "sk_". Make a restricted key that may read Events, Invoices and Checkout Sessions, and nothing else.',
   days: 30,
   origin: () => 'https://api.stripe.com',
   headers: (key) => ({ authorization: `Bearer ${key}`, 'stripe-version': '2025-03-31.basil' }),

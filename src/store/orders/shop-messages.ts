@@ -49,6 +49,11 @@ export async function findMessage(db: Db, id: number): Promise<ShopMessage | und
   return row && toFields(row);
 }
 
+export async function findMessageBy(db: Db, digest: string): Promise<ShopMessage | undefined> {
+  const row = await db(table(db, 'shop_messages')).where({ digest }).first();
+  return row && toFields(row);
+}
+
 export type MessageChanges = {
   [Field in 'result' | 'reason' | 'orderId' | 'awaits' | 'pendingJson']?: ShopMessage[Field] | undefined;
 };

@@ -167,6 +167,7 @@ export async function receive(
     const result: MessageResult = isOpen ? 'unmatched' : 'order';
     const why = edits === undefined ? 'differs' : reason;
     await setMessage(db, message.id, { result, reason: why, orderId: recorded.order.id });
+    await awaitCustomer(db, message, event, recorded, context);
     if (isOpen && event.test !== true) await followMessage(db, { ...message, reason: why }, true);
     return { result, reason: why, recorded };
   };
@@ -243,9 +244,9 @@ export async function keepQueued(
     ...{ result: 'queued', reason, orderId: null, awaits: null },
     pendingJson: JSON.stringify({ delivery } satisfies Pending),
   };
-  const { kept, isNew } = await keepMessage(db, first);
+  const { kept } = await keepMessage(db, first);
   await keepAgain(db, kept, first);
-  return { result: 'queued', reason, recorded: undefined, isNew };
+  return { result: 'queued', reason, recorded: undefined, isNew: kept.result !== 'queued' };
 }
 
 /** Whether another message has told of the order's payment, and nothing of it waits. */
@@ -388,8 +389,6 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
   // The payment's name is that which its order was paid by: an invoice, where it has one.
   const told = { ...event, payment: event.payment ?? key };
   const partial = isPart(told, pending.refunded, link);
-  // What waits for the customer's address is kept in its place.
-  await setMessage(db, message.id, { awaits: null, pendingJson: null });
   const recorded = await record(db, message, { ...told, partial: told.partial ?? partial }, order, context);
   for (const stored of pending.also ?? []) {
     const change = fromStoredEvent(stored);
@@ -397,7 +396,9 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
     await record(db, message, { ...change, eventId }, order, context);
   }
   await followMessage(db, message, false);
-  await setMessage(db, message.id, { result: 'order', orderId: recorded.order.id });
+  const done = { result: 'order', orderId: recorded.order.id, awaits: null, pendingJson: null };
+  await setMessage(db, message.id, done);
+  await awaitCustomer(db, message, told, recorded, context);
   return { result: 'order', reason: null, recorded };
 }
 
@@ -508,29 +509,33 @@ async function follow(
   return { link: undefined, key };
 }
 
-/** Records an event of an order. An order without an address waits for that of its customer. */
+/** Records an event of an order, with the address that is known of its customer. */
 async function record(
   db: Db,
-  message: ShopMessage,
+  { shop }: ShopMessage,
   event: Omit<FitEvent, 'order'>,
   order: string,
   context: RecordContext,
 ): Promise<Recorded> {
-  const { shop } = message;
   const { customerId, mayRepeat: _, isQuiet: __, editedAt: ___, formerly, ...told } = event;
   delete (told as Partial<FitEvent>).order;
   const address = customerId === undefined ? undefined : await findAddress(db, shop, customerId);
   const customer = told.customer ?? (address === undefined ? undefined : { email: address });
   const eventId = formerly === undefined ? told.eventId : await knownAs(db, shop, order, told, formerly);
-  const recorded = await recordOrder(
-    db,
-    { ...told, eventId, customer, shop, order },
-    { owner: null, ownOnly: false },
-    context,
-  );
-  if (customerId !== undefined && recorded.order.customer === null && told.test !== true)
-    await awaitAddress(db, message, { order, customerId }, context);
-  return recorded;
+  const message = { ...told, eventId, customer, shop, order };
+  return recordOrder(db, message, { owner: null, ownOnly: false }, context);
+}
+
+/** An order without an address waits for that of its customer, once its message waits for nothing else. */
+async function awaitCustomer(
+  db: Db,
+  message: ShopMessage,
+  { customerId, test }: Pick<FitEvent, 'customerId' | 'test'>,
+  { order }: Recorded,
+  context: RecordContext,
+): Promise<void> {
+  if (customerId === undefined || order.customer !== null || test === true) return;
+  await awaitAddress(db, message, { order: order.number, customerId }, context);
 }
 
 /** The id by which an earlier version stored the same event, where it did. */

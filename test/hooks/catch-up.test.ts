@@ -314,7 +314,7 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
       catch_up: { state: 'no_key' },
     });
     const message = await shop.service.write.refused('POST /shops/stripe/catch-up', {}, 'CONFLICT');
-    expect(message).toContain('may read Events and Invoices');
+    expect(message).toContain('may read Events, Invoices and Checkout Sessions');
     const seller = await pagesClient(shop.service, { language: 'de' });
     expect(textOf((await seller.get('/shops/stripe')).html)).toContain('Mit einem API-Schlüssel würde');
   });
@@ -412,7 +412,7 @@ describe.each(ONE_KIND)('catching up with Paddle and WooCommerce, on %s', (datab
     const refused = (of: string, body: Thing, field: string) =>
       write.refused(`PATCH /shops/${of}`, body, 'INVALID_REQUEST', field);
     expect(await refused('stripe', { api_key: STRIPE_SECRET }, 'api_key')).toMatch(
-      /^It looks like a secret that messages are signed with. .*may read Events and Invoices, and nothing else/,
+      /^It looks like a secret that messages are signed with. .*may read Events, Invoices and Checkout Sessions, and nothing else/,
     );
     expect(await refused('stripe', { api_key: 'pk_live_1234567890' }, 'api_key')).toContain('a public key');
     expect(await refused('stripe', { site_url: 'https://shop.example' }, 'site_url')).toContain('no site');

@@ -106,7 +106,7 @@ function readForm(form: Map<string, string>, type: string, id: string): OneConte
       const of = form.get('parent_transaction_id');
       const event = type === 'on_refund' ? 'refunded' : 'charged_back';
       const order = of ? { of: of } : { number: orderOf(form) };
-      return { event: { ...shared, event, order, lines, money: moneyOf(form) } };
+      return { event: { ...shared, event, order, lines, money: moneyOf(form, true) } };
     }
     case 'last_paid_day':
       return { event: { ...shared, event: 'subscription_ended', order: { number: orderOf(form) }, lines } };
@@ -160,9 +160,9 @@ function itemOf(form: Map<string, string>): string {
   return form.get('order_item_id') || '1';
 }
 
-/** A refund's is negative. */
-function moneyOf(form: Map<string, string>): ParsedEvent['money'] {
+function moneyOf(form: Map<string, string>, isReturned = false): ParsedEvent['money'] {
   const text = form.get('transaction_amount') || form.get('amount_brutto') || '';
   const currency = form.get('transaction_currency') || form.get('currency');
-  return decimalMoney(text.replace(/^-/, ''), currency);
+  // What is given back is negative.
+  return decimalMoney(isReturned ? text.replace(/^-/, '') : text, currency);
 }

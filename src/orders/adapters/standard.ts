@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '../../base/errors';
 import { ORDER_EVENTS } from '../fold';
-import { parseObject, requireText, valueAt } from './json';
+import { parseObject, requireText, timeAt, valueAt } from './json';
 import type { ShopAdapter } from './adapter';
 import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh } from './signature';
@@ -39,7 +39,9 @@ export const standard: ShopAdapter = {
     requireSame(valueAt(data, 'shop'), shop, 'shop');
     requireSame(valueAt(data, 'event'), event, 'event');
     const { order, ...told } = readOrder({ ...data, shop, event });
-    return { id, type, event: { ...told, order: { number: order } } };
+    // The API's times have no fractions.
+    const at = timeAt(data, 'at') ?? told.at;
+    return { id, type, event: { ...told, at, order: { number: order } } };
   },
 
   ...secretsLike(

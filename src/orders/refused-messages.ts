@@ -58,7 +58,7 @@ export async function countUnreadable(db: Db, now: Date): Promise<Map<string, nu
   const counts = new Map<string, number>();
   const since = new Date(now.getTime() - SHOWN_DAYS * DAY_MS);
   for (const { shop, messages } of await countMessages(db, ['unreadable', 'refused'], since))
-    counts.set(shop, (counts.get(shop) ?? 0) + Number(messages));
+    counts.set(shop, (counts.get(shop) ?? 0) + messages);
   return counts;
 }
 

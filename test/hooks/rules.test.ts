@@ -38,7 +38,7 @@ const KINDS = Object.keys(SECRETS) as Kind[];
 
 interface Bought {
   sku?: string | number | null;
-  quantity?: unknown;
+  quantity?: string | number | undefined;
 }
 
 interface Told {
@@ -507,7 +507,7 @@ describe.each(ONE_BACKEND)('each rule with each receiver, on %s', (_, settings) 
       if (kind === 'standard') return signStandard(one, SECRETS.standard, NOW);
       if (kind === 'lemonsqueezy') return signLemonSqueezy(one, SECRETS.lemonsqueezy);
       if (kind === 'fastspring') return signFastSpring([one], SECRETS.fastspring);
-      if (kind === 'woocommerce') return woo(one as Thing);
+      if (kind === 'woocommerce') return woo(one);
       return signDigistore24({ event: 'on_payment', message: JSON.stringify(one) }, SECRETS.digistore24);
     });
     await tell(kind, ...bad, ...bad);
@@ -581,7 +581,7 @@ describe.each(ONE_BACKEND)('each rule with each receiver, on %s', (_, settings) 
     };
     await tell(kind, other[kind]!());
     const all = (await service.write.ok(`GET /orders?shop=${shopOf(kind)}&limit=2`)) as unknown as Thing[];
-    expect(all.map(({ customer }) => customer)).toContain(email);
+    expect(all).toContainEqual(expect.objectContaining({ customer: email }));
     expect(all.filter(({ customer }) => customer === null)).toEqual([]);
   });
 
@@ -790,7 +790,7 @@ describe.each(ONE_BACKEND)('each rule with each receiver, on %s', (_, settings) 
       ),
     );
     const { events, lines } = await newest('paddle');
-    expect(events.map(({ event }) => event)).toEqual(['paid', 'renewed', 'renewal_stopped']);
+    expect(events).toMatchObject([{ event: 'paid' }, { event: 'renewed' }, { event: 'renewal_stopped' }]);
     expect(lines).toMatchObject([{ renews_itself: false, licenses: [{ status: 'active' }] }]);
     await tell(
       'paddle',

@@ -380,9 +380,9 @@ export const orders: Translated<typeof english> = {
       },
       keyNeeds: {
         stripe:
-          'Ein eingeschränkter Schlüssel („rk_...“) aus „Developers > API keys“ bei Stripe, der nur „Events“ und „Invoices“ lesen darf.',
+          'Ein eingeschränkter Schlüssel („rk_...“) aus „Developers > API keys“ bei Stripe, der nur „Events“, „Invoices“ und „Checkout Sessions“ lesen darf.',
         paddle:
-          'Ein Schlüssel („pdl_live_apikey_...“) aus „Developer tools > Authentication“ bei Paddle, der nur „notifications“ lesen darf.',
+          'Ein Schlüssel („pdl_live_apikey_...“) aus „Developer tools > Authentication“ bei Paddle, der nur „notifications“ und „customers“ lesen darf.',
         woocommerce:
           'Consumer-Key und -Secret mit einem Doppelpunkt dazwischen („ck_...:cs_...“) aus „WooCommerce > Einstellungen > Erweitert > REST-API“, mit der Berechtigung „Lesen“.',
       },

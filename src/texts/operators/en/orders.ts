@@ -372,9 +372,9 @@ export const orders = {
       },
       keyNeeds: {
         stripe:
-          'A restricted key (“rk_...”) from Developers > API keys at Stripe, which may read Events and Invoices, and nothing else.',
+          'A restricted key (“rk_...”) from Developers > API keys at Stripe, which may read Events, Invoices and Checkout Sessions, and nothing else.',
         paddle:
-          'A key (“pdl_live_apikey_...”) from Developer tools > Authentication at Paddle, which may read notifications, and nothing else.',
+          'A key (“pdl_live_apikey_...”) from Developer tools > Authentication at Paddle, which may read notifications and customers, and nothing else.',
         woocommerce:
           'Consumer key and secret with a colon between (“ck_...:cs_...”) from WooCommerce > Settings > Advanced > REST API, with the permission “Read”.',
       } as Record<string, string>,

@@ -35,7 +35,7 @@ import { queueKeys } from './key-mails';
 import { issueMore } from './line-licenses';
 import type { LineMessage } from './message';
 import { eventIdentity, orderDigest, unmatchedDigest } from './names';
-import { linkWaiting, readPending, type PendingEvent } from './receive';
+import { linkWaiting, readPending, type PendingEvent } from './inbox';
 import { noOrder, readWork, recordOrder, requireShopOf, type RecordContext } from './record';
 import { placeLines } from './same-lines';
 import { settleLine } from './settle';

@@ -239,7 +239,7 @@ const SERVICE_PARTS = {
     '^src/(?:cli|operations|overview|privacy|selfservice|support|transfer)/',
     '^src/doctor/(?!xml-reach)',
     '^src/texts/(?!customers/languages)',
-    '^src/orders/receivers/',
+    '^src/orders/adapters/',
     '^src/joomla/(?!formerly|site/api-tokens)',
     '^src/packages/(?!package-files)',
     'node_modules/knex/lib/migrations/',
@@ -252,7 +252,7 @@ const SERVICE_PARTS = {
 const COMMAND_PARTS = {
   later: [
     ...['^src/(?:doctor|overview|support|transfer)/', '^src/http/(?!server)'],
-    ...['^src/orders/receivers/', REDIS, MAIL, ...LATER],
+    ...['^src/orders/adapters/', REDIS, MAIL, ...LATER],
   ].join('|'),
 };
 

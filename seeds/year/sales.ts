@@ -4,7 +4,7 @@ import { addDuration } from '../../src/licensing/durations';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { queueMail, REMINDER_DAYS } from '../../src/mail/queue';
 import type { OrderEventName } from '../../src/orders/order-events';
-import { receive } from '../../src/orders/receive';
+import { receive } from '../../src/orders/inbox';
 import { recordOrder, type Recorded } from '../../src/orders/record';
 import { DEFAULT_GRACE_DAYS } from '../../src/orders/shop-kinds';
 import type { OrderMessage } from '../../src/orders/message';

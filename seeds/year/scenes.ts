@@ -4,7 +4,7 @@ import { addKey, rekey } from '../../src/licensing/license-keys';
 import { sendAnswer } from '../../src/mail/answers';
 import { queueMail } from '../../src/mail/queue';
 import { queueNotice, startNotice } from '../../src/mail/security-release';
-import { receive } from '../../src/orders/receive';
+import { receive } from '../../src/orders/inbox';
 import { recordOrder } from '../../src/orders/record';
 import { DEFAULT_GRACE_DAYS } from '../../src/orders/shop-kinds';
 import { addShop, mapSku } from '../../src/orders/shops';

@@ -36,6 +36,7 @@ import { createMailTransport } from '../mail/transport';
 import { faultOfMessage } from '../operations/kit/failures';
 import { readOrderBody } from '../operations/orders';
 import { catchUpAll } from '../orders/catch-up/nightly';
+import { workOnQueued } from '../orders/queue';
 import { readCatchUps } from '../orders/catch-up/standing';
 import { runReady } from '../orders/retry';
 import { toMailFailure } from '../mail/failures';
@@ -105,7 +106,6 @@ export function startService(
       config.tablePrefix,
       config.databaseConnections,
       (change) => log.warn(change, 'another database server is used'),
-      config.timeoutFactor,
     );
     onStop(() => db.destroy());
     await requireCurrentSchema(db).catch((error: unknown) => {
@@ -298,6 +298,14 @@ function queueIn({ language }: Mailing) {
 /** What is done from time to time by one instance, besides sums and pruning. */
 export function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
   const { keySecret } = live.config;
+  const messageContext = () => ({
+    secret: keySecret,
+    // Called by name, so that a release evaluates the operators' part of the program when there is a message.
+    readOrder: (body: object) => readOrderBody(body),
+    faultOf: (error: unknown) => faultOfMessage(error),
+    mailing: mailingOf(live.config),
+    graceDays: live.config.graceDays,
+  });
   return [
     {
       name: 'reminders',
@@ -331,6 +339,13 @@ export function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
       failure: 'orders that waited could not be run; it is tried again in a minute',
     },
     {
+      name: 'messages',
+      everyMs: MINUTE_MS,
+      inBackground: true,
+      run: ({ goesOn }) => workOnQueued(db, messageContext(), now, goesOn),
+      failure: 'messages of shops that wait could not be worked on; it is tried again in a minute',
+    },
+    {
       name: 'catch up',
       everyMs: 10 * MINUTE_MS,
       inBackground: true,
@@ -338,13 +353,8 @@ export function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
         catchUpAll(
           db,
           {
+            ...messageContext(),
             now,
-            secret: keySecret,
-            // Called by name, so that a release evaluates the operators' part of the program when there is a message.
-            readOrder: (body) => readOrderBody(body),
-            faultOf: (error) => faultOfMessage(error),
-            mailing: mailingOf(live.config),
-            graceDays: live.config.graceDays,
             networks: live.config.webhookNetworks,
             apiUrl: live.config.shopApiUrl,
           },

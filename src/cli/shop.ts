@@ -8,13 +8,20 @@ import { quantity } from '../base/quantity';
 import { isTestApi } from '../orders/catch-up/ask';
 import type { Effect } from '../orders/order-events';
 import { DEFAULT_RULES, effectsOf, requireRule, RULES } from '../orders/rules';
-import { SHOP_KINDS, SKU_QUANTITIES, type ShopKind, type SkuQuantity } from '../orders/shops';
-import { isPosting, MAX_GRACE_DAYS, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
+import { SKU_QUANTITIES, type SkuQuantity } from '../orders/shops';
+import {
+  isPosting,
+  MAX_GRACE_DAYS,
+  SHOP_KINDS,
+  SHOP_MAILS,
+  type ShopKind,
+  type ShopMail,
+} from '../orders/shop-kinds';
 import { mailingOf } from '../mail/queue';
 import { planOperations } from '../operations/plans';
 import { shopOperations } from '../operations/shops';
 import { explainReadFault } from '../packages/file-faults';
-import { MESSAGE_RESULTS, type MessageResult } from '../orders/receive';
+import { MESSAGE_RESULTS, type MessageResult } from '../orders/inbox';
 import {
   duration,
   fileName,
@@ -435,7 +442,7 @@ function addMessages(shop: Command): void {
     .option('--limit <n>', `at most so many, ${MAX_PAGE} at the most`, upTo(MAX_PAGE), 50)
     .addHelpText(
       'after',
-      '\nunmatched: a refund, say, of a payment that no message has told of. It runs by itself once one does.\nrefused: it cannot be stored; the reason says why.\n\nExample:\n  licensing shop messages stripe --result unmatched',
+      '\nunmatched: a refund, say, of a payment that no message has told of. It runs by itself once one does.\nunreadable: there is no order in it; the reason says why.\nqueued: a job works on it within a minute.\n\nExample:\n  licensing shop messages stripe --result unmatched',
     )
     .action((name: string, { result, limit }: { result?: MessageResult; limit: number }, command: Command) =>
       withSession(command, async (session) => {

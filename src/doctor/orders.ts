@@ -10,10 +10,9 @@ import {
 import { mailingOf } from '../mail/queue';
 import { mailOf } from '../orders/shop-kinds';
 import { listReceiverShops, listShops } from '../store/orders/shops';
-import { countMessages } from '../store/orders/shop-messages';
 import { countUnmatched } from '../store/orders/unmatched';
 import { opensSecret } from '../orders/shops';
-import { readRefused } from '../orders/refused-messages';
+import { countUnreadable, readRefused } from '../orders/refused-messages';
 import type { Db } from '../store/engine/database';
 import type { FailedOrder } from '../texts/operators/doctor';
 import { problem, warning, type Check, type Finding } from './finding';
@@ -42,7 +41,7 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]
   if (withoutBilling.length > 0)
     findings.push(warning('PAYMENTS_FAIL_UNTOLD', (t) => t.paymentsFailUntold(withoutBilling.join(', '))));
   for (const { shop, count } of await countUnmatched(db)) findings.push(unmatchedFinding(shop, count));
-  for (const { shop, messages } of await countMessages(db, ['refused'], weekAgo(now())))
+  for (const [shop, messages] of await countUnreadable(db, now()))
     findings.push(refusedFinding(shop, messages));
   return [...findings, ...(await refusedFindings(db, now()))];
 };
@@ -72,10 +71,6 @@ function asFailed({ shop, number, failure, failedAt, retryAt }: Order): FailedOr
 
 function mailOffFinding(shops: string[]): Finding {
   return warning('KEYS_NOT_MAILED', (t) => t.keysNotMailed(shops.slice(0, MOST_NAMED).join(', ')));
-}
-
-function weekAgo(now: Date): Date {
-  return new Date(now.getTime() - 7 * DAY_MS);
 }
 
 /** Until somebody acts, however long ago they came. */

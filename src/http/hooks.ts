@@ -3,11 +3,12 @@ import { isCoded } from '../base/errors';
 import { SealError } from '../licensing/sealing';
 import { createAsk } from '../orders/catch-up/ask';
 import { completed } from '../orders/catch-up/run';
-import type { Received } from '../orders/receive';
+import { knowsLink, type Received } from '../orders/inbox';
+import { readItemKeys } from '../orders/item-keys';
 import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
-import type { Delivery, SignatureVerdict } from '../orders/receivers/receiver';
-import { keepingUnread, takeMessage } from '../orders/take-message';
+import type { Delivery, SignatureVerdict } from '../orders/adapters/adapter';
+import { takeDelivery } from '../orders/take-message';
 import type { ManageSettings } from '../operations/settings';
 import type { Db } from '../licensing/licensing';
 import { sendJson, sendText } from './answers';
@@ -35,8 +36,8 @@ interface HookDependencies {
 const NOTHING = { result: 'noted', reason: null, order_id: null, state: null };
 
 const MAX_BODY_BYTES = 1024 * 1024;
-/** Events of one message. */
-const MOST_EVENTS = 100;
+/** Of a list of messages. */
+const SHARE_OF_DEADLINE = 0.5;
 /** Messages of one network that wait to be verified. */
 const MOST_WAITING = 100;
 
@@ -57,7 +58,6 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
       throw refused(ctx, new ManageError('METHOD_NOT_ALLOWED', 'This address takes POST alone.'));
     }
     await requireFewFailures(ctx, known);
-    const { receiver } = known;
     const delivery = await readDelivery(ctx, known);
     if (delivery === undefined || !(await verify(ctx, delivery, known, name))) {
       sendJson(ctx, 200, { data: NOTHING });
@@ -65,78 +65,41 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
     }
     const { allowed, retryAfter } = await limiter('hooks', name);
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many messages.', { retryAfter });
-    const context = { now: now(), faultOf: faultOfMessage };
-    const whole = { parts: [{ id: '', delivery }], isAll: true };
-    const { parts, isAll } = await inTime(
-      ctx,
-      keepingUnread(
-        db,
-        { shop: name, delivery },
-        context,
-        () => receiver.split?.(delivery, MOST_EVENTS) ?? whole,
-      ),
-    );
-    const until = performance.now() + ctx.state.deadlineMs;
-    const taken: string[] = [];
-    let received: Received | undefined;
-    let fault: unknown;
-    for (const { id, delivery: part } of parts)
-      try {
-        if (performance.now() > until) break;
-        const one = await takeOne(ctx, part, { known, name, isOfMany: parts.length > 1 });
-        received ??= one;
-        taken.push(id);
-      } catch (error) {
-        // It holds up no other event of the list.
-        fault ??= error;
-      }
-    if (received === undefined) throw fault;
-    if (taken.length < parts.length || !isAll) {
-      ctx.state.fault = fault;
-      return sendText(ctx, 202, taken.join('\n'));
-    }
-    if (receiver.answer === undefined) sendJson(ctx, 200, { data: toJson(received) });
-    else sendText(ctx, 200, receiver.answer(delivery, keysOf(received)));
-  }
-
-  /** @param isOfMany one that cannot be read is kept, and holds up no other */
-  async function takeOne(
-    ctx: Context,
-    delivery: Delivery,
-    { known, name, isOfMany }: { known: KnownReceiver; name: string; isOfMany: boolean },
-  ): Promise<Received> {
-    try {
-      const { receiver, kind, apiKey: key } = known;
-      const whole = await completed(delivery, { kind, key, ask, apiUrl: shopApiUrl });
-      const { mailing, graceDays } = settings;
-      const context = { now: now(), secret: keySecret, mailing, graceDays, readOrder: readOrderBody };
-      const about = { shop: name, receiver, delivery: whole };
-      return await inTime(ctx, takeMessage(db, about, { ...context, faultOf: faultOfMessage }));
-    } catch (error) {
-      const reason = faultOfMessage(error);
-      // What may go right later is told again by the sender, with all that the list has.
-      if (!isOfMany || reason === undefined) throw error;
-      return { result: 'refused', reason, recorded: undefined };
-    }
+    const { adapter, kind, apiKey: key } = known;
+    const { mailing, graceDays } = settings;
+    const context = {
+      ...{ now: now(), secret: keySecret, mailing, graceDays },
+      ...{ readOrder: readOrderBody, faultOf: faultOfMessage },
+    };
+    const whole = (part: Delivery) =>
+      completed(part, { kind, key, ask, apiUrl: shopApiUrl, knows: (id) => knowsLink(db, name, id) });
+    // What a long list leaves is kept within the deadline, too.
+    const until = performance.now() + ctx.state.deadlineMs * SHARE_OF_DEADLINE;
+    const about = { shop: name, adapter, delivery };
+    const received = await inTime(ctx, takeDelivery(db, about, context, { until, whole }));
+    if (adapter.answer === undefined) return sendJson(ctx, 200, { data: toJson(received) });
+    const item = adapter.answer.item(delivery);
+    const keys = item === undefined ? [] : await inTime(ctx, readItemKeys(db, name, item, keySecret));
+    sendText(ctx, 200, adapter.answer.text(delivery, keys));
   }
 
   /** @returns whether the message acts @throws ManageError; the body is not parsed, and the database is not asked */
   async function verify(
     ctx: Context,
     delivery: Delivery,
-    { receiver, secret }: KnownReceiver,
+    { adapter, secret }: KnownReceiver,
     name: string,
   ): Promise<boolean> {
     // The sender tries again, until the operator has mended it.
     if (secret === undefined) throw new SealError('The secret of a receiver cannot be opened.');
     // One after another: many at once would all be verified before the first failure is counted.
-    const endTurn = receiver.verifiesSlowly ? await takeTurn(ctx.state.client.limitKey) : () => undefined;
+    const endTurn = adapter.verifiesSlowly ? await takeTurn(ctx.state.client.limitKey) : () => undefined;
     if (endTurn === undefined)
       throw new ManageError('RATE_LIMITED', 'Too many messages at once.', { retryAfter: 1 });
     let verdict: SignatureVerdict;
     try {
-      await requireFewFailures(ctx, { receiver });
-      verdict = secret === null ? 'wrong' : receiver.verify(delivery, secret, now());
+      await requireFewFailures(ctx, { adapter });
+      verdict = secret === null ? 'wrong' : adapter.verify(delivery, secret, now());
       if (verdict !== 'right') {
         countRefused(name, now());
         await refuseOver(limiter('hook_failures', ctx.state.client.limitKey));
@@ -145,7 +108,7 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
       endTurn();
     }
     if (verdict === 'right') return true;
-    if (secret === null && receiver.takesBeforeSecret) return false;
+    if (secret === null && adapter.takesBeforeSecret) return false;
     throw new ManageError(
       'UNAUTHORIZED',
       secret === null
@@ -163,9 +126,9 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
    */
   async function requireFewFailures(
     ctx: Context,
-    { receiver }: Pick<KnownReceiver, 'receiver'>,
+    { adapter }: Pick<KnownReceiver, 'adapter'>,
   ): Promise<void> {
-    if (receiver.verifiesSlowly) await refuseOver(limiter('hook_failures', ctx.state.client.limitKey, 0));
+    if (adapter.verifiesSlowly) await refuseOver(limiter('hook_failures', ctx.state.client.limitKey, 0));
   }
 
   router.all('/hooks/:name', async (ctx) => {
@@ -191,7 +154,7 @@ async function refuseOver(allowance: Promise<Allowance>): Promise<void> {
 /** @returns undefined: the sender tries the address, and says nothing @throws ManageError */
 async function readDelivery(
   ctx: Context,
-  { receiver: { contentType, maxBody = MAX_BODY_BYTES, ping } }: KnownReceiver,
+  { adapter: { contentType, maxBody = MAX_BODY_BYTES, ping } }: KnownReceiver,
 ): Promise<Delivery | undefined> {
   const isPing = ping !== undefined && Boolean(ctx.is(ping.contentType));
   if (!isPing && !ctx.is(contentType)) throw unsupported(ctx, [contentType]);
@@ -214,8 +177,4 @@ function refused(ctx: Context, error: ManageError): ManageError {
 /** Without keys: senders show their customers' answers to whoever sees their log. */
 function toJson({ result, reason, recorded }: Received) {
   return { result, reason, order_id: recorded?.order.id ?? null, state: recorded?.order.state ?? null };
-}
-
-function keysOf({ recorded }: Received): string[] {
-  return (recorded?.lines ?? []).flatMap(({ licenses }) => licenses.flatMap(({ key }) => key ?? []));
 }

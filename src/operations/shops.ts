@@ -4,7 +4,7 @@ import { readCursor, isCursorId, toPage } from '../licensing/cursors';
 import { requireCatchable, requireSince } from '../orders/catch-up/require';
 import { catchUp } from '../orders/catch-up/run';
 import { CATCH_UP_STATES } from '../orders/catch-up/standing';
-import { MESSAGE_RESULTS } from '../orders/receive';
+import { MESSAGE_RESULTS } from '../orders/inbox';
 import { runWaiting } from '../orders/retry';
 import { effectsOf, RULES } from '../orders/rules';
 import {
@@ -15,14 +15,12 @@ import {
   mapSku,
   removeShop,
   requireShop,
-  SHOP_KINDS,
   shopJson,
-  type ShopKind,
   SKU_QUANTITIES,
   skuJson,
   unmapSku,
 } from '../orders/shops';
-import { MAX_GRACE_DAYS, SHOP_MAILS, type ShopMail } from '../orders/shop-kinds';
+import { MAX_GRACE_DAYS, SHOP_KINDS, SHOP_MAILS, type ShopKind, type ShopMail } from '../orders/shop-kinds';
 import { countWaiting, listMessages, messageJson } from '../orders/views';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored } from '../texts/operators/failures';
@@ -362,7 +360,7 @@ export const shopOperations = {
     {
       summary: 'List the messages that a receiver took, the newest first',
       description:
-        '`result` is `order` for an event of an order, `noted` for what changes none, `unmatched` while nothing is known of what it names, and `refused` for what cannot be stored.',
+        '`result` is `order` for an event of an order, `noted` for what changes none, `unmatched` while nothing is known of what it names, `queued` while a job works on it, and `unreadable` for what has no order in it (`refused`: by an earlier version).',
       scope: 'write',
       query: exactly({ result: Type.Optional(oneOf(MESSAGE_RESULTS)), ...Paging }),
       data: Message,

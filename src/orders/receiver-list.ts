@@ -2,14 +2,14 @@ import { SealError } from '../licensing/sealing';
 import type { Db } from '../store/engine/database';
 import { listReceiverShops } from '../store/orders/shops';
 import { openApiKey } from './catch-up/api-key';
-import { RECEIVERS } from './receivers';
-import type { Receiver } from './receivers/receiver';
+import { ADAPTERS } from './adapters';
+import type { ShopAdapter } from './adapters/adapter';
 import { openShopSecret, opensSecret, type Shop } from './shops';
 
 export interface KnownReceiver {
-  /** a ShopKind (orders/shops.ts) */
+  /** a ShopKind (orders/shop-kinds.ts) */
   kind: string;
-  receiver: Receiver;
+  adapter: ShopAdapter;
   /** null: it has none yet; undefined: it cannot be opened, because LICENSING_KEY_SECRET is another one now or is not set */
   secret: string | null | undefined;
   /** for its sender's API; undefined: it has none that can be opened */
@@ -48,9 +48,9 @@ export function createReceiverList(
     const shops = await listReceiverShops(db);
     return new Map(
       shops.map((shop) => {
-        const receiver = RECEIVERS[shop.kind as keyof typeof RECEIVERS];
+        const adapter = ADAPTERS[shop.kind as keyof typeof ADAPTERS];
         const secrets = { secret: secretOf(shop, keySecret), apiKey: apiKeyOf(shop, keySecret) };
-        return [shop.name, { kind: shop.kind, receiver, ...secrets }];
+        return [shop.name, { kind: shop.kind, adapter, ...secrets }];
       }),
     );
   }

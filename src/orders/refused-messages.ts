@@ -1,6 +1,6 @@
 import { DAY_MS, dayOf } from '../base/days';
 import type { Db } from '../store/engine/database';
-import { listMessages } from '../store/orders/shop-messages';
+import { countMessages, listMessages } from '../store/orders/shop-messages';
 import { addRefused, listRefusedDays, type RefusedDay } from '../store/orders/shop-refusals';
 
 /**
@@ -51,6 +51,15 @@ const SHOWN_DAYS = 7;
 export async function countRefused(db: Db, now: Date): Promise<number> {
   const days = await listRefusedDays(db, firstShown(now));
   return days.reduce((sum, { times }) => sum + times, 0);
+}
+
+/** How many messages of each shop within the last week had no order in them, or could not be stored. */
+export async function countUnreadable(db: Db, now: Date): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  const since = new Date(now.getTime() - SHOWN_DAYS * DAY_MS);
+  for (const { shop, messages } of await countMessages(db, ['unreadable', 'refused'], since))
+    counts.set(shop, (counts.get(shop) ?? 0) + messages);
+  return counts;
 }
 
 function firstShown(now: Date): string {

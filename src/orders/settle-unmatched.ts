@@ -10,6 +10,7 @@ import {
   listOrderLicenses,
   listOrderLines,
   lockOrder,
+  type Order,
 } from '../store/orders/orders';
 import { findMessage, setMessage } from '../store/orders/shop-messages';
 import {
@@ -29,7 +30,7 @@ import {
 import { loadOrderFacts, type RecordContext } from './facts';
 import { orderDigest } from './names';
 import { noOrder, requireShopOf } from './process';
-import { linkWaiting, readPending, type PendingEvent } from './receive';
+import { awaitAddress, linkWaiting, readPending, type PendingEvent } from './inbox';
 import { recordOrder } from './record';
 
 /**
@@ -186,15 +187,23 @@ async function toOrder(
   for (const one of also) await recordOrder(trx, { ...one, shop, order: number }, POSTER, context);
   const order = await findOrder(trx, { digest });
   if (order === undefined) throw noOrder();
-  await setMessage(trx, messageId as number, {
-    result: 'order',
-    reason: null,
-    orderId: order.id,
-    awaits: null,
-    pendingJson: null,
-  });
+  await closeMessage(trx, messageId as number, order, event.customerId, context);
   if (!namesOrder) await linkWaiting(trx, shop, { key: names, order: number }, context);
   return order.id;
+}
+
+/** Keeps that a message is an event of an order. One without an address waits for that of its customer. */
+async function closeMessage(
+  trx: Transaction,
+  id: number,
+  { id: orderId, number: order, customer }: Order,
+  customerId: string | undefined,
+  context: RecordContext,
+): Promise<void> {
+  await setMessage(trx, id, { result: 'order', reason: null, orderId, awaits: null, pendingJson: null });
+  const message = customer === null ? await findMessage(trx, id) : undefined;
+  if (message !== undefined && customerId !== undefined)
+    await awaitAddress(trx, message, { order, customerId }, context);
 }
 
 /** The order of the shop that issued the licence, else one that renews it. */
@@ -232,12 +241,6 @@ async function issueAlone(
   const issued = lines[0]?.licenses[0]?.license.id;
   if (issued === undefined)
     throw conflict(`Its order issues no licence: ${lines[0]?.reason ?? ''}.`, 'other-order', one.id);
-  await setMessage(trx, one.messageId as number, {
-    result: 'order',
-    reason: null,
-    orderId: made.id,
-    awaits: null,
-    pendingJson: null,
-  });
+  await closeMessage(trx, one.messageId as number, made, told?.event.customerId, context);
   return issued;
 }

@@ -9,6 +9,20 @@ const POSTING_KINDS = ['api', ...PLUGIN_KINDS] as const;
 
 export type PostingKind = (typeof POSTING_KINDS)[number];
 
+/** `api` and the plugins post orders with a token. The others are receivers of signed messages. */
+export const SHOP_KINDS = [
+  'api',
+  'stripe',
+  'paddle',
+  'digistore24',
+  'lemonsqueezy',
+  'fastspring',
+  'woocommerce',
+  'standard',
+  ...PLUGIN_KINDS,
+] as const;
+export type ShopKind = (typeof SHOP_KINDS)[number];
+
 export function isPosting<Kind extends string>(kind: Kind): kind is Kind & PostingKind {
   return (POSTING_KINDS as readonly string[]).includes(kind);
 }

@@ -29,28 +29,14 @@ import { listOf } from './catch-up/list';
 import { catchUpJson } from './catch-up/standing';
 import { requireShopName } from './message';
 import { skuDigest } from './names';
-import { RECEIVERS } from './receivers';
-import { cleanCopied, copyFault, type SecretLook } from './receivers/secrets';
+import { ADAPTERS } from './adapters';
+import { cleanCopied, copyFault, type SecretLook } from './adapters/secrets';
 import { readRules, requireRule, storedRules } from './rules';
-import { isPosting, mailOf, MAX_GRACE_DAYS, PLUGIN_KINDS, type ShopMail } from './shop-kinds';
+import { isPosting, mailOf, MAX_GRACE_DAYS, type ShopKind, type ShopMail } from './shop-kinds';
 
 /** Shops that orders come from, what their article numbers mean, and what their events do. */
 
 export { findShop, listShops, listSkus, type Shop, type ShopSku };
-
-/** `api` and the plugins post orders with a token. The others are receivers of signed messages. */
-export const SHOP_KINDS = [
-  'api',
-  'stripe',
-  'paddle',
-  'digistore24',
-  'lemonsqueezy',
-  'fastspring',
-  'woocommerce',
-  'standard',
-  ...PLUGIN_KINDS,
-] as const;
-export type ShopKind = (typeof SHOP_KINDS)[number];
 
 /** Whether a quantity of three is three licences, or one with the slots of three. */
 export const SKU_QUANTITIES = ['licenses', 'slots'] as const;
@@ -168,7 +154,7 @@ async function requireSettings(
 
 /** @throws OperatorError for a receiver, whose orders are its own */
 function requireOwner(kind: ShopKind, token: string): string {
-  if (kind in RECEIVERS)
+  if (kind in ADAPTERS)
     throw new OperatorError('The orders of a receiver come from its messages, not from a token.', {
       code: 'INVALID_REQUEST',
       field: 'token',
@@ -199,7 +185,7 @@ function requireSecret(
   const text = cleanSecret(kind, secret);
   if (text === '' || Buffer.byteLength(text) > MAX_SECRET_BYTES || /\p{Cc}/u.test(text))
     throw refused(`It must be 1 to ${MAX_SECRET_BYTES} bytes on one line.`);
-  const fault = RECEIVERS[kind].secretFault?.(text);
+  const fault = ADAPTERS[kind].secretFault?.(text);
   if (fault !== undefined) throw refused(fault);
   return sealKey(text, sealedFor(shop), keySecret);
 }
@@ -262,20 +248,18 @@ function noKeySecret(): OperatorError {
   );
 }
 
-type ReceiverKind = keyof typeof RECEIVERS;
+type ReceiverKind = keyof typeof ADAPTERS;
 
 /** The secret in what was copied from a sender's settings. */
 function cleanSecret(kind: ReceiverKind, copied: string): string {
   const text = copied.trim();
-  return RECEIVERS[kind].cleanSecret?.(text) ?? text;
+  return ADAPTERS[kind].cleanSecret?.(text) ?? text;
 }
 
 /** What a text looks like that cannot be a secret of this kind; undefined: it can. */
 export function secretLook(kind: string, copied: string): SecretLook | undefined {
   const known = kind as ReceiverKind;
-  return Object.hasOwn(RECEIVERS, kind)
-    ? RECEIVERS[known].secretLook?.(cleanSecret(known, copied))
-    : undefined;
+  return Object.hasOwn(ADAPTERS, kind) ? ADAPTERS[known].secretLook?.(cleanSecret(known, copied)) : undefined;
 }
 
 /** So that a sealed secret opens only in its shop's row. */

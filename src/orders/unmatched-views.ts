@@ -4,7 +4,7 @@ import type { Db } from '../store/engine/database';
 import { findOrder } from '../store/orders/orders';
 import { findMessage } from '../store/orders/shop-messages';
 import { countUnmatched, findUnmatched, listUnmatched, type Unmatched } from '../store/orders/unmatched';
-import { readPending } from './receive';
+import { readPending } from './inbox';
 
 /** What is unmatched, as it is shown. */
 

@@ -1,12 +1,12 @@
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
 import { findShop, type Shop } from '../store/orders/shops';
-import { RECEIVERS } from './receivers';
+import { isPosting } from './shop-kinds';
 
 /** Whose a shop is: its receiver's, else that of the `issue` tokens of one name. */
 
 export function isReceiver({ kind }: Pick<Shop, 'kind'>): boolean {
-  return kind in RECEIVERS;
+  return !isPosting(kind);
 }
 
 /** @param owner the name of a token of the scope `issue` */

@@ -246,9 +246,10 @@ export function buildConfig(
   const number = (name: NumberName, fallback: number | undefined = EDITABLE[name].fallback): number =>
     integer(get, variableOf(name), fallback ?? 0, EDITABLE[name].min, EDITABLE[name].max);
   const rateLimit = number('rate_limit');
+  const timeoutFactor = integer(get, 'LICENSING_TIMEOUT_FACTOR', 1, 1, 100);
   let timeZone: string | undefined;
   return {
-    database,
+    database: { ...database, timeoutFactor: timeoutFactor === 1 ? undefined : timeoutFactor },
     databaseSource:
       get('LICENSING_DATABASE_URL') === undefined
         ? join(joomlaRoot ?? '', 'configuration.php')
@@ -307,7 +308,7 @@ export function buildConfig(
     graceDays: number('grace_days'),
     logDays: number('log_days'),
     spreadFactor: integer(get, 'LICENSING_SPREAD_FACTOR', 3, 1, 1_000),
-    timeoutFactor: integer(get, 'LICENSING_TIMEOUT_FACTOR', 1, 1, 100),
+    timeoutFactor,
     formerly: parseFormerly(get('LICENSING_FORMERLY') ?? ''),
     envFile: file,
     warnings,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { readConfig, type Settings } from '../../src/settings/config';
+import { type Settings } from '../../src/settings/config';
 import { changePlan, setLimit } from '../../src/licensing/amend';
 import { addPlan, changePlanLimit, editPlan, removePlan } from '../../src/licensing/catalogue';
 import { addKey } from '../../src/licensing/license-keys';
@@ -36,6 +36,7 @@ import {
   startTestService,
   type TestLicense,
   type TestService,
+  testConfig,
 } from '../support/service';
 
 /** What an operator decides is judged as it is when it is written, whatever somebody else did since it was read. */
@@ -62,7 +63,7 @@ afterAll(async () => {
  * the place, on a machine that pauses for that long.
  */
 function openPatient(settings: Settings): Db {
-  const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+  const { database, tablePrefix } = testConfig(settings);
   const patient = openDatabase(database, tablePrefix, 4);
   (patient.client as { pool: Pool }).pool.on('createSuccess', (_event, connection) =>
     connection.query('SET SESSION innodb_lock_wait_timeout = 30', [], () => undefined),

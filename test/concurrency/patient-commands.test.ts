@@ -5,7 +5,7 @@ import { readConfig } from '../../src/settings/config';
 import { openDatabase, table } from '../../src/store/engine/database';
 import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
-import { DATABASE_KINDS, giveLicense, givePlan, migrateNew, newPlace } from '../support/service';
+import { DATABASE_KINDS, giveLicense, givePlan, migrateNew, newPlace, testConfig } from '../support/service';
 
 /** A command is in no hurry: it waits for rows that somebody else works on, and says so only after a while. */
 
@@ -15,7 +15,7 @@ const HELD_MS = 5_000;
 describe.each(DATABASE_KINDS)('on %s', (kind) => {
   async function open() {
     const settings = await newPlace(kind);
-    const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+    const { database, tablePrefix } = testConfig(settings);
     const db = openDatabase(database, tablePrefix, 2);
     await migrateNew(db, database);
     const { id } = await giveLicense(db, await givePlan(db));

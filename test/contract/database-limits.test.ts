@@ -28,14 +28,12 @@ async function open(
   url: string | Promise<string> = shared,
   timeoutFactor = 30,
 ): Promise<void> {
-  database = parseDatabaseUrl(await url, tmpdir()) as MysqlSettings;
+  database = { ...(parseDatabaseUrl(await url, tmpdir()) as MysqlSettings), timeoutFactor };
   settings = {
     limits: { api: LIMIT, download: LIMIT, manage: 600, ...FIXED_LIMITS },
     window: 60,
   };
-  dbs = Array.from({ length: count }, () =>
-    openServiceDatabase(database, PREFIX, undefined, undefined, timeoutFactor),
-  );
+  dbs = Array.from({ length: count }, () => openServiceDatabase(database, PREFIX));
   await migrateNew(dbs[0]!, database);
   changes = [];
   limiters = dbs.map((db) =>

@@ -75,7 +75,7 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
     const answers = await Promise.all([send(event), send(event), send(event)]);
     expect(answers[0]).toEqual({
       result: 'order',
-      reason: null,
+      reason: 'no_quantity',
       order_id: expect.any(Number),
       state: 'done',
     });
@@ -259,7 +259,7 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
   });
 
   it('reads what is of another type as if it were not there', async () => {
-    for (const quantity of [{ toString: 1, valueOf: 1 }, [['2']], null, true, -1]) {
+    for (const quantity of [{ toString: 1, valueOf: 1 }, [['2']], null, true]) {
       payment = `pi_${randomUUID()}`;
       await send(paid(0, { metadata: { sku: 'PRO-1Y', quantity } }));
       expect(await status()).toBe('active');
@@ -273,40 +273,22 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
     expect(await findLicense(subscription)).toMatchObject({ expires_at: '2028-11-24T11:00:00Z' });
   });
 
-  it('takes a payment although the refund that waits for it has a time that cannot be', async () => {
+  it('counts a refund whose time cannot be as of its receipt', async () => {
     expect(await send({ ...message('charge.refunded', 20), created: -1e11 })).toMatchObject({
       result: 'unmatched',
     });
     expect(await send(paid())).toMatchObject({ result: 'order' });
-    expect(await status()).toBe('active');
-    const [newest] = (await service.write.ok(
-      'GET /shops/stripe/messages?result=refused',
-    )) as unknown as Thing[];
-    expect(newest?.type).toBe('charge.refunded');
+    expect(await status()).toBe('none');
   });
 
-  it('says which id is too long, and keeps that', async () => {
-    for (const event of [
-      paid(0, { invoice: 'x'.repeat(300) }),
-      message('invoice_payment.paid', 1, { invoice: 'x'.repeat(300) }),
-    ]) {
-      const answer = await sendHook(service.url, 'stripe', signStripe(event, SECRET, NOW));
-      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('characters')]);
-      const [newest] = (await service.write.ok('GET /shops/stripe/messages?limit=1')) as unknown as Thing[];
-      expect(newest).toMatchObject({ type: event.type, result: 'refused' });
-    }
-  });
-
-  it('says why a message cannot be stored, and keeps that', async () => {
-    const event = paid(0, { metadata: { sku: 'PRO-1Y', quantity: '100000' } });
-    const answer = await sendHook(service.url, 'stripe', signStripe(event, SECRET, NOW));
-    expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
-      400,
-      { error: { field: 'lines.0.quantity' } },
-    ]);
-    const [newest] = (await service.write.ok('GET /shops/stripe/messages?limit=1')) as unknown as Thing[];
-    expect(newest?.result).toBe('refused');
-    expect(newest?.reason).toMatch(/10.?000/);
+  it('finds what has an id that is too long by a digest of it', async () => {
+    const invoice = 'x'.repeat(300);
+    const answer = await send(paid(0, { invoice }));
+    expect(answer).toMatchObject({ result: 'order', state: 'done' });
+    await send(message('invoice_payment.paid', 1, { invoice, payment: { payment_intent: 'pi_long' } }));
+    await send(message('charge.refunded', 2, { id: 'ch_long', payment_intent: 'pi_long' }));
+    const { events } = await service.write.ok(`GET /orders/${String(answer.order_id)}`);
+    expect(events).toMatchObject([{ event: 'paid' }, { event: 'refunded' }]);
   });
 });
 

@@ -12,7 +12,7 @@ import { siteToken, startTestSite, type TestSite, type TestUser } from '../suppo
 import { operator } from '../support/operator';
 import { php } from '../support/php-xml';
 import { temporaryFolder } from '../support/processes';
-import { createMariaDbDatabase, migrateNew } from '../support/service';
+import { createMariaDbDatabase, migrateNew, testConfig } from '../support/service';
 
 /** The site's own API tokens at the operator's API, judged on Joomla's tables as Joomla judges them. */
 
@@ -480,7 +480,7 @@ describe('configuration.php', () => {
   );
 
   it('keeps its secret out of the configuration', () => {
-    const config = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, { LICENSING_JOOMLA_ROOT: site.root });
+    const config = testConfig({ LICENSING_JOOMLA_ROOT: site.root });
     expect(JSON.stringify(config)).not.toContain(site.secret);
   });
 });

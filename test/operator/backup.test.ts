@@ -2,13 +2,13 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writ
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import request from 'supertest';
-import { readConfig, type Settings } from '../../src/settings/config';
+import { type Settings } from '../../src/settings/config';
 import { openDatabase } from '../../src/store/engine/database';
 import { giveGoods, isHealthy, startLoad, tally, type Book } from '../support/load';
 import { NEXT_VERSION } from '../support/next-version';
 import { eventually, temporaryFolder } from '../support/processes';
 import { startMariaDb, type MariaDb } from '../support/servers';
-import { giveLicense, givePlan, PREFIX, rows } from '../support/service';
+import { giveLicense, givePlan, PREFIX, rows, testConfig } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 import { startShell, type Shell } from '../support/shell';
 
@@ -288,7 +288,7 @@ test('an upgrade, the way back by the guide and the upgrade again leave what one
     LICENSING_TABLE_PREFIX: 'jos_',
   });
   mkdirSync(settings.LICENSING_PACKAGES_DIR!);
-  const { database } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+  const { database } = testConfig(settings);
   const db = openDatabase(database, 'jos_', 4);
   stops.push(() => db.destroy());
   const tables = () => shell("mariadb --skip-column-names --execute 'SHOW TABLES' shop");

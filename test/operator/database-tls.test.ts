@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readConfig, type Settings } from '../../src/settings/config';
+import { type Settings } from '../../src/settings/config';
 import { openDatabase } from '../../src/store/engine/database';
 import { driverTls } from '../../src/store/engine/tls';
 import { createAuthority, type Certificate } from '../support/certificates';
@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/processes';
 import { startRefusingServer } from '../support/refusing-server';
 import { ON_MYSQL } from '../support/mysql/program';
 import { startMariaDb, type MariaDb } from '../support/servers';
-import { createMariaDbDatabase } from '../support/service';
+import { createMariaDbDatabase, testConfig } from '../support/service';
 
 const authority = createAuthority();
 const stranger = createAuthority();
@@ -68,7 +68,7 @@ function joomlaSite({ port }: MariaDb, host: string, ca: string): Settings {
 
 /** Which cipher a connection with these settings has; empty without TLS. */
 async function cipher(settings: Settings): Promise<string> {
-  const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+  const { database, tablePrefix } = testConfig(settings);
   const db = openDatabase(database, tablePrefix);
   try {
     const [[status]] = (await db.raw("SHOW STATUS LIKE 'Ssl_cipher'")) as [[{ Value: string }]];

@@ -15,7 +15,7 @@ import {
   retireSigningKey,
 } from '../../src/licensing/signing-keys';
 import type { OrderMessage } from '../../src/orders/message';
-import { receive } from '../../src/orders/receive';
+import { receive } from '../../src/orders/inbox';
 import { recordOrder } from '../../src/orders/record';
 import { addShop, editShop, mapSku } from '../../src/orders/shops';
 import {
@@ -186,7 +186,7 @@ async function giveOrders(db: Db): Promise<void> {
   );
   const links = [
     { key: 'ctm_1', email: 'jo@example.com', at: now },
-    { key: 'pi_1', order: 'A 1', paid: 4900 },
+    { key: 'pi_1', order: 'A 1', paid: { amount: 4900, currency: 'EUR' } },
     { key: 'in_1', other: 'pi_1' },
   ];
   await receive(db, 'celik', { id: 'evt_1', type: 'x', note: 'links', links }, { now, secret, graceDays: 3 });

@@ -6,7 +6,7 @@ import { createConnection, type Connection, type RowDataPacket } from 'mysql2/pr
 import { pino } from 'pino';
 import request from 'supertest';
 import { migrationNames } from '../../migrations';
-import { readConfig, type Settings } from '../../src/settings/config';
+import { type Settings } from '../../src/settings/config';
 import { startService } from '../../src/app/service';
 import { openDatabase, type Db } from '../../src/store/engine/database';
 import { lockMigrations } from '../../src/store/engine/migrate';
@@ -16,7 +16,7 @@ import { operator } from '../support/operator';
 import { endProcess, eventually, temporaryFolder } from '../support/processes';
 import { CLI } from '../support/program';
 import { startRefusingServer } from '../support/refusing-server';
-import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows } from '../support/service';
+import { createMariaDbDatabase, giveLicense, givePlan, PREFIX, rows, testConfig } from '../support/service';
 import {
   processEnvironment,
   startLicensing,
@@ -58,7 +58,7 @@ afterEach(async () => {
 
 /** The database as it is, not migrated by this. */
 function open(settings: Settings): Db {
-  const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+  const { database, tablePrefix } = testConfig(settings);
   const db = openDatabase(database, tablePrefix, 2);
   closing.push(() => db.destroy());
   return db;
@@ -78,7 +78,7 @@ async function recorded(db: Db): Promise<string[]> {
 function startServing(settings: Settings): ReturnType<typeof startService> {
   const listen = { LICENSING_LISTEN: '127.0.0.1:0', LICENSING_ADMIN_LISTEN: '127.0.0.1:0' };
   const own = { ...listen, LICENSING_PACKAGES_DIR: temporaryFolder() };
-  const config = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, { ...settings, ...own });
+  const config = testConfig({ ...settings, ...own });
   return startService(config, pino({ level: 'silent' }));
 }
 
@@ -465,7 +465,7 @@ describe('a node of a cluster that refuses the lock is named, with what to do ab
     });
     closing.push(() => server.stop());
     const settings = { LICENSING_DATABASE_URL: server.url };
-    const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+    const { database, tablePrefix } = testConfig(settings);
     const locked = lockMigrations(database, tablePrefix);
     await expect(locked).rejects.toMatchObject({ code: 'DATABASE_UNUSABLE' });
     await expect(locked).rejects.toThrow(expected);

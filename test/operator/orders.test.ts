@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { receive } from '../../src/orders/receive';
+import { receive } from '../../src/orders/inbox';
 import { recordOrder } from '../../src/orders/record';
 import { table } from '../../src/store/engine/database';
 import { operator, type Operator } from '../support/operator';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { readConfig, type Settings } from '../../src/settings/config';
+import { type Settings } from '../../src/settings/config';
 import { changePlan } from '../../src/licensing/amend';
 import { endWithGrace, liveStatus, paidEnd } from '../../src/licensing/core/states';
 import { changeState, moveEnd, renew, setEnd } from '../../src/licensing/lifecycle';
@@ -19,7 +19,7 @@ import { exportRecords } from '../../src/transfer/export';
 import { importRecords } from '../../src/transfer/import';
 import { runs } from '../support/extent';
 import { temporaryFolder } from '../support/processes';
-import { createMariaDbDatabase, giveLicense, givePlan } from '../support/service';
+import { createMariaDbDatabase, giveLicense, givePlan, testConfig } from '../support/service';
 import { openMigrated } from '../support/service-process';
 
 /** What is counted of renewals, against a plain model of two years of a shop (docs/renewals.md). */
@@ -103,7 +103,7 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
   beforeEach(async () => {
     settings = await createSettings();
     db = await openMigrated(settings);
-    const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+    const { database, tablePrefix } = testConfig(settings);
     second = openDatabase(database, tablePrefix, 4);
     closing.push(
       () => db.destroy(),

@@ -22,11 +22,11 @@ import { startHousekeeping } from '../../src/runner/housekeeping';
 import { operator, type Operator } from '../support/operator';
 import { eventually } from '../support/processes';
 import { addToken, revokeToken } from '../../src/access/tokens';
-import { readConfig, type Settings } from '../../src/settings/config';
+import { type Settings } from '../../src/settings/config';
 import { setCustomer } from '../../src/licensing/amend';
 import { rekey } from '../../src/licensing/license-keys';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
-import { ONE_KIND, giveLicense, givePlan, migrateNew, newPlace, rows } from '../support/service';
+import { ONE_KIND, giveLicense, givePlan, migrateNew, newPlace, rows, testConfig } from '../support/service';
 
 /** Signing in by one-time links and tokens, without the pages. */
 
@@ -51,7 +51,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   beforeAll(async () => {
     settings = await newPlace(kind);
     shop = operator(settings);
-    const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+    const { database, tablePrefix } = testConfig(settings);
     db = openDatabase(database, tablePrefix, 8);
     await migrateNew(db, database);
     license = await giveLicense(db, await givePlan(db), { customer: 'ann@example.com' }, NOW);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { readConfig, type Settings } from '../../src/settings/config';
+import { type Settings } from '../../src/settings/config';
 import { createAccessLog, type AccessLog } from '../../src/licensing/access-log';
 import { createClientHistory } from '../../src/licensing/client-history';
 import { issueLicenses } from '../../src/licensing/issue';
@@ -25,7 +25,14 @@ import { importRecords } from '../../src/transfer/import';
 import { anyCsv } from '../../src/transfer/moving/any-csv';
 import { moveIn } from '../../src/transfer/moving/run';
 import { eventually, temporaryFolder } from '../support/processes';
-import { createMariaDbDatabase, giveLicense, givePlan, rows, startTestService } from '../support/service';
+import {
+  createMariaDbDatabase,
+  giveLicense,
+  givePlan,
+  rows,
+  startTestService,
+  testConfig,
+} from '../support/service';
 import { openMigrated } from '../support/service-process';
 
 const DATABASES: [string, () => Promise<Settings>][] = [
@@ -66,7 +73,7 @@ describe.each(DATABASES)('statistics on %s', (_name, createSettings) => {
   });
 
   function another(of: Settings): Db {
-    const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, of);
+    const { database, tablePrefix } = testConfig(of);
     const handle = openDatabase(database, tablePrefix, 4);
     closing.push(() => handle.destroy());
     return handle;

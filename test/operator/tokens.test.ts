@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { createAuthenticator, type Authenticate } from '../../src/access/authenticate';
 import { callerKey, type Caller } from '../../src/access/caller';
 import { addToken, listTokens, revokeToken, type NewToken } from '../../src/access/tokens';
-import { readConfig, type Settings } from '../../src/settings/config';
+import { type Settings } from '../../src/settings/config';
 import {
   createMemoryLimiter,
   createRedisLimiter,
@@ -20,7 +20,7 @@ import { OperatorError } from '../../src/licensing/operator-error';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
 import { operator, type Operator } from '../support/operator';
 import { eventually, temporaryFolder } from '../support/processes';
-import { ONE_KIND, migrateNew, newPlace, rows } from '../support/service';
+import { ONE_KIND, migrateNew, newPlace, rows, testConfig } from '../support/service';
 import { startLicensing } from '../support/service-process';
 
 /** Tokens of the operator's API: the command, and who is let in by them. */
@@ -44,7 +44,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
 
   beforeAll(async () => {
     settings = await newPlace(kind);
-    const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+    const { database, tablePrefix } = testConfig(settings);
     db = openDatabase(database, tablePrefix, 4);
     await migrateNew(db, database);
     shop = operator(settings);
@@ -54,7 +54,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
 
   /** An instance's own, with an empty cache. */
   function authenticator(): Authenticate {
-    const { database } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, settings);
+    const { database } = testConfig(settings);
     return createAuthenticator({
       db,
       now: () => clock.now,

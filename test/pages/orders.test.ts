@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OrderMessage } from '../../src/orders/message';
 import { addRefused } from '../../src/store/orders/shop-refusals';
-import { receive } from '../../src/orders/receive';
+import { receive } from '../../src/orders/inbox';
 import { recordOrder } from '../../src/orders/record';
 import { PLUGIN_KINDS } from '../../src/orders/shop-kinds';
 import { unpack } from '../support/joomla-host';

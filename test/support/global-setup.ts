@@ -10,7 +10,7 @@ import { openDatabase, type DatabaseSettings } from '../../src/store/engine/data
 import { diskTableOptions } from './disk-tables';
 import { temporaryFolder } from './processes';
 import { PROGRAM } from './program';
-import { MARIADB_SCHEMA, SQLITE_SCHEMA } from './service';
+import { MARIADB_SCHEMA, SQLITE_SCHEMA, TIMEOUTS } from './service';
 import {
   installMariaDb,
   REDIS_DATABASES,
@@ -84,7 +84,7 @@ async function writeMariaDbSchema(mariadb: MariaDb, folder: string): Promise<voi
 }
 
 async function migrated(settings: DatabaseSettings): Promise<void> {
-  const db = openDatabase(settings, '');
+  const db = openDatabase({ ...settings, timeoutFactor: Number(TIMEOUTS.LICENSING_TIMEOUT_FACTOR) }, '');
   await migrate(db, settings);
   await db.destroy();
 }

@@ -1,10 +1,11 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig, type Settings } from '../../src/settings/config';
+import { type Settings } from '../../src/settings/config';
 import { openDatabase } from '../../src/store/engine/database';
 import { firstAnswer, giveToSeller, openSite, startHosting, unpackHosting } from './hosting';
 import { sharedFolder } from './processes';
 import type { TestService } from './service';
+import { testConfig } from './service';
 
 /** With TEST_PASSENGER, the contract's tests reach the service through Apache, as a seller's customers do. */
 
@@ -43,7 +44,7 @@ export async function startHostedService(settings: Settings, now: Date): Promise
       TEST_CLOCK: join(home, 'now'),
     }),
   });
-  const { database, tablePrefix } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, given);
+  const { database, tablePrefix } = testConfig(given);
   const db = openDatabase(database, tablePrefix, 4);
   const logLines: string[] = [];
   let read = 0;

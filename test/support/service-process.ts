@@ -2,11 +2,11 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { readConfig, type Settings } from '../../src/settings/config';
+import type { Settings } from '../../src/settings/config';
 import { openDatabase, type Db } from '../../src/store/engine/database';
 import { endProcess, startProcess, temporaryFolder } from './processes';
 import { entry } from './program';
-import { createMariaDbDatabase, migrateNew, TIMEOUTS } from './service';
+import { createMariaDbDatabase, migrateNew, testConfig, TIMEOUTS } from './service';
 
 /** The released program as in production: separate processes, reached over HTTP and observed by their logs. */
 
@@ -122,11 +122,8 @@ export async function startServicesOnMariaDb(count: number) {
 
 /** The test's own handle on such a process's migrated database. */
 export async function openMigrated(settings: Settings): Promise<Db> {
-  const { database, tablePrefix, timeoutFactor } = readConfig(
-    { LICENSING_ENV_FILE: '/dev/null' },
-    { ...TIMEOUTS, ...settings },
-  );
-  const db = openDatabase(database, tablePrefix, 4, { timeoutFactor });
+  const { database, tablePrefix } = testConfig(settings);
+  const db = openDatabase(database, tablePrefix, 4);
   await migrateNew(db, database);
   return db;
 }

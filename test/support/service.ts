@@ -106,6 +106,11 @@ export const USUAL_TIMEOUTS: Settings = { LICENSING_TIMEOUT_FACTOR: '1' };
 export const TIMEOUTS: Settings =
   process.env.TEST_FAULTS === 'all' ? USUAL_TIMEOUTS : { LICENSING_TIMEOUT_FACTOR: '10' };
 
+/** What a service or command of a test reads of its settings, with the timeouts of tests and without a file. */
+export function testConfig(settings: Settings): Config {
+  return readConfig({ LICENSING_ENV_FILE: '/dev/null' }, { ...TIMEOUTS, ...settings });
+}
+
 /** Runs the service, on its own migrated database and a settable clock: in this process, or with TEST_PASSENGER behind Apache. */
 export async function startTestService(
   settings: Settings = {},
@@ -114,21 +119,16 @@ export async function startTestService(
 ): Promise<TestService> {
   if (ON_PASSENGER) return startHostedService(settings, now);
   const folder = temporaryFolder();
-  const config = readConfig(
-    { LICENSING_ENV_FILE: '/dev/null' },
-    {
-      LICENSING_DATABASE_URL: `sqlite:${join(folder, 'test.sqlite')}`,
-      LICENSING_PACKAGES_DIR: join(folder, 'packages'),
-      LICENSING_LISTEN: '127.0.0.1:0',
-      LICENSING_ADMIN_LISTEN: '127.0.0.1:0',
-      LICENSING_RATE_LIMIT: '100000',
-      LICENSING_LOG_LEVEL: 'debug',
-      ...TIMEOUTS,
-      ...settings,
-    },
-  );
-  // A test's own handle waits as long for a connection as the service.
-  const db = openDatabase(config.database, config.tablePrefix, 4, { timeoutFactor: config.timeoutFactor });
+  const config = testConfig({
+    LICENSING_DATABASE_URL: `sqlite:${join(folder, 'test.sqlite')}`,
+    LICENSING_PACKAGES_DIR: join(folder, 'packages'),
+    LICENSING_LISTEN: '127.0.0.1:0',
+    LICENSING_ADMIN_LISTEN: '127.0.0.1:0',
+    LICENSING_RATE_LIMIT: '100000',
+    LICENSING_LOG_LEVEL: 'debug',
+    ...settings,
+  });
+  const db = openDatabase(config.database, config.tablePrefix, 4);
   await migrateNew(db, config.database);
   const logLines: string[] = [];
   const log = pino({ level: config.logLevel }, { write: (line: string) => void logLines.push(line) });

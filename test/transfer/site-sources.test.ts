@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { moved } from '../../src/texts/operators/en/moved';
 import { codeOf, say } from '../../src/transfer/moving/sayings';
-import { readConfig } from '../../src/settings/config';
 import { openDatabase, type Db } from '../../src/store/engine/database';
 import { hikaSerial } from '../../src/transfer/moving/hikaserial';
 import type { MovingSource, SourceItem, SourceLicense } from '../../src/transfer/moving/source';
-import { DATABASE_KINDS, newPlace } from '../support/service';
+import { DATABASE_KINDS, newPlace, testConfig } from '../support/service';
 
 /** Sources in the site's own tables, made with the columns and types of their installers. */
 
@@ -37,7 +36,7 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
   let db: Db;
 
   beforeAll(async () => {
-    const { database } = readConfig({ LICENSING_ENV_FILE: '/dev/null' }, await newPlace(kind));
+    const { database } = testConfig(await newPlace(kind));
     db = openDatabase(database, '', 2);
   });
 

@@ -1,4 +1,4 @@
-import { MESSAGE_RESULTS } from '../../orders/receive';
+import { MESSAGE_RESULTS } from '../../orders/inbox';
 import { exactly, Id, oneOf, orNull, TextOrNull } from '../../operations/kit/schemas';
 import { jsonAnswer, manageFailure, manageFailures, textContent } from './answers';
 import type { Components, Json } from './components';
@@ -25,7 +25,11 @@ const Received = exactly(
 );
 
 export function hookPaths(components: Components): Record<string, Json> {
-  const done = jsonAnswer(components, 'It is stored, and its order has been seen to.', Received);
+  const done = jsonAnswer(
+    components,
+    'It is stored, whatever is in it, and its order has been seen to.',
+    Received,
+  );
   const { 'WWW-Authenticate': _, ...headers } = manageFailure(components, 401).headers as Json;
   return {
     '/hooks/{name}': {
@@ -54,12 +58,6 @@ export function hookPaths(components: Components): Record<string, Json> {
         },
         responses: {
           200: { ...done, content: { ...(done.content as Json), ...textContent() } },
-          202: {
-            ...done,
-            description:
-              'Some events of a list are stored: their ids, one a line. FastSpring sends the others again.',
-            content: textContent(),
-          },
           401: {
             ...manageFailure(components, 401),
             description: 'The signature is missing, wrong or too old.',

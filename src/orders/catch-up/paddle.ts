@@ -1,7 +1,7 @@
-import { listAt, parseObject, requireText, requireTime, textAt, valueAt } from '../receivers/json';
-import { PADDLE_EVENTS } from '../receivers/paddle';
+import { listAt, parseObject, requireText, textAt, timeAt, valueAt } from '../adapters/json';
+import { PADDLE_EVENTS } from '../adapters/paddle';
 import { entriesOf, PER_PAGE } from './ask';
-import type { ShopList } from './list';
+import type { ShopList } from './shop-list';
 
 /**
  * Paddle's events (https://developer.paddle.com/api-reference/events/list-events): of the last 90 days, by their ids, which
@@ -10,7 +10,7 @@ import type { ShopList } from './list';
 export const paddleList: ShopList = {
   key: /^pdl_(?:live_|sdbx_)?apikey_\w{10,}$/,
   keyNeeds:
-    'A Paddle API key begins with "pdl_live_apikey_" or "pdl_sdbx_apikey_". Make one that may read notifications, and nothing else.',
+    'A Paddle API key begins with "pdl_live_apikey_" or "pdl_sdbx_apikey_". Make one that may read notifications and customers, and nothing else.',
   days: 90,
   origin: (key) =>
     key.startsWith('pdl_sdbx_') ? 'https://sandbox-api.paddle.com' : 'https://api.paddle.com',
@@ -28,11 +28,11 @@ export const paddleList: ShopList = {
     const hasMore =
       valueAt(answer, 'meta', 'pagination', 'has_more') === true &&
       last !== undefined &&
-      requireTime(last, 'occurred_at') >= since;
+      (timeAt(last, 'occurred_at') ?? since) >= since;
     return {
       deliveries: events
         .filter((event) => PADDLE_EVENTS.has(textAt(event, 'event_type') ?? ''))
-        .filter((event) => requireTime(event, 'occurred_at') >= since)
+        .filter((event) => (timeAt(event, 'occurred_at') ?? since) >= since)
         .map((event) => ({ body: Buffer.from(JSON.stringify(event)), header: () => undefined })),
       next: hasMore ? requireText(last, 'event_id') : undefined,
     };

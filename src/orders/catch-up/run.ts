@@ -2,17 +2,16 @@ import { DAY_MS, HOUR_MS, formatTimestamp } from '../../base/days';
 import { InvalidRequestError } from '../../base/errors';
 import { SealError } from '../../licensing/sealing';
 import type { Db } from '../../store/engine/database';
-import { isUnavailable, isWrongValue } from '../../store/engine/errors';
-import { hasMessage } from '../../store/orders/shop-messages';
+import { isUnavailable } from '../../store/engine/errors';
 import { setShop, type Shop } from '../../store/orders/shops';
-import { messageDigest } from '../names';
-import { receive } from '../receive';
-import { RECEIVERS } from '../receivers';
-import type { Delivery } from '../receivers/receiver';
-import { readMessage, type TakeContext } from '../take-message';
+import { knowsLink } from '../inbox';
+import { ADAPTERS } from '../adapters';
+import type { Delivery } from '../adapters/adapter';
+import { takeMessage, type TakeContext } from '../take-message';
 import { openApiKey } from './api-key';
 import { AskError, askPatiently, createAsk, type Ask } from './ask';
-import { listOf, type ShopList, type Window } from './list';
+import { listOf } from './list';
+import type { ShopList, Window } from './shop-list';
 
 /**
  * Reads a sender's list of what it told, and takes each entry as the message that it was. Each message is taken once, so a
@@ -213,19 +212,14 @@ async function takeOne(
   context: CatchUpContextNow,
   done: CaughtUp,
 ): Promise<void> {
-  const receiver = RECEIVERS[shop.kind as keyof typeof RECEIVERS];
+  const adapter = ADAPTERS[shop.kind as keyof typeof ADAPTERS];
   done.messages++;
-  try {
-    const whole = await completed(delivery, { kind: shop.kind, key, ask, ...context });
-    const told = await readMessage(db, { shop: shop.name, receiver, delivery: whole }, context);
-    const isKnown = await hasMessage(db, messageDigest(shop.name, told.id));
-    if (!isKnown) done.caughtUp++;
-    // What was kept may not have been done: its instance was killed.
-    await receive(db, shop.name, told, context);
-  } catch (error) {
-    if (context.faultOf(error) === undefined && !isWrongValue(error)) throw error;
-    done.refused++;
-  }
+  const knows = (id: string) => knowsLink(db, shop.name, id);
+  const whole = await completed(delivery, { kind: shop.kind, key, ask, knows, ...context });
+  // What was kept may not have been done: its instance was killed.
+  const { result, isNew } = await takeMessage(db, { shop: shop.name, adapter, delivery: whole }, context);
+  if (isNew) done.caughtUp++;
+  if (result === 'unreadable' || result === 'queued') done.refused++;
 }
 
 type CatchUpContextNow = Omit<CatchUpContext, 'now'> & { now: Date };
@@ -233,28 +227,30 @@ type CatchUpContextNow = Omit<CatchUpContext, 'now'> & { now: Date };
 /** For what a message leaves out, so that a sender that waits for the answer does not give up. */
 const COMPLETE_LIMIT_MS = 3_000;
 
+interface CompleteContext extends Pick<CatchUpContext, 'apiUrl' | 'cut'> {
+  kind: string;
+  key: string | undefined;
+  ask: Ask;
+  knows: (key: string) => Promise<boolean>;
+}
+
 /** The message with what its sender left out, when that can be had in time; else as it came. */
 export async function completed(
   delivery: Delivery,
-  {
-    kind,
-    key,
-    ask,
-    apiUrl,
-    cut,
-  }: { kind: string; key: string | undefined; ask: Ask } & Pick<CatchUpContext, 'apiUrl' | 'cut'>,
+  { kind, key, ask, knows, apiUrl, cut }: CompleteContext,
 ): Promise<Delivery> {
-  const receiver = RECEIVERS[kind as keyof typeof RECEIVERS];
+  const adapter = ADAPTERS[kind as keyof typeof ADAPTERS];
   const list = listOf(kind);
-  if (receiver.complete === undefined || list === undefined || key === undefined) return delivery;
+  if (adapter.complete === undefined || list === undefined || key === undefined) return delivery;
   const by = performance.now() + COMPLETE_LIMIT_MS;
   const origin = apiUrl ?? list.origin(key, null);
   try {
-    return await receiver.complete(delivery, async (path) => {
+    const get = async (path: string) => {
       const answer = await askPatiently(ask, `${origin}${path}`, list.headers(key), { by, cut });
       if (answer.status === 404) throw new AskError('NOT_FOUND', 404);
       return JSON.parse(answer.body.toString('utf8')) as object;
-    });
+    };
+    return await adapter.complete(delivery, get, knows);
   } catch {
     cut?.throwIfAborted();
     return delivery;

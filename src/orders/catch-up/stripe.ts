@@ -1,7 +1,7 @@
-import { listAt, parseObject, requireText, valueAt } from '../receivers/json';
-import { STRIPE_EVENTS } from '../receivers/stripe';
+import { listAt, parseObject, requireText, valueAt } from '../adapters/json';
+import { STRIPE_EVENTS } from '../adapters/stripe';
 import { entriesOf, PER_PAGE } from './ask';
-import type { ShopList } from './list';
+import type { ShopList } from './shop-list';
 
 /**
  * Stripe's events (https://docs.stripe.com/api/events/list): the newest first, of the last 30 days, each in the version that it
@@ -10,7 +10,7 @@ import type { ShopList } from './list';
 export const stripeList: ShopList = {
   key: /^[rs]k_(?:live|test)_\w{10,}$/,
   keyNeeds:
-    'A Stripe API key begins with "rk_" or "sk_". Make a restricted key that may read Events and Invoices, and nothing else.',
+    'A Stripe API key begins with "rk_" or "sk_". Make a restricted key that may read Events, Invoices and Checkout Sessions, and nothing else.',
   days: 30,
   origin: () => 'https://api.stripe.com',
   headers: (key) => ({ authorization: `Bearer ${key}`, 'stripe-version': '2025-03-31.basil' }),

@@ -1,7 +1,7 @@
 import { InvalidRequestError } from '../../base/errors';
-import { timeAtUtc } from '../receivers/woocommerce';
+import { timeAtUtc } from '../adapters/woocommerce';
 import { entriesOf } from './ask';
-import type { ShopList } from './list';
+import type { ShopList } from './shop-list';
 
 /**
  * Orders and subscriptions as they are now, the latest changed first: WooCommerce keeps no list of events

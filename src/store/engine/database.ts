@@ -114,11 +114,9 @@ export function openServiceDatabase(
   tablePrefix: string,
   connections = DEFAULT_POOL_SIZE,
   onSwitch: ConnectionRules['onSwitch'] = ignore,
-  timeoutFactor = 1,
 ): Db {
   return openDatabase(settings, tablePrefix, connections, {
-    statementTimeout: REQUEST_STATEMENT_TIMEOUT_MS * timeoutFactor,
-    timeoutFactor,
+    statementTimeout: REQUEST_STATEMENT_TIMEOUT_MS * (settings.timeoutFactor ?? 1),
     isService: true,
     onSwitch,
   });
@@ -132,7 +130,7 @@ export function knexConfig(
   rules: ConnectionRules = {},
 ): Knex.Config {
   const isMysql = settings.kind === 'mysql';
-  const poolTimeout = POOL_TIMEOUT_MS * (rules.timeoutFactor ?? 1);
+  const poolTimeout = POOL_TIMEOUT_MS * (settings.timeoutFactor ?? 1);
   const opened = isMysql
     ? openMysqlPool(settings, poolSize, poolTimeout, rules)
     : { pool: openSqlitePool(settings.path, poolTimeout) };

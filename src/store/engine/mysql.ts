@@ -22,6 +22,8 @@ export interface MysqlSettings extends ServerLocation {
   database: string;
   /** undefined: connections are not encrypted */
   tls?: TlsSettings;
+  /** LICENSING_TIMEOUT_FACTOR: whoever opens it waits so many times longer; undefined: 1 */
+  timeoutFactor?: number | undefined;
 }
 
 /**
@@ -52,8 +54,6 @@ export interface ConnectionRules {
   statementTimeout?: number | undefined;
   /** the process answers requests, so its transactions are short */
   isService?: boolean;
-  /** multiplies the timeouts */
-  timeoutFactor?: number;
   /** Several servers are watched, and this is called when another one is taken into use. */
   onSwitch?: (change: NodeSwitch) => void;
   returning?: Returning;
@@ -75,7 +75,7 @@ export function openMysqlPool(
   settings: MysqlSettings,
   max: number,
   acquireTimeout: number,
-  { statementTimeout, isService = false, timeoutFactor = 1, ...rules }: ConnectionRules,
+  { statementTimeout, isService = false, ...rules }: ConnectionRules,
 ): MysqlPool {
   const locations = locationsOf(settings);
   let conflicts = 0;
@@ -88,7 +88,7 @@ export function openMysqlPool(
           await setUp(connection, isService);
         },
         statementTimeout,
-        connectTimeout: CONNECT_TIMEOUT_MS * timeoutFactor,
+        connectTimeout: CONNECT_TIMEOUT_MS * (settings.timeoutFactor ?? 1),
         lockPatience: isService ? undefined : LOCK_PATIENCE_MS,
       },
       onLost,

@@ -8,6 +8,8 @@ import { isLockConflict } from './errors';
 export interface SqliteSettings {
   kind: 'sqlite';
   path: string;
+  /** LICENSING_TIMEOUT_FACTOR: whoever opens it waits so many times longer; undefined: 1 */
+  timeoutFactor?: number | undefined;
 }
 
 /** The files SQLite may keep beside a database; they are part of it. */

@@ -25,24 +25,32 @@ export interface ShopMessage {
 }
 
 /** Keeps a message, once. @returns the one that is kept */
-export async function keepMessage(db: Db, message: Omit<ShopMessage, 'id'>): Promise<ShopMessage> {
+export async function keepMessage(
+  db: Db,
+  message: Omit<ShopMessage, 'id'>,
+): Promise<{ kept: ShopMessage; isNew: boolean }> {
   const find = () => db(table(db, 'shop_messages')).where({ digest: message.digest }).first();
   const found = await find();
-  if (found !== undefined) return toFields(found);
-  await db(table(db, 'shop_messages'))
+  if (found !== undefined) return { kept: toFields(found), isNew: false };
+  const isNew = await db(table(db, 'shop_messages'))
     .insert(toColumns(message))
-    .catch((error: unknown) => {
-      if (!isDuplicate(error)) throw error;
-    });
-  return toFields((await find()) as RowOf<ShopMessage>);
-}
-
-export async function hasMessage(db: Db, digest: string): Promise<boolean> {
-  return (await db(table(db, 'shop_messages')).where({ digest }).first('id')) !== undefined;
+    .then(
+      () => true,
+      (error: unknown) => {
+        if (!isDuplicate(error)) throw error;
+        return false;
+      },
+    );
+  return { kept: toFields((await find()) as RowOf<ShopMessage>), isNew };
 }
 
 export async function findMessage(db: Db, id: number): Promise<ShopMessage | undefined> {
   const row = await db(table(db, 'shop_messages')).where({ id }).first();
+  return row && toFields(row);
+}
+
+export async function findMessageBy(db: Db, digest: string): Promise<ShopMessage | undefined> {
+  const row = await db(table(db, 'shop_messages')).where({ digest }).first();
   return row && toFields(row);
 }
 

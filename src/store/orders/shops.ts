@@ -11,7 +11,7 @@ export type PluginKind = (typeof PLUGIN_KINDS)[number];
 export interface Shop {
   id: number;
   name: string;
-  /** a ShopKind (orders/shops.ts) */
+  /** a ShopKind (orders/shop-kinds.ts) */
   kind: string;
   /** the sender's secret, sealed; null: it has none */
   secretSealed: string | null;

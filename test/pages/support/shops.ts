@@ -1,5 +1,5 @@
-import { receive } from '../../../src/orders/receive';
-import type { MessageContent } from '../../../src/orders/receivers/receiver';
+import { receive } from '../../../src/orders/inbox';
+import type { ParsedMessage } from '../../../src/orders/parsed-message';
 import { addShop, mapSku } from '../../../src/orders/shops';
 import type { Db } from '../../../src/store/engine/database';
 import { SHOP, SHOP_NOW, shopSettings } from '../../support/sample-shop';
@@ -17,11 +17,11 @@ export async function giveShops(db: Db): Promise<void> {
     context,
   );
   const customer = { email: SHOP.studio.email, name: 'Studio Nord' };
-  const paid = (number: string, sku: string): MessageContent['event'] => ({
+  const paid = (number: string, sku: string): ParsedMessage['event'] => ({
     ...{ event: 'paid', at: SHOP_NOW, order: { number }, customer },
     lines: [{ line: '1', sku, quantity: 2 }],
   });
-  const messages: Omit<MessageContent, 'id'>[] = [
+  const messages: Omit<ParsedMessage, 'id'>[] = [
     {
       type: 'checkout.session.completed',
       event: paid('pi_3PqRsTuVwXyZ012345678901', 'plink_1Q2W3E4R5T6Z7U8I'),

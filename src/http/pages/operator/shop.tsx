@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { Effect } from '../../../orders/order-events';
 import { plansOf } from '../../../licensing/catalogue';
-import { readRefused, type Refused } from '../../../orders/refused-messages';
+import { countUnreadable, readRefused, type Refused } from '../../../orders/refused-messages';
 import { countUnmatched } from '../../../orders/unmatched-views';
 import { effectsOf, readRules, RULES } from '../../../orders/rules';
 import { isPosting, mailOf } from '../../../orders/shop-kinds';
@@ -20,6 +20,7 @@ import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import { reasonText } from './reason';
 import { notDone, planOptions, shopOf } from './shop-map';
 import { ApiAccessFields, CatchUpPanel } from './shop-catch-up';
 import { ShopPluginPanel } from './shop-plugin';
@@ -99,6 +100,7 @@ interface Receives {
   address: string;
   messages: ShopMessage[];
   refused: Refused;
+  unreadable: number;
 }
 
 async function readMessages(call: OperatorCall, shop: string): Promise<Receives> {
@@ -106,6 +108,7 @@ async function readMessages(call: OperatorCall, shop: string): Promise<Receives>
     address: hookAddress(call, shop),
     messages: await listMessages(call.db, { shop, limit: MESSAGES_SHOWN }),
     refused: await readRefused(call.db, shop, call.at),
+    unreadable: (await countUnreadable(call.db, call.at)).get(shop) ?? 0,
   };
 }
 
@@ -389,7 +392,7 @@ function ShopPage({
           ) : null}
         </aside>
         <CatchUpPanel shop={shop} />
-        {receives ? <MessagesPanel messages={receives.messages} /> : null}
+        {receives ? <MessagesPanel {...receives} /> : null}
         {shop.owner === null ? null : <ShopPluginPanel shop={shop} />}
         <RulesPanel shop={shop} />
       </div>
@@ -455,12 +458,17 @@ function SkuPanel({ shop, skus, plans }: { shop: string; skus: ShopSku[]; plans:
   );
 }
 
-function MessagesPanel({ messages }: { messages: ShopMessage[] }) {
+function MessagesPanel({ messages, unreadable }: Receives) {
   const { t, to, format } = useView();
   const { shops: texts, columns } = t.orders;
   const { messageColumns: titles, results, notes } = texts;
   return (
     <Panel id="messages" title={texts.messages}>
+      {unreadable === 0 ? null : (
+        <Inside>
+          <p>{texts.unreadable(unreadable)}</p>
+        </Inside>
+      )}
       <Table
         caption={texts.messagesCaption}
         rows={messages}
@@ -473,7 +481,7 @@ function MessagesPanel({ messages }: { messages: ShopMessage[] }) {
             cell: ({ result, reason }) => (
               <>
                 {results[result] ?? result}
-                {reason === null ? null : <span class="sub">{notes[reason] ?? reason}</span>}
+                {reason === null ? null : <span class="sub">{reasonText(notes, reason)}</span>}
               </>
             ),
           },

@@ -1,6 +1,6 @@
 import { plansOf } from '../../../licensing/catalogue';
-import { isPosting, SHOP_MAILS } from '../../../orders/shop-kinds';
-import { apiKeyLook, listShops, secretLook, SHOP_KINDS, shopJson, type Shop } from '../../../orders/shops';
+import { isPosting, SHOP_KINDS, SHOP_MAILS } from '../../../orders/shop-kinds';
+import { apiKeyLook, listShops, secretLook, shopJson, type Shop } from '../../../orders/shops';
 import { countWaiting } from '../../../orders/views';
 import type { Failure } from '../../../operations/kit/failures';
 import { act, filled } from '../act';

@@ -23,6 +23,7 @@ import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import type { Texts } from '../../../texts/operators/texts';
 import { useView } from '../view';
+import { reasonText } from './reason';
 import { planOptions } from './shop-map';
 
 /** Money that belongs to nothing known, and what to do with it. */
@@ -67,7 +68,7 @@ async function showList({ db, query, view: { t, to, format } }: OperatorCall): P
             cell: ({ event, reason }) => (
               <>
                 {t.orders.events[event] ?? event}
-                <span class="sub fw-normal">{texts.reasons[reason] ?? reason}</span>
+                <span class="sub fw-normal">{reasonText(texts.reasons, reason)}</span>
               </>
             ),
           },

@@ -426,9 +426,9 @@ export const doctor: OperatorTexts['doctor'] = {
       'Sagen Sie, wo Kunden ihre Zahlungsart ändern: licensing shop edit NAME --billing-url https://...',
   }),
   messagesRefused: (shop, count) => ({
-    what: `${quantity(count, 'Nachricht', 'Nachrichten')} von ${shop} aus der letzten Woche ${count === 1 ? 'konnte' : 'konnten'} nicht gespeichert werden.`,
+    what: `${quantity(count, 'Nachricht', 'Nachrichten')} von ${shop} aus der letzten Woche ${count === 1 ? 'konnte' : 'konnten'} nicht gelesen oder gespeichert werden.`,
     why: 'Was sie melden, ist bei keiner Lizenz geschehen.',
-    remedy: `„licensing shop messages ${shop} --result refused“ zeigt sie. Der Grund sagt, was an jeder nicht stimmt.`,
+    remedy: `„licensing shop messages ${shop}“ zeigt sie mit dem Grund. WooCommerce sendet statt der Bestellung einen Fehler, wenn der Benutzer gelöscht wurde, dem der Webhook gehört: Speichern Sie den Webhook dort neu.`,
   }),
   receiverSecret: (names) => ({
     what: `Das Geheimnis dieser Empfänger lässt sich nicht öffnen: ${names}.`,

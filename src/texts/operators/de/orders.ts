@@ -180,6 +180,8 @@ export const orders: Translated<typeof english> = {
       no_line: 'die Bestellung hat keine solche Position',
       unknown_payment: 'über diese Zahlung ist nichts bekannt',
       untold: 'es steht nicht dabei, wofür bezahlt wurde',
+      cut: 'der Absender hat Positionen ausgelassen; geben Sie dem Shop einen API-Schlüssel',
+      differs: 'der Shop hat die Bestellung geändert, nachdem sie storniert war',
       other_activation_type: 'ihre Lizenz kann nicht werden, was gekauft wurde',
       no_article: 'die Position nennt keinen Artikel',
       bad_quantity: 'die Menge der Position lässt sich nicht lizenzieren',
@@ -314,6 +316,8 @@ export const orders: Translated<typeof english> = {
       order: 'ein Ereignis einer Bestellung',
       noted: 'vermerkt: ändert nichts',
       unmatched: 'was sie nennt, ist noch nicht bekannt',
+      queued: 'wird in der nächsten Minute bearbeitet',
+      unreadable: 'enthält keine Bestellung',
       refused: 'kann nicht gespeichert werden',
     },
     notes: {
@@ -325,7 +329,15 @@ export const orders: Translated<typeof english> = {
       partial: 'ein Teil des Geldes',
       test: 'ein Test der Verbindung',
       untold: 'wofür sie bezahlt, ist ihr nicht anzusehen',
+      cut: 'der Absender hat Positionen ausgelassen; geben Sie dem Shop einen API-Schlüssel',
+      no_article: 'nur Gebühren: es wurde kein Artikel gekauft',
+      no_quantity: 'es steht nicht dabei, wie viele; sie zählt als eine',
+      many: 'eine Liste, deren Nachrichten einzeln hier stehen',
+      free_pause: 'das Abonnement läuft ohne Zahlungen weiter',
+      differs: 'der Shop hat die Bestellung geändert, nachdem sie storniert war',
     },
+    unreadable: (count) =>
+      `${count === 1 ? '1 Nachricht' : `${count} Nachrichten`} der letzten Woche ${count === 1 ? 'enthielt' : 'enthielten'} keine Bestellung. WooCommerce sendet statt der Bestellung einen Fehler, wenn der Benutzer gelöscht wurde, dem der Webhook gehört: Öffnen Sie den Webhook dort, und speichern Sie ihn neu. Auch ein anderes Plugin kann etwas anderes an seiner Stelle senden.`,
     isTest: 'Alles, was er meldet, ist zum Testen',
     testPlan: 'Was Testbestellungen ausstellen',
     nothing: 'Nichts',
@@ -379,9 +391,9 @@ export const orders: Translated<typeof english> = {
       },
       keyNeeds: {
         stripe:
-          'Ein eingeschränkter Schlüssel („rk_...“) aus „Developers > API keys“ bei Stripe, der nur „Events“ und „Invoices“ lesen darf.',
+          'Ein eingeschränkter Schlüssel („rk_...“) aus „Developers > API keys“ bei Stripe, der nur „Events“, „Invoices“ und „Checkout Sessions“ lesen darf.',
         paddle:
-          'Ein Schlüssel („pdl_live_apikey_...“) aus „Developer tools > Authentication“ bei Paddle, der nur „notifications“ lesen darf.',
+          'Ein Schlüssel („pdl_live_apikey_...“) aus „Developer tools > Authentication“ bei Paddle, der nur „notifications“ und „customers“ lesen darf.',
         woocommerce:
           'Consumer-Key und -Secret mit einem Doppelpunkt dazwischen („ck_...:cs_...“) aus „WooCommerce > Einstellungen > Erweitert > REST-API“, mit der Berechtigung „Lesen“.',
       },

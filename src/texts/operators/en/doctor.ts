@@ -421,9 +421,9 @@ export const doctor = {
     remedy: 'Say where customers change how they pay: licensing shop edit NAME --billing-url https://...',
   }),
   messagesRefused: (shop: string, count: number): DoctorWords => ({
-    what: `${quantity(count, 'message', 'messages')} of ${shop} in the last week could not be stored.`,
+    what: `${quantity(count, 'message', 'messages')} of ${shop} in the last week could not be read or stored.`,
     why: 'What they tell has not happened to any licence.',
-    remedy: `"licensing shop messages ${shop} --result refused" lists them. The reason says what is wrong with each.`,
+    remedy: `"licensing shop messages ${shop}" lists them with the reason. WooCommerce sends an error instead of the order when the user who owns its webhook was deleted: save the webhook there again.`,
   }),
   receiverSecret: (names: string): DoctorWords => ({
     what: `The secret of these receivers cannot be opened: ${names}.`,

@@ -178,6 +178,8 @@ export const orders = {
       no_line: 'the order has no such line',
       unknown_payment: 'nothing is known of this payment',
       untold: 'it does not say what it pays for',
+      cut: 'the sender left lines out; give the shop an API key',
+      differs: 'the shop changed the order after it was cancelled',
       other_activation_type: 'its licence cannot become what was bought',
       no_article: 'the line names no article',
       bad_quantity: 'the line’s quantity cannot be licensed',
@@ -307,6 +309,8 @@ export const orders = {
       order: 'an event of an order',
       noted: 'noted: it changes nothing',
       unmatched: 'nothing is known yet of what it names',
+      queued: 'a job works on it within a minute',
+      unreadable: 'there is no order in it',
       refused: 'it cannot be stored',
     } as Record<string, string>,
     notes: {
@@ -318,7 +322,15 @@ export const orders = {
       partial: 'a part of the money',
       test: 'a test of the connection',
       untold: 'it does not say what it pays for',
+      cut: 'the sender left lines out; give the shop an API key',
+      no_article: 'fees only: no article was bought',
+      no_quantity: 'it does not say how many, so it counts as one',
+      many: 'a list, whose messages are here one by one',
+      free_pause: 'the subscription goes on without payments',
+      differs: 'the shop changed the order after it was cancelled',
     } as Record<string, string>,
+    unreadable: (count: number) =>
+      `${count === 1 ? '1 message' : `${count} messages`} of the last week had no order in it. WooCommerce sends an error instead of the order when the user who owns its webhook was deleted: open the webhook there and save it again. A plugin may also send something else in its place.`,
     isTest: 'Everything it sends is for testing',
     testPlan: 'What test orders issue',
     nothing: 'Nothing',
@@ -371,9 +383,9 @@ export const orders = {
       },
       keyNeeds: {
         stripe:
-          'A restricted key (“rk_...”) from Developers > API keys at Stripe, which may read Events and Invoices, and nothing else.',
+          'A restricted key (“rk_...”) from Developers > API keys at Stripe, which may read Events, Invoices and Checkout Sessions, and nothing else.',
         paddle:
-          'A key (“pdl_live_apikey_...”) from Developer tools > Authentication at Paddle, which may read notifications, and nothing else.',
+          'A key (“pdl_live_apikey_...”) from Developer tools > Authentication at Paddle, which may read notifications and customers, and nothing else.',
         woocommerce:
           'Consumer key and secret with a colon between (“ck_...:cs_...”) from WooCommerce > Settings > Advanced > REST API, with the permission “Read”.',
       } as Record<string, string>,

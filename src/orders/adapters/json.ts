@@ -49,18 +49,10 @@ export function requireText(value: unknown, ...path: (string | number)[]): strin
   return found;
 }
 
-/** Seconds since 1970. @throws InvalidRequestError */
-export function requireSeconds(value: unknown, ...path: (string | number)[]): Date {
+/** Seconds since 1970. */
+export function secondsAt(value: unknown, ...path: (string | number)[]): Date | undefined {
   const found = numberAt(value, ...path);
-  if (found === undefined) throw new InvalidRequestError(`"${path.join('.')}" is missing.`);
-  return new Date(found * 1000);
-}
-
-/** @throws InvalidRequestError */
-export function requireTime(value: unknown, ...path: (string | number)[]): Date {
-  const time = timeAt(value, ...path);
-  if (time === undefined) throw new InvalidRequestError(`"${path.join('.')}" is not a time.`);
-  return time;
+  return found === undefined ? undefined : asStorable(new Date(found * 1000));
 }
 
 /** RFC 3339, and in the years that are stored. */
@@ -81,6 +73,13 @@ export function requireId(value: unknown, ...path: (string | number)[]): string 
   const found = idAt(value, ...path);
   if (found === undefined) throw new InvalidRequestError(`"${path.join('.')}" is missing.`);
   return found;
+}
+
+/** How many; 1 where nothing is said. What is not a number is not a quantity (bounds.ts). */
+export function quantityAt(value: unknown, ...path: (string | number)[]): number {
+  const found = valueAt(value, ...path);
+  if (found === undefined || found === null || found === '') return 1;
+  return typeof found === 'number' || typeof found === 'string' ? Number(found) : NaN;
 }
 
 /** An id, or that of the whole object in its place. */

@@ -1,7 +1,7 @@
 import { InvalidRequestError } from '../../base/errors';
 import { ORDER_EVENTS } from '../order-events';
-import { parseObject, requireText, valueAt } from './json';
-import type { Receiver } from './receiver';
+import { parseObject, requireText, timeAt, valueAt } from './json';
+import type { ShopAdapter } from './adapter';
 import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh } from './signature';
 
@@ -12,7 +12,7 @@ const LEAST_BYTES = 24;
  * Standard Webhooks 1.0: `webhook-signature` has `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`, several apart by
  * spaces. `type` is `order.` and an event, `data` an order's event as the operator's API takes it.
  */
-export const standard: Receiver = {
+export const standard: ShopAdapter = {
   contentType: 'application/json',
 
   verify({ body, header }, secret, now) {
@@ -27,7 +27,7 @@ export const standard: Receiver = {
     return isFresh(seconds, now) ? 'right' : 'old';
   },
 
-  read({ body, header }, { shop, readOrder }) {
+  parse({ body, header }, { shop, readOrder }) {
     const message = parseObject(body);
     const type = requireText(message, 'type');
     const data = valueAt(message, 'data');
@@ -39,7 +39,9 @@ export const standard: Receiver = {
     requireSame(valueAt(data, 'shop'), shop, 'shop');
     requireSame(valueAt(data, 'event'), event, 'event');
     const { order, ...told } = readOrder({ ...data, shop, event });
-    return { id, type, event: { ...told, order: { number: order } } };
+    // The API's times have no fractions.
+    const at = timeAt(data, 'at') ?? told.at;
+    return { id, type, event: { ...told, at, order: { number: order } } };
   },
 
   ...secretsLike(

@@ -1,25 +1,30 @@
 import { asStorable } from '../../licensing/timestamps';
 import { asPaid } from '../message';
+import { minorDigits } from '../../base/currency';
 import { customerOf } from './customer';
+import { minorMoney } from './money';
 import {
   listAt,
   numberAt,
   parseObject,
+  quantityAt,
   referenceAt,
-  requireSeconds,
+  secondsAt,
   requireText,
   textAt,
   valueAt,
 } from './json';
-import type { Link, Receiver, MessageContent, ContentEvent } from './receiver';
+import type { Link, ParsedEvent, ParsedLine, ParsedMessage } from '../parsed-message';
+import type { ShopAdapter } from './adapter';
+import { renewalOf } from './renewal';
 import { secretsLike } from './secrets';
 import { hmac, isAmong, isFresh, partsOf } from './signature';
 
 /**
- * Stripe: `Stripe-Signature: t=seconds,v1=hex`, HMAC-SHA256 over `t.body`. A payment is the order `pi_...`, one with an invoice
+ * Stripe (https://docs.stripe.com/api/events/types, /webhooks/signature, /currencies): `Stripe-Signature: t=seconds,v1=hex`, HMAC-SHA256 over `t.body`. A payment is the order `pi_...`, one with an invoice
  * `in_...`, and a subscription the order `sub_...`. Objects are read in their shapes before and since API 2025-03-31.
  */
-export const stripe: Receiver = {
+export const stripe: ShopAdapter = {
   contentType: 'application/json',
 
   ...secretsLike('whsec_', 'The signing secret of a destination begins with "whsec_".'),
@@ -34,54 +39,75 @@ export const stripe: Receiver = {
 
   async complete(delivery, get) {
     const message = parseObject(delivery.body);
-    const invoice = valueAt(message, 'data', 'object');
-    const lines = valueAt(invoice, 'lines');
-    if (textAt(message, 'type') !== 'invoice.paid' || valueAt(lines, 'has_more') !== true) return delivery;
-    const id = encodeURIComponent(requireText(invoice, 'id'));
-    const data: unknown[] = [];
-    for (let page = 0, last: string | undefined; page < MAX_LINE_PAGES; page++) {
-      const query = new URLSearchParams({
-        limit: '100',
-        ...(last !== undefined && { starting_after: last }),
+    const object = valueAt(message, 'data', 'object');
+    const id = encodeURIComponent(textAt(object, 'id') ?? '');
+    const type = textAt(message, 'type') ?? '';
+    if (type === 'invoice.paid' && valueAt(object, 'lines', 'has_more') === true)
+      Object.assign(object as object, { lines: await listAll(get, `/v1/invoices/${id}/lines`) });
+    else if (READERS.get(type) === readSession && quantityOf(object) === undefined)
+      Object.assign(object as object, {
+        line_items: await listAll(get, `/v1/checkout/sessions/${id}/line_items`),
       });
-      const answer = await get(`/v1/invoices/${id}/lines?${query.toString()}`);
-      data.push(...listAt(answer, 'data'));
-      last = textAt(data.at(-1), 'id');
-      if (valueAt(answer, 'has_more') !== true || last === undefined) {
-        Object.assign(lines as object, { data, has_more: false });
-        return { ...delivery, body: Buffer.from(JSON.stringify(message)) };
-      }
-    }
-    return delivery;
+    else return delivery;
+    return { ...delivery, body: Buffer.from(JSON.stringify(message)) };
   },
 
-  read({ body }) {
+  parse({ body }) {
     const message = parseObject(body);
     const id = requireText(message, 'id');
     const type = requireText(message, 'type');
     const read = READERS.get(type);
     // Its time may have another form, as that of a thin event has.
     if (read === undefined) return { id, type, note: 'unused' };
-    const at = requireSeconds(message, 'created');
+    const at = secondsAt(message, 'created');
     const test = valueAt(message, 'livemode') === false;
     return {
       id,
       type,
-      ...read({ object: valueAt(message, 'data', 'object'), event: { at, eventId: id, test } }),
+      ...read({
+        object: valueAt(message, 'data', 'object'),
+        before: valueAt(message, 'data', 'previous_attributes'),
+        event: { at, eventId: id, test },
+      }),
     };
   },
 };
 
-/** Of a hundred lines each. What has more is read as it came. */
-const MAX_LINE_PAGES = 5;
+/** Of a hundred entries each. What has more is read as far as it was told. */
+const MAX_PAGES = 5;
+
+/** A list of the API, as an object has it. */
+async function listAll(get: (path: string) => Promise<object>, path: string): Promise<object> {
+  const data: unknown[] = [];
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const last = textAt(data.at(-1), 'id');
+    const query = new URLSearchParams({ limit: '100', ...(last !== undefined && { starting_after: last }) });
+    const answer = await get(`${path}?${query.toString()}`);
+    data.push(...listAt(answer, 'data'));
+    if (valueAt(answer, 'has_more') !== true || textAt(data.at(-1), 'id') === undefined)
+      return { data, has_more: false };
+  }
+  return { data, has_more: true };
+}
+
+/** Minor units of Stripe that differ from ISO 4217 (docs.stripe.com/currencies#special-cases, #zero-decimal). */
+const OWN_DIGITS: Partial<Record<string, number>> = { ISK: 2, UGX: 2, MGA: 0 };
+
+/** An amount of an object, in its currency. */
+function moneyAt(object: unknown, ...names: string[]) {
+  const amount = names.map((name) => numberAt(object, name)).find((one) => one !== undefined);
+  return minorMoney(amount, textAt(object, 'currency'), (code) => OWN_DIGITS[code] ?? minorDigits(code));
+}
 
 interface About {
   /** what the message is about */
   object: unknown;
-  event: Pick<ContentEvent, 'at' | 'eventId' | 'test'>;
+  /** what of it was another before, with the former values */
+  before: unknown;
+  event: Pick<ParsedEvent, 'at' | 'eventId' | 'test'>;
 }
 
-type OneContent = Omit<MessageContent, 'id' | 'type'>;
+type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
 
 const READERS = new Map<string, (about: About) => OneContent>([
   ['checkout.session.completed', readSession],
@@ -99,6 +125,9 @@ const READERS = new Map<string, (about: About) => OneContent>([
   ['charge.dispute.funds_withdrawn', readDispute],
   ['charge.dispute.closed', readDispute],
   ['customer.subscription.deleted', readEnd],
+  ['customer.subscription.updated', readRenewal],
+  ['customer.subscription.paused', readRenewal],
+  ['customer.subscription.resumed', readRenewal],
 ]);
 
 /** The types of events that mean something here. */
@@ -114,13 +143,20 @@ function readSession({ object, event }: About): OneContent {
   const invoice = referenceAt(object, 'invoice');
   const subscription = referenceAt(object, 'subscription');
   const number = subscription ?? invoice ?? payment ?? requireText(object, 'id');
-  const sku = textAt(object, 'metadata', 'sku') ?? referenceAt(object, 'payment_link') ?? UNNAMED;
+  const sku = textAt(object, 'metadata', 'sku') ?? referenceAt(object, 'payment_link');
+  const items = listAt(object, 'line_items', 'data');
+  const [only] = items;
+  const quantity = quantityOf(object) ?? (items.length === 1 ? quantityAt(only, 'quantity') : undefined);
+  const isEach = sku === undefined && items.length > 1;
   const details = valueAt(object, 'customer_details');
   return {
     links: linksOf(number, invoice, [payment]),
+    ...(quantity === undefined && !isEach && { note: 'no_quantity' }),
     event: {
       ...event,
       event: 'paid',
+      money: moneyAt(object, 'amount_total'),
+      customerId: referenceAt(object, 'customer'),
       order: { number },
       payment: invoice ?? payment,
       renewsItself: subscription === undefined ? undefined : true,
@@ -129,7 +165,7 @@ function readSession({ object, event }: About): OneContent {
         textAt(details, 'name'),
         textAt(object, 'locale')?.slice(0, 2),
       ),
-      lines: [{ line: ONLY, sku, quantity: quantityOf(object) ?? 1 }],
+      lines: isEach ? articlesOf(items) : [{ line: ONLY, sku: sku ?? UNNAMED, quantity: quantity ?? 1 }],
     },
   };
 }
@@ -153,15 +189,17 @@ function readInvoice({ object, event }: About): OneContent {
   );
   const links = linksOf(number, invoice, [referenceAt(object, 'payment_intent'), ...payments]);
   const customer = customerOf(textAt(object, 'customer_email'), textAt(object, 'customer_name'));
-  const shared = { ...event, order: { number }, payment: invoice, customer };
+  const customerId = referenceAt(object, 'customer');
+  const money = moneyAt(object, 'amount_paid', 'total');
+  const shared = { ...event, order: { number }, payment: invoice, customer, customerId, money };
   const paid = { ...shared, event: 'paid', mayRepeat: true } as const;
-  const isCut = valueAt(object, 'lines', 'has_more') === true;
-  const rest = isCut ? ({ note: 'untold', unmatched: true } as const) : {};
-  if (subscription === undefined) return { links, ...rest, event: { ...paid, lines: articlesOf(object) } };
+  const rest = cutOf(object);
+  if (subscription === undefined)
+    return { links, ...rest, event: { ...paid, lines: articlesOf(listAt(object, 'lines', 'data')) } };
   const own = ownLines(object, subscription).filter((line) => !isProration(line));
   const renews = { ...shared, renewsItself: true };
   const change = changesOf(object, subscription);
-  const changed: ContentEvent[] =
+  const changed: ParsedEvent[] =
     change === undefined ? [] : [{ ...renews, event: 'upgraded', lines: change }];
   const nothing: OneContent = isMoney(object)
     ? { links, note: 'untold', unmatched: true, meant: { ...renews, event: 'renewed' } }
@@ -181,22 +219,20 @@ function readInvoice({ object, event }: About): OneContent {
               },
             ];
       if (lines.length === 0) return nothing;
-      return { links, ...(sku === undefined ? rest : {}), event: { ...paid, renewsItself: true, lines } };
+      return { links, ...(sku === undefined && rest), event: { ...paid, renewsItself: true, lines } };
     }
-    // What was changed in between is paid with the next period.
+    // Prorations pay for what was changed in between. What is sold from now on is in the whole lines.
     case 'subscription_cycle': {
-      const isChanged = hasProration(object, subscription);
-      // Without prorations too it may pay for something else: what was to change with the period.
+      // It may pay for something else than before: what was to change with the period.
       const isCounted = textAt(details, 'metadata', 'sku') === undefined && haveQuantities(own);
-      const lines: ContentEvent['lines'] = itemsOf(own).map(({ sku, quantity, ...item }) => ({
+      const lines = itemsOf(own).map(({ sku, quantity, ...item }) => ({
         ...item,
-        ...(!isChanged && asPaid(sku, isCounted ? quantity : undefined)),
+        ...asPaid(sku, isCounted ? quantity : undefined),
       }));
-      // Prorations say what the money is for, and change nothing.
-      if (lines.length === 0)
-        for (const { line, ids } of itemsOf(ownLines(object, subscription))) lines.push({ line, ids });
       const event = { ...renews, event: 'renewed', lines: lines.length === 0 ? undefined : lines } as const;
-      return { links, event, also: isChanged && own.length > 0 ? changed : [] };
+      // Without its own line it renews as the plan does, and is listed.
+      const isUntold = lines.length === 0 && isMoney(object) && !('unmatched' in rest);
+      return { links, ...rest, ...(isUntold && { note: 'untold', unmatched: true }), event };
     }
     case 'subscription_update':
       return changed[0] === undefined ? nothing : { links, event: changed[0] };
@@ -213,6 +249,14 @@ function subscriptionOf(invoice: unknown): { subscription: string | undefined; d
     subscription: referenceAt(details, 'subscription') ?? referenceAt(invoice, 'subscription'),
     details,
   };
+}
+
+/** Which lines a message leaves out: it has ten at most (docs.stripe.com/api/invoices/object#invoice_object-lines). */
+function cutOf(invoice: unknown): Pick<OneContent, 'note' | 'unmatched' | 'missing'> | object {
+  if (valueAt(invoice, 'lines', 'has_more') !== true) return {};
+  const [told, total] = [listAt(invoice, 'lines', 'data').length, numberAt(invoice, 'lines', 'total_count')];
+  const missing = `${told + 1}-${total === undefined || total <= told ? '' : total}`;
+  return { note: 'cut', unmatched: true, missing };
 }
 
 function isMoney(invoice: unknown): boolean {
@@ -250,10 +294,6 @@ function parentOf(line: unknown): unknown {
 
 function isProration(line: unknown): boolean {
   return valueAt(line, 'proration') === true || valueAt(parentOf(line), 'proration') === true;
-}
-
-function hasProration(invoice: unknown, subscription: string): boolean {
-  return ownLines(invoice, subscription).some(isProration);
 }
 
 interface Item {
@@ -300,7 +340,7 @@ function endOf({ paidUntil }: Item): number {
 }
 
 /** What an invoice for a change pays for: the items as they are now, or as they are for the rest of the period. */
-function changesOf(invoice: unknown, subscription: string): ContentEvent['lines'] {
+function changesOf(invoice: unknown, subscription: string): ParsedEvent['lines'] {
   const own = ownLines(invoice, subscription);
   const whole = own.filter((line) => !isProration(line));
   const amountOf = (line: unknown) => numberAt(line, 'amount') ?? 0;
@@ -338,12 +378,12 @@ function lineQuantity(line: unknown): number | undefined {
   return Number.isInteger(quantity) && quantity > 0 ? quantity : undefined;
 }
 
-/** The articles of an invoice without a subscription. */
-function articlesOf(invoice: unknown): ContentEvent['lines'] {
-  return listAt(invoice, 'lines', 'data').map((line, i) => ({
+/** The articles of an invoice without a subscription, or of a session. */
+function articlesOf(lines: unknown[]): ParsedLine[] {
+  return lines.map((line, i) => ({
     line: String(i + 1),
     sku: textAt(line, 'metadata', 'sku') ?? priceOf(line) ?? UNNAMED,
-    quantity: quantityOf(line) ?? lineQuantity(line) ?? 1,
+    quantity: quantityOf(line) ?? quantityAt(line, 'quantity'),
   }));
 }
 
@@ -364,9 +404,13 @@ function readInvoicePayment({ object }: About): OneContent {
     : { note: 'links', links: [{ key, other }] };
 }
 
-function readRefund({ object, event }: About): OneContent {
-  const partial = (numberAt(object, 'amount_refunded') ?? 0) < (numberAt(object, 'amount') ?? 0);
-  return { event: { ...event, event: 'refunded', order: { of: paymentOf(object) }, partial } };
+function readRefund({ object, before, event }: About): OneContent {
+  const refunded = numberAt(object, 'amount_refunded') ?? 0;
+  // The charge has the sum of all its refunds.
+  const own = { ...Object(object), amount: refunded - (numberAt(before, 'amount_refunded') ?? 0) } as object;
+  const partial = refunded < (numberAt(object, 'amount') ?? 0);
+  const money = moneyAt(own, 'amount');
+  return { event: { ...event, event: 'refunded', order: { of: paymentOf(object) }, partial, money } };
 }
 
 /** A refund that did not reach the customer, or was taken back: the money is with the seller. */
@@ -385,7 +429,9 @@ function readFailedPayment({ object, event }: About): OneContent {
   if (subscription === undefined || textAt(object, 'billing_reason') === 'subscription_create')
     return { note: 'unpaid' };
   const order = { number: subscription };
-  return { event: { ...event, event: 'payment_failed', order, payment: requireText(object, 'id') } };
+  const customerId = referenceAt(object, 'customer');
+  const payment = requireText(object, 'id');
+  return { event: { ...event, event: 'payment_failed', order, payment, customerId } };
 }
 
 /** A charge of before payment intents has its invoice alone. */
@@ -407,7 +453,24 @@ function readEnd({ object, event }: About): OneContent {
   return { event: { ...event, event: 'subscription_ended', order: { number: requireText(object, 'id') } } };
 }
 
+/** Whether it renews: to end with its period, no collection and a pause all stop that. */
+function readRenewal({ object, before, event }: About): OneContent {
+  const changed = ['cancel_at_period_end', 'cancel_at', 'pause_collection', 'status'].some(
+    (name) => valueAt(before, name) !== undefined,
+  );
+  const status = textAt(object, 'status') ?? '';
+  if (!changed || ['canceled', 'incomplete', 'incomplete_expired'].includes(status))
+    return { note: 'unused' };
+  const isStopped =
+    status === 'paused' ||
+    valueAt(object, 'cancel_at_period_end') === true ||
+    numberAt(object, 'cancel_at') !== undefined ||
+    valueAt(object, 'pause_collection') instanceof Object;
+  const number = requireText(object, 'id');
+  return renewalOf(isStopped, { ...event, order: { number } }, number);
+}
+
 function quantityOf(value: unknown): number | undefined {
   const quantity = textAt(value, 'metadata', 'quantity') ?? numberAt(value, 'metadata', 'quantity');
-  return /^\d+$/.test(String(quantity)) ? Number(quantity) : undefined;
+  return quantity === undefined ? undefined : Number(quantity);
 }

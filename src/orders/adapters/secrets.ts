@@ -1,5 +1,3 @@
-import type { Receiver } from './receiver';
-
 /** What senders' secrets look like, so that another text of their settings is not taken for one. */
 
 /** What a text that is not this sender's secret looks like. */
@@ -61,7 +59,15 @@ function clean(copied: string): string {
   return cleanCopied(copied).replace(/^v1,/, '');
 }
 
-type Secrets = Required<Pick<Receiver, 'cleanSecret' | 'secretLook' | 'secretFault'>>;
+/** How an adapter judges what a seller enters as its sender's secret. */
+export interface Secrets {
+  /** The secret in what was copied from the sender's settings. */
+  cleanSecret: (copied: string) => string;
+  /** What a text looks like that cannot be one of this sender's secrets; undefined: it can. */
+  secretLook: (secret: string) => SecretLook | undefined;
+  /** The same in words, with what the sender's secrets look like. */
+  secretFault: (secret: string) => string | undefined;
+}
 
 function judgedBy(look: Secrets['secretLook'], needs: string): Secrets {
   const secretLook: Secrets['secretLook'] = (secret) => copyFault(secret) ?? look(secret);

@@ -4,7 +4,10 @@ import { decodeHTMLStrict } from 'entities';
 import { InvalidRequestError } from '../../base/errors';
 import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
-import type { Delivery, Link, Receiver, MessageContent, ContentEvent } from './receiver';
+import { decimalMoney } from './money';
+import type { Link, ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { Delivery, ShopAdapter } from './adapter';
+import { renewalOf } from './renewal';
 import { secretsOfChoice } from './secrets';
 import { isAmong } from './signature';
 
@@ -13,10 +16,10 @@ const { secretLook, secretFault } = secretsOfChoice(
 );
 
 /**
- * Digistore24: a form whose `sha_sign` is SHA-512 over its fields, sorted and without empty ones, each as `name=value` and
+ * Digistore24 (https://dev.digistore24.com/en/articles/13-events, /5-ipn-integration): a form whose `sha_sign` is SHA-512 over its fields, sorted and without empty ones, each as `name=value` and
  * the passphrase. One message for each item of an order; a message has no time, so its receipt counts.
  */
-export const digistore24: Receiver = {
+export const digistore24: ShopAdapter = {
   contentType: 'application/x-www-form-urlencoded',
   // Its forms have some 5 KiB.
   maxBody: 64 * 1024,
@@ -36,21 +39,37 @@ export const digistore24: Receiver = {
     return isAmong(right, signature) ? 'right' : 'wrong';
   },
 
-  read(delivery, { now }) {
-    // Where these are what is signed, the values as sent could be others that decode to the same.
-    const form = new Map([...fieldsOf(delivery)].map(([name, value]) => [name, decodeHTMLStrict(value)]));
+  parse(delivery) {
+    const form = decodedFieldsOf(delivery);
     const type = form.get('event') ?? '';
     const about = form.get('transaction_id') || form.get('order_item_id') || form.get('order_id') || '';
-    return { id: `${type}:${about}`, type, ...readForm(form, type, now) };
+    const digest = createHash('sha256').update(delivery.body).digest('hex');
+    // These have no payment that distinguishes them from the one before.
+    const id = WITHOUT_PAYMENT.has(type) ? `${type}:${digest}` : `${type}:${about}:${itemOf(form)}`;
+    return { id, formerId: `${type}:${about}`, type, ...readForm(form, type, id) };
   },
 
-  answer(delivery, keys) {
-    const language = asCustomerLanguage(fieldsOf(delivery).get('language')) ?? 'en';
-    const { title, key: name } = CUSTOMERS[language].sentences.thanks;
-    const lines = keys.map((key, i) => `${name}${i === 0 ? '' : ` ${i + 1}`}: ${key}`);
-    return ['OK', ...(keys.length === 0 ? [] : [`headline: ${title}`, ...lines])].join('\n');
+  answer: {
+    item(delivery) {
+      const form = decodedFieldsOf(delivery);
+      const order = form.get('order_id');
+      return form.get('event') === 'on_payment' && order ? { order, line: itemOf(form) } : undefined;
+    },
+    text(delivery, keys) {
+      const language = asCustomerLanguage(fieldsOf(delivery).get('language')) ?? 'en';
+      const { title, key: name } = CUSTOMERS[language].sentences.thanks;
+      const lines = keys.map((key, i) => `${name}${i === 0 ? '' : ` ${i + 1}`}: ${key}`);
+      return ['OK', ...(keys.length === 0 ? [] : [`headline: ${title}`, ...lines])].join('\n');
+    },
   },
 };
+
+const WITHOUT_PAYMENT = new Set(['on_payment_missed', 'on_rebill_cancelled', 'on_rebill_resumed']);
+
+/** Where these are what is signed, the values as sent could be others that decode to the same. */
+function decodedFieldsOf(delivery: Delivery): Map<string, string> {
+  return new Map([...fieldsOf(delivery)].map(([name, value]) => [name, decodeHTMLStrict(value)]));
+}
 
 /** It sends about 150. */
 const MAX_FIELDS = 1_000;
@@ -68,12 +87,17 @@ function signatureOf(form: Map<string, string>, secret: string, decode: (value: 
   return hash.digest('hex').toUpperCase();
 }
 
-type OneContent = Omit<MessageContent, 'id' | 'type'>;
+type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
 
-function readForm(form: Map<string, string>, type: string, at: Date): OneContent {
+function readForm(form: Map<string, string>, type: string, id: string): OneContent {
   const transaction = form.get('transaction_id') || undefined;
   const test = (form.get('api_mode') || 'live') !== 'live';
-  const shared = { at, test, eventId: `${type}:${transaction ?? itemOf(form)}` };
+  const line = itemOf(form);
+  // An earlier version knew payments without their item.
+  const formerly = { eventId: `${type}:${transaction ?? line}`, line };
+  const buyer = form.get('buyer_id') || undefined;
+  const shared = { at: undefined, test, eventId: id, formerly, customerId: buyer && `buyer-${buyer}` };
+  const lines = [{ line }];
   switch (type) {
     case 'on_payment':
       return readPayment(form, shared, transaction);
@@ -81,20 +105,19 @@ function readForm(form: Map<string, string>, type: string, at: Date): OneContent
     case 'on_chargeback': {
       const of = form.get('parent_transaction_id');
       const event = type === 'on_refund' ? 'refunded' : 'charged_back';
-      const order = of
-        ? { of, refunded: event === 'refunded' ? amountOf(form) : undefined }
-        : { number: orderOf(form) };
-      return { event: { ...shared, event, order, lines: [{ line: itemOf(form) }] } };
+      const order = of ? { of: of } : { number: orderOf(form) };
+      return { event: { ...shared, event, order, lines, money: moneyOf(form, true) } };
     }
     case 'last_paid_day':
-      return {
-        event: {
-          ...shared,
-          event: 'subscription_ended',
-          order: { number: orderOf(form) },
-          lines: [{ line: itemOf(form) }],
-        },
-      };
+      return { event: { ...shared, event: 'subscription_ended', order: { number: orderOf(form) }, lines } };
+    case 'on_payment_missed':
+      return { event: { ...shared, event: 'payment_failed', order: { number: orderOf(form) }, lines } };
+    case 'on_rebill_cancelled':
+    case 'on_rebill_resumed': {
+      const order = { number: orderOf(form) };
+      const isStopped = type === 'on_rebill_cancelled';
+      return renewalOf(isStopped, { ...shared, order, lines }, `${order.number}:${line}`);
+    }
     case 'connection_test':
       return { note: 'test' };
     default:
@@ -104,24 +127,24 @@ function readForm(form: Map<string, string>, type: string, at: Date): OneContent
 
 function readPayment(
   form: Map<string, string>,
-  shared: Pick<ContentEvent, 'at' | 'test' | 'eventId'>,
+  shared: Omit<ParsedEvent, 'event' | 'order'>,
   transaction: string | undefined,
 ): OneContent {
   const number = orderOf(form);
-  const links: Link[] =
-    transaction === undefined ? [] : [{ key: transaction, order: number, paid: amountOf(form) }];
+  const money = moneyOf(form);
+  const links: Link[] = transaction === undefined ? [] : [{ key: transaction, order: number, paid: money }];
   const isLater = Number(form.get('pay_sequence_no')) > 1;
   // The parts of one price: they extend nothing.
   if (isLater && form.get('billing_type') === 'installment') return { note: 'links', links };
   const line = itemOf(form);
-  const sku = form.get('product_id') ?? '';
+  const sku = form.get('product_id') || undefined;
   const renewsItself = form.get('billing_type') === 'subscription' ? true : undefined;
   const upgraded = form.get('upgraded_order_id');
   const name = [form.get('address_first_name'), form.get('address_last_name')].filter(Boolean).join(' ');
   const customer = customerOf(form.get('email'), name || undefined, form.get('language'));
-  const paid = { ...shared, order: { number }, payment: transaction, customer, renewsItself };
+  const paid = { ...shared, order: { number }, payment: transaction, customer, money, renewsItself };
   if (isLater) return { links, event: { ...paid, event: 'renewed', lines: [{ line }] } };
-  const bought = { line, sku, quantity: Number(form.get('quantity')) || 1 };
+  const bought = { line, sku, quantity: Number(form.get('quantity') || 1) };
   return upgraded
     ? { links, event: { ...paid, event: 'upgraded', lines: [{ ...bought, renews: upgraded }] } }
     : { links, event: { ...paid, event: 'paid', lines: [bought] } };
@@ -137,9 +160,9 @@ function itemOf(form: Map<string, string>): string {
   return form.get('order_item_id') || '1';
 }
 
-/** In hundredths; a refund's is negative. */
-function amountOf(form: Map<string, string>): number | undefined {
+function moneyOf(form: Map<string, string>, isReturned = false): ParsedEvent['money'] {
   const text = form.get('transaction_amount') || form.get('amount_brutto') || '';
-  const amount = Math.round(Math.abs(Number(text)) * 100);
-  return text !== '' && Number.isSafeInteger(amount) ? amount : undefined;
+  const currency = form.get('transaction_currency') || form.get('currency');
+  // What is given back is negative.
+  return decimalMoney(isReturned ? text.replace(/^-/, '') : text, currency);
 }

@@ -1,16 +1,28 @@
 import { customerOf } from './customer';
-import { idAt, listAt, numberAt, parseObject, requireId, requireText, textAt, timeAt, valueAt } from './json';
-import { InvalidRequestError } from '../../base/errors';
-import { type Receiver, type MessageContent, type ContentEvent } from './receiver';
+import {
+  idAt,
+  listAt,
+  parseObject,
+  quantityAt,
+  requireId,
+  requireText,
+  textAt,
+  timeAt,
+  valueAt,
+} from './json';
+import { decimalMoney } from './money';
+import type { ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { ShopAdapter } from './adapter';
 import { secretsOfChoice } from './secrets';
 import { hmac, isAmong } from './signature';
 
 /**
- * WooCommerce: `X-WC-Webhook-Signature`, base64 of HMAC-SHA256 over the body, which is an order or a subscription as the REST
+ * WooCommerce (https://woocommerce.github.io/woocommerce-rest-api-docs/#orders; WooCommerce Subscriptions: `WC_Subscription`,
+ * `WC_Subscriptions_Manager::process_renewal`): `X-WC-Webhook-Signature`, base64 of HMAC-SHA256 over the body, which is an order or a subscription as the REST
  * API has it. What it means is judged by its status. A subscription belongs to the order that began it; each renewal is an
  * order of its own there, and a payment of that one here.
  */
-export const woocommerce: Receiver = {
+export const woocommerce: ShopAdapter = {
   contentType: 'application/json',
   ping: { contentType: 'application/x-www-form-urlencoded', body: /^webhook_id=\d{1,20}$/ },
   // It switches a webhook off that failed more than five times in a row.
@@ -24,22 +36,22 @@ export const woocommerce: Receiver = {
       : 'wrong';
   },
 
-  read({ body, header }) {
+  parse({ body, header }) {
     const type = header('x-wc-webhook-topic') ?? '';
     const object = parseObject(body);
     const [resource] = type.split('.');
     const read = READERS.get(resource ?? '');
     if (read === undefined || type.endsWith('.deleted'))
       return { id: `${type}:${idOf(object)}`, type, note: 'unused' };
-    const at = timeOf(object, 'date_modified_gmt');
-    const id = `${resource}:${idOf(object)}:${textAt(object, 'status') ?? ''}:${at.toISOString()}`;
+    const at = timeAtUtc(object, 'date_modified_gmt');
+    const id = `${resource}:${idOf(object)}:${textAt(object, 'status') ?? ''}:${at?.toISOString() ?? ''}`;
     return { id, type, ...read(object, at) };
   },
 };
 
-type OneContent = Omit<MessageContent, 'id' | 'type'>;
+type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
 
-const READERS = new Map<string, (object: unknown, at: Date) => OneContent>([
+const READERS = new Map<string, (object: unknown, at: Date | undefined) => OneContent>([
   ['order', readOrder],
   ['subscription', readSubscription],
 ]);
@@ -56,41 +68,50 @@ export function timeAtUtc(object: unknown, name: string): Date | undefined {
     : timeAt({ time: `${text.replace(' ', 'T').replace(/Z$/, '')}Z` }, 'time');
 }
 
-function timeOf(object: unknown, name: string): Date {
-  const time = timeAtUtc(object, name);
-  if (time === undefined) throw new InvalidRequestError(`"${name}" is not a time.`);
-  return time;
-}
-
 const paymentOf = (order: string) => `order-${order}`;
 const keyOf = (subscription: string) => `subscription-${subscription}`;
 
-function readOrder(object: unknown, at: Date): OneContent {
+function readOrder(object: unknown, at: Date | undefined): OneContent {
   const id = idOf(object);
   const payment = paymentOf(id);
   const renews = metaOf(object, '_subscription_renewal');
   const status = requireText(object, 'status');
+  const customer = idAt(object, 'customer_id');
   const shared = {
-    ...{ payment, eventId: `${status}:${id}` },
+    ...{ payment, eventId: `${status}:${id}`, customerId: customer && `customer-${customer}` },
     order: renews === undefined ? { number: id } : { of: keyOf(renews) },
   };
   const paidAt = timeAtUtc(object, 'date_paid_gmt');
-  const paid = (): ContentEvent => {
-    const told = { ...shared, eventId: `paid:${id}`, at: paidAt ?? at };
-    if (renews === undefined)
-      return { ...told, event: 'paid', customer: buyerOf(object), lines: itemsOf(object) };
-    const lines = itemsOf(object).map(({ line, ids }) => ({ line, ids }));
-    return { ...told, event: 'renewed', renewsItself: true, lines };
+  const money = moneyOf(object, textAt(object, 'total'));
+  const items = itemsOf(object);
+  const links = renews === undefined ? [{ key: payment, order: id, paid: money }] : [];
+  // Fees, shipping and taxes are lists of their own.
+  if (renews === undefined && items.length === 0) return { links, note: 'no_article' };
+  const paid = (): ParsedEvent => {
+    const told = { ...shared, eventId: `paid:${id}`, at: paidAt ?? at, money, customer: buyerOf(object) };
+    if (renews === undefined) return { ...told, event: 'paid', lines: items };
+    return {
+      ...told,
+      event: 'renewed',
+      renewsItself: true,
+      lines: items.map(({ line, ids }) => ({ line, ids })),
+    };
   };
+  // A refund of all sets the status.
+  const refunds = listAt(object, 'refunds').map((one): ParsedEvent => ({
+    ...{ ...shared, event: 'refunded', at, eventId: `refund:${idAt(one, 'id') ?? ''}`, partial: true },
+    money: moneyOf(object, textAt(one, 'total')?.replace(/^-/, '')),
+  }));
   switch (status) {
     case 'completed':
     case 'processing':
-      return { event: paid() };
+      return { links, event: { ...paid(), editedAt: renews === undefined ? at : undefined }, also: refunds };
     case 'refunded':
       // The message of its payment may have been lost.
       return {
-        event: { ...shared, event: 'refunded', at },
-        also: paidAt === undefined ? [] : [paid()],
+        links,
+        event: { ...shared, event: 'refunded', at, ...(refunds.length === 0 && { money }), partial: false },
+        also: [...(paidAt === undefined ? [] : [paid()]), ...refunds],
       };
     case 'cancelled':
       // Of a renewal, nothing but that payment.
@@ -104,15 +125,20 @@ function readOrder(object: unknown, at: Date): OneContent {
   }
 }
 
+function moneyOf(object: unknown, amount: string | undefined): ParsedEvent['money'] {
+  return decimalMoney(amount, textAt(object, 'currency'));
+}
+
 /** The items of an order have ids of their own in each renewal: products tell which is which. */
 function itemsOf(object: unknown) {
   return listAt(object, 'line_items').map((item) => {
-    const product = idAt(item, 'variation_id') ?? requireId(item, 'product_id');
+    // A product that was deleted has the id 0.
+    const product = idAt(item, 'variation_id') ?? idAt(item, 'product_id');
     return {
-      line: requireId(item, 'id'),
-      ids: [`product-${product}`],
+      line: idAt(item, 'id'),
+      ids: product === undefined ? [] : [`product-${product}`],
       sku: textAt(item, 'sku') ?? product,
-      quantity: numberAt(item, 'quantity') ?? 1,
+      quantity: quantityAt(item, 'quantity'),
     };
   });
 }
@@ -122,14 +148,14 @@ function metaOf(object: unknown, key: string): string | undefined {
   return idAt(meta, 'value');
 }
 
-function buyerOf(object: unknown): ContentEvent['customer'] {
+function buyerOf(object: unknown): ParsedEvent['customer'] {
   const billing = valueAt(object, 'billing');
   const name = [textAt(billing, 'first_name'), textAt(billing, 'last_name')].filter(Boolean).join(' ');
   return customerOf(textAt(billing, 'email'), name || undefined, metaOf(object, 'wpml_language'));
 }
 
 /** Until when its items are paid; what of them changed. */
-function readSubscription(object: unknown, at: Date): OneContent {
+function readSubscription(object: unknown, at: Date | undefined): OneContent {
   const id = idOf(object);
   const order = idAt(object, 'parent_id') ?? keyOf(id);
   const links = [{ key: keyOf(id), order }];
@@ -141,21 +167,37 @@ function readSubscription(object: unknown, at: Date): OneContent {
   const shared = { at, order: { number: order } };
   const endedAs = { ...shared, event: 'subscription_ended', eventId: `ended:${id}` } as const;
   if (status === 'switched') return { links, event: endedAs };
+  if (status === 'on-hold') return { ...pauseOf(object, shared, id), links };
   const hasEnded = status === 'cancelled' || status === 'expired';
   if (!hasEnded && status !== 'active' && status !== 'pending-cancel') return { links, note: 'links' };
-  const lines = itemsOf(object).map(({ line: _, ids: [product = ''], ...item }) => ({
-    ...{ line: product, ids: [product], confirms: true as const, ...item },
+  const lines = itemsOf(object).map(({ line: _, ids: [product], ...item }) => ({
+    ...{ line: product, ids: product === undefined ? [] : [product], confirms: true as const, ...item },
     ...(paidUntil !== undefined && !hasEnded && { paidUntil }),
   }));
   const state = lines.map(({ sku, quantity }) => `${sku}x${quantity}`).join(' ');
   const isLast = status !== 'active';
-  const change: ContentEvent = {
+  const change: ParsedEvent = {
     ...{ ...shared, event: 'upgraded', renewsItself: !isLast, lines },
     // What it was before may come again, such as one that was to end and goes on.
-    eventId: `updated:${id}:${state.slice(0, 40)}:${paidUntil?.toISOString() ?? ''}${isLast ? ':ends' : ''}:${at.toISOString()}`,
+    eventId: `updated:${id}:${state.slice(0, 40)}:${paidUntil?.toISOString() ?? ''}${isLast ? ':ends' : ''}:${at?.toISOString() ?? ''}`,
   };
   // The message of its last change may have been lost.
   return hasEnded
     ? { links, event: endedAs, also: lines.length === 0 ? [] : [change] }
     : { links, event: change };
+}
+
+/**
+ * Each renewal sets its subscription to `on-hold` and makes a pending order, until that is paid: the date of the next payment
+ * has come then, and stays. Before that date it is a pause.
+ */
+function pauseOf(
+  object: unknown,
+  shared: Pick<ParsedEvent, 'at' | 'order'>,
+  id: string,
+): Pick<ParsedMessage, 'note' | 'event'> {
+  const next = timeAtUtc(object, 'next_payment_date_gmt');
+  if (next === undefined || shared.at === undefined || next <= shared.at) return { note: 'unpaid' };
+  const eventId = `on-hold:${id}:${shared.at.toISOString()}`;
+  return { event: { ...shared, event: 'renewal_stopped', eventId, isQuiet: true } };
 }

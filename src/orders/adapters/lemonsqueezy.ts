@@ -1,15 +1,28 @@
 import { createHash } from 'node:crypto';
 import { customerOf } from './customer';
-import { numberAt, parseObject, requireId, requireText, requireTime, textAt, timeAt, valueAt } from './json';
-import type { Receiver, MessageContent, ContentEvent } from './receiver';
+import {
+  idAt,
+  numberAt,
+  parseObject,
+  quantityAt,
+  requireId,
+  requireText,
+  textAt,
+  timeAt,
+  valueAt,
+} from './json';
+import { minorMoney } from './money';
+import { renewalOf } from './renewal';
+import type { ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { ShopAdapter } from './adapter';
 import { secretsOfChoice } from './secrets';
 import { hmac, isAmong } from './signature';
 
 /**
- * Lemon Squeezy: `X-Signature`, hex of HMAC-SHA256 over the body. An order has one item, which is its line; what a subscription
+ * Lemon Squeezy (https://docs.lemonsqueezy.com/help/webhooks/event-types, /api/subscriptions): `X-Signature`, hex of HMAC-SHA256 over the body. An order has one item, which is its line; what a subscription
  * tells belongs to the order that began it. Messages have no id and no time of their own: a repeated one is the same to the byte.
  */
-export const lemonsqueezy: Receiver = {
+export const lemonsqueezy: ShopAdapter = {
   contentType: 'application/json',
 
   ...secretsOfChoice('The signing secret is the text that you typed when you added the webhook.'),
@@ -18,7 +31,7 @@ export const lemonsqueezy: Receiver = {
     return isAmong([header('x-signature') ?? ''], hmac(body, secret, 'hex')) ? 'right' : 'wrong';
   },
 
-  read({ body }) {
+  parse({ body }) {
     const message = parseObject(body);
     const type = requireText(message, 'meta', 'event_name');
     const id = createHash('sha256').update(body).digest('hex');
@@ -33,25 +46,39 @@ interface About {
   id: string;
   /** the attributes of what the message is about */
   object: unknown;
-  at: Date;
+  at: Date | undefined;
   test: boolean;
+  customerId: string | undefined;
 }
 
-type OneContent = Omit<MessageContent, 'id' | 'type'>;
+type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
 
 const READERS = new Map<string, (about: About) => OneContent>([
   ['order_created', readOrder],
   ['order_refunded', readOrderRefund],
   ['subscription_created', readBeginning],
   ['subscription_updated', readChange],
+  ['subscription_cancelled', readRenewal],
+  ['subscription_paused', readRenewal],
+  ['subscription_resumed', readRenewal],
+  ['subscription_unpaused', readRenewal],
   ['subscription_expired', readEnd],
   ['subscription_payment_success', readPayment],
   ['subscription_payment_failed', readFailedPayment],
   ['subscription_payment_refunded', readPaymentRefund],
 ]);
 
-function sharedBy(object: unknown): Pick<About, 'at' | 'test'> {
-  return { at: requireTime(object, 'updated_at'), test: valueAt(object, 'test_mode') === true };
+function sharedBy(object: unknown): Pick<About, 'at' | 'test' | 'customerId'> {
+  const customer = idAt(object, 'customer_id');
+  return {
+    at: timeAt(object, 'updated_at'),
+    test: valueAt(object, 'test_mode') === true,
+    customerId: customer && `customer-${customer}`,
+  };
+}
+
+function moneyOf(object: unknown, name: 'total' | 'refunded_amount'): ParsedEvent['money'] {
+  return minorMoney(numberAt(object, name), textAt(object, 'currency'));
 }
 
 const paymentOfOrder = (order: string) => `order-${order}`;
@@ -61,21 +88,18 @@ const keyOf = (subscription: string) => `subscription-${subscription}`;
 const firstPaymentOf = (subscription: string) => `first-of-${keyOf(subscription)}`;
 
 function readOrder(about: About): OneContent {
-  const { id, object, at, test } = about;
+  const { id, object, at, test, customerId } = about;
   const key = paymentOfOrder(id);
-  const links = [{ key, order: id, paid: numberAt(object, 'total') }];
+  const money = moneyOf(object, 'total');
+  const links = [{ key, order: id, paid: money }];
   const status = textAt(object, 'status');
   if (status === 'pending' || status === 'failed') return { links, note: 'unpaid' };
   const item = valueAt(object, 'first_order_item');
-  const paid: ContentEvent = {
+  const paid: ParsedEvent = {
     ...{ event: 'paid', at: timeAt(object, 'created_at') ?? at, test, eventId: key },
-    ...{ order: { number: id }, payment: key, customer: buyerOf(object) },
+    ...{ order: { number: id }, payment: key, money, customerId, customer: buyerOf(object) },
     lines: [
-      {
-        line: requireId(item, 'id'),
-        sku: requireId(item, 'variant_id'),
-        quantity: numberAt(item, 'quantity') ?? 1,
-      },
+      { line: idAt(item, 'id'), sku: idAt(item, 'variant_id'), quantity: quantityAt(item, 'quantity') },
     ],
   };
   // The payment is kept with it, so that the order is shown.
@@ -85,17 +109,17 @@ function readOrder(about: About): OneContent {
   return { links, event: fraud, also: [paid] };
 }
 
-function buyerOf(object: unknown): ContentEvent['customer'] {
+function buyerOf(object: unknown): ParsedEvent['customer'] {
   return customerOf(textAt(object, 'user_email'), textAt(object, 'user_name'));
 }
 
-function readOrderRefund({ id, object, at, test }: About): OneContent {
+function readOrderRefund({ id, object, at, test, customerId }: About): OneContent {
   const refunded = numberAt(object, 'refunded_amount');
   return {
     event: {
       ...{ event: 'refunded', at: timeAt(object, 'refunded_at') ?? at, test },
       ...{ eventId: `refund:${refunded ?? ''}`, payment: paymentOfOrder(id), partial: isPartOf(object) },
-      order: { number: id },
+      ...{ order: { number: id }, customerId, money: moneyOf(object, 'refunded_amount') },
     },
   };
 }
@@ -108,7 +132,7 @@ function isPartOf(object: unknown): boolean {
 }
 
 /** Says until when the order pays, which the order itself does not. */
-function readBeginning({ id, object, at, test }: About): OneContent {
+function readBeginning({ id, object, at, test, customerId }: About): OneContent {
   const order = requireId(object, 'order_id');
   const payment = paymentOfOrder(order);
   const links = [
@@ -120,7 +144,7 @@ function readBeginning({ id, object, at, test }: About): OneContent {
     links,
     event: {
       ...{ event: 'paid', at, test, eventId: keyOf(id), payment, renewsItself: true },
-      ...{ order: { number: order }, customer: buyerOf(object), lines: [lineOf(object)] },
+      ...{ order: { number: order }, customerId, customer: buyerOf(object), lines: [lineOf(object)] },
     },
   };
 }
@@ -129,10 +153,12 @@ function readBeginning({ id, object, at, test }: About): OneContent {
 const UNPAID = ['past_due', 'unpaid', 'expired'];
 
 function lineOf(object: unknown) {
+  const item = valueAt(object, 'first_subscription_item');
   return {
-    line: requireId(object, 'order_item_id'),
-    sku: requireId(object, 'variant_id'),
-    quantity: numberAt(object, 'first_subscription_item', 'quantity') ?? 1,
+    line: idAt(object, 'order_item_id'),
+    sku: idAt(object, 'variant_id'),
+    // Usage is counted afterwards, so a metered subscription begins with 0.
+    quantity: quantityAt(item, 'quantity') || (valueAt(item, 'is_usage_based') === true ? 1 : 0),
     paidUntil: endOf(object),
   };
 }
@@ -145,14 +171,30 @@ function endOf(object: unknown): Date | undefined {
 
 /** It comes with every change. What is not paid, as while a card fails, moves no end. */
 function readChange({ object, at, test }: About): OneContent {
-  if (!['active', 'on_trial', 'cancelled'].includes(textAt(object, 'status') ?? ''))
-    return { note: 'unused' };
+  const status = textAt(object, 'status') ?? '';
+  if (!['active', 'on_trial', 'cancelled'].includes(status)) return { note: 'unused' };
   const order = { number: requireId(object, 'order_id') };
   const { line, sku, quantity, paidUntil } = lineOf(object);
   const told = { line, sku, quantity, paidUntil, confirms: true as const };
-  // The same state is the same change, whatever else of the subscription differs.
-  const eventId = `updated:${sku}:${quantity}:${paidUntil?.toISOString() ?? ''}`;
-  return { event: { event: 'upgraded', at, test, eventId, order, lines: [told] } };
+  const state = `updated:${sku}:${quantity}:${paidUntil?.toISOString() ?? ''}`;
+  return {
+    event: {
+      ...{ event: 'upgraded', at, test, order, lines: [told], renewsItself: status !== 'cancelled' },
+      // What it was before may come again later. An earlier version took the same state for the same change.
+      eventId: at === undefined ? state : `${state}:${at.toISOString()}`,
+      formerly: { eventId: state, at: true },
+    },
+  };
+}
+
+/** Paused with the mode `free`, it goes on without payments (docs.lemonsqueezy.com/api/subscriptions/the-subscription-object). */
+function readRenewal({ id, object, at, test }: About): OneContent {
+  const status = textAt(object, 'status') ?? '';
+  if (textAt(object, 'pause', 'mode') === 'free') return { note: 'free_pause' };
+  const number = requireId(object, 'order_id');
+  const isStopped = status === 'cancelled' || status === 'paused';
+  const eventId = `renewal:${isStopped}:${at?.toISOString() ?? ''}`;
+  return renewalOf(isStopped, { at, test, eventId, order: { number } }, keyOf(id));
 }
 
 function readEnd({ object, at, test }: About): OneContent {
@@ -162,12 +204,15 @@ function readEnd({ object, at, test }: About): OneContent {
 }
 
 /** What a subscription's invoice is of. */
-function invoiceOf({ id, object, at, test }: About) {
+function invoiceOf({ id, object, at, test, customerId }: About) {
   const subscription = requireId(object, 'subscription_id');
   return {
     isFirst: textAt(object, 'billing_reason') === 'initial',
     subscription,
-    event: { at, test, payment: paymentOfInvoice(id), order: { of: keyOf(subscription) } },
+    event: {
+      ...{ at, test, payment: paymentOfInvoice(id), order: { of: keyOf(subscription) } },
+      ...{ customerId, customer: buyerOf(object) },
+    },
   };
 }
 
@@ -176,7 +221,8 @@ function readPayment(about: About): OneContent {
   if (isFirst) return { note: 'first_payment' };
   // A change that is paid at once is told by `subscription_updated`.
   if (textAt(about.object, 'billing_reason') !== 'renewal') return { note: 'unused' };
-  return { event: { ...event, event: 'renewed', eventId: event.payment, renewsItself: true } };
+  const money = moneyOf(about.object, 'total');
+  return { event: { ...event, event: 'renewed', eventId: event.payment, renewsItself: true, money } };
 }
 
 function readFailedPayment(about: About): OneContent {
@@ -195,6 +241,8 @@ function readPaymentRefund(about: About): OneContent {
     test: event.test,
     eventId,
     partial: isPartOf(about.object),
+    money: moneyOf(about.object, 'refunded_amount'),
+    customerId: event.customerId,
   } as const;
   if (isFirst) return { event: { ...shared, order: { of: firstPaymentOf(subscription) } } };
   return { event: { ...shared, payment: event.payment, order: event.order } };

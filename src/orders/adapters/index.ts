@@ -1,16 +1,15 @@
-import type { PostingKind } from '../shop-kinds';
-import type { ShopKind } from '../shops';
+import type { PostingKind, ShopKind } from '../shop-kinds';
 import { digistore24 } from './digistore24';
 import { paddle } from './paddle';
 import { fastspring } from './fastspring';
 import { lemonsqueezy } from './lemonsqueezy';
-import type { Receiver } from './receiver';
+import type { ShopAdapter } from './adapter';
 import { standard } from './standard';
 import { stripe } from './stripe';
 import { woocommerce } from './woocommerce';
 
 /** The kinds of shops whose signed messages are received. */
-export const RECEIVERS: Record<Exclude<ShopKind, PostingKind>, Receiver> = {
+export const ADAPTERS: Record<Exclude<ShopKind, PostingKind>, ShopAdapter> = {
   stripe,
   paddle,
   digistore24,

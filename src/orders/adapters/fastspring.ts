@@ -1,9 +1,12 @@
 import { customerOf } from './customer';
+import { decimalMoney } from './money';
+import { renewalOf } from './renewal';
 import {
   idAt,
   listAt,
   numberAt,
   parseObject,
+  quantityAt,
   referenceAt,
   requireId,
   requireText,
@@ -11,15 +14,16 @@ import {
   valueAt,
 } from './json';
 import { InvalidRequestError } from '../../base/errors';
-import { type Receiver, type MessageContent, type ContentEvent } from './receiver';
+import type { ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { ShopAdapter } from './adapter';
 import { secretsOfChoice } from './secrets';
 import { hmac, isAmong } from './signature';
 
 /**
- * FastSpring: `X-FS-Signature`, base64 of HMAC-SHA256 over the body, which is a list of events. An order's line is the item's
+ * FastSpring (https://developer.fastspring.com/docs/webhooks, /docs/subscriptions-1): `X-FS-Signature`, base64 of HMAC-SHA256 over the body, which is a list of events. An order's line is the item's
  * subscription, else its product. Objects are ids, or whole where "webhook expansion" is on.
  */
-export const fastspring: Receiver = {
+export const fastspring: ShopAdapter = {
   contentType: 'application/json',
 
   ...secretsOfChoice('The secret is the "HMAC SHA256 Secret" of the webhook.'),
@@ -28,41 +32,41 @@ export const fastspring: Receiver = {
     return isAmong([header('x-fs-signature') ?? ''], hmac(body, secret, 'base64')) ? 'right' : 'wrong';
   },
 
-  // It repeats events that a 202 does not name (developer.fastspring.com/docs/processed-and-unprocessed-webhook-events).
-  split(delivery, most) {
-    const events = listAt(parseObject(delivery.body), 'events');
-    if (events.length === 0) throw new InvalidRequestError('"events" is missing.');
-    const parts = events.slice(0, most).map((event) => ({
-      id: idAt(event, 'id') ?? '',
-      delivery: { ...delivery, body: Buffer.from(JSON.stringify(event)) },
-    }));
-    return { parts, isAll: events.length <= most };
-  },
+  list: 'events',
 
-  read({ body }) {
+  parse({ body }) {
     const message = parseObject(body);
     const type = requireText(message, 'type');
     const id = requireId(message, 'id');
     const read = READERS.get(type);
     if (read === undefined) return { id, type, note: 'unused' };
     const created = numberAt(message, 'created');
-    if (created === undefined) throw new InvalidRequestError('"created" is missing.');
-    const event = { at: new Date(created), test: valueAt(message, 'live') === false };
-    return { id, type, ...read({ object: valueAt(message, 'data'), event }) };
+    const event = {
+      at: created === undefined ? undefined : new Date(created),
+      test: valueAt(message, 'live') === false,
+    };
+    return { id, type, ...read({ type, id, object: valueAt(message, 'data'), event }) };
   },
 };
 
 interface About {
+  type: string;
+  /** of the event */
+  id: string;
   object: unknown;
-  event: Pick<ContentEvent, 'at' | 'test'>;
+  event: Pick<ParsedEvent, 'at' | 'test'>;
 }
 
-type OneContent = Omit<MessageContent, 'id' | 'type'>;
+type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
 
 const READERS = new Map<string, (about: About) => OneContent>([
   ['order.completed', readOrder],
   ['subscription.charge.completed', readCharge],
   ['subscription.charge.failed', readFailedCharge],
+  ['subscription.canceled', readRenewal],
+  ['subscription.uncanceled', readRenewal],
+  ['subscription.paused', readRenewal],
+  ['subscription.resumed', readRenewal],
   ['subscription.deactivated', readEnd],
   ['return.created', readReturn],
 ]);
@@ -81,17 +85,20 @@ function requireThing(value: unknown, name: string): string {
 function readOrder({ object, event }: About): OneContent {
   const order = requireId(object, 'order');
   if (valueAt(object, 'completed') === false) return { note: 'unpaid' };
-  const items = listAt(object, 'items');
+  // Fees have no article.
+  const items = listAt(object, 'items').filter(
+    (item) => thingAt(item, 'product') ?? thingAt(item, 'subscription') ?? textAt(item, 'sku'),
+  );
+  const paid = moneyOf(object, 'total');
   const subscriptions = items.flatMap((item) => thingAt(item, 'subscription') ?? []);
+  const links = [{ key: order, order, paid }, ...subscriptions.map((key) => ({ key, order }))];
+  if (items.length === 0) return { links, note: 'no_article' };
   return {
-    links: [
-      { key: order, order, paid: hundredths(numberAt(object, 'total')) },
-      ...subscriptions.map((key) => ({ key, order })),
-    ],
+    links,
     event: {
       ...{ ...event, event: 'paid', eventId: order, order: { number: order }, payment: order },
       ...(subscriptions.length > 0 && { renewsItself: true }),
-      customer: buyerOf(object),
+      ...{ money: paid, customerId: accountOf(object), customer: buyerOf(object) },
       lines: items.map((item) => ({ ...itemOf(item), ...nextOf(valueAt(item, 'subscription')) })),
     },
   };
@@ -99,13 +106,12 @@ function readOrder({ object, event }: About): OneContent {
 
 function itemOf(item: unknown) {
   const product = thingAt(item, 'product');
-  const line = thingAt(item, 'subscription') ?? product;
-  if (line === undefined) throw new InvalidRequestError('An item has no product.');
+  const line = thingAt(item, 'subscription') ?? product ?? textAt(item, 'sku');
   return {
     line,
-    ids: [line, product ?? []].flat(),
+    ids: [line ?? [], product ?? []].flat(),
     sku: textAt(item, 'sku') ?? textAt(item, 'product', 'sku') ?? product ?? line,
-    quantity: numberAt(item, 'quantity') ?? 1,
+    quantity: quantityAt(item, 'quantity'),
   };
 }
 
@@ -115,10 +121,20 @@ function nextOf(subscription: unknown): { paidUntil?: Date } {
   return next === undefined ? {} : { paidUntil: new Date(next) };
 }
 
-function buyerOf(object: unknown): ContentEvent['customer'] {
+function buyerOf(object: unknown): ParsedEvent['customer'] {
   const buyer = valueAt(object, 'customer') ?? valueAt(object, 'account', 'contact');
   const name = [textAt(buyer, 'first'), textAt(buyer, 'last')].filter(Boolean).join(' ');
   return customerOf(textAt(buyer, 'email'), name || undefined, textAt(object, 'language'));
+}
+
+/** Whole where the webhook is expanded, else an id. */
+function accountOf(object: unknown): string | undefined {
+  const account = thingAt(object, 'account');
+  return account && `account-${account}`;
+}
+
+function moneyOf(object: unknown, name: string): ParsedEvent['money'] {
+  return decimalMoney(numberAt(object, name), textAt(object, 'currency'));
 }
 
 /** A renewal, or the price of a change for the rest of the period: both are paid until the next charge. */
@@ -129,6 +145,7 @@ function readCharge({ object, event }: About): OneContent {
   const shared = {
     ...event,
     ...{ order: { of: subscription }, payment, eventId: payment, renewsItself: true },
+    ...{ money: moneyOf(object, 'total'), customerId: accountOf(object), customer: buyerOf(object) },
   };
   const { sku, quantity, ids } = itemOf({ subscription, product: valueAt(whole, 'product') ?? subscription });
   const line = { line: subscription, ids };
@@ -136,7 +153,7 @@ function readCharge({ object, event }: About): OneContent {
   const change = {
     ...line,
     sku: textAt(whole, 'sku') ?? sku,
-    quantity: numberAt(whole, 'quantity') ?? quantity,
+    quantity: valueAt(whole, 'quantity') === undefined ? quantity : quantityAt(whole, 'quantity'),
   };
   return {
     links: [{ key: payment, other: subscription }],
@@ -151,6 +168,13 @@ function readFailedCharge({ object, event }: About): OneContent {
   };
 }
 
+/** `subscription.canceled` comes while it still runs, `deactivated` when it is over. */
+function readRenewal({ type, id, object, event }: About): OneContent {
+  const of = idAt(object, 'id') ?? requireThing(object, 'subscription');
+  const isStopped = type === 'subscription.canceled' || type === 'subscription.paused';
+  return renewalOf(isStopped, { ...event, eventId: id, order: { of } }, of);
+}
+
 function readEnd({ object, event }: About): OneContent {
   const of = idAt(object, 'id') ?? requireThing(object, 'subscription');
   return { event: { ...event, event: 'subscription_ended', order: { of } } };
@@ -159,18 +183,19 @@ function readEnd({ object, event }: About): OneContent {
 function readReturn({ object, event }: About): OneContent {
   const original = valueAt(object, 'original');
   const of = textAt(object, 'original') ?? idAt(original, 'order') ?? requireId(original, 'id');
-  const [returned, total] = [numberAt(object, 'totalReturn'), numberAt(original, 'total')];
-  const partial = returned === undefined || total === undefined ? undefined : returned < total;
-  const refunded = hundredths(returned);
   return {
     event: {
       ...{ ...event, event: 'refunded', eventId: requireId(object, 'return'), payment: of },
-      ...(partial !== undefined && { partial }),
-      order: { of, ...(partial === undefined && { refunded }) },
+      ...{ order: { of }, money: moneyOf(object, 'totalReturn'), customerId: accountOf(object) },
+      partial: isPart(object, original),
     },
   };
 }
 
-function hundredths(amount: number | undefined): number | undefined {
-  return amount === undefined ? undefined : Math.round(amount * 100);
+/** By the amounts where the original is whole; else the payment's tells. */
+function isPart(object: unknown, original: unknown): boolean | undefined {
+  const [returned, total] = [numberAt(object, 'totalReturn'), numberAt(original, 'total')];
+  if (returned === undefined || total === undefined) return undefined;
+  const [currency, paid] = [textAt(object, 'currency'), textAt(original, 'currency')];
+  return returned < total || (currency !== undefined && paid !== undefined && currency !== paid);
 }

@@ -1,0 +1,6 @@
+/** Returns why something is as it is, in words. A reason may end in the lines that it is about: `cut:11-13`. */
+export function reasonText(words: Record<string, string>, reason: string): string {
+  const [word = '', lines] = reason.split(':');
+  const text = words[word];
+  return text === undefined ? reason : lines === undefined ? text : `${text} (${lines})`;
+}

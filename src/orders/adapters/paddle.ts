@@ -1,0 +1,257 @@
+import { DAY_MS } from '../../base/days';
+import { asPaid } from '../message';
+import { customerOf } from './customer';
+import {
+  idAt,
+  listAt,
+  numberAt,
+  parseObject,
+  quantityAt,
+  requireText,
+  textAt,
+  timeAt,
+  valueAt,
+} from './json';
+import { minorMoney } from './money';
+import { renewalOf } from './renewal';
+import type { Link, OrderReference, ParsedEvent, ParsedLine, ParsedMessage } from '../parsed-message';
+import type { ShopAdapter } from './adapter';
+import { secretsLike } from './secrets';
+import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
+
+/**
+ * Paddle Billing (https://developer.paddle.com/webhooks/about/overview): `Paddle-Signature: ts=seconds;h1=hex`, HMAC-SHA256 over `ts:body`, which a repeated try may keep from the
+ * first. A transaction is the order `txn_...`, those of a subscription are the order `sub_...`; a line is a product,
+ * and stays the same when its price, or what is beside it, changes.
+ */
+export const paddle: ShopAdapter = {
+  contentType: 'application/json',
+
+  ...secretsLike('pdl_ntfset_', 'The secret key of a notification destination begins with "pdl_ntfset_".'),
+
+  verify({ body, header }, secret, now) {
+    const signature = header('paddle-signature') ?? '';
+    const [seconds = ''] = partsOf(signature, ';', 'ts');
+    const signed = Buffer.concat([Buffer.from(`${seconds}:`), body]);
+    if (!isAmong(partsOf(signature, ';', 'h1'), hmac(signed, secret, 'hex'))) return 'wrong';
+    return isFresh(seconds, now, TRIED_FOR_MS) ? 'right' : 'old';
+  },
+
+  async complete(delivery, get, knows) {
+    const message = parseObject(delivery.body);
+    const data = valueAt(message, 'data');
+    const id = textAt(data, 'customer_id');
+    const isTold = !(textAt(message, 'event_type') ?? '').startsWith('transaction.') || id === undefined;
+    if (isTold || textAt(data, 'custom_data', 'email') !== undefined || (await knows(id))) return delivery;
+    const customer = valueAt(await get(`/customers/${encodeURIComponent(id)}`), 'data');
+    Object.assign(data as object, { customer });
+    return { ...delivery, body: Buffer.from(JSON.stringify(message)) };
+  },
+
+  parse({ body }) {
+    const message = parseObject(body);
+    const type = requireText(message, 'event_type');
+    const id = requireText(message, 'event_id');
+    const read = READERS.get(type);
+    if (read === undefined) return { id, type, note: 'unused' };
+    const at = timeAt(message, 'occurred_at');
+    return { id, type, ...read(valueAt(message, 'data'), at, id) };
+  },
+};
+
+const TRIED_FOR_MS = 3 * DAY_MS + FIVE_MINUTES_MS;
+
+type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
+
+const READERS = new Map<string, (data: unknown, at: Date | undefined, id: string) => OneContent>([
+  ['transaction.completed', readTransaction],
+  ['transaction.payment_failed', readFailedTransaction],
+  ['adjustment.created', readAdjustment],
+  ['adjustment.updated', readAdjustment],
+  ['subscription.created', readSubscription],
+  ['subscription.updated', readRenewal],
+  ['subscription.paused', readRenewal],
+  ['subscription.resumed', readRenewal],
+  ['subscription.canceled', readEnd],
+  ['customer.created', readCustomer],
+  ['customer.imported', readCustomer],
+  ['customer.updated', readCustomer],
+]);
+
+/** The types of events that mean something here. */
+export const PADDLE_EVENTS: ReadonlySet<string> = new Set(READERS.keys());
+
+function readTransaction(data: unknown, at: Date | undefined): OneContent {
+  const transaction = requireText(data, 'id');
+  const origin = textAt(data, 'origin') ?? '';
+  const subscription = textAt(data, 'subscription_id');
+  // Something bought beside a subscription is an order of its own.
+  const isBeside = origin === 'subscription_charge';
+  const isFirst = !['subscription_update', 'subscription_recurring'].includes(origin);
+  const number = isBeside ? transaction : (subscription ?? transaction);
+  // A subscription leads to its first transaction's order, which another message may say.
+  const own: OrderReference = number === subscription && !isFirst ? { number, leads: true } : { number };
+  const money = minorMoney(
+    idAt(data, 'details', 'totals', 'grand_total') ?? idAt(data, 'details', 'totals', 'total'),
+    textAt(data, 'currency_code'),
+  );
+  const links: Link[] =
+    'leads' in own
+      ? [{ key: transaction, other: number }]
+      : [
+          { key: transaction, order: number, paid: money },
+          ...(number === subscription ? [{ key: subscription, order: number }] : []),
+        ];
+  if (origin === 'subscription_payment_method_change') return { links, note: 'links' };
+  const items = itemsOf(data);
+  const shared = {
+    ...{ at, money, ...buyerOf(data) },
+    eventId: transaction,
+    order: own,
+    payment: transaction,
+    ...(subscription !== undefined && !isBeside && { renewsItself: true }),
+  };
+  const recurring = items.filter(({ once }) => !once);
+  if (origin === 'subscription_update') {
+    if (recurring.length === 0)
+      return { links, note: 'untold', unmatched: true, meant: { ...shared, event: 'renewed' } };
+    return { links, event: { ...shared, event: 'upgraded', lines: recurring } };
+  }
+  if (origin === 'subscription_recurring') {
+    // It may pay for something else than before: what was to change with the period, or was changed in between.
+    const lines = recurring.map(({ line, ids, paidUntil, paidAs, sku, quantity }) => ({
+      ...{ line, ids, paidUntil, paidAs },
+      ...asPaid(sku, quantity),
+    }));
+    return { links, event: { ...shared, event: 'renewed', lines: lines.length === 0 ? undefined : lines } };
+  }
+  const lines = items.length === 0 ? [{ line: undefined }] : items;
+  return { links, event: { ...shared, event: 'paid', lines } };
+}
+
+/** The address is known by another message, or was fetched, or a checkout kept it. */
+function buyerOf(data: unknown): Pick<ParsedEvent, 'customerId' | 'customer'> {
+  return {
+    customerId: textAt(data, 'customer_id'),
+    customer: customerOf(
+      textAt(data, 'custom_data', 'email') ?? textAt(data, 'customer', 'email'),
+      textAt(data, 'customer', 'name'),
+      textAt(data, 'customer', 'locale')?.slice(0, 2),
+    ),
+  };
+}
+
+/** Each try of a renewal tells it; another payment that fails is for something that is not sold yet. */
+function readFailedTransaction(data: unknown, at: Date | undefined): OneContent {
+  const number = textAt(data, 'subscription_id');
+  if (number === undefined || textAt(data, 'origin') !== 'subscription_recurring') return { note: 'unpaid' };
+  const payment = requireText(data, 'id');
+  return {
+    event: { event: 'payment_failed', at, order: { number, leads: true }, payment, ...buyerOf(data) },
+  };
+}
+
+/** What was bought, without what is credited for it. A line keeps its price and product, whatever is beside it. */
+function itemsOf(transaction: unknown): ParsedLine[] {
+  const paidUntil = timeAt(transaction, 'billing_period', 'ends_at');
+  const isChange = (textAt(transaction, 'origin') ?? '').startsWith('subscription_');
+  const bought = listAt(transaction, 'items').filter((item) => !isChange || quantityAt(item, 'quantity') > 0);
+  const shared = new Set<string | undefined>();
+  const products = new Set<string | undefined>();
+  for (const product of bought.map(productOf)) (products.has(product) ? shared : products).add(product);
+  return bought.map((item) => {
+    const price = textAt(item, 'price', 'id');
+    const isRecurring = textAt(item, 'price', 'billing_cycle', 'interval') !== undefined;
+    return {
+      line: lineOf(item, shared),
+      ids: [price ?? [], textAt(item, 'price', 'product_id') ?? []].flat(),
+      // The rest of a period that another payment paid for is given back with that one.
+      ...(isRecurring ? { paidUntil: isRestOf(item) ? undefined : paidUntil } : { once: true as const }),
+      sku: textAt(item, 'price', 'custom_data', 'sku') ?? price,
+      paidAs: price,
+      quantity: quantityAt(item, 'quantity'),
+    };
+  });
+}
+
+/** Whether it pays for a part of the period: what is changed within it. */
+function isRestOf(item: unknown): boolean {
+  const rate = numberAt(item, 'proration', 'rate') ?? Number(textAt(item, 'proration', 'rate') ?? 1);
+  return rate < 1;
+}
+
+const productOf = (item: unknown) => textAt(item, 'price', 'product_id');
+
+/** If two prices are of one product, these distinguish them. @param shared products of more than one item */
+function lineOf(item: unknown, shared: ReadonlySet<string | undefined>): string | undefined {
+  const product = productOf(item);
+  return (shared.has(product) ? undefined : product) ?? textAt(item, 'price', 'id');
+}
+
+const ADJUSTMENTS = new Map<string, ParsedEvent['event']>([
+  ['refund', 'refunded'],
+  ['chargeback', 'charged_back'],
+  ['chargeback_reverse', 'chargeback_reversed'],
+]);
+
+function readAdjustment(data: unknown, at: Date | undefined): OneContent {
+  const event = ADJUSTMENTS.get(textAt(data, 'action') ?? '');
+  if (event === undefined) return { note: 'unused' };
+  if (textAt(data, 'status') !== 'approved') return { note: 'not_final' };
+  const partial = !isFull(data);
+  if (partial && event !== 'refunded') return { note: 'partial' };
+  const of = requireText(data, 'transaction_id');
+  const money = minorMoney(idAt(data, 'totals', 'total'), textAt(data, 'currency_code'));
+  const customerId = textAt(data, 'customer_id');
+  return {
+    event: {
+      event,
+      at,
+      eventId: requireText(data, 'id'),
+      order: { of },
+      partial,
+      money,
+      customerId,
+      payment: of,
+    },
+  };
+}
+
+/** Before `type` was added, the items alone told. */
+function isFull(adjustment: unknown): boolean {
+  const type = textAt(adjustment, 'type');
+  if (type !== undefined) return type === 'full';
+  const items = listAt(adjustment, 'items');
+  return items.length > 0 && items.every((item) => textAt(item, 'type') === 'full');
+}
+
+function readEnd(data: unknown, at: Date | undefined): OneContent {
+  return {
+    event: { event: 'subscription_ended', at, order: { number: requireText(data, 'id'), leads: true } },
+  };
+}
+
+/** The transaction that began it may have been told before it was a subscription: it is the same order. */
+function readSubscription(data: unknown): OneContent {
+  const [id, transaction] = [requireText(data, 'id'), textAt(data, 'transaction_id')];
+  return transaction === undefined
+    ? { note: 'unused' }
+    : { note: 'links', links: [{ key: id, other: transaction }] };
+}
+
+/** Whether it renews: what is scheduled stops that, but for a return from a pause. */
+function readRenewal(data: unknown, at: Date | undefined, id: string): OneContent {
+  const status = textAt(data, 'status') ?? '';
+  if (status === 'canceled') return { note: 'unused' };
+  const number = requireText(data, 'id');
+  const scheduled = textAt(data, 'scheduled_change', 'action');
+  const isStopped = status === 'paused' || scheduled === 'cancel' || scheduled === 'pause';
+  return renewalOf(isStopped, { at, eventId: id, order: { number, leads: true } }, number);
+}
+
+function readCustomer(data: unknown, at: Date | undefined): OneContent {
+  const customer = customerOf(textAt(data, 'email'), undefined, textAt(data, 'locale')?.slice(0, 2));
+  if (customer === undefined) return { note: 'unused' };
+  const { email, language } = customer;
+  return { note: 'links', links: [{ key: requireText(data, 'id'), email, at, language }] };
+}

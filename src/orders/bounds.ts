@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import { requireLabel } from '../licensing/fields';
+import { asStorable } from '../licensing/timestamps';
+import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
+import { MAX_NAME_LENGTH, MAX_SLOTS_QUANTITY, requireExactText } from './message';
+import type { LineMessage, LineProblem } from './message';
+import type { Link, OrderReference, ParsedEvent, ParsedLine, ParsedMessage } from './parsed-message';
+
+/**
+ * The only way from what a sender wrote to a column. A message is never refused for what is in it: a text that is too long
+ * gets a digest as its name, a time or quantity that cannot be stored is missing, and a line that cannot be taken is one
+ * with a problem. The others take effect.
+ */
+
+/** An event as it can be stored. */
+export interface FitEvent extends Omit<ParsedEvent, 'at' | 'lines'> {
+  at: Date;
+  lines?: LineMessage[] | undefined;
+}
+
+/** What is told besides the event, such as each refund of an order. */
+const MAX_ALSO = 100;
+/** An order's own id, and one for each of its lines; an invoice may have several payments. */
+const MAX_LINKS = 200;
+
+export interface FitMessage extends Omit<ParsedMessage, 'event' | 'meant' | 'also' | 'links'> {
+  event: FitEvent | undefined;
+  meant: FitEvent | undefined;
+  also: FitEvent[];
+  links: Link[];
+}
+
+export function fitMessage(message: ParsedMessage, now: Date): FitMessage {
+  const { id, event, meant, also = [], links = [] } = message;
+  return {
+    ...message,
+    event: event && fitEvent(event, id, now),
+    meant: meant && fitEvent(meant, id, now),
+    also: also.slice(0, MAX_ALSO).map((one) => fitEvent(one, id, now)),
+    links: links.slice(0, MAX_LINKS).map(fitLink),
+  };
+}
+
+function fitEvent(parsed: ParsedEvent, messageId: string, now: Date): FitEvent {
+  const { at, eventId, payment, order, lines, customerId, ...event } = parsed;
+  const told = at && asStorable(at);
+  // Without its time, the message distinguishes it from others.
+  const own = eventId ?? (told === undefined ? messageId : undefined);
+  return {
+    ...event,
+    at: told === undefined || told > now ? now : told,
+    order: fitReference(order),
+    ...(own !== undefined && { eventId: fitText(own, MAX_LABEL_LENGTH) }),
+    ...(payment !== undefined && { payment: fitText(payment, MAX_LABEL_LENGTH) }),
+    ...(customerId !== undefined && { customerId: fitText(customerId, MAX_LABEL_LENGTH) }),
+    ...(lines !== undefined && { lines: fitLines(lines, event.event) }),
+  };
+}
+
+function fitReference(order: OrderReference): OrderReference {
+  return 'number' in order
+    ? { ...order, number: fitText(order.number) }
+    : { of: fitText(order.of, MAX_LABEL_LENGTH) };
+}
+
+function fitLink(link: Link): Link {
+  const key = fitText(link.key, MAX_LABEL_LENGTH);
+  if ('order' in link) return { ...link, key, order: fitText(link.order) };
+  return 'other' in link ? { key, other: fitText(link.other, MAX_LABEL_LENGTH) } : { ...link, key };
+}
+
+/** Returns a text that has room and is no licence key, else a digest of it. */
+function fitText(text: string, most = MAX_NAME_LENGTH): string {
+  try {
+    return requireExactText(text, '', most);
+  } catch {
+    return `~${createHash('sha256').update(text).digest('hex')}`;
+  }
+}
+
+/** The same name twice, such as an article in two lines, is two lines. */
+function fitLines(lines: ParsedLine[], event: ParsedEvent['event']): LineMessage[] {
+  const counts = new Map<string, number>();
+  return lines.map((line, i) => {
+    const base = fitText(line.line ?? `#${i + 1}`);
+    const count = (counts.get(base) ?? 0) + 1;
+    counts.set(base, count);
+    if (count === 1) return fitLine({ ...line, line: base }, event, line.line === undefined);
+    const name = fitText(`${base}#${count}`);
+    // An id that both have would make each the other.
+    return fitLine({ ...line, line: name, ...(line.ids && { ids: [name] }) }, event, false);
+  });
+}
+
+function fitLine(
+  { sku, quantity, paidUntil, price, paidAs, renews, ...line }: ParsedLine & { line: string },
+  event: ParsedEvent['event'],
+  isNameless: boolean,
+): LineMessage {
+  const article = sku === undefined ? undefined : fitArticle(sku);
+  const isCount =
+    Number.isInteger(quantity) && Number(quantity) >= 1 && Number(quantity) <= MAX_SLOTS_QUANTITY;
+  const until = paidUntil && asStorable(paidUntil);
+  const fit: LineMessage = {
+    ...line,
+    ...(line.ids && { ids: line.ids.map((id) => fitText(id, MAX_LABEL_LENGTH)) }),
+    ...(article !== undefined && { sku: article }),
+    ...(isCount && { quantity }),
+    ...(until !== undefined && { paidUntil: until }),
+    ...(price !== undefined && { price: fitText(price, MAX_LABEL_LENGTH) }),
+    ...(paidAs !== undefined && { paidAs: fitText(paidAs, MAX_LABEL_LENGTH) }),
+    ...(renews !== undefined && { renews: typeof renews === 'string' ? fitText(renews) : renews }),
+  };
+  // Other events concern a line as it is, whatever they say of its article.
+  if (event !== 'paid' && event !== 'upgraded') return fit;
+  const isNamed = fit.sku !== undefined || fit.planId !== undefined;
+  const changes = event === 'upgraded' && fit.renews === undefined && (isCount || until !== undefined);
+  const problems: [boolean, LineProblem][] = [
+    [isNameless, 'unreadable'],
+    [sku !== undefined && article === undefined, 'bad_article'],
+    [quantity !== undefined && !isCount, 'bad_quantity'],
+    [!isNamed && !changes && (event === 'upgraded' || fit.renews === undefined), 'no_article'],
+  ];
+  const problem = problems.find(([is]) => is)?.[1];
+  return problem === undefined ? fit : { ...fit, problem };
+}
+
+function fitArticle(sku: string): string | undefined {
+  try {
+    return requireLabel(sku);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,589 @@
+import { createHash } from 'node:crypto';
+import { minorDigits } from '../base/currency';
+import { OperatorError } from '../licensing/operator-error';
+import type { Db } from '../store/engine/database';
+import { isUnavailable, isWrongValue, reasonCode } from '../store/engine/errors';
+import { tellProfile } from '../store/customer-profiles';
+import { findOrder, listOrderEvents } from '../store/orders/orders';
+import {
+  findLink,
+  findMessageBy,
+  keepLink,
+  keepMessage,
+  listAwaiting,
+  setMessage,
+  type ShopLink,
+  type ShopMessage,
+} from '../store/orders/shop-messages';
+import { findShop } from '../store/orders/shops';
+import { inReadCommitted } from '../store/engine/transaction';
+import { fitMessage, type FitEvent } from './bounds';
+import { editsOf } from './edited-order';
+import type { LineMessage, Money, OrderMessage } from './message';
+import { linkDigest, messageDigest, orderDigest } from './names';
+import type { Link, ParsedMessage } from './parsed-message';
+import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
+import { followMessage } from './unmatched';
+
+/**
+ * What becomes of a receiver's message. Messages come in any order, twice, and at once: each is kept first, then what it
+ * waits for is looked up; each link is kept first, then what waits for it. So one of the two finds the other, and doing a
+ * thing twice changes nothing.
+ */
+
+/**
+ * order: it is an event of an order; unmatched: nothing is known yet of what it names; queued: a job works on it;
+ * unreadable: there is no order in it; refused: an earlier version could not store it.
+ */
+export const MESSAGE_RESULTS = ['order', 'noted', 'unmatched', 'queued', 'unreadable', 'refused'] as const;
+export type MessageResult = (typeof MESSAGE_RESULTS)[number];
+
+export interface Received {
+  result: MessageResult;
+  /** why nothing was done, or what the sender left out */
+  reason: string | null;
+  recorded: Recorded | undefined;
+  /** false: it had come before */
+  isNew: boolean;
+}
+
+type Became = Omit<Received, 'isNew'>;
+
+/** What is to be done once a link is there. */
+type Pending =
+  /** `refunded`: of an earlier version, in hundredths of the currency */
+  | { event: StoredEvent; also?: StoredEvent[]; of: string; refunded?: number | undefined }
+  /** what it is once somebody has said which licence it is about */
+  | { event: StoredEvent; number: string }
+  /** the order needs the address of this customer */
+  | { order: string; customerId: string }
+  /** a job parses it again */
+  | { delivery: StoredDelivery };
+
+/** A body with the headers that are read of it. */
+export interface StoredDelivery {
+  body: string;
+  headers: Record<string, string>;
+}
+
+/** As JSON keeps it. */
+type StoredEvent = Omit<FitEvent, 'order' | 'at' | 'lines'> & {
+  at: string;
+  lines?: (Omit<LineMessage, 'paidUntil'> & { paidUntil?: string })[] | undefined;
+};
+
+/**
+ * Does what a message tells. What is wrong with the message is kept as `unreadable`.
+ * @throws an error that may pass
+ */
+export async function receive(
+  db: Db,
+  shop: string,
+  parsed: ParsedMessage,
+  given: Omit<RecordContext, 'actor'>,
+): Promise<Received> {
+  const context = { ...given, actor: `shop:${shop}` };
+  const {
+    id,
+    type,
+    note,
+    unmatched = false,
+    missing,
+    meant,
+    event,
+    also,
+    links,
+  } = fitMessage(parsed, context.now);
+  const reason = missing === undefined ? (note ?? null) : `${note}:${missing}`;
+  const waiting = event && toPending(event, also);
+  const pending = waiting ?? (meant && toMeant(meant));
+  const isQuiet = event?.isQuiet === true;
+  const first: Omit<ShopMessage, 'id'> = {
+    shop,
+    digest: messageDigest(shop, id),
+    type: type.slice(0, MAX_TYPE),
+    receivedAt: context.now,
+    result:
+      event === undefined && !unmatched
+        ? 'noted'
+        : event && !waiting
+          ? 'order'
+          : isQuiet
+            ? 'noted'
+            : 'unmatched',
+    reason,
+    orderId: null,
+    awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
+    pendingJson: pending === undefined ? null : JSON.stringify(pending),
+  };
+  const former = parsed.formerId && (await findFormer(db, first, parsed.formerId));
+  const { kept, isNew } = former ? { kept: former, isNew: false } : await keepMessage(db, first);
+  // It comes again, or a job tries it again.
+  const message = UNDONE.has(kept.result) ? await keepAgain(db, kept, first) : kept;
+  const failures: unknown[] = [];
+  const take = async (): Promise<Became> => {
+    const told = [...links, ...addressOf(event, context.now)];
+    const stored = told.map((link) => toStored(shop, link, context.now));
+    for (const link of stored) await keepLink(db, link);
+    // Before the mail that the address lets go.
+    for (const link of told) if ('email' in link) await tellLanguage(db, shop, link, context.now);
+    const awaiting = await listAwaiting(
+      db,
+      stored.map(({ digest }) => digest),
+    );
+    const found = await settleAll(db, awaiting, context, failures);
+    if (event === undefined) {
+      if (unmatched) await followMessage(db, message, true);
+      return { result: unmatched ? 'unmatched' : 'noted', reason, recorded: undefined };
+    }
+    if (waiting !== undefined) {
+      const settled = await settle(db, message, context);
+      if (settled.result === 'unmatched' && event.test !== true) await followMessage(db, message, true);
+      return settled;
+    }
+    const { number, leads } = event.order as { number: string; leads?: true };
+    const order = leads ? ((await follow(db, shop, number)).link?.target ?? number) : number;
+    if (event.mayRepeat && (await isPaid(db, shop, order, event.eventId))) {
+      // Of a subscription, it tells until when the line is paid, and which item it is.
+      const lines = event.lines?.filter((line) => line.first);
+      if (lines !== undefined && lines.length > 0)
+        await record(db, message, { ...event, lines }, order, context);
+      await setMessage(db, message.id, { result: 'noted', reason: 'first_payment' });
+      return { result: 'noted', reason: 'first_payment', recorded: undefined };
+    }
+    // A payment is older than its refund, also when it has no time of its own, and when it comes again after it.
+    const at = found.reduce(earlier, earlier(event.at, message.receivedAt));
+    const edits = event.editedAt === undefined ? [] : await editsOf(db, shop, order, event, event.editedAt);
+    const recorded = await record(db, message, { ...event, at }, order, context);
+    for (const one of [...also, ...(edits ?? [])])
+      await record(
+        db,
+        message,
+        { ...one, at: earlier(one.at, context.now), eventId: beside(event, one, id) },
+        order,
+        context,
+      );
+    const isOpen = unmatched || edits === undefined;
+    const result: MessageResult = isOpen ? 'unmatched' : 'order';
+    const why = edits === undefined ? 'differs' : reason;
+    await setMessage(db, message.id, { result, reason: why, orderId: recorded.order.id });
+    await awaitCustomer(db, message, event, recorded, context);
+    if (isOpen && event.test !== true) await followMessage(db, { ...message, reason: why }, true);
+    return { result, reason: why, recorded };
+  };
+  const became = await take().catch(async (error: unknown) => {
+    if (!isMessagesFault(error)) throw error;
+    return { result: 'unreadable' as const, reason: await refuse(db, message, error), recorded: undefined };
+  });
+  // What waited for its links is tried again with it.
+  if (failures.length > 0) throw failures[0];
+  return { ...became, isNew };
+}
+
+/** The message as an earlier version kept it, where it has not been done and is no other's. */
+async function findFormer(
+  db: Db,
+  { shop, pendingJson }: Omit<ShopMessage, 'id'>,
+  formerId: string,
+): Promise<ShopMessage | undefined> {
+  const found = await findMessageBy(db, messageDigest(shop, formerId));
+  const linesOf = (json: string | null) =>
+    JSON.stringify((JSON.parse(json ?? '{}') as { event?: StoredEvent }).event?.lines);
+  return found?.orderId === null && linesOf(found.pendingJson) === linesOf(pendingJson) ? found : undefined;
+}
+
+const UNDONE: ReadonlySet<string> = new Set<MessageResult>(['queued', 'unreadable', 'refused']);
+
+/** Reports whether the same message would fail again. Other errors may pass: then a job tries it again. */
+function isMessagesFault(error: unknown): boolean {
+  return error instanceof OperatorError || isWrongValue(error);
+}
+
+async function keepAgain(
+  db: Db,
+  { id, orderId }: ShopMessage,
+  { result, reason, awaits, pendingJson, ...first }: Omit<ShopMessage, 'id'>,
+): Promise<ShopMessage> {
+  await setMessage(db, id, { result, reason, awaits, pendingJson });
+  return { ...first, result, reason, awaits, pendingJson, id, orderId };
+}
+
+/** A message that names its customer with the address names all orders of that customer. A test's customer is nobody. */
+function addressOf(event: FitEvent | undefined, now: Date): Link[] {
+  const { customerId, customer, test } = event ?? {};
+  if (event === undefined || customerId === undefined || customer === undefined || test === true) return [];
+  return [{ key: customerId, email: customer.email, at: earlier(event.at, now) }];
+}
+
+/** Keeps that a signed message came in which there is no order: its sender's log is not the operator's. */
+export async function keepUnreadable(
+  db: Db,
+  shop: string,
+  body: Buffer,
+  reason: string,
+  receivedAt: Date,
+): Promise<Received> {
+  const text = reason.slice(0, MAX_REASON);
+  const { isNew } = await keepMessage(db, {
+    ...{ shop, digest: messageDigest(shop, createHash('sha256').update(body).digest('hex')) },
+    ...{ type: 'unreadable', receivedAt, result: 'unreadable', reason: text },
+    ...{ orderId: null, awaits: null, pendingJson: null },
+  });
+  return { result: 'unreadable', reason: text, recorded: undefined, isNew };
+}
+
+/** Keeps a body for a job that works on it (queue.ts). @param id of the message, or of a list of them */
+export async function keepQueued(
+  db: Db,
+  { shop, id, type, reason }: { shop: string; id: string; type: string; reason: string },
+  delivery: StoredDelivery,
+  receivedAt: Date,
+): Promise<Received> {
+  const first: Omit<ShopMessage, 'id'> = {
+    ...{ shop, digest: messageDigest(shop, id), type: type.slice(0, MAX_TYPE), receivedAt },
+    ...{ result: 'queued', reason, orderId: null, awaits: null },
+    pendingJson: JSON.stringify({ delivery } satisfies Pending),
+  };
+  const { kept } = await keepMessage(db, first);
+  await keepAgain(db, kept, first);
+  return { result: 'queued', reason, recorded: undefined, isNew: kept.result !== 'queued' };
+}
+
+/** Whether another message has told of the order's payment, and nothing of it waits. */
+async function isPaid(db: Db, shop: string, number: string, eventId: string | undefined): Promise<boolean> {
+  const order = await findOrder(db, { digest: orderDigest(shop, number) });
+  if (order === undefined || order.state === 'waiting') return false;
+  const events = await listOrderEvents(db, order.id);
+  return events.some((one) => one.event === 'paid' && one.eventId !== eventId);
+}
+
+function earlier(one: Date, other: Date): Date {
+  return one < other ? one : other;
+}
+
+async function refuse(db: Db, { id }: ShopMessage, error: unknown): Promise<string> {
+  // The message of another error may hold a statement with its values.
+  const { message, field } =
+    error instanceof OperatorError ? error : { message: `error ${reasonCode(error)}`, field: undefined };
+  const reason = (field === undefined ? message : `${field}: ${message}`).slice(0, MAX_REASON);
+  await setMessage(db, id, { result: 'unreadable', reason });
+  return reason;
+}
+
+const MAX_TYPE = 100;
+const MAX_REASON = 190;
+
+/** The name of what a message tells besides its own event. */
+function beside(
+  { eventId }: Pick<OrderMessage, 'eventId'>,
+  { event, eventId: own }: Pick<OrderMessage, 'event' | 'eventId'>,
+  id: string,
+): string {
+  // One of its own is that of another message, which may have come.
+  return own !== undefined && own !== eventId ? own : `${eventId ?? id}:${event}`;
+}
+
+function toPending(
+  { order, ...event }: FitEvent,
+  also: FitEvent[],
+): Extract<Pending, { of: string }> | undefined {
+  if (!('of' in order)) return undefined;
+  return {
+    event: toStoredEvent(event),
+    ...(also.length > 0 && { also: also.map(({ order: _, ...other }) => toStoredEvent(other)) }),
+    ...order,
+  };
+}
+
+function toMeant({ order, ...event }: FitEvent): Pending | undefined {
+  return 'number' in order ? { event: toStoredEvent(event), number: order.number } : undefined;
+}
+
+function toStoredEvent(event: Omit<FitEvent, 'order'>): StoredEvent {
+  const lines = event.lines?.map(({ paidUntil, ...line }) => ({
+    ...line,
+    ...(paidUntil !== undefined && { paidUntil: paidUntil.toISOString() }),
+  }));
+  return { ...event, lines, at: event.at.toISOString() };
+}
+
+function fromStoredEvent({ lines, at, ...event }: StoredEvent): Omit<FitEvent, 'order'> {
+  return {
+    ...event,
+    at: new Date(at),
+    lines: lines?.map(({ paidUntil, ...line }) => ({
+      ...line,
+      ...(paidUntil !== undefined && { paidUntil: new Date(paidUntil) }),
+    })),
+  };
+}
+
+function toStored(shop: string, link: Link, now: Date): Omit<ShopLink, 'id'> {
+  const shared = { shop, digest: linkDigest(shop, link.key), paid: null, currency: null, createdAt: now };
+  if ('order' in link) {
+    const { amount = null, currency = null } = link.paid ?? {};
+    return { ...shared, kind: 'order', target: link.order, paid: amount, currency };
+  }
+  if ('other' in link) return { ...shared, kind: 'key', target: link.other };
+  return { ...shared, kind: 'customer', target: link.email, createdAt: earlier(link.at ?? now, now) };
+}
+
+/** What a customer reads, where the sender tells it with the address and no order does. A test's customer is nobody. */
+async function tellLanguage(
+  db: Db,
+  shop: string,
+  { email, language, at }: Extract<Link, { email: string }>,
+  now: Date,
+): Promise<void> {
+  if (language === undefined || (await findShop(db, shop))?.isTest) return;
+  await inReadCommitted(db, (trx) => tellProfile(trx, email, { language }, earlier(at ?? now, now)));
+}
+
+/**
+ * @param failures gets the errors that may pass, of messages that wait still
+ * @returns when the events that waited happened
+ */
+async function settleAll(
+  db: Db,
+  messages: ShopMessage[],
+  context: RecordContext,
+  failures: unknown[],
+): Promise<Date[]> {
+  const times: Date[] = [];
+  for (const message of messages) {
+    const pending = pendingOf(message);
+    if (pending === null) continue;
+    try {
+      const { result } = await settle(db, message, context);
+      if (result === 'order' && 'of' in pending) times.push(new Date(pending.event.at));
+    } catch (error) {
+      // The message that brought the link is not at fault, unless the database is away: then the sender repeats it.
+      if (isUnavailable(error)) throw error;
+      if (isMessagesFault(error)) await refuse(db, message, error);
+      else failures.push(error);
+    }
+  }
+  return times;
+}
+
+function pendingOf({ pendingJson }: ShopMessage): Pending | null {
+  return JSON.parse(pendingJson ?? 'null') as Pending | null;
+}
+
+/** Does what a message waited for, if what it names is known by now. */
+async function settle(db: Db, message: ShopMessage, context: RecordContext): Promise<Became> {
+  const pending = pendingOf(message);
+  const { result, reason } = message;
+  const asBefore: Became = { result: result as MessageResult, reason, recorded: undefined };
+  if (pending === null) return asBefore;
+  if ('customerId' in pending) {
+    await nameCustomer(db, message, pending, context);
+    return asBefore;
+  }
+  if (!('of' in pending)) return asBefore;
+  const found = await resolve(db, message, pending.of);
+  if (found === undefined) return asBefore;
+  const { link, key } = found;
+  const event = fromStoredEvent(pending.event);
+  const order = link.target ?? '';
+  // The payment's name is that which its order was paid by: an invoice, where it has one.
+  const told = { ...event, payment: event.payment ?? key };
+  const partial = isPart(told, pending.refunded, link);
+  const recorded = await record(db, message, { ...told, partial: told.partial ?? partial }, order, context);
+  for (const stored of pending.also ?? []) {
+    const change = fromStoredEvent(stored);
+    const eventId = beside(event, change, message.digest);
+    await record(db, message, { ...change, eventId }, order, context);
+  }
+  await followMessage(db, message, false);
+  const done = { result: 'order', orderId: recorded.order.id, awaits: null, pendingJson: null };
+  await setMessage(db, message.id, done);
+  await awaitCustomer(db, message, told, recorded, context);
+  return { result: 'order', reason: null, recorded };
+}
+
+/** Reports whether a refund is a part, of a payment that an earlier version kept in hundredths of whatever currency. */
+function isPart(
+  { event, money }: Pick<OrderMessage, 'event' | 'money'>,
+  hundredths: number | undefined,
+  { paid, currency }: Pick<ShopLink, 'paid' | 'currency'>,
+): true | undefined {
+  if (event !== 'refunded' || paid === null || currency !== null) return undefined;
+  const refunded = hundredths ?? (money && inHundredths(money));
+  return (refunded !== undefined && refunded < paid) || undefined;
+}
+
+function inHundredths({ amount, currency }: Money): number {
+  return Math.round(amount * 10 ** (2 - minorDigits(currency)));
+}
+
+/** From a payment to its invoice to its order. */
+const MAX_STEPS = 4;
+
+/** What a message waits to tell. */
+export interface PendingEvent {
+  /** with its `customerId`, whose address may come later (`awaitAddress`) */
+  event: Omit<FitEvent, 'order'>;
+  also: Omit<FitEvent, 'order'>[];
+  /** what it names, as far as links lead */
+  names: string;
+  /** it names the order by its number */
+  namesOrder: boolean;
+}
+
+/** What a message that found nothing tells, with the payment and the customer that are known of it. */
+export async function readPending(db: Db, message: ShopMessage): Promise<PendingEvent | undefined> {
+  const pending = pendingOf(message);
+  if (pending === null || 'customerId' in pending || 'delivery' in pending) return undefined;
+  const { customer, ...event } = fromStoredEvent(pending.event);
+  const { customerId } = event;
+  const address =
+    customer === undefined && customerId !== undefined
+      ? await findAddress(db, message.shop, customerId)
+      : undefined;
+  const named = { ...event, customer: address === undefined ? customer : { email: address } };
+  if ('number' in pending) return { event: named, also: [], names: pending.number, namesOrder: true };
+  const { key } = await follow(db, message.shop, pending.of);
+  const also = (pending.also ?? []).map((stored) => {
+    const change = fromStoredEvent(stored);
+    return { ...change, eventId: beside(event, change, message.digest) };
+  });
+  return { event: { ...named, payment: event.payment ?? key }, also, names: key, namesOrder: false };
+}
+
+/** Reports whether one of a sender's ids leads to something, such as a customer's to an address. */
+export async function knowsLink(db: Db, shop: string, key: string): Promise<boolean> {
+  return (await findLink(db, linkDigest(shop, key))) !== undefined;
+}
+
+/** Keeps that something is of an order, and does what waits for it. */
+export async function linkWaiting(
+  db: Db,
+  shop: string,
+  link: { key: string; order: string },
+  context: RecordContext,
+): Promise<void> {
+  const stored = toStored(shop, link, context.now);
+  await keepLink(db, stored);
+  const failures: unknown[] = [];
+  await settleAll(db, await listAwaiting(db, [stored.digest]), context, failures);
+  if (failures.length > 0) throw failures[0];
+}
+
+type OrderLink = Pick<ShopLink, 'target' | 'paid' | 'currency'>;
+
+/** Follows links to an order. Where they end, the message waits. */
+async function resolve(
+  db: Db,
+  { id, shop }: ShopMessage,
+  named: string,
+): Promise<{ link: OrderLink; key: string } | undefined> {
+  const { link, key } = await follow(db, shop, named);
+  if (link !== undefined) return { link, key };
+  if (key !== named) {
+    await setMessage(db, id, { awaits: linkDigest(shop, key) });
+    // It may have come before the message waited for it.
+    const next = await follow(db, shop, key);
+    if (next.link !== undefined) return { link: next.link, key: next.key };
+  }
+  // Where a number is an id as well, the order may be there without a link.
+  const order = await findOrder(db, { digest: orderDigest(shop, key) });
+  return order && { link: { target: key, paid: null, currency: null }, key };
+}
+
+/** @returns the link to an order, if there is one, and the id that it leads from, or where links end */
+async function follow(
+  db: Db,
+  shop: string,
+  named: string,
+): Promise<{ link: OrderLink | undefined; key: string }> {
+  let key = named;
+  for (let step = 0; step < MAX_STEPS; step++) {
+    const link = await findLink(db, linkDigest(shop, key));
+    if (link?.kind === 'order') return { link, key };
+    if (link?.kind !== 'key') break;
+    key = link.target ?? '';
+  }
+  return { link: undefined, key };
+}
+
+/** Records an event of an order, with the address that is known of its customer. */
+async function record(
+  db: Db,
+  { shop }: ShopMessage,
+  event: Omit<FitEvent, 'order'>,
+  order: string,
+  context: RecordContext,
+): Promise<Recorded> {
+  const { customerId, mayRepeat: _, isQuiet: __, editedAt: ___, formerly, ...told } = event;
+  delete (told as Partial<FitEvent>).order;
+  const address = customerId === undefined ? undefined : await findAddress(db, shop, customerId);
+  const customer = told.customer ?? (address === undefined ? undefined : { email: address });
+  const eventId = formerly === undefined ? told.eventId : await knownAs(db, shop, order, told, formerly);
+  const message = { ...told, eventId, customer, shop, order };
+  return recordOrder(db, message, { owner: null, ownOnly: false }, context);
+}
+
+/** An order without an address waits for that of its customer, once its message waits for nothing else. */
+async function awaitCustomer(
+  db: Db,
+  message: ShopMessage,
+  { customerId, test }: Pick<FitEvent, 'customerId' | 'test'>,
+  { order }: Recorded,
+  context: RecordContext,
+): Promise<void> {
+  if (customerId === undefined || order.customer !== null || test === true) return;
+  await awaitAddress(db, message, { order: order.number, customerId }, context);
+}
+
+/** The id by which an earlier version stored the same event, where it did. */
+async function knownAs(
+  db: Db,
+  shop: string,
+  number: string,
+  { event, at, eventId }: Pick<OrderMessage, 'event' | 'at' | 'eventId'>,
+  formerly: NonNullable<FitEvent['formerly']>,
+): Promise<string | undefined> {
+  const order = await findOrder(db, { digest: orderDigest(shop, number) });
+  const events = order === undefined ? [] : await listOrderEvents(db, order.id);
+  const isSame = events.some(
+    (one) =>
+      one.event === event &&
+      one.eventId === formerly.eventId &&
+      (formerly.line === undefined || namesLine(one.linesJson, formerly.line)) &&
+      (formerly.at === undefined || Math.floor(one.at.getTime() / 1000) === Math.floor(at.getTime() / 1000)),
+  );
+  return isSame ? formerly.eventId : eventId;
+}
+
+function namesLine(linesJson: string | null, name: string): boolean {
+  return (JSON.parse(linesJson ?? '[]') as { line: string }[]).some(({ line }) => line === name);
+}
+
+async function findAddress(db: Db, shop: string, customerId: string): Promise<string | undefined> {
+  return (await findLink(db, linkDigest(shop, customerId)))?.target ?? undefined;
+}
+
+/** Lets an order wait for the address of its customer, which another message may tell. */
+export async function awaitAddress(
+  db: Db,
+  message: ShopMessage,
+  pending: Extract<Pending, { customerId: string }>,
+  context: RecordContext,
+): Promise<void> {
+  const awaits = linkDigest(message.shop, pending.customerId);
+  await setMessage(db, message.id, { awaits, pendingJson: JSON.stringify(pending) });
+  await nameCustomer(db, message, pending, context);
+}
+
+async function nameCustomer(
+  db: Db,
+  { id, shop }: ShopMessage,
+  { order, customerId }: Extract<Pending, { customerId: string }>,
+  context: RecordContext,
+): Promise<void> {
+  const email = await findAddress(db, shop, customerId);
+  if (email === undefined) return;
+  await nameOrderCustomer(db, { shop, order }, { email }, context);
+  await setMessage(db, id, { awaits: null, pendingJson: null });
+}

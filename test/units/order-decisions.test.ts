@@ -157,7 +157,7 @@ function applied(facts: OrderFacts): OrderFacts {
   const kept = changes.flatMap((change) => (change.type === 'keep_unmatched' ? [change] : []));
   const dropped = changes.flatMap((change) => (change.type === 'drop_unmatched' ? change.ids : []));
   const rows = kept.map(({ digest, event, reason, at }, i) => ({
-    id: 500 + facts.unmatched.length + i,
+    id: 500 * facts.events.length + i,
     shop: SHOP,
     digest,
     orderId: ORDER.id,

@@ -1,6 +1,8 @@
 /** Currencies of ISO 4217 whose minor unit is not a hundredth. Intl.NumberFormat deviates, such as for HUF, COP and IQD. */
 const MINOR_DIGITS: Partial<Record<string, number>> = Object.fromEntries([
-  ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0]),
+  ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'
+    .split(' ')
+    .map((code) => [code, 0]),
   ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3]),
   ...'CLF UYW'.split(' ').map((code) => [code, 4]),
 ]);
@@ -13,6 +15,7 @@ export function minorDigits(currency: string): number {
 /** Returns an amount in minor units as a decimal: `49.00`. */
 export function asDecimal(amount: number, currency: string): string {
   const digits = minorDigits(currency);
-  const text = String(amount).padStart(digits + 1, '0');
-  return digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`;
+  const text = String(Math.abs(amount)).padStart(digits + 1, '0');
+  const sign = amount < 0 ? '-' : '';
+  return digits === 0 ? sign + text : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }

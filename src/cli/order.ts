@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { asDecimal } from '../base/currency';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored, describeWait, type NoMailReason } from '../texts/operators/failures';
 import { orderOperations } from '../operations/orders';
@@ -89,10 +90,10 @@ function addList(order: Command): void {
           items,
           () =>
             formatTable(
-              ['ID', 'SHOP', 'ORDER', 'STATE', 'CUSTOMER', 'LICENCES', 'WAITS FOR'],
+              ['ID', 'SHOP', 'ORDER', 'STATE', 'CUSTOMER', 'PAID', 'LICENCES', 'WAITS FOR'],
               items.map((one) => [
                 ...[one.id, one.shop, one.order, stateOf(one), one.customer],
-                ...[licensesOf(one), waitsOf(one)],
+                ...[amountsOf(one, 'paid'), licensesOf(one), waitsOf(one)],
               ]),
               'No orders.',
             ),
@@ -104,6 +105,12 @@ function addList(order: Command): void {
 
 function stateOf({ state, test }: Pick<Order, 'state' | 'test'>): string {
   return test ? `${state}, test` : state;
+}
+
+/** By currency, such as `49.00 EUR`. */
+function amountsOf({ amounts }: Pick<Order, 'amounts'>, which: 'paid' | 'refunded'): string | null {
+  const some = amounts.filter((one) => one[which] !== 0);
+  return some.map((one) => `${asDecimal(one[which], one.currency)} ${one.currency}`).join(', ') || null;
 }
 
 function licensesOf({ lines }: Order): string | null {
@@ -141,6 +148,8 @@ function addShow(order: Command): void {
               ['order', shown.order],
               ['state', stateOf(shown)],
               ['customer', shown.customer],
+              ['paid', amountsOf(shown, 'paid')],
+              ['refunded', amountsOf(shown, 'refunded')],
               ['posted by', owner],
               ['keys mailed', describeMail(shown.mail)],
             ]),
@@ -159,10 +168,11 @@ function addShow(order: Command): void {
             ),
             '',
             formatTable(
-              ['AT', 'EVENT', 'DID'],
-              shown.events.map(({ at, event, partial, outcomes }) => [
+              ['AT', 'EVENT', 'AMOUNT', 'DID'],
+              shown.events.map(({ at, event, partial, amount, currency, outcomes }) => [
                 at,
                 partial ? `${event}, a part` : event,
+                amount === null || currency === null ? null : `${asDecimal(amount, currency)} ${currency}`,
                 outcomes
                   .map(({ line, action, reason }) =>
                     reason === null ? `${line}: ${action}` : `${line}: ${action} (${reason})`,

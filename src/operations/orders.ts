@@ -1,7 +1,8 @@
 import { Type, type Static } from '@sinclair/typebox';
+import { OperatorError } from '../licensing/operator-error';
 import { parseMoment } from '../licensing/timestamps';
 import { ORDER_EVENTS } from '../orders/fold';
-import { MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
+import { MAX_AMOUNT, MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
 import { noOrder, recordOrder } from '../orders/record';
 import { orderMailJson, readOrderMail, sendOrderKeys } from '../orders/key-mails';
 import { PLUGIN_KINDS } from '../orders/shop-kinds';
@@ -85,6 +86,22 @@ const OrderGiven = exactly({
       examples: ['pay_77'],
     }),
   ),
+  amount: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_AMOUNT,
+      description:
+        'Of the payment, refund or chargeback: what was paid or given back, in minor units of `currency`, such as cents.',
+      examples: [4900],
+    }),
+  ),
+  currency: Type.Optional(
+    Type.String({
+      pattern: '^[A-Z]{3}$',
+      description: 'By ISO 4217; together with `amount`.',
+      examples: ['EUR'],
+    }),
+  ),
   renews_itself: Type.Optional(
     Type.Boolean({
       description: 'A subscription that pays on by itself, until `renewal_stopped` or `subscription_ended`.',
@@ -117,9 +134,15 @@ export function readOrderBody(body: object): OrderMessage {
 
 /** @throws OperatorError that names the field of a wrong time */
 function readOrderMessage(body: Static<typeof OrderGiven>): OrderMessage {
-  const { event_id: eventId, renews_itself: renewsItself, at, lines, ...others } = body;
+  const { event_id: eventId, renews_itself: renewsItself, at, lines, amount, currency, ...others } = body;
+  if ((amount === undefined) !== (currency === undefined))
+    throw new OperatorError('"amount" and "currency" belong together.', {
+      code: 'INVALID_REQUEST',
+      field: amount === undefined ? 'amount' : 'currency',
+    });
   return {
     ...others,
+    money: amount === undefined || currency === undefined ? undefined : { amount, currency },
     eventId,
     renewsItself,
     at: parseMoment(at, 'first', 'refused', 'at'),
@@ -181,8 +204,22 @@ const lineFields = {
   licenses: Type.Array(exactly({ id: Id, ...standing })),
 };
 
+const Amount = orNull(
+  Type.Integer({ minimum: 0, description: 'In minor units of the currency; null: not told.' }),
+);
+const Currency = Type.String({ description: 'By ISO 4217.', examples: ['EUR'] });
+const Amounts = Type.Array(
+  exactly({
+    currency: Currency,
+    paid: Type.Integer({ description: 'In minor units of the currency.' }),
+    refunded: Type.Integer({ description: 'Refunds and chargebacks, less those that were undone.' }),
+  }),
+  { description: "The shop's figures by currency. Currencies are never added." },
+);
+
 const fields = {
   ...orderFields,
+  amounts: Amounts,
   test: Type.Boolean(),
   customer: TextOrNull,
   customer_name: TextOrNull,
@@ -233,6 +270,8 @@ const Details = exactly(
           actor: Text,
           partial: Type.Boolean(),
           payment: orNull(Type.String({ description: "The shop's name of the payment that it is about." })),
+          amount: Amount,
+          currency: orNull(Currency),
           renews_itself: orNull(Type.Boolean({ description: 'null: the event does not say.' })),
           test: Type.Boolean(),
           lines: Type.Union([Type.Array(Type.Object({}, { additionalProperties: true })), Type.Null()], {

@@ -4,6 +4,7 @@ import { customerDigest } from '../customer-digest';
 import { toColumns, toFields, type FieldsOf, type RowOf } from '../engine/row-fields';
 import { insertCounted, insertRows, tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
+import { addMoney } from './money';
 
 /** Orders of shops, with their events, their lines, and what each line did to licences. */
 
@@ -184,6 +185,7 @@ export async function setOrder(
 
 export async function insertOrderEvent(trx: Transaction, event: Omit<OrderEvent, 'id'>): Promise<void> {
   await insertRows(trx, 'order_events', [toColumns(event)]);
+  if (event.amount !== null) await addMoney(trx, event);
 }
 
 export async function setOutcome(trx: Transaction, id: number, outcomeJson: string): Promise<void> {
@@ -204,6 +206,15 @@ export async function listOrderEvents(db: Db, orderId: number): Promise<OrderEve
     .where({ order_id: orderId })
     .orderBy('id');
   return rows.map(toFields);
+}
+
+/** The events of orders that have an amount. */
+export async function listMoneyEvents(db: Db, orderIds: number[]): Promise<OrderEvent[]> {
+  return rowsOf(orderIds, (some) =>
+    db(tableBy(db, 'order_events', 'order_id', 'identity'))
+      .whereIn('order_id', some)
+      .whereNotNull('amount'),
+  );
 }
 
 /** @returns the ids, in the order of the lines */

@@ -19,6 +19,8 @@ import { Paging, Table } from '../kit/table';
 import { SiteName } from '../kit/site-name';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import type { Amounts } from '../../../orders/amounts';
+import { AmountsCell } from './orders';
 import { LicenseTable } from './licenses';
 import { RequestTable, type ProductNames } from './request-table';
 import { customerOperations } from '../../../operations/customers';
@@ -383,6 +385,11 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
               return at === undefined ? t.common.none : format.localDay(new Date(at));
             },
           },
+          name === 'orders' && {
+            title: t.orders.columns.amount,
+            kind: 'number',
+            cell: ({ amounts = [] }) => <AmountsCell amounts={amounts} />,
+          },
           {
             title: texts.storedColumns.all,
             kind: 'text',
@@ -406,6 +413,7 @@ interface StoredRow {
   id?: number;
   shop?: string;
   order?: string;
+  amounts?: Amounts[];
   type?: string;
   email?: string;
   description?: string | null;

@@ -3,6 +3,7 @@ import { describeWait } from '../../../texts/operators/failures';
 import { customerDigest } from '../../../licensing/customer-email';
 import { plansOf } from '../../../licensing/catalogue';
 import { liveStatus, nextPayment } from '../../../licensing/core/states';
+import { foreignRefunds, moneyOf, type Amounts } from '../../../orders/amounts';
 import { readFailedPaymentMail } from '../../../orders/failed-payments';
 import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
@@ -15,7 +16,7 @@ import { Facts, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
-import { useView } from '../view';
+import { useView, type View } from '../view';
 import { MailFact } from './order-mail';
 import { State } from './orders';
 import { orderOperations } from '../../../operations/orders';
@@ -36,7 +37,7 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
   const mail = await readOrderMail(db, found.order, call.settings.mailing !== undefined);
   const failed = await readFailedPaymentMail(db, found.order);
   const standings = await readLineStandings(db, found);
-  const { order, lines, events } = found;
+  const { order, lines, events, amounts } = found;
   const texts = t.orders.one;
   return {
     page: (
@@ -54,6 +55,14 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
         }
       >
         <Waits order={order} lines={lines} />
+        {foreignRefunds(events).map(({ refund, payment }) => (
+          <p class="alert alert-warning">
+            {texts.foreignRefund(
+              format.money(refund.amount, refund.currency),
+              format.money(payment.amount, payment.currency),
+            )}
+          </p>
+        ))}
         <div class="cols cols-side">
           <Lines lines={lines} plans={plans} standings={standings} />
           <aside>
@@ -83,6 +92,7 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
                           failed.at === null ? '' : format.moment(failed.at),
                         ),
                       ],
+                  ...amountFacts(call.view, amounts),
                   [texts.owner, order.owner ?? texts.receiver],
                   [texts.posted, format.exact(order.createdAt)],
                   [t.orders.columns.id, String(order.id)],
@@ -95,6 +105,18 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
       </TitledPage>
     ),
   };
+}
+
+/** What was paid and given back, by currency. */
+function amountFacts({ t, format }: View, amounts: Amounts[]): [string, string][] {
+  const texts = t.orders.one;
+  const of = (title: string, which: 'paid' | 'refunded'): [string, string][] => {
+    const some = amounts.filter((one) => one[which] !== 0);
+    return some.length === 0
+      ? []
+      : [[title, some.map((one) => format.money(one[which], one.currency)).join(', ')]];
+  };
+  return [...of(texts.paid, 'paid'), ...of(texts.refunded, 'refunded')];
 }
 
 /** The page whose button it was: the order's, or a licence's. */
@@ -243,6 +265,14 @@ function Events({ events }: Pick<OrderDetails, 'events'>) {
                 {isTest ? <span class="sub fw-normal">{t.orders.test}</span> : null}
               </>
             ),
+          },
+          {
+            title: columns.amount,
+            kind: 'number',
+            cell: (event) => {
+              const money = moneyOf(event);
+              return money === undefined ? t.common.none : format.money(money.amount, money.currency);
+            },
           },
           {
             title: columns.did,

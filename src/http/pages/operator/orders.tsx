@@ -1,3 +1,4 @@
+import { asDecimal } from '../../../base/currency';
 import { asSort } from '../../../licensing/sorting';
 import {
   countWaiting,
@@ -131,6 +132,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
             kind: 'long',
             cell: ({ order: { customer } }) => customer ?? t.common.none,
           },
+          { title: columns.amount, kind: 'number', cell: ({ amounts }) => <AmountsCell amounts={amounts} /> },
           { title: columns.licenses, cell: (one) => <Licenses order={one} /> },
           {
             title: columns.posted,
@@ -151,12 +153,23 @@ function downloadList({ db, at, query, view }: OperatorCall): Answer {
   const rows = csvRows(
     (after) => listOrderPage(db, { shop, number, state }, { after, limit: CSV_PAGE }, sort),
     (view) => {
-      const { lines, ...fields } = orderJson(view, at);
+      const { lines, amounts, ...fields } = orderJson(view, at);
       const licenses = lines.flatMap((line) => line.licenses.map(({ id }) => id));
-      return { ...fields, licenses: [...new Set(licenses)].join(' ') };
+      return { ...fields, ...csvAmounts(amounts), licenses: [...new Set(licenses)].join(' ') };
     },
   );
   return { csv: csvNameOf(view.t.orders.title), rows };
+}
+
+/** As decimals, so that a spreadsheet needs no table of minor units; several currencies are separated by blanks. */
+export function csvAmounts(amounts: OrderView['amounts']) {
+  const of = (which: 'paid' | 'refunded') =>
+    amounts.map((one) => asDecimal(one[which], one.currency)).join(' ');
+  return {
+    paid: of('paid'),
+    refunded: of('refunded'),
+    currency: amounts.map(({ currency }) => currency).join(' '),
+  };
 }
 
 async function readWaiting(db: OperatorCall['db']): Promise<Waiting | undefined> {
@@ -229,6 +242,24 @@ export function State({ order: { state, isTest } }: { order: OrderView['order'] 
         {t.orders.states[state]}
       </span>
       {isTest ? <span class="sub">{t.orders.test}</span> : null}
+    </>
+  );
+}
+
+/** What was paid, of each currency, and below it what was given back. */
+export function AmountsCell({ amounts }: Pick<OrderView, 'amounts'>) {
+  const { t, format } = useView();
+  if (amounts.length === 0) return <>{t.common.none}</>;
+  return (
+    <>
+      {amounts.map(({ currency, paid, refunded }) => (
+        <div class="nowrap">
+          {format.money(paid, currency)}
+          {refunded === 0 ? null : (
+            <span class="sub">{t.orders.one.refundedOf(format.money(refunded, currency))}</span>
+          )}
+        </div>
+      ))}
     </>
   );
 }

@@ -1,0 +1,105 @@
+import { isSqlite, table, type Db, type Transaction } from '../engine/database';
+import { forceIndex, isOneOf, rawChange, rawRows } from '../engine/statements';
+import { fromSqlTime } from '../engine/time';
+
+/** What was paid and given back, summed by UTC month, shop and currency, so that no page adds up the events of all orders. */
+
+export const PAYING_EVENTS: readonly string[] = ['paid', 'renewed', 'upgraded'];
+export const RETURNING_EVENTS: readonly string[] = ['refunded', 'charged_back'];
+/** They undo a refund or a chargeback. */
+export const RESTORING_EVENTS: readonly string[] = ['refund_failed', 'chargeback_reversed'];
+
+/** Larger amounts are a sender's mistake. They are not summed: a thousand of them would overflow a column. */
+export const MAX_AMOUNT = 10 ** 13;
+
+export interface MoneySum {
+  /** `2026-11`, UTC */
+  month: string;
+  shop: string;
+  currency: string;
+  /** minor units of the currency, as all amounts */
+  paid: number;
+  refunded: number;
+  /** when the first amount of these was received */
+  firstAt: Date;
+}
+
+/** Adds an event that was just inserted. */
+export function addMoney(trx: Transaction, event: { orderId: number; identity: string }): Promise<void> {
+  const index = forceIndex(trx, 'order_events', 'order_id', 'identity');
+  return addMoneyOf(trx, index, 'e.order_id = ? AND e.identity = ?', [event.orderId, event.identity]);
+}
+
+/** Counts all sums again, such as after an import. */
+export async function recountMoney(trx: Transaction): Promise<void> {
+  await rawChange(trx, `DELETE FROM ${table(trx, 'money_sums')}`, []);
+  await addMoneyOf(trx, '', '1 = 1', []);
+}
+
+/** A payment that two messages report counts once. Tests count for nothing. */
+async function addMoneyOf(
+  trx: Transaction,
+  index: string,
+  which: string,
+  bindings: (string | number)[],
+): Promise<void> {
+  const events = table(trx, 'order_events');
+  const [paying, returning, restoring] = [PAYING_EVENTS, RETURNING_EVENTS, RESTORING_EVENTS].map(
+    (names) => `e.event ${isOneOf(names.length)}`,
+  );
+  const [onKey, added, earlier] = isSqlite(trx)
+    ? ['ON CONFLICT (month, shop, currency) DO UPDATE SET', (name: string) => `excluded.${name}`, 'MIN']
+    : ['ON DUPLICATE KEY UPDATE', (name: string) => `VALUES(${name})`, 'LEAST'];
+  await rawChange(
+    trx,
+    `INSERT INTO ${table(trx, 'money_sums')} (month, shop, currency, paid, refunded, first_at)
+     SELECT SUBSTR(e.at, 1, 7), o.shop, e.currency,
+            SUM(CASE WHEN ${paying} THEN CAST(e.amount AS SIGNED) ELSE 0 END),
+            SUM(CASE WHEN ${returning} THEN CAST(e.amount AS SIGNED) WHEN ${restoring} THEN -CAST(e.amount AS SIGNED) ELSE 0 END),
+            MIN(e.received_at)
+       FROM ${events} e${index} JOIN ${table(trx, 'orders')} o ON o.id = e.order_id
+      WHERE ${which} AND e.amount <= ? AND e.currency IS NOT NULL AND e.is_test = 0 AND o.is_test = 0
+        AND (${paying} OR ${returning} OR ${restoring})
+        AND NOT (${paying} AND EXISTS (
+          SELECT 1 FROM ${events} p WHERE p.order_id = e.order_id AND p.payment = e.payment AND p.id < e.id
+             AND p.event ${isOneOf(PAYING_EVENTS.length)} AND p.amount IS NOT NULL AND p.is_test = 0))
+      GROUP BY 1, 2, 3
+     ${onKey} paid = paid + ${added('paid')}, refunded = refunded + ${added('refunded')},
+       first_at = ${earlier}(first_at, ${added('first_at')})`,
+    [
+      ...[...PAYING_EVENTS, ...RETURNING_EVENTS, ...RESTORING_EVENTS],
+      ...[...bindings, MAX_AMOUNT, ...PAYING_EVENTS, ...RETURNING_EVENTS, ...RESTORING_EVENTS],
+      ...[...PAYING_EVENTS, ...PAYING_EVENTS],
+    ],
+  );
+}
+
+/** The sums of all shops from a month on, by month and currency. */
+export async function sumMoney(
+  db: Db,
+  from: string,
+): Promise<Pick<MoneySum, 'month' | 'currency' | 'paid' | 'refunded'>[]> {
+  const rows = await rawRows<{
+    month: string;
+    currency: string;
+    paid: number | string;
+    refunded: number | string;
+  }>(
+    db,
+    `SELECT month, currency, SUM(paid) AS paid, SUM(refunded) AS refunded FROM ${table(db, 'money_sums')}
+      WHERE month >= ? GROUP BY month, currency ORDER BY month, currency`,
+    [from],
+  );
+  // MySQL's SUM is a decimal, which the driver returns as text.
+  return rows.map((row) => ({ ...row, paid: Number(row.paid), refunded: Number(row.refunded) }));
+}
+
+/** When the first amount was received; undefined: none was. */
+export async function findFirstMoney(db: Db): Promise<Date | undefined> {
+  const [row] = await rawRows<{ at: string | null }>(
+    db,
+    `SELECT MIN(first_at) AS at FROM ${table(db, 'money_sums')}`,
+    [],
+  );
+  return row?.at ? fromSqlTime(row.at) : undefined;
+}

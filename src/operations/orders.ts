@@ -5,6 +5,7 @@ import { ORDER_EVENTS } from '../orders/fold';
 import { MAX_AMOUNT, MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
 import { noOrder, recordOrder } from '../orders/record';
 import { orderMailJson, readOrderMail, sendOrderKeys } from '../orders/key-mails';
+import { setOrderCustomer } from '../orders/order-customer';
 import { PLUGIN_KINDS } from '../orders/shop-kinds';
 import {
   listOrderPage,
@@ -15,7 +16,7 @@ import {
   shownOrderJson,
   type OrderDetails,
 } from '../orders/views';
-import { get, list, post, type Call } from './kit/operation';
+import { get, list, patch, post, type Call } from './kit/operation';
 import { bodyReader } from './kit/read-input';
 import { pageOf, readId } from './kit/reading';
 import {
@@ -310,15 +311,21 @@ export const orderOperations = {
         shop: Type.Optional(Text),
         order: Type.Optional(Text),
         state: Type.Optional(oneOf(['done', 'waiting'])),
+        without_address: Type.Optional(
+          oneOf(['true'], {
+            description:
+              'Only orders of shops that mail keys, with a licence in force and no e-mail address: no key was sent.',
+          }),
+        ),
         sort: sortBy(ORDER_SORTS, 'By when they came. Without it the newest first.'),
         ...Paging,
       }),
       data: exactly(fields, { title: 'Order' }),
     },
     async ({ db, query, caller, now }) => {
-      const { shop, order: number, state: wanted, sort } = query;
+      const { shop, order: number, state: wanted, sort, without_address: without } = query;
       const owner = caller.scope === 'issue' ? caller.name : undefined;
-      const filter = { shop, number, state: wanted, owner };
+      const filter = { shop, number, state: wanted, owner, withoutAddress: without && (true as const) };
       const { items, next } = await listOrderPage(db, filter, pageOf(query), sort);
       return { data: items.map((one) => orderJson(one, now)), next };
     },
@@ -349,6 +356,36 @@ export const orderOperations = {
       const { db, now, settings } = call;
       const found = await requireOrder(call);
       const mail = await readOrderMail(db, found.order, settings.mailing !== undefined);
+      return { data: await shownOrderJson(db, found, mail, now) };
+    },
+  ),
+  updateOrder: patch(
+    '/orders/{id}',
+    {
+      summary: "Set the address of an order's customer",
+      description:
+        'Also of the licences that it issued. If the order had none, its keys are mailed by the rule of its shop, and `mail` of the answer says so. If it had another, send them again with `POST /orders/{id}/mails`.',
+      body: exactly({
+        customer: exactly({
+          email: Type.String({ description: 'An e-mail address.' }),
+          name: Type.Optional(Text),
+        }),
+      }),
+      data: Details,
+    },
+    async (call) => {
+      const { db, body, caller, now, settings } = call;
+      const { order } = await requireOrder(call);
+      const { keySecret: secret, mailing, graceDays } = settings;
+      await setOrderCustomer(db, order, body.customer, {
+        actor: caller.actor,
+        now,
+        secret,
+        mailing,
+        graceDays,
+      });
+      const found = await requireOrder(call);
+      const mail = await readOrderMail(db, found.order, mailing !== undefined);
       return { data: await shownOrderJson(db, found, mail, now) };
     },
   ),

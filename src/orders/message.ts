@@ -6,10 +6,11 @@ import { OperatorError } from '../licensing/operator-error';
 import { isStorable } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { PluginKind } from './shop-kinds';
+import type { Money } from '../licensing/order-amounts';
 import { MAX_AMOUNT } from '../store/orders/money';
 import { ORDER_EVENTS, type OrderEventName } from './fold';
 
-export { MAX_AMOUNT };
+export { MAX_AMOUNT, type Money };
 
 /** What a shop says of an order. */
 export interface OrderMessage {
@@ -34,14 +35,6 @@ export interface OrderMessage {
   kind?: PluginKind | undefined;
   /** undefined: all of the order's */
   lines?: LineMessage[] | undefined;
-}
-
-/** What was paid or given back. */
-export interface Money {
-  /** in minor units of the currency, such as cents */
-  amount: number;
-  /** ISO 4217, such as `EUR` */
-  currency: string;
 }
 
 interface OrderCustomer {

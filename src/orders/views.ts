@@ -7,6 +7,7 @@ import type { Db } from '../store/engine/database';
 import { readLicenses, type License } from '../store/licenses/licenses';
 import {
   countWaiting,
+  countWithoutAddress,
   findOrder,
   findOrdersOfLicenses,
   listOrderEvents,
@@ -22,7 +23,7 @@ import {
   type OrderLine,
 } from '../store/orders/orders';
 import { listMessages, type ShopMessage } from '../store/orders/shop-messages';
-import { amountsOf, type Amounts } from './amounts';
+import { amountsOf, type Amounts } from '../licensing/order-amounts';
 import { orderMailJson, type OrderMail } from './key-mails';
 import { readLineStandings } from './line-standing';
 import type { Recorded } from './record';
@@ -32,6 +33,7 @@ import type { Outcome, StoredLine } from './work';
 
 export {
   countWaiting,
+  countWithoutAddress,
   findOrdersOfLicenses,
   listMessages,
   listUnmapped,

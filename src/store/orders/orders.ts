@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { inChunks } from '../../base/chunks';
 import { isSqlite, table, type Db, type Transaction } from '../engine/database';
 import { customerDigest } from '../customer-digest';
@@ -315,6 +316,8 @@ export interface OrderFilter {
   number?: string | undefined;
   state?: string | undefined;
   owner?: string | undefined;
+  /** only orders whose keys could not be mailed for want of an address */
+  withoutAddress?: true | undefined;
 }
 
 /** Gives some orders of a shop to a token's name. @returns whether there may be more */
@@ -334,20 +337,38 @@ export async function listOrders(
   filter: OrderFilter,
   { after, limit, isDown = true }: { after?: number | undefined; limit: number; isDown?: boolean },
 ): Promise<Order[]> {
+  const { withoutAddress, ...columns } = filter;
   const query = db(tableBy(db, 'orders', ...indexOf(filter)))
     .orderBy('id', isDown ? 'desc' : 'asc')
     .limit(limit);
-  for (const [column, value] of Object.entries(filter) as [keyof OrderFilter, string | undefined][])
+  for (const [column, value] of Object.entries(columns) as [keyof typeof columns, string | undefined][])
     if (value !== undefined) query.where(column, value);
+  if (withoutAddress) query.where(lacksAddress(db));
   if (after !== undefined) query.where('id', isDown ? '<' : '>', after);
   return (await query).map(toOrder);
 }
 
 /** The index that leaves the fewest rows to look at. */
-function indexOf({ shop, number, state, owner }: OrderFilter): string[] {
+function indexOf({ shop, number, state, owner, withoutAddress }: OrderFilter): string[] {
   if (number !== undefined) return ['number'];
+  if (withoutAddress) return ['mail', 'customer_digest'];
   const first = owner === undefined ? (shop === undefined ? [] : ['shop']) : ['owner'];
   return state === undefined ? first : [...first, 'state'];
+}
+
+/** Orders of shops that mail keys, with a licence in force and nobody to whom its key could be sent. Tests have no `mail`. */
+function lacksAddress(db: Db): Knex.QueryCallback {
+  const issued = db(tableBy(db, 'order_licenses', 'order_id'))
+    .whereRaw(`order_id = ${table(db, 'orders')}.id`)
+    .where({ role: 'issued', state: 'active' })
+    .select(db.raw('1'));
+  return (orders) => void orders.where({ mail: 'key' }).whereNull('customer_digest').whereExists(issued);
+}
+
+/** Counts orders whose keys could not be mailed for want of an address, up to `most`. */
+export async function countWithoutAddress(db: Db, most: number): Promise<number> {
+  const orders = db(tableBy(db, 'orders', 'mail', 'customer_digest')).where(lacksAddress(db));
+  return (await orders.limit(most).pluck('id')).length;
 }
 
 /** How many orders wait, of each shop; those of the most first. */

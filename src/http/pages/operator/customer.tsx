@@ -19,7 +19,7 @@ import { Paging, Table } from '../kit/table';
 import { SiteName } from '../kit/site-name';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import type { Amounts } from '../../../orders/amounts';
+import type { Amounts } from '../../../licensing/order-amounts';
 import { AmountsCell } from './orders';
 import { LicenseTable } from './licenses';
 import { RequestTable, type ProductNames } from './request-table';

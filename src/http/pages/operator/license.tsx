@@ -32,7 +32,7 @@ import { licenseFinalRoutes } from './license-final';
 import { KeyPanel, KEY_SITES, licenseKeyRoutes } from './license-keys';
 import { keyChangeRoutes } from './license-key-changes';
 import { licenseSiteRoutes, SitePanel } from './license-sites';
-import { MailFact } from './order-mail';
+import { AddressNeeded, MailFact } from './order-mail';
 import { readWhy, WhyPanel } from './license-why';
 import { mailOperations } from '../../../operations/mails';
 
@@ -108,6 +108,13 @@ async function showLicense(call: OperatorCall): Promise<Answer> {
           }
           actions={<Actions license={license} canSendKey={canSendKey(call, license)} />}
         />
+        {extras.orderMail === undefined ? null : (
+          <AddressNeeded
+            id={extras.orderMail.order.id}
+            mail={extras.orderMail.mail}
+            isNeeded={license.status === 'active'}
+          />
+        )}
         <div class="cols cols-side">
           <WhyPanel license={license} why={why} />
           <UsePanel months={extras.months} seen={extras.seen} />

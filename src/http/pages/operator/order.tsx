@@ -3,7 +3,7 @@ import { describeWait } from '../../../texts/operators/failures';
 import { customerDigest } from '../../../licensing/customer-email';
 import { plansOf } from '../../../licensing/catalogue';
 import { liveStatus, nextPayment } from '../../../licensing/core/states';
-import { foreignRefunds, moneyOf, type Amounts } from '../../../orders/amounts';
+import { foreignRefunds, moneyOf, type Amounts } from '../../../licensing/order-amounts';
 import { readFailedPaymentMail } from '../../../orders/failed-payments';
 import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
@@ -11,13 +11,17 @@ import { noOrder } from '../../../orders/record';
 import { orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
 import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
+import { formRoute } from '../form-route';
+import type { FormState } from '../form-state';
+import { TextField } from '../kit/fields';
+import { FormPage } from '../kit/form-page';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
-import { MailFact } from './order-mail';
+import { AddressNeeded, MailFact } from './order-mail';
 import { State } from './orders';
 import { orderOperations } from '../../../operations/orders';
 
@@ -26,13 +30,18 @@ import { orderOperations } from '../../../operations/orders';
 export const orderRoutes: Route<OperatorCall>[] = [
   { path: '/orders/:id', get: showOrder },
   { path: '/orders/:id/mails', post: sendKeys },
+  formRoute('/orders/:id/customer', { find: orderOf, show: showCustomer, work: setCustomer }),
 ];
+
+function noOrderHere(): never {
+  throw noOrder();
+}
 
 async function showOrder(call: OperatorCall): Promise<Answer> {
   const { db } = call;
-  const { t, to, format } = call.view;
+  const { t, to, format, mayWrite } = call.view;
   const found = await readOrder(db, readId(call));
-  if (found === undefined) throw noOrder();
+  if (found === undefined) return noOrderHere();
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const mail = await readOrderMail(db, found.order, call.settings.mailing !== undefined);
   const failed = await readFailedPaymentMail(db, found.order);
@@ -54,6 +63,11 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
           </>
         }
       >
+        <AddressNeeded
+          id={order.id}
+          mail={mail}
+          isNeeded={lines.some(({ licenses }) => licenses.some(({ status }) => status === 'active'))}
+        />
         <Waits order={order} lines={lines} />
         {foreignRefunds(events).map(({ refund, payment }) => (
           <p class="alert alert-warning">
@@ -79,6 +93,11 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
                         {order.customerName === null ? null : (
                           <span class="muted small d-block">{order.customerName}</span>
                         )}
+                        {mayWrite ? (
+                          <a class="small d-block" href={to(`/orders/${order.id}/customer`)}>
+                            {texts.setCustomer}
+                          </a>
+                        ) : null}
                       </>
                     ),
                   ],
@@ -105,6 +124,50 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
       </TitledPage>
     ),
   };
+}
+
+async function orderOf(call: OperatorCall): Promise<OrderDetails['order']> {
+  return (await readOrder(call.db, readId(call)))?.order ?? noOrderHere();
+}
+
+function showCustomer({ view }: OperatorCall, form: FormState, order: OrderDetails['order']): Answer {
+  const { customerPage: texts, one } = view.t.orders;
+  const path = `/orders/${order.id}`;
+  return {
+    page: (
+      <FormPage
+        title={order.customer === null ? texts.title : texts.change}
+        nav="orders"
+        crumbs={[
+          [view.t.orders.title, '/orders'],
+          [one.title(order.number), path],
+        ]}
+        path={`${path}/customer`}
+        form={form}
+        about={order.customer === null ? texts.sends : texts.asks}
+        submit={texts.submit}
+        back={path}
+      >
+        <TextField name="email" type="email" label={texts.email} value={order.customer ?? ''} required />
+        <TextField name="name" label={texts.name} value={order.customerName ?? ''} />
+      </FormPage>
+    ),
+  };
+}
+
+async function setCustomer(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  { id, customer: former }: OrderDetails['order'],
+): Promise<Answer> {
+  const email = sent.get('email')?.trim() ?? '';
+  const name = sent.get('name')?.trim();
+  const { customer, mail } = await act(call, sent, orderOperations.updateOrder, {
+    path: { id: String(id) },
+    body: { customer: { email, ...(name && { name }) } },
+  });
+  const isSent = former === null && mail.state === 'queued';
+  return done(`/orders/${id}`, isSent ? 'orderCustomerSent' : 'orderCustomer', customer ?? '');
 }
 
 /** What was paid and given back, by currency. */

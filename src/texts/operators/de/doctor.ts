@@ -379,6 +379,12 @@ export const doctor: OperatorTexts['doctor'] = {
     remedy:
       '„licensing order list --waiting“ sagt, worauf jede wartet, und „licensing shop map SHOP SKU --plan ID“ ordnet einen Artikel zu.',
   }),
+  ordersWithoutAddress: (count) => ({
+    what: `${count} bezahlte ${count === 1 ? 'Bestellung hat' : 'Bestellungen haben'} keine E-Mail-Adresse: Es ging kein Schlüssel hinaus.`,
+    why: 'Kunden haben bezahlt und haben keinen Schlüssel.',
+    remedy:
+      '„licensing order list --without-address“ listet sie auf. Eine Adresse sendet den Schlüssel: licensing order set-customer ID E-MAIL',
+  }),
   shopsSilent: (names) => ({
     what: `Noch keine Bestellung kam von: ${names}.`,
     why: 'Jeder davon wurde vor über einem Tag eingerichtet. Seine Bestellungen erreichen diesen Dienst vielleicht nicht.',

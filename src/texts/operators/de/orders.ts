@@ -30,6 +30,7 @@ export const orders: Translated<typeof english> = {
   quick: 'Bestellungen nach Stand',
   all: 'Alle',
   onlyWaiting: 'Wartende',
+  withoutAddress: 'Ohne Adresse',
   orders: { '-id': 'Neueste zuerst', id: 'Älteste zuerst' },
   noMatch: 'Keine Bestellung passt.',
   none: 'Noch keine Bestellung. Ein Shop meldet sie mit einem Token, das Lizenzen ausstellen darf.',
@@ -57,7 +58,19 @@ export const orders: Translated<typeof english> = {
     others: 'Die anderen Bestellungen warten auf etwas anderes.',
     showAll: 'Alle wartenden zeigen',
   },
+  customerPage: {
+    title: 'Adresse eingeben',
+    change: 'Adresse ändern',
+    sends:
+      'Sie gilt auch für die Lizenzen der Bestellung. Wenn die Schlüssel des Shops gemailt werden, geht der Schlüssel sofort dorthin.',
+    asks: 'Sie gilt auch für die Lizenzen der Bestellung, die die bisherige hatten. Es geht keine Mail hinaus: Die Seite der Bestellung sendet die Schlüssel noch einmal.',
+    email: 'E-Mail',
+    name: 'Name',
+    submit: 'Adresse speichern',
+  },
   one: {
+    noAddress: 'Diese bezahlte Bestellung hat keine E-Mail-Adresse: Es ging kein Schlüssel hinaus.',
+    setCustomer: 'Adresse ändern',
     title: (number) => `Bestellung ${number}`,
     facts: 'Bestellung',
     customer: 'Kunde',

@@ -36,6 +36,9 @@ export const said: Translated<typeof en> = {
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',
   operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,
   operatorRemoved: (email) => `${email} ist kein Betreiber mehr.`,
+  orderCustomer: (customer) => `Der Kunde der Bestellung ist jetzt ${customer}.`,
+  orderCustomerSent: (customer) =>
+    `Der Kunde ist jetzt ${customer}, und der Schlüssel ist unterwegs dorthin.`,
   orderMapped: (sku, plan, done) =>
     `„${sku}“ ist jetzt ${plan}.${done === '0' ? '' : ` Ausgeführte Bestellungen: ${done}.`}`,
   ordersRan: (done, waiting, failed) =>

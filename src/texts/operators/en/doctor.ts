@@ -374,6 +374,12 @@ export const doctor = {
     remedy:
       '"licensing order list --waiting" says what each waits for, and "licensing shop map SHOP SKU --plan ID" maps an article.',
   }),
+  ordersWithoutAddress: (count: number): DoctorWords => ({
+    what: `${quantity(count, 'paid order has', 'paid orders have')} no e-mail address: no key was sent.`,
+    why: 'Customers paid, and have no key.',
+    remedy:
+      '"licensing order list --without-address" lists them. An address sends the key: licensing order set-customer ID EMAIL',
+  }),
   shopsSilent: (names: string): DoctorWords => ({
     what: `No order has come yet from: ${names}.`,
     why: 'Each was set up more than a day ago. Its orders may not reach this service.',

@@ -10,6 +10,7 @@ export const orders = {
   quick: 'Orders by state',
   all: 'All',
   onlyWaiting: 'Waiting',
+  withoutAddress: 'Without an address',
   orders: { '-id': 'Newest first', id: 'Oldest first' },
   noMatch: 'No order matches.',
   none: 'No order yet. A shop posts them with a token that may issue licences.',
@@ -37,7 +38,19 @@ export const orders = {
     others: 'The other orders wait for something else.',
     showAll: 'Show all that wait',
   },
+  customerPage: {
+    title: 'Enter the address',
+    change: 'Change the address',
+    sends:
+      'It is the address of the order’s licences, too. If the shop’s keys are mailed, the key goes there at once.',
+    asks: 'It becomes the address of the order’s licences that had the former one, too. No mail is sent: the order’s page sends the keys again.',
+    email: 'E-mail',
+    name: 'Name',
+    submit: 'Save the address',
+  },
   one: {
+    noAddress: 'This paid order has no e-mail address: no key was sent.',
+    setCustomer: 'Change the address',
     title: (number: string) => `Order ${number}`,
     facts: 'Order',
     customer: 'Customer',

@@ -1,8 +1,15 @@
 import { PAYING_EVENTS, RESTORING_EVENTS, RETURNING_EVENTS } from '../store/orders/money';
 import type { OrderEvent } from '../store/orders/orders';
-import type { Money } from './message';
 
 /** What an order's events report of money. */
+
+/** What was paid or given back. */
+export interface Money {
+  /** in minor units of the currency, such as cents */
+  amount: number;
+  /** ISO 4217, such as `EUR` */
+  currency: string;
+}
 
 /** The sums of one currency, in its minor units. */
 export interface Amounts {

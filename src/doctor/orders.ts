@@ -5,9 +5,9 @@ import {
   countWithoutAddress,
   findShopsWithoutBilling,
   findSilentShops,
-  listUnmapped,
 } from '../store/orders/orders';
 import { mailingOf } from '../mail/queue';
+import { listUnmappedArticles } from '../orders/awaited';
 import { mailOf } from '../orders/shop-kinds';
 import { listReceiverShops, listShops } from '../store/orders/shops';
 import { countMessages } from '../store/orders/shop-messages';
@@ -29,7 +29,7 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]
   const waiting = await countWaiting(db);
   if (waiting.length > 0) {
     const count = waiting.reduce((sum, { orders }) => sum + orders, 0);
-    const unmapped = await listUnmapped(db, MOST_NAMED);
+    const unmapped = await listUnmappedArticles(db, MOST_NAMED);
     const failed = await countFailed(db);
     const shops = waiting.map(({ shop }) => shop).join(', ');
     findings.push(warning('ORDERS_WAIT', (t) => t.ordersWait(count, shops, unmapped, failed)));

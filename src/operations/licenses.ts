@@ -13,7 +13,7 @@ import { issueAndSend } from '../mail/queue';
 import { readLicense, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
 import { invalid } from './kit/failures';
-import { mailOwedKeys } from '../orders/order-customer';
+import { mailOwedKeys } from '../privacy/order-customer';
 import { get, list, patch, post, type Call } from './kit/operation';
 import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/reading';
 import {

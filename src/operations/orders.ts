@@ -5,7 +5,7 @@ import { ORDER_EVENTS } from '../orders/fold';
 import { MAX_AMOUNT, MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
 import { noOrder, recordOrder } from '../orders/record';
 import { orderMailJson, readOrderMail, sendOrderKeys } from '../orders/key-mails';
-import { setOrderCustomer } from '../orders/order-customer';
+import { setOrderCustomer } from '../privacy/order-customer';
 import { PLUGIN_KINDS } from '../orders/shop-kinds';
 import {
   listOrderPage,

@@ -15,13 +15,13 @@ import {
   listOrderLines,
   listMoneyEvents,
   listOrders,
-  listUnmapped,
   type LicenseOrder,
   type Order,
   type OrderEvent,
   type OrderFilter,
   type OrderLine,
 } from '../store/orders/orders';
+import { awaitedSku, listUnmappedArticles } from './awaited';
 import { listMessages, type ShopMessage } from '../store/orders/shop-messages';
 import { amountsOf, type Amounts } from '../licensing/order-amounts';
 import { orderMailJson, type OrderMail } from './key-mails';
@@ -32,11 +32,12 @@ import type { Outcome, StoredLine } from './work';
 /** Orders as they are shown. */
 
 export {
+  awaitedSku,
+  listUnmappedArticles,
   countWaiting,
   countWithoutAddress,
   findOrdersOfLicenses,
   listMessages,
-  listUnmapped,
   type LicenseOrder,
   type Order,
   type OrderFilter,

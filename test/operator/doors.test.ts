@@ -120,6 +120,7 @@ const LINES: [string, (made: Made) => string][] = [
   ['listOrders', () => 'order list'],
   ['getOrder', ({ order }) => `order show ${order}`],
   ['addOrderMail', ({ order }) => `order mail ${order}`],
+  ['updateOrder', ({ order }) => `order set-customer ${order} jane@example.com`],
   ['listUnmatched', () => 'unmatched list'],
   ['leaveUnmatched', ({ listUnmatched: id }) => `unmatched leave ${id}`],
   ['listUnmatched', () => 'unmatched list'],

@@ -429,21 +429,23 @@ export async function listWaiting(
   return query.pluck('id');
 }
 
-/** Articles that orders wait for, and how many do. */
+/** Articles that orders wait for by their digests, how many wait, and one of them; its line may have been sold as another. */
 export async function listUnmapped(
   db: Db,
   limit: number,
-): Promise<{ shop: string; sku: string; orders: number }[]> {
+): Promise<{ shop: string; awaited: string; sku: string; orderId: number; orders: number }[]> {
   return db(db.raw(`${table(db, 'order_lines')} l`))
     .joinRaw(`JOIN ${table(db, 'orders')} o ON o.id = l.order_id`)
     .whereNotNull('l.awaited')
     .where('l.waits_for', 'not_mapped')
-    .groupBy('o.shop', 'l.sku')
-    .orderBy(['o.shop', 'l.sku'])
+    .groupBy('o.shop', 'l.awaited')
+    .orderBy(['o.shop', 'sku'])
     .limit(limit)
-    .select<{ shop: string; sku: string; orders: number }[]>(
+    .select<{ shop: string; awaited: string; sku: string; orderId: number; orders: number }[]>(
       'o.shop',
-      'l.sku',
+      'l.awaited',
+      db.raw('MIN(l.sku) AS sku'),
+      db.raw('MIN(l.order_id) AS orderId'),
       db.raw('COUNT(DISTINCT o.id) AS orders'),
     );
 }

@@ -19,8 +19,11 @@ import { Paging, Table } from '../kit/table';
 import { SiteName } from '../kit/site-name';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import { within } from '../within';
+import { listFailedMails } from '../../../mail/failed-mails';
 import type { Amounts } from '../../../licensing/order-amounts';
 import { AmountsCell } from './orders';
+import { FailedMails } from './failed-mails';
 import { LicenseTable } from './licenses';
 import { RequestTable, type ProductNames } from './request-table';
 import { customerOperations } from '../../../operations/customers';
@@ -83,6 +86,8 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
   const texts = t.customers.one;
   const path = `/customers/${id}`;
   const note = (await findProfile(db, customer))?.note ?? null;
+  const licenseIds = licenses.map((license) => license.id);
+  const failedMails = await within(call, () => listFailedMails(db, { address: customer, licenseIds }));
   return {
     page: (
       <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
@@ -98,6 +103,7 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
             </>
           }
         />
+        <FailedMails mails={failedMails} back={path} />
         <div class="stack">
           {note === null ? null : (
             <Panel

@@ -7,8 +7,9 @@ import { foreignRefunds, moneyOf, type Amounts } from '../../../licensing/order-
 import { readFailedPaymentMail } from '../../../orders/failed-payments';
 import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
+import { listFailedMails } from '../../../mail/failed-mails';
 import { noOrder } from '../../../orders/record';
-import { orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
+import { awaitedSku, orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
 import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
 import { formRoute } from '../form-route';
@@ -21,6 +22,8 @@ import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
+import { within } from '../within';
+import { FailedMails } from './failed-mails';
 import { AddressNeeded, MailFact } from './order-mail';
 import { State } from './orders';
 import { orderOperations } from '../../../operations/orders';
@@ -45,6 +48,7 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const mail = await readOrderMail(db, found.order, call.settings.mailing !== undefined);
   const failed = await readFailedPaymentMail(db, found.order);
+  const failedMails = await within(call, () => listFailedMails(db, { orderIds: [found.order.id] }));
   const standings = await readLineStandings(db, found);
   const { order, lines, events, amounts } = found;
   const texts = t.orders.one;
@@ -68,7 +72,8 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
           mail={mail}
           isNeeded={lines.some(({ licenses }) => licenses.some(({ status }) => status === 'active'))}
         />
-        <Waits order={order} lines={lines} />
+        <FailedMails mails={failedMails} back={`/orders/${order.id}`} />
+        <Waits order={order} lines={lines} events={events} />
         {foreignRefunds(events).map(({ refund, payment }) => (
           <p class="alert alert-warning">
             {texts.foreignRefund(
@@ -194,8 +199,10 @@ async function sendKeys(call: OperatorCall, sent: URLSearchParams): Promise<Answ
 }
 
 /** What its lines wait for, each once, with where an article is mapped. */
-function Waits({ order, lines }: Pick<OrderDetails, 'order' | 'lines'>) {
+function Waits({ order, lines, events }: Pick<OrderDetails, 'order' | 'lines' | 'events'>) {
   const { t, to, mayWrite } = useView();
+  const whatFor = (line: Line) =>
+    (line.waitsFor === 'unknown_order' ? renewsOf(line) : awaitedSku(order.shop, line, events)) ?? '';
   const waiting = new Map(
     lines.flatMap(({ line }) =>
       line.waitsFor === null ? [] : [[`${line.waitsFor} ${whatFor(line)}`, line]],
@@ -222,10 +229,6 @@ function Waits({ order, lines }: Pick<OrderDetails, 'order' | 'lines'>) {
 }
 
 type Line = OrderDetails['lines'][number]['line'];
-
-function whatFor(line: Line): string {
-  return line.waitsFor === 'unknown_order' ? renewsOf(line) : (line.sku ?? '');
-}
 
 function renewsOf({ renewsJson }: Line): string {
   return renewsJson === null ? '' : String(JSON.parse(renewsJson) as string | number);

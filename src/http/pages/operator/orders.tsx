@@ -3,7 +3,7 @@ import { asSort } from '../../../licensing/sorting';
 import {
   countWaiting,
   listOrderPage,
-  listUnmapped,
+  listUnmappedArticles,
   ORDER_SORTS,
   orderJson,
   type OrderFilter,
@@ -186,7 +186,7 @@ export function csvAmounts(amounts: OrderView['amounts']) {
 
 async function readWaiting(db: OperatorCall['db']): Promise<Waiting | undefined> {
   const orders = (await countWaiting(db)).reduce((sum, one) => sum + one.orders, 0);
-  return orders === 0 ? undefined : { orders, unmapped: await listUnmapped(db, MOST_ARTICLES) };
+  return orders === 0 ? undefined : { orders, unmapped: await listUnmappedArticles(db, MOST_ARTICLES) };
 }
 
 function filterOf({ shop, order: number, state, without_address: without }: Given): OrderFilter {

@@ -32,6 +32,8 @@ export const said: Translated<typeof en> = {
     `${name} ist entfernt. ${free === 'free' ? 'Es belegte keinen Platz, also wurde keiner frei.' : 'Der Platz ist frei.'} Sie können es unten wieder hinzufügen.`,
   licenseSlots: (slots) => `Die Lizenz hat jetzt ${slots} Plätze.`,
   licenseSuspended: () => 'Die Lizenz ist ausgesetzt. „Freigeben“ macht sie wieder aktiv.',
+  mailAgain: () => 'Die Mail ist wieder unterwegs.',
+  mailDismissed: () => 'Die Mail ist erledigt.',
   operatorLinkAsked: () =>
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',
   operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,

@@ -9,8 +9,8 @@ import {
   setOrder,
   type Order,
 } from '../store/orders/orders';
-import { requireOrderCustomer } from './message';
-import { nameOrderCustomer, type RecordContext } from './record';
+import { requireOrderCustomer } from '../orders/message';
+import { nameOrderCustomer, type RecordContext } from '../orders/record';
 
 /**
  * Sets an order's address, also of the licences that it issued. An order that had none mails its keys; one that had another

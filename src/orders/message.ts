@@ -6,8 +6,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { isStorable } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { PluginKind } from './shop-kinds';
-import type { Money } from '../licensing/order-amounts';
-import { MAX_AMOUNT } from '../store/orders/money';
+import { MAX_AMOUNT, type Money } from '../store/orders/money';
 import { ORDER_EVENTS, type OrderEventName } from './fold';
 
 export { MAX_AMOUNT, type Money };

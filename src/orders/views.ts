@@ -23,7 +23,7 @@ import {
 } from '../store/orders/orders';
 import { awaitedSku, listUnmappedArticles } from './awaited';
 import { listMessages, type ShopMessage } from '../store/orders/shop-messages';
-import { amountsOf, type Amounts } from '../licensing/order-amounts';
+import { amountsOf, foreignRefunds, moneyOf, type Amounts } from '../store/orders/money';
 import { orderMailJson, type OrderMail } from './key-mails';
 import { readLineStandings } from './line-standing';
 import type { Recorded } from './record';
@@ -32,6 +32,9 @@ import type { Outcome, StoredLine } from './work';
 /** Orders as they are shown. */
 
 export {
+  foreignRefunds,
+  moneyOf,
+  type Amounts,
   awaitedSku,
   listUnmappedArticles,
   countWaiting,

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { asDecimal, minorDigits } from '../../src/base/currency';
-import { amountsOf, foreignRefunds, type MoneyEvent } from '../../src/licensing/order-amounts';
+import { amountsOf, foreignRefunds, type MoneyEvent } from '../../src/store/orders/money';
 import { OPERATORS } from '../../src/texts/operators/languages';
 
 it.each([

@@ -21,7 +21,7 @@ import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { within } from '../within';
 import { listFailedMails } from '../../../mail/failed-mails';
-import type { Amounts } from '../../../licensing/order-amounts';
+import type { Amounts } from '../../../orders/views';
 import { AmountsCell } from './orders';
 import { FailedMails } from './failed-mails';
 import { LicenseTable } from './licenses';

@@ -3,13 +3,20 @@ import { describeWait } from '../../../texts/operators/failures';
 import { customerDigest } from '../../../licensing/customer-email';
 import { plansOf } from '../../../licensing/catalogue';
 import { liveStatus, nextPayment } from '../../../licensing/core/states';
-import { foreignRefunds, moneyOf, type Amounts } from '../../../licensing/order-amounts';
 import { readFailedPaymentMail } from '../../../orders/failed-payments';
 import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
 import { listFailedMails } from '../../../mail/failed-mails';
 import { noOrder } from '../../../orders/record';
-import { awaitedSku, orderEventJson, readOrder, type OrderDetails } from '../../../orders/views';
+import {
+  awaitedSku,
+  foreignRefunds,
+  moneyOf,
+  type Amounts,
+  orderEventJson,
+  readOrder,
+  type OrderDetails,
+} from '../../../orders/views';
 import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
 import { formRoute } from '../form-route';

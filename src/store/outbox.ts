@@ -290,7 +290,8 @@ function isUnsettled(db: Db): string {
   const later = (column: string, ...index: string[]) =>
     `EXISTS (SELECT 1 FROM ${table(db, 'outbox')} l${forceIndex(db, 'outbox', column, ...index)}
       WHERE l.${column} = o.${column} AND l.type = o.type AND l.id > o.id AND l.sent_at IS NOT NULL)`;
-  return `o.settled_at IS NULL AND NOT ${later('order_id')}
+  // Nobody can correct a former address.
+  return `o.settled_at IS NULL AND o.type <> 'address_old' AND NOT ${later('order_id')}
     AND NOT (o.order_id IS NULL AND ${later('license_id')})
     AND NOT (o.order_id IS NULL AND o.license_id IS NULL AND ${later('recipient_digest', 'created_at')})`;
 }

@@ -2,7 +2,7 @@ import type { Db } from '../store/engine/database';
 import { findFirstMoney, sumMoney, type MoneySum } from '../store/orders/money';
 import { lastMonths } from './renewals';
 
-/** What shops reported of money in twelve months. */
+/** Payments and refunds that shops reported in twelve months. */
 export interface MoneyFigures {
   /** when the first amount was received: earlier payments are missing; null: none was received */
   since: Date | null;

@@ -79,7 +79,7 @@ export async function sendMailAgain(
   return { id: newId, type, state: 'queued', createdAt: now, sentAt: null };
 }
 
-/** Takes a mail that was given up off the lists of what needs the seller. @throws OperatorError */
+/** Settles a mail that was given up, so that it no longer needs the seller. @throws OperatorError */
 export async function dismissMail(db: Db, id: number, now: Date): Promise<MailReport> {
   const row = await requireFailed(db, id);
   await inTransaction(db, (trx) => settleOutboxRow(trx, id, now));

@@ -86,7 +86,7 @@ const Renewals = exactly(
       },
       {
         description:
-          "What shops reported of all orders, in twelve UTC months, the oldest first. They are the shops' figures: without taxes, and no accounting. A product or plan does not narrow it.",
+          "What shops reported of all orders, in twelve UTC months, the oldest first. They are the shops' figures, without taxes, and do not replace accounting. A product or plan does not narrow it.",
       },
     ),
   },

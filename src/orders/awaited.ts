@@ -2,7 +2,7 @@ import type { Db } from '../store/engine/database';
 import { listOrderEvents, listUnmapped, type OrderEvent, type OrderLine } from '../store/orders/orders';
 import { skuDigest } from './names';
 
-/** Returns the article that a line waits for: an upgrade may name another than the line was sold as. */
+/** Returns the article that a line waits for: that of an upgrade, if the upgrade waits. */
 export function awaitedSku(
   shop: string,
   { sku, awaited }: Pick<OrderLine, 'sku' | 'awaited'>,

@@ -3,11 +3,11 @@ import { forceIndex, isOneOf, rawChange, rawRows } from '../engine/statements';
 import { fromSqlTime } from '../engine/time';
 import type { OrderEvent } from './orders';
 
-/** What was paid and given back, summed by UTC month, shop and currency, so that no page adds up the events of all orders. */
+/** Sums of payments and refunds by UTC month, shop and currency, so that no page adds up the events of all orders. */
 
 export const PAYING_EVENTS: readonly string[] = ['paid', 'renewed', 'upgraded'];
 export const RETURNING_EVENTS: readonly string[] = ['refunded', 'charged_back'];
-/** They undo a refund or a chargeback. */
+/** Events that undo a refund or a chargeback. */
 export const RESTORING_EVENTS: readonly string[] = ['refund_failed', 'chargeback_reversed'];
 
 /** Larger amounts are a sender's mistake. They are not summed: a thousand of them would overflow a column. */
@@ -95,7 +95,7 @@ export async function sumMoney(
   return rows.map((row) => ({ ...row, paid: Number(row.paid), refunded: Number(row.refunded) }));
 }
 
-/** When the first amount was received; undefined: none was. */
+/** Returns when the first amount was received, or undefined before it. */
 export async function findFirstMoney(db: Db): Promise<Date | undefined> {
   const [row] = await rawRows<{ at: string | null }>(
     db,
@@ -105,7 +105,7 @@ export async function findFirstMoney(db: Db): Promise<Date | undefined> {
   return row?.at ? fromSqlTime(row.at) : undefined;
 }
 
-/** What was paid or given back. */
+/** An amount with its currency. */
 export interface Money {
   /** in minor units of the currency, such as cents */
   amount: number;
@@ -122,7 +122,7 @@ export interface Amounts {
 
 export type MoneyEvent = Pick<OrderEvent, 'id' | 'event' | 'payment' | 'amount' | 'currency' | 'isTest'>;
 
-/** Returns the amount of an event; undefined: it has none. */
+/** Returns the amount of an event, or undefined without one. */
 export function moneyOf({ amount, currency }: Pick<OrderEvent, 'amount' | 'currency'>): Money | undefined {
   return amount === null || currency === null ? undefined : { amount, currency };
 }

@@ -31,7 +31,7 @@ export function FailedMails({ mails, back }: { mails: MailReport[] | undefined; 
   );
 }
 
-/** What a seller does about a mail that was given up. */
+/** Buttons for a mail that was given up. */
 export function FailedMailActs({ report: { mail }, back }: { report: MailReport; back: string }) {
   const { t, mayWrite } = useView();
   const texts = t.system.mails;

@@ -271,7 +271,7 @@ export function AmountsCell({ amounts }: Pick<OrderView, 'amounts'>) {
     <>
       {amounts.map(({ currency, paid, refunded }) => (
         <div class="nowrap">
-          {format.money(paid, currency)}
+          {paid === 0 && refunded !== 0 ? null : format.money(paid, currency)}
           {refunded === 0 ? null : (
             <span class="sub">{t.orders.one.refundedOf(format.money(refunded, currency))}</span>
           )}

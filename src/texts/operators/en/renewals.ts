@@ -33,7 +33,7 @@ export const renewals = {
   money: {
     title: 'Paid and refunded',
     since: (day: string) => `complete since ${day}`,
-    note: 'As shops reported it, by UTC month. These are the shops’ figures: without taxes, and no accounting.',
+    note: 'As shops reported it, by UTC month. These are the shops’ figures, without taxes. They do not replace accounting.',
     paid: 'Paid',
     refunded: 'Refunded',
     caption: 'What was paid and refunded, by month and currency. Currencies are never added.',

@@ -262,7 +262,17 @@ function meantLines(message: OrderMessage, { lines: known }: Work): OrderMessage
 function toEvent(
   order: Order,
   shop: Shop,
-  { event, at, eventId: given, partial = false, test = false, payment, renewsItself, lines }: OrderMessage,
+  {
+    event,
+    at,
+    eventId: given,
+    partial = false,
+    test = false,
+    payment,
+    money,
+    renewsItself,
+    lines,
+  }: OrderMessage,
   context: RecordContext,
 ): Omit<OrderEvent, 'id'> {
   const { actor, now } = context;
@@ -284,8 +294,8 @@ function toEvent(
     payment: payment ?? null,
     renewsItself: isIgnored ? null : (SAYS_WHETHER_IT_RENEWS[event] ?? renewsItself ?? null),
     graceDays: graceOf(shop, context),
-    amount: null,
-    currency: null,
+    amount: money?.amount ?? null,
+    currency: money?.currency ?? null,
     effect: isIgnored ? 'none' : effectOf(event, rules),
     reduced: event === 'upgraded' || event === 'renewed' ? rules.reduced : null,
     linesJson: lines === undefined ? null : JSON.stringify(lines.map(storedLine)),

@@ -40,6 +40,8 @@ export const orders: Tables = (t) => ({
       ['owner', 'state'],
       ['number'],
       ['customer_digest'],
+      // Orders whose keys could not be mailed for want of an address.
+      ['mail', 'customer_digest'],
       ['customer_name'],
     ],
   },

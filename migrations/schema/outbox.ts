@@ -33,6 +33,8 @@ export const outbox: Tables = (t) => ({
       answer_status: `${t.count} NULL`,
       answer: `${t.longText} NULL`,
       order_id: `${t.ref} NULL`,
+      // A mail that was given up: when the seller sent it again, or dismissed it.
+      settled_at: `${t.time} NULL`,
     },
     unique: [['once']],
     indexes: [

@@ -86,4 +86,17 @@ export const sums: Tables = (t) => ({
     },
     primary: ['month', 'plan_id', 'status'],
   },
+  // What orders' payments brought and refunds gave back, in minor units; kept when a customer is erased.
+  money_sums: {
+    columns: {
+      month: `${t.ascii(7)} NOT NULL`,
+      shop: `${t.ascii(40)} NOT NULL`,
+      currency: `${t.ascii(3)} NOT NULL`,
+      paid: `${t.sum} NOT NULL`,
+      refunded: `${t.sum} NOT NULL`,
+      // When the first of these amounts was received.
+      first_at: `${t.time} NOT NULL`,
+    },
+    primary: ['month', 'shop', 'currency'],
+  },
 });

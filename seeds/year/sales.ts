@@ -179,7 +179,7 @@ async function tell(
   if (way !== 'subscription')
     return recordOrder(
       db,
-      { ...told, shop: 'webshop', order: String(number) },
+      { ...told, shop: 'webshop', order: String(number), money: { amount: 4900, currency: 'EUR' } },
       { owner: 'webshop', ownOnly: false },
       { ...context, actor: 'token:webshop' },
     );

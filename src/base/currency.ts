@@ -15,6 +15,7 @@ export function minorDigits(currency: string): number {
 /** Returns an amount in minor units as a decimal: `49.00`. */
 export function asDecimal(amount: number, currency: string): string {
   const digits = minorDigits(currency);
-  const text = String(amount).padStart(digits + 1, '0');
-  return digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`;
+  const text = String(Math.abs(amount)).padStart(digits + 1, '0');
+  const sign = amount < 0 ? '-' : '';
+  return digits === 0 ? sign + text : `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }

@@ -32,6 +32,9 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'no-address': ({ order }) =>
     `"licensing order show ${order}" shows its licences; "licensing license set-customer" says whose one is.`,
   'mail-off': () => '"licensing doctor" says what is missing (docs/mail.md).',
+  'no-mail': () => '"licensing mail list" shows them.',
+  'mail-not-failed': () => '"licensing mail list --failed" shows those that were.',
+  'mail-only-once': ({ mail }) => `To take it off the lists: licensing mail dismiss ${mail}`,
   'no-customer': ({ license }) => `To say whose it is: licensing license set-customer ${license} EMAIL`,
   'license-final': () => 'A new sale gets a new licence: "licensing license issue --send".',
   'key-not-kept': ({ license }) => `"licensing license rekey ${license}" makes a new one.`,

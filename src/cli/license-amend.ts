@@ -79,7 +79,8 @@ function addSetCustomer(license: Command): void {
     .action((key: string, customer: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
         const { id } = await requireLicense(session.db, key);
-        await amend(session, id, { customer });
+        const { key_mailed: isMailed } = await amend(session, id, { customer });
+        if (isMailed) session.output.note(`The keys of its order are mailed to ${customer}.`);
       }),
     );
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { OperatorError } from '../licensing/operator-error';
 import { asCaller } from '../process/rights';
-import { listAllMails, mailJson } from '../mail/queue';
+import { listAllMails, reportJson } from '../mail/queue';
 import { findTextFaults, TEXT_NAMES, type TextName } from '../mail/texts';
 import { answerOperations } from '../operations/answers';
 import { configurationOperations } from '../operations/configuration';
@@ -25,6 +25,8 @@ export function addMailCommands(program: Command): void {
   addSend(mail);
   addAnswer(mail);
   addList(mail);
+  addAgain(mail);
+  addDismiss(mail);
   addText(mail);
 }
 
@@ -169,30 +171,62 @@ interface AnswerOptions {
 function addList(mail: Command): void {
   mail
     .command('list')
-    .description('Lists the latest mails, without addresses.')
-    .option('--failed', 'only those that were given up, or failed and are tried again')
+    .description('Lists the latest mails, with their recipients.')
+    .option(
+      '--failed',
+      'only those that failed and are tried again, or were given up and not sent again or dismissed',
+    )
     .option('--limit <n>', 'how many at the most', positiveInteger, 100)
     .addHelpText('after', '\nExample:\n  licensing mail list --failed')
     .action(({ failed = false, limit }: { failed?: boolean; limit: number }, command: Command) =>
       withSession(command, async ({ db, output }) => {
         const mails = await listAllMails(db, { failed, limit });
-        const rows = mails.map(({ mail: one, licenseId, attempts, error, isNobodys }) => ({
-          ...mailJson(one),
-          license_id: licenseId,
-          attempts,
-          error,
-          ...(isNobodys && { error: 'NOBODYS' }),
+        const rows = mails.map((one) => ({
+          ...reportJson(one),
+          ...(one.isNobodys && { error: 'NOBODYS' }),
         }));
         output.print(rows, () =>
           formatTable(
-            ['ID', 'TYPE', 'STATE', 'LICENCE', 'QUEUED', 'SENT', 'ATTEMPTS', 'WHY NOT'],
+            ['ID', 'TYPE', 'STATE', 'LICENCE', 'TO', 'QUEUED', 'SENT', 'ATTEMPTS', 'WHY NOT'],
             rows.map((row) => [
-              ...[row.id, row.type, row.state, row.license_id, row.created_at, row.sent_at, row.attempts],
+              ...[row.id, row.type, row.state, row.license_id, row.recipient],
+              ...[row.created_at, row.sent_at, row.attempts],
               row.error === null ? null : describeStored(failures.mail, row.error),
             ]),
             'No mails.',
           ),
         );
+      }),
+    );
+}
+
+function addAgain(mail: Command): void {
+  mail
+    .command('again')
+    .description('Sends a mail again that was given up, to the address that its order or licence has now.')
+    .argument('<id>', 'its id, from "mail list --failed"', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing mail again 77')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const sent = await operate(session, mailOperations.sendMailAgain, { path: { id } });
+        session.output.print(
+          sent,
+          `Mail ${id} is sent again as mail ${sent.id} as soon as the service runs.`,
+        );
+      }),
+    );
+}
+
+function addDismiss(mail: Command): void {
+  mail
+    .command('dismiss')
+    .description('Takes a mail that was given up off the lists of what needs you.')
+    .argument('<id>', 'its id, from "mail list --failed"', positiveInteger)
+    .addHelpText('after', '\nExample:\n  licensing mail dismiss 77')
+    .action((id: number, _options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const dismissed = await operate(session, mailOperations.dismissMail, { path: { id } });
+        session.output.print(dismissed, `Mail ${id} is dismissed.`);
       }),
     );
 }

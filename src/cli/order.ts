@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
+import { asDecimal } from '../base/currency';
 import { failures } from '../texts/operators/en/failures';
 import { describeStored, describeWait, type NoMailReason } from '../texts/operators/failures';
 import { orderOperations } from '../operations/orders';
 import { readOrder } from '../orders/views';
-import { label, positiveInteger, upTo } from './arguments';
+import { emailAddress, label, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { operate, operatePage, type DataOf } from './operate';
 import { formatFields, formatTable } from './tables';
@@ -19,12 +20,14 @@ export function addOrderCommands(program: Command): void {
   addShow(order);
   addMail(order);
   addConfirm(order);
+  addSetCustomer(order);
 }
 
 interface ListOptions {
   shop?: string;
   order?: string;
   waiting?: boolean;
+  withoutAddress?: boolean;
   limit: number;
   after?: string;
 }
@@ -64,6 +67,25 @@ function addConfirm(order: Command): void {
     );
 }
 
+function addSetCustomer(order: Command): void {
+  order
+    .command('set-customer')
+    .description("Sets an order's address. An order that had none mails its keys there.")
+    .argument('<id>', 'the id of the order', positiveInteger)
+    .argument('<email>', 'the customer', emailAddress)
+    .addHelpText('after', '\nExample:\n  licensing order set-customer 12 jane@example.com')
+    .action((id: number, email: string, _options: object, command: Command) =>
+      withSession(command, async (session) => {
+        const body = { customer: { email } };
+        const changed = await operate(session, orderOperations.updateOrder, { path: { id }, body });
+        session.output.print(
+          changed,
+          `The customer of order ${changed.order} is ${changed.customer ?? '-'}. Keys mailed: ${describeMail(changed.mail)}.`,
+        );
+      }),
+    );
+}
+
 /** In words, for a line. */
 function describeMail({ state, to, at, reason }: Details['mail']): string {
   if (state === 'none') {
@@ -86,18 +108,20 @@ function addList(order: Command): void {
     .option('--shop <name>', 'only of this shop')
     .option('--order <number>', "only with this number of the shop's", label)
     .option('--waiting', 'only those that wait, such as for an article to be mapped')
+    .option('--without-address', 'only paid orders whose keys could not be mailed for want of an address')
     .option('--limit <n>', 'how many at the most', upTo(500), 100)
     .option('--after <cursor>', 'the next page, as this one names it at its end')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing order list --waiting\n  licensing order list --order 1001',
     )
-    .action(({ shop, order: number, waiting, limit, after }: ListOptions, command: Command) =>
+    .action(({ shop, order: number, waiting, withoutAddress, limit, after }: ListOptions, command: Command) =>
       withSession(command, async (session) => {
         const query = {
           shop,
           order: number,
           state: waiting ? ('waiting' as const) : undefined,
+          without_address: withoutAddress ? ('true' as const) : undefined,
           limit,
           after,
         };
@@ -106,10 +130,10 @@ function addList(order: Command): void {
           items,
           () =>
             formatTable(
-              ['ID', 'SHOP', 'ORDER', 'STATE', 'CUSTOMER', 'LICENCES', 'WAITS FOR'],
+              ['ID', 'SHOP', 'ORDER', 'STATE', 'CUSTOMER', 'PAID', 'LICENCES', 'WAITS FOR'],
               items.map((one) => [
                 ...[one.id, one.shop, one.order, stateOf(one), one.customer],
-                ...[licensesOf(one), waitsOf(one)],
+                ...[amountsOf(one, 'paid'), licensesOf(one), waitsOf(one)],
               ]),
               'No orders.',
             ),
@@ -121,6 +145,12 @@ function addList(order: Command): void {
 
 function stateOf({ state, test }: Pick<Order, 'state' | 'test'>): string {
   return test ? `${state}, test` : state;
+}
+
+/** By currency, such as `49.00 EUR`. */
+function amountsOf({ amounts }: Pick<Order, 'amounts'>, which: 'paid' | 'refunded'): string | null {
+  const some = amounts.filter((one) => one[which] !== 0);
+  return some.map((one) => `${asDecimal(one[which], one.currency)} ${one.currency}`).join(', ') || null;
 }
 
 function licensesOf({ lines }: Order): string | null {
@@ -161,6 +191,8 @@ function addShow(order: Command): void {
               ['state', stateOf(shown)],
               ['failed', shown.failed_at && `${shown.failed_at}: ${waitsOf(shown) ?? ''}`],
               ['customer', shown.customer],
+              ['paid', amountsOf(shown, 'paid')],
+              ['refunded', amountsOf(shown, 'refunded')],
               ['posted by', owner],
               ['keys mailed', describeMail(shown.mail)],
             ]),
@@ -179,10 +211,11 @@ function addShow(order: Command): void {
             ),
             '',
             formatTable(
-              ['AT', 'EVENT', 'DID'],
-              shown.events.map(({ at, event, partial, outcomes }) => [
+              ['AT', 'EVENT', 'AMOUNT', 'DID'],
+              shown.events.map(({ at, event, partial, amount, currency, outcomes }) => [
                 at,
                 partial ? `${event}, a part` : event,
+                amount === null || currency === null ? null : `${asDecimal(amount, currency)} ${currency}`,
                 outcomes
                   .map(({ line, action, reason }) =>
                     reason === null ? `${line}: ${action}` : `${line}: ${action} (${reason})`,

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { asDecimal } from '../base/currency';
 import { renewalOperations } from '../operations/renewals';
 import { positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
@@ -45,6 +46,17 @@ export function addRenewalsCommand(program: Command): void {
                 ...[one.month, one.active, one.expired, one.suspended, one.revoked, one.cancelled],
               ]),
             ),
+            ...(found.money.since === null
+              ? []
+              : [
+                  formatTable(
+                    ['MONTH', 'PAID', 'REFUNDED', 'CURRENCY'],
+                    found.money.sums.map(({ month, paid, refunded, currency }) => [
+                      ...[month, asDecimal(paid, currency), asDecimal(refunded, currency), currency],
+                    ]),
+                  ),
+                  `Paid and refunded as shops reported it since ${found.money.since}, of all products.`,
+                ]),
           ].join('\n\n'),
         );
       }),

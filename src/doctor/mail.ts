@@ -33,7 +33,7 @@ export const checkMail: Check = async ({ config }) => {
 
 /** Tells of mails that did not leave. */
 export const checkOutbox: Check = async ({ db, now }): Promise<Finding[]> => {
-  const { failed, waiting } = await countUndelivered(db, 'mail', new Date(now().getTime() - WEEK_MS));
+  const { failed, waiting } = await countUndelivered(db, new Date(now().getTime() - WEEK_MS));
   if (failed + waiting === 0) return [];
   return [warning('MAILS_NOT_SENT', (t) => t.mailsNotSent(failed, waiting))];
 };

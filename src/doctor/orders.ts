@@ -1,13 +1,14 @@
 import { DAY_MS, formatTimestampOrNull } from '../base/days';
 import {
   countWaiting,
+  countWithoutAddress,
   findFailed,
   findShopsWithoutBilling,
   findSilentShops,
-  listUnmapped,
   type Order,
 } from '../store/orders/orders';
 import { mailingOf } from '../mail/queue';
+import { listUnmappedArticles } from '../orders/awaited';
 import { mailOf } from '../orders/shop-kinds';
 import { listReceiverShops, listShops } from '../store/orders/shops';
 import { countUnmatched } from '../store/orders/unmatched';
@@ -19,6 +20,7 @@ import { problem, warning, type Check, type Finding } from './finding';
 
 /** Articles that are named. */
 const MOST_NAMED = 5;
+const MOST_COUNTED = 1_000;
 
 /** Tells of orders that wait, and of shops that were set up and have never posted. */
 export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]> => {
@@ -28,13 +30,16 @@ export const checkOrders: Check = async ({ db, now, config }): Promise<Finding[]
   const waiting = await countWaiting(db);
   if (waiting.length > 0) {
     const count = waiting.reduce((sum, { orders }) => sum + orders, 0);
-    const unmapped = await listUnmapped(db, MOST_NAMED);
+    const unmapped = await listUnmappedArticles(db, MOST_NAMED);
     const shops = waiting.map(({ shop }) => shop).join(', ');
     findings.push(warning('ORDERS_WAIT', (t) => t.ordersWait(count, shops, unmapped)));
   }
   const failed = await findFailed(db, MOST_NAMED);
   if (failed.count > 0)
     findings.push(problem('ORDERS_FAILED', (t) => t.ordersFailed(failed.count, failed.orders.map(asFailed))));
+  const withoutAddress = await countWithoutAddress(db, MOST_COUNTED);
+  if (withoutAddress > 0)
+    findings.push(warning('ORDERS_WITHOUT_ADDRESS', (t) => t.ordersWithoutAddress(withoutAddress)));
   const silent = await findSilentShops(db, new Date(now().getTime() - DAY_MS));
   if (silent.length > 0) findings.push(warning('SHOPS_SILENT', (t) => t.shopsSilent(silent.join(', '))));
   const withoutBilling = await findShopsWithoutBilling(db);

@@ -68,8 +68,12 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
     const { adapter, kind, apiKey: key } = known;
     const { mailing, graceDays } = settings;
     const context = {
-      ...{ now: now(), secret: keySecret, mailing, graceDays },
-      ...{ readOrder: readOrderBody, faultOf: faultOfMessage },
+      now: now(),
+      secret: keySecret,
+      mailing,
+      graceDays,
+      readOrder: readOrderBody,
+      faultOf: faultOfMessage,
     };
     const whole = (part: Delivery) =>
       completed(part, { kind, key, ask, apiUrl: shopApiUrl, knows: (id) => knowsLink(db, name, id) });

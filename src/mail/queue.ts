@@ -10,7 +10,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { isFinal, type LiveStatus } from '../licensing/core/states';
 import { jsonOf } from '../base/json';
 import type { Db, Transaction } from '../store/engine/database';
-import { findLicensesOfCustomers } from '../store/licenses/licenses';
+import { findLicensesByIds, findLicensesOfCustomers } from '../store/licenses/licenses';
 import {
   countUndelivered,
   insertOutboxRow,
@@ -309,7 +309,7 @@ export async function listMailPage(
 
 /** How many mails were given up since a time. */
 export async function countFailedMails(db: Db, since: Date): Promise<number> {
-  return (await countUndelivered(db, 'mail', since)).failed;
+  return (await countUndelivered(db, since)).failed;
 }
 
 /** A mail with details for the operator of the machine alone. */
@@ -318,6 +318,8 @@ export interface MailReport {
   licenseId: number | null;
   /** whose keys it has */
   orderId: number | null;
+  /** null: nobody, or not known */
+  recipient: string | null;
   attempts: number;
   /** a code (failures.ts); null: none */
   error: string | null;
@@ -327,14 +329,24 @@ export interface MailReport {
 
 /** The latest mails of all licences, or those that were given up or failed and are tried again; the newest first. */
 export async function listAllMails(db: Db, which: { failed: boolean; limit: number }): Promise<MailReport[]> {
-  return (await listOutbox(db, 'mail', which)).map((row) => ({
+  return reportMails(db, await listOutbox(db, 'mail', which));
+}
+
+/** Reports rows with their recipients; of a mail that finds its recipient when it is sent, the address of now. */
+export async function reportMails(db: Db, rows: OutboxRow[]): Promise<MailReport[]> {
+  const open = rows.filter(({ recipient, licenseId }) => recipient === null && licenseId !== null);
+  const ids = [...new Set(open.map(({ licenseId }) => licenseId as number))];
+  const customers = new Map((await findLicensesByIds(db, ids)).map(({ id, customer }) => [id, customer]));
+  return rows.map((row) => ({
     mail: toMail(row),
-    licenseId: row.licenseId,
-    orderId: row.orderId,
-    attempts: row.attempts,
-    error: row.lastError,
+    ...{ licenseId: row.licenseId, orderId: row.orderId, attempts: row.attempts, error: row.lastError },
+    recipient: row.recipient ?? customers.get(row.licenseId ?? 0) ?? null,
     isNobodys: row.type === 'customer_link' && row.recipient === null,
   }));
+}
+
+export function reportJson({ mail, ...report }: MailReport) {
+  return { ...mailJson(mail), ...jsonOf(report, 'licenseId', 'orderId', 'recipient', 'attempts', 'error') };
 }
 
 function toMail(row: OutboxRow): Mail {

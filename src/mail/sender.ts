@@ -129,11 +129,13 @@ export function startMailSender(
     const settings = settingsNow();
     // Mail was switched off since the claim.
     if (settings === undefined) return { nextAttemptAt: now() };
+    let to = row.recipient;
     try {
       const composed = await composeMail(db, row, settings, now());
       if ('obsolete' in composed) return 'obsolete';
       if ('failed' in composed) return giveUp(row, composed.failed);
       const { mail } = composed;
+      to = mail.to;
       sending.add(row);
       await loop
         .cuttable((cut) => settings.transport.send(mail, settings.from, cut), SEND_LIMIT_MS)
@@ -157,12 +159,14 @@ export function startMailSender(
         { mail: id, type, reason, attempts: row.attempts },
         isOver ? 'mail given up' : 'mail not sent yet',
       );
-      return isOver ? giveUp(row, stored) : { lastError: stored, nextAttemptAt: next };
+      return isOver ? giveUp({ ...row, recipient: to }, stored) : { lastError: stored, nextAttemptAt: next };
     }
   }
 
   const giveUp = (row: OutboxRow, lastError: string) => ({
     lastError,
+    // The address that failed, which the seller may correct.
+    recipient: row.recipient,
     failedAt: now(),
     nextAttemptAt: null,
     ...forgotten(row),

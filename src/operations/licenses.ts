@@ -13,6 +13,7 @@ import { issueAndSend } from '../mail/queue';
 import { readLicense, type License } from '../licensing/licenses';
 import { activationJson, keyJson, licenseJson } from '../licensing/views';
 import { invalid } from './kit/failures';
+import { mailOwedKeys } from '../privacy/order-customer';
 import { get, list, patch, post, type Call } from './kit/operation';
 import { pageOf, readEnd, readMetadataChanges, requireLicense, withReason } from './kit/reading';
 import {
@@ -220,7 +221,7 @@ export const licenseOperations = {
       goesOnWith: 'nothing but `metadata`',
       summary: 'Change a licence',
       description:
-        'A new plan brings its limit; keys, activations and end stay. 409 with the field `plan_id` when the plan is of another product: with `other_product` the licence moves to it.',
+        'A new plan brings its limit; keys, activations and end stay. Where the order of the licence had no address, a customer is its customer too, and its keys are mailed by the rule of its shop: `key_mailed`. 409 with the field `plan_id` when the plan is of another product: with `other_product` the licence moves to it.',
       body: exactly({
         activation_limit: Type.Optional(Limit),
         customer: Type.Optional(Text),
@@ -231,21 +232,32 @@ export const licenseOperations = {
         expires_at: Type.Optional(orNull(Type.String({ ...TimeGiven, description: 'null: for life.' }))),
         metadata: Type.Optional(MetadataGiven),
       }),
-      data: LicenseSchema,
+      data: exactly(
+        {
+          ...LicenseSchema.properties,
+          key_mailed: Type.Boolean({
+            description: 'The keys of its order are mailed: it had no address before.',
+          }),
+        },
+        { title: 'ChangedLicense' },
+      ),
     },
     async (call) => {
-      const { body, context, now } = call;
+      const { db, body, context, now, settings } = call;
       if (Object.keys(body).some((field) => field !== 'metadata')) requireRecentSignIn(call);
       const until = readEnd(body.expires_at, 'expires_at');
       const metadata = readMetadataChanges(body.metadata);
       const { plan_id: planId, activation_limit: limit, customer, other_product: otherProduct } = body;
       const changed = await amendLicense(
-        call.db,
+        db,
         await requireLicense(call),
         { planId, limit, customer, until, metadata },
         { ...context, otherProduct },
       );
-      return { data: licenseJson(changed, now) };
+      const { keySecret: secret, mailing, graceDays } = settings;
+      const record = { ...context, secret, mailing, graceDays };
+      const mailed = customer !== undefined && (await mailOwedKeys(db, changed.id, customer, record));
+      return { data: { ...licenseJson(changed, now), key_mailed: mailed } };
     },
   ),
   suspendLicense: stateChange('suspend', {

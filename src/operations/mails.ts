@@ -1,8 +1,26 @@
-import { listMailPage, mailJson, sendKey } from '../mail/queue';
-import { list, post } from './kit/operation';
-import { pageOf, requireLicense } from './kit/reading';
-import { exactly, Paging } from './kit/schemas';
+import { Type } from '@sinclair/typebox';
+import { dismissMail, sendMailAgain } from '../mail/failed-mails';
+import { listAllMails, listMailPage, mailJson, reportJson, sendKey } from '../mail/queue';
+import { get, list, post } from './kit/operation';
+import { pageOf, readId, requireLicense } from './kit/reading';
+import { exactly, Id, oneOf, orNull, Paging, TextOrNull } from './kit/schemas';
 import { Mail } from './kit/things';
+
+const MOST = 500;
+
+const MailReport = exactly(
+  {
+    ...Mail.properties,
+    license_id: orNull(Id),
+    order_id: orNull(Id),
+    recipient: TextOrNull,
+    attempts: Type.Integer({ minimum: 0 }),
+    error: orNull(
+      Type.String({ description: 'Why the latest attempt failed, such as `ADDRESS_REFUSED 550`.' }),
+    ),
+  },
+  { title: 'MailReport' },
+);
 
 export const mailOperations = {
   listLicenseMails: list(
@@ -18,6 +36,55 @@ export const mailOperations = {
       const { items, next } = await listMailPage(call.db, id, pageOf(call.query));
       return { data: items.map(mailJson), next };
     },
+  ),
+  listMails: get(
+    '/mails',
+    {
+      summary: 'List the latest mails of all licences',
+      description: 'The newest first.',
+      query: exactly({
+        state: Type.Optional(
+          oneOf(['failed'], {
+            description:
+              'Only mails that are tried again after a failure, or were given up and not sent again or dismissed since.',
+          }),
+        ),
+        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST, default: 100 })),
+      }),
+      data: Type.Array(MailReport),
+    },
+    async ({ db, query: { state, limit = 100 } }) => ({
+      data: (await listAllMails(db, { failed: state === 'failed', limit })).map(reportJson),
+    }),
+  ),
+  sendMailAgain: post(
+    '/mails/{id}/again',
+    {
+      goesOn: true,
+      summary: 'Send a mail again that was given up',
+      description:
+        'To the address that its order or licence has now. 409 when it was not given up, mail is not set up, there is no address, or it is a link or an answer.',
+      body: exactly({}),
+      data: Mail,
+      status: 201,
+    },
+    async (call) => {
+      const { db, now, settings } = call;
+      const { mailing } = settings;
+      return { data: mailJson(await sendMailAgain(db, readId(call, 'id', 'mail'), { mailing, now })) };
+    },
+  ),
+  dismissMail: post(
+    '/mails/{id}/dismiss',
+    {
+      goesOn: true,
+      summary: 'Take a mail that was given up off the lists of what needs you',
+      body: exactly({}),
+      data: MailReport,
+    },
+    async (call) => ({
+      data: reportJson(await dismissMail(call.db, readId(call, 'id', 'mail'), call.now)),
+    }),
   ),
   sendLicenseMail: post(
     '/licenses/{id}/mails',

@@ -1,11 +1,13 @@
 import { Type, type Static } from '@sinclair/typebox';
+import { OperatorError } from '../licensing/operator-error';
 import { parseMoment } from '../licensing/timestamps';
 import { ORDER_EVENTS } from '../orders/order-events';
-import { MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
+import { MAX_AMOUNT, MAX_LINES, MAX_SLOTS_QUANTITY, type OrderMessage } from '../orders/message';
 import { noOrder, type ProcessedOrder as Processed } from '../orders/process';
 import { recordOrder } from '../orders/record';
 import { confirmOrder } from '../orders/retry';
 import { orderMailJson, readOrderMail, sendOrderKeys } from '../orders/key-mails';
+import { setOrderCustomer } from '../privacy/order-customer';
 import { PLUGIN_KINDS } from '../orders/shop-kinds';
 import {
   listOrderPage,
@@ -16,7 +18,7 @@ import {
   shownOrderJson,
   type OrderDetails,
 } from '../orders/views';
-import { get, list, post, type Call } from './kit/operation';
+import { get, list, patch, post, type Call } from './kit/operation';
 import { bodyReader } from './kit/read-input';
 import { pageOf, readId } from './kit/reading';
 import {
@@ -87,6 +89,22 @@ const OrderGiven = exactly({
       examples: ['pay_77'],
     }),
   ),
+  amount: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_AMOUNT,
+      description:
+        'Of the payment, refund or chargeback: what was paid or given back, in minor units of `currency`, such as cents.',
+      examples: [4900],
+    }),
+  ),
+  currency: Type.Optional(
+    Type.String({
+      pattern: '^[A-Z]{3}$',
+      description: 'By ISO 4217; together with `amount`.',
+      examples: ['EUR'],
+    }),
+  ),
   renews_itself: Type.Optional(
     Type.Boolean({
       description: 'A subscription that pays on by itself, until `renewal_stopped` or `subscription_ended`.',
@@ -119,11 +137,17 @@ export function readOrderBody(body: object): OrderMessage {
 
 /** @throws OperatorError that names the field of a wrong time */
 function readOrderMessage(body: Static<typeof OrderGiven>): OrderMessage {
-  const { event_id: eventId, renews_itself: renewsItself, at, lines, ...others } = body;
+  const { event_id: eventId, renews_itself: renewsItself, at, lines, amount, currency, ...others } = body;
+  if ((amount === undefined) !== (currency === undefined))
+    throw new OperatorError('"amount" and "currency" belong together.', {
+      code: 'INVALID_REQUEST',
+      field: amount === undefined ? 'amount' : 'currency',
+    });
   return {
     ...others,
     // A program that says nothing of a part means everything, whatever the money.
     partial: others.partial ?? (others.event === 'refunded' ? false : undefined),
+    money: amount === undefined || currency === undefined ? undefined : { amount, currency },
     eventId,
     renewsItself,
     at: parseMoment(at, 'first', 'refused', 'at'),
@@ -186,8 +210,22 @@ const lineFields = {
   licenses: Type.Array(exactly({ id: Id, ...standing })),
 };
 
+const Amount = orNull(
+  Type.Integer({ minimum: 0, description: 'In minor units of the currency; null: not told.' }),
+);
+const Currency = Type.String({ description: 'By ISO 4217.', examples: ['EUR'] });
+const Amounts = Type.Array(
+  exactly({
+    currency: Currency,
+    paid: Type.Integer({ description: 'In minor units of the currency.' }),
+    refunded: Type.Integer({ description: 'Refunds and chargebacks, less those that were undone.' }),
+  }),
+  { description: "The shop's figures by currency. Currencies are never added." },
+);
+
 const fields = {
   ...orderFields,
+  amounts: Amounts,
   test: Type.Boolean(),
   customer: TextOrNull,
   customer_name: TextOrNull,
@@ -247,6 +285,8 @@ const Details = exactly(
           actor: Text,
           partial: Type.Boolean(),
           payment: orNull(Type.String({ description: "The shop's name of the payment that it is about." })),
+          amount: Amount,
+          currency: orNull(Currency),
           renews_itself: orNull(Type.Boolean({ description: 'null: the event does not say.' })),
           test: Type.Boolean(),
           lines: Type.Union([Type.Array(Type.Object({}, { additionalProperties: true })), Type.Null()], {
@@ -297,15 +337,21 @@ export const orderOperations = {
         shop: Type.Optional(Text),
         order: Type.Optional(Text),
         state: Type.Optional(oneOf(STATES)),
+        without_address: Type.Optional(
+          oneOf(['true'], {
+            description:
+              'Only orders of shops that mail keys, with a licence in force and no e-mail address: no key was sent.',
+          }),
+        ),
         sort: sortBy(ORDER_SORTS, 'By when they came. Without it the newest first.'),
         ...Paging,
       }),
       data: exactly(fields, { title: 'Order' }),
     },
     async ({ db, query, caller, now }) => {
-      const { shop, order: number, state: wanted, sort } = query;
+      const { shop, order: number, state: wanted, sort, without_address: without } = query;
       const owner = caller.scope === 'issue' ? caller.name : undefined;
-      const filter = { shop, number, state: wanted, owner };
+      const filter = { shop, number, state: wanted, owner, withoutAddress: without && (true as const) };
       const { items, next } = await listOrderPage(db, filter, pageOf(query), sort);
       return { data: items.map((one) => orderJson(one, now)), next };
     },
@@ -336,6 +382,36 @@ export const orderOperations = {
       const { db, now, settings } = call;
       const found = await requireOrder(call);
       const mail = await readOrderMail(db, found.order, settings.mailing !== undefined);
+      return { data: await shownOrderJson(db, found, mail, now) };
+    },
+  ),
+  updateOrder: patch(
+    '/orders/{id}',
+    {
+      summary: "Set the address of an order's customer",
+      description:
+        'Also of the licences that it issued. If the order had none, its keys are mailed by the rule of its shop, and `mail` of the answer says so. If it had another, send them again with `POST /orders/{id}/mails`.',
+      body: exactly({
+        customer: exactly({
+          email: Type.String({ description: 'An e-mail address.' }),
+          name: Type.Optional(Text),
+        }),
+      }),
+      data: Details,
+    },
+    async (call) => {
+      const { db, body, caller, now, settings } = call;
+      const { order } = await requireOrder(call);
+      const { keySecret: secret, mailing, graceDays } = settings;
+      await setOrderCustomer(db, order, body.customer, {
+        actor: caller.actor,
+        now,
+        secret,
+        mailing,
+        graceDays,
+      });
+      const found = await requireOrder(call);
+      const mail = await readOrderMail(db, found.order, mailing !== undefined);
       return { data: await shownOrderJson(db, found, mail, now) };
     },
   ),

@@ -4,9 +4,12 @@ import { subtractDuration } from '../licensing/durations';
 import { countFailedMails } from '../mail/queue';
 import { countRefused } from '../orders/refused-messages';
 import { countUnmatched } from '../orders/unmatched-views';
-import { countWaiting } from '../orders/views';
+import { countWaiting, countWithoutAddress } from '../orders/views';
 import { get } from './kit/operation';
 import { exactly, orNull } from './kit/schemas';
+
+/** Counting more would keep the caller waiting. */
+const MOST_WITHOUT_ADDRESS = 1_000;
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -20,6 +23,9 @@ export const overviewOperations = {
       data: exactly(
         {
           orders_waiting: count('Orders that wait.'),
+          orders_without_address: count(
+            'Paid orders without an e-mail address, whose keys could not be mailed; at most 1,000.',
+          ),
           payments_unmatched: count('Payments that match nothing.'),
           signatures_refused: count(
             'Messages of shops that were refused for their signature, in seven days.',
@@ -42,6 +48,7 @@ export const overviewOperations = {
       return {
         data: {
           orders_waiting: waiting.reduce((sum, { orders }) => sum + orders, 0),
+          orders_without_address: await countWithoutAddress(db, MOST_WITHOUT_ADDRESS),
           payments_unmatched: unmatched.reduce((sum, one) => sum + one.count, 0),
           signatures_refused: await countRefused(db, now),
           mails_failed: await countFailedMails(db, subtractDuration(now, '7d')),

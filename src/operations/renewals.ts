@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox';
+import { formatTimestampOrNull } from '../base/days';
 import { jsonOf } from '../base/json';
 import { listLapsed, type LapsedLicense } from '../figures/not-renewed';
+import { readMoney } from '../figures/money';
 import { readRenewals, type Counted } from '../figures/renewals';
 import { get, list } from './kit/operation';
 import { pageOf } from './kit/reading';
@@ -67,6 +69,26 @@ const Renewals = exactly(
         description: 'The days of the next 366 on which licences end, without those that were renewed since.',
       },
     ),
+    money: exactly(
+      {
+        since: {
+          ...TimeOrNull,
+          description: 'When the first amount was received: earlier payments are missing.',
+        },
+        sums: Type.Array(
+          exactly({
+            month: Month,
+            currency: Type.String({ description: 'By ISO 4217.', examples: ['EUR'] }),
+            paid: Type.Integer({ description: 'In minor units of the currency.' }),
+            refunded: Type.Integer({ description: 'Refunds and chargebacks, less those that were undone.' }),
+          }),
+        ),
+      },
+      {
+        description:
+          "What shops reported of all orders, in twelve UTC months, the oldest first. They are the shops' figures, without taxes, and do not replace accounting. A product or plan does not narrow it.",
+      },
+    ),
   },
   { title: 'Renewals' },
 );
@@ -109,6 +131,7 @@ export const renewalOperations = {
     },
     async ({ db, query: { product_id: productId, plan_id: planId }, now }) => {
       const { months, final, plans, due, states, ends } = await readRenewals(db, { productId, planId }, now);
+      const money = await readMoney(db, now);
       return {
         data: {
           months: months.map(({ month, isFinal, ...one }) => ({
@@ -125,6 +148,7 @@ export const renewalOperations = {
           })),
           states: states.map(({ month, licenses }) => ({ month, ...licenses })),
           ends,
+          money: { since: formatTimestampOrNull(money.since), sums: money.sums },
         },
       };
     },

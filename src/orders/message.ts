@@ -6,9 +6,12 @@ import { OperatorError } from '../licensing/operator-error';
 import { isStorable } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { PluginKind } from './shop-kinds';
+import { MAX_AMOUNT, type Money } from '../store/orders/money';
 import { LINE_PROBLEMS, ORDER_EVENTS, type LineProblem, type OrderEventName } from './order-events';
 
 export { LINE_PROBLEMS, type LineProblem };
+
+export { MAX_AMOUNT, type Money };
 
 /** What a shop says of an order. */
 export interface OrderMessage {
@@ -33,13 +36,6 @@ export interface OrderMessage {
   kind?: PluginKind | undefined;
   /** undefined: all of the order's */
   lines?: LineMessage[] | undefined;
-}
-
-export interface Money {
-  /** in minor units of the currency, such as cents */
-  amount: number;
-  /** ISO 4217, such as `EUR` */
-  currency: string;
 }
 
 export interface OrderCustomer {
@@ -118,9 +114,17 @@ export function requireMessage(message: OrderMessage, now: Date): OrderMessage {
     order: requireExactText(message.order, 'order'),
     eventId: eventId === undefined ? undefined : requireExactText(eventId, 'event_id', MAX_LABEL_LENGTH),
     payment: payment === undefined ? undefined : requireExactText(payment, 'payment', MAX_LABEL_LENGTH),
+    money: asMoney(message.money),
     customer: customer && requireOrderCustomer(customer),
     lines: lines?.map((line, i) => requireLine(line, event, `lines.${i}`)),
   };
+}
+
+/** Returns money as it is stored; undefined: it cannot be, and counts as not told. */
+function asMoney(money: Money | undefined): Money | undefined {
+  if (money === undefined || !/^[A-Z]{3}$/.test(money.currency)) return undefined;
+  const isAmount = Number.isInteger(money.amount) && money.amount >= 0 && money.amount <= MAX_AMOUNT;
+  return isAmount ? money : undefined;
 }
 
 /** @returns the address as it is stored @throws OperatorError */

@@ -7,20 +7,23 @@ import type { Db } from '../store/engine/database';
 import { readLicenses, type License } from '../store/licenses/licenses';
 import {
   countWaiting,
+  countWithoutAddress,
   findOrder,
   findOrdersOfLicenses,
   listOrderEvents,
   listOrderLicenses,
   listOrderLines,
+  listMoneyEvents,
   listOrders,
-  listUnmapped,
   type LicenseOrder,
   type Order,
   type OrderEvent,
   type OrderFilter,
   type OrderLine,
 } from '../store/orders/orders';
+import { awaitedSku, listUnmappedArticles } from './awaited';
 import { listMessages, type ShopMessage } from '../store/orders/shop-messages';
+import { amountsOf, foreignRefunds, moneyOf, type Amounts } from '../store/orders/money';
 import { orderMailJson, type OrderMail } from './key-mails';
 import { readLineStandings } from './line-standing';
 import type { Recorded } from './record';
@@ -30,10 +33,15 @@ import { readEvents } from './refunds';
 /** Orders as they are shown. */
 
 export {
+  foreignRefunds,
+  moneyOf,
+  type Amounts,
+  awaitedSku,
+  listUnmappedArticles,
   countWaiting,
+  countWithoutAddress,
   findOrdersOfLicenses,
   listMessages,
-  listUnmapped,
   type LicenseOrder,
   type Order,
   type OrderFilter,
@@ -42,6 +50,8 @@ export {
 
 export interface OrderView {
   order: Order;
+  /** what was paid and given back, by currency */
+  amounts: Amounts[];
   lines: { line: OrderLine; licenses: License[] }[];
 }
 
@@ -88,8 +98,10 @@ async function viewOrders(db: Db, orders: Order[]): Promise<OrderView[]> {
       one,
     ]),
   );
+  const events = await listMoneyEvents(db, ids);
   return orders.map((order) => ({
     order,
+    amounts: amountsOf(events.filter(({ orderId }) => orderId === order.id)),
     lines: lines
       .filter(({ orderId }) => orderId === order.id)
       .map((line) => ({
@@ -127,6 +139,7 @@ export function recordedJson({ order, lines }: Recorded, now: Date) {
 export function orderJson(view: OrderView, now: Date) {
   return {
     ...orderFields(view.order),
+    amounts: view.amounts,
     lines: view.lines.map((one) => ({
       ...lineFields(one.line),
       licenses: one.licenses.map((license) => licenseJson(license, now)),
@@ -136,10 +149,11 @@ export function orderJson(view: OrderView, now: Date) {
 
 /** One order as it is asked for: with its mail, its events, and what its lines are paid until. */
 export async function shownOrderJson(db: Db, details: OrderDetails, mail: OrderMail, now: Date) {
-  const { order, lines, events } = details;
+  const { order, amounts, lines, events } = details;
   const standings = await readLineStandings(db, details);
   return {
     ...orderFields(order),
+    amounts,
     lines: lines.map(({ line, licenses }) => {
       const standing = standings.get(line.id);
       return {
@@ -155,9 +169,10 @@ export async function shownOrderJson(db: Db, details: OrderDetails, mail: OrderM
 }
 
 /** With its events, and its licences by their ids. */
-export function orderDetailsJson({ order, lines, events }: OrderDetails) {
+export function orderDetailsJson({ order, amounts, lines, events }: OrderDetails) {
   return {
     ...orderFields(order),
+    amounts,
     lines: lines.map(({ line, licenses }) => ({
       ...lineFields(line),
       licenses: licenses.map(({ id }) => id),
@@ -193,7 +208,7 @@ function lineFields({ line, sku, planId, quantity, renewsJson, waitsFor }: Order
 export function orderEventsJson(events: OrderEvent[]) {
   return readEvents(events).map((event) => ({
     ...jsonOf(event, 'id', 'event', 'eventId', 'at', 'receivedAt', 'actor'),
-    ...jsonOf(event, 'partial', 'payment', 'renewsItself'),
+    ...jsonOf(event, 'partial', 'payment', 'amount', 'currency', 'renewsItself'),
     test: event.isTest,
     lines: event.items?.map(shownLine) ?? null,
     outcomes: JSON.parse(event.outcomeJson ?? '[]') as LineOutcome[],

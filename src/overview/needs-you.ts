@@ -11,7 +11,7 @@ import { liveStatus } from '../licensing/core/states';
 import { latestRelease } from '../licensing/updates';
 import { latestOf } from '../store/access-log';
 import type { Db } from '../store/engine/database';
-import { countWaiting } from '../store/orders/orders';
+import { countWaiting, countWithoutAddress } from '../store/orders/orders';
 import { countUnmatched } from '../store/orders/unmatched';
 import { listRefusedLicenses, type RefusedLicense } from '../store/refusals';
 import { ALL_PRODUCTS, listRefusedCounts, listSums } from '../store/sums';
@@ -33,7 +33,7 @@ export type Need =
   /** `orders`: those that wait */
   | { type: CountedNeed; count: number; sentence: string };
 
-type CountedNeed = 'spreading' | 'mails' | 'webhooks' | 'unmatched' | 'orders';
+type CountedNeed = 'without_address' | 'spreading' | 'mails' | 'webhooks' | 'unmatched' | 'orders';
 
 /** Licences by what refuses them now, the most first. */
 export interface RefusedNow {
@@ -58,6 +58,7 @@ interface NeedsOptions {
 const REFUSED_WITHIN = '7d';
 /** Some 20 ms to read: the overview should answer within 100 ms. */
 const MOST_REFUSED = 2_000;
+const MOST_WITHOUT_ADDRESS = 1_000;
 
 /** Nothing needs the seller when it is empty. */
 export async function needsYou(
@@ -68,10 +69,12 @@ export async function needsYou(
   const refused = await findRefused(db, language, now);
   const unmatched = (await countUnmatched(db)).reduce((sum, { count }) => sum + count, 0);
   const waiting = (await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
+  const withoutAddress = await countWithoutAddress(db, MOST_WITHOUT_ADDRESS + 1);
   const spreading = (await listSpreadingKeys(db, spreadFactor, now)).length;
   return [
     // Customers who paid and have nothing come first.
     ...counted('orders', waiting),
+    ...counted('without_address', withoutAddress, MOST_WITHOUT_ADDRESS),
     ...counted('unmatched', unmatched),
     ...(await findNotOffered(db, home, language)),
     ...(refused ? [refused] : []),
@@ -80,8 +83,11 @@ export async function needsYou(
     ...counted('webhooks', stoppedWebhooks),
   ];
 
-  function counted(type: CountedNeed, count: number): Need[] {
-    return count === 0 ? [] : [{ type, count, sentence: texts[type](count, written.number(count)) }];
+  /** @param most more are not counted */
+  function counted(type: CountedNeed, found: number, most = Infinity): Need[] {
+    const count = Math.min(found, most);
+    const number = written.number(count) + (found > most ? '+' : '');
+    return count === 0 ? [] : [{ type, count, sentence: texts[type](count, number) }];
   }
 }
 

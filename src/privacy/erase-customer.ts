@@ -378,6 +378,8 @@ function erasedTexts(name: TextTable, row: Row, customer: CustomerAddress): Reco
 function erasedOrder(row: Row, customer: CustomerAddress): Record<string, SqlValue> {
   return {
     ...(customer.isIn(row.customer) && { customer: null, customer_name: null }),
+    // Its keys are not owed to anybody.
+    ...(customer.isIn(row.customer) && row.mail === 'key' && { mail: 'none' }),
     ...(customer.isIn(row.number) && { digest: randomBytes(32).toString('hex') }),
   };
 }

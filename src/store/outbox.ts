@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { chunksOf } from '../base/chunks';
 import { customerDigest } from './customer-digest';
 import { sharedBy, table, type Db, type FullName, type Transaction } from './engine/database';
-import { toColumns, toFields } from './engine/row-fields';
-import { insertCounted, insertRows, tableBy } from './engine/statements';
+import { toColumns, toFields, type RowOf } from './engine/row-fields';
+import { forceIndex, insertCounted, insertRows, isOneOf, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 import { afterCommit } from './engine/transaction';
 
@@ -59,6 +59,8 @@ export interface OutboxRow {
   dueAt?: Date | null;
   sentAt: Date | null;
   failedAt: Date | null;
+  /** of a mail that was given up: when the seller sent it again, or dismissed it */
+  settledAt: Date | null;
   /** why the latest attempt failed: a code, without addresses */
   lastError: string | null;
   once: string | null;
@@ -219,6 +221,81 @@ export async function listOutboxOfLicense(
   return (await query).map(toFields);
 }
 
+export async function findOutboxRow(db: Db, kind: OutboxKind, id: number): Promise<OutboxRow | undefined> {
+  const row = await db(table(db, 'outbox')).where({ id, kind }).first();
+  return row && toFields(row);
+}
+
+/** Marks a row that was given up as settled, for good. */
+export async function settleOutboxRow(trx: Transaction, id: number, now: Date): Promise<void> {
+  await trx(table(trx, 'outbox'))
+    .where({ id })
+    .whereNull('settled_at')
+    .update(toColumns({ settledAt: now }));
+}
+
+/** Whose mails: all that were given up since a time, or those of an order, of licences, or to an address. */
+export type FailuresOf = { since: Date } | { orderIds?: number[]; licenseIds?: number[]; address?: string };
+
+/** The mails that were given up and are not settled, the newest first. */
+export async function listOpenFailures(db: Db, of: FailuresOf, limit: number): Promise<OutboxRow[]> {
+  if ('since' in of) return openFailures(db, ['failed_at'], 'o.failed_at >= ?', [toSqlTime(of.since)], limit);
+  const { orderIds = [], licenseIds = [], address } = of;
+  const found = [
+    ...(orderIds.length === 0
+      ? []
+      : await openFailures(db, ['order_id'], `o.order_id ${isOneOf(orderIds.length)}`, orderIds, limit)),
+    ...(licenseIds.length === 0
+      ? []
+      : await openFailures(
+          db,
+          ['license_id'],
+          `o.license_id ${isOneOf(licenseIds.length)}`,
+          licenseIds,
+          limit,
+        )),
+    ...(address === undefined
+      ? []
+      : await openFailures(
+          db,
+          ['recipient_digest', 'created_at'],
+          'o.recipient_digest = ?',
+          [customerDigest(address)],
+          limit,
+        )),
+  ];
+  const byId = new Map(found.map((row) => [row.id, row]));
+  return [...byId.values()].sort((a, b) => b.id - a.id).slice(0, limit);
+}
+
+async function openFailures(
+  db: Db,
+  index: string[],
+  which: string,
+  bindings: (string | number)[],
+  limit: number,
+): Promise<OutboxRow[]> {
+  const rows = await rawRows<RowOf<Omit<OutboxRow, 'attemptedBefore' | 'dueAt'>>>(
+    db,
+    `SELECT o.* FROM ${table(db, 'outbox')} o${forceIndex(db, 'outbox', ...index)}
+      WHERE ${which} AND o.kind = 'mail' AND o.failed_at IS NOT NULL AND ${isUnsettled(db)}
+      ORDER BY o.failed_at DESC, o.id DESC LIMIT ${limit}`,
+    bindings,
+  );
+  return rows.map((row) => toFields(row));
+}
+
+/** Whether nobody has settled a mail `o`, and no later one of the same kind for the same order, licence or address was sent. */
+function isUnsettled(db: Db): string {
+  const later = (column: string, ...index: string[]) =>
+    `EXISTS (SELECT 1 FROM ${table(db, 'outbox')} l${forceIndex(db, 'outbox', column, ...index)}
+      WHERE l.${column} = o.${column} AND l.type = o.type AND l.id > o.id AND l.sent_at IS NOT NULL)`;
+  // Nobody can correct a former address.
+  return `o.settled_at IS NULL AND o.type <> 'address_old' AND NOT ${later('order_id')}
+    AND NOT (o.order_id IS NULL AND ${later('license_id')})
+    AND NOT (o.order_id IS NULL AND o.license_id IS NULL AND ${later('recipient_digest', 'created_at')})`;
+}
+
 /** A licence's latest row of a type. */
 export async function findLatestOutboxRow(
   db: Db,
@@ -246,10 +323,10 @@ export async function findMailsOfOrder(
   return rows.map(toFields);
 }
 
-/** The newest rows, or those that were given up or wait for another attempt after a failed one. */
+/** The newest mails, or those that were given up and are not settled or wait for another attempt after a failed one. */
 export async function listOutbox(
   db: Db,
-  kind: OutboxKind,
+  kind: 'mail',
   { failed, limit }: { failed: boolean; limit: number },
 ): Promise<OutboxRow[]> {
   const rows = (from: FullName<'outbox'>) => db(from).where({ kind }).limit(limit);
@@ -259,30 +336,25 @@ export async function listOutbox(
   ];
   if (!failed)
     return (await rows(tableBy(db, 'outbox', 'kind', 'created_at')).orderBy(newestFirst)).map(toFields);
-  const outbox = table(db, 'outbox');
+  const waiting = rows(table(db, 'outbox')).whereNotNull('next_attempt_at').whereNotNull('last_error');
   const found = [
-    ...(await rows(outbox).whereNotNull('failed_at').orderBy('failed_at', 'desc')),
-    ...(await rows(outbox).whereNotNull('next_attempt_at').whereNotNull('last_error').orderBy(newestFirst)),
-  ].map(toFields);
+    ...(await listOpenFailures(db, { since: new Date(0) }, limit)),
+    ...(await waiting.orderBy(newestFirst)).map(toFields),
+  ];
   return found.sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id).slice(0, limit);
 }
 
-/** How many failed since then, and how many wait for another attempt after a failed one. */
-export async function countUndelivered(
-  db: Db,
-  kind: OutboxKind,
-  since: Date,
-): Promise<{ failed: number; waiting: number }> {
-  const rows = () => db<object>(table(db, 'outbox')).where({ kind });
-  const count = async (query: ReturnType<typeof rows>) => {
-    const [row] = await query.count<{ rows: number }[]>({ rows: '*' });
-    return Number(row?.rows);
-  };
+/** How many mails were given up since then and are not settled, up to a thousand, and how many are tried again after a failure. */
+export async function countUndelivered(db: Db, since: Date): Promise<{ failed: number; waiting: number }> {
+  const waiting = db<object>(table(db, 'outbox')).where({ kind: 'mail' }).whereNotNull('next_attempt_at');
+  const [row] = await waiting.whereNotNull('last_error').count<{ rows: number }[]>({ rows: '*' });
   return {
-    failed: await count(rows().where('failed_at', '>=', toSqlTime(since))),
-    waiting: await count(rows().whereNotNull('next_attempt_at').whereNotNull('last_error')),
+    failed: (await listOpenFailures(db, { since }, MOST_FAILURES)).length,
+    waiting: Number(row?.rows),
   };
 }
+
+const MOST_FAILURES = 1_000;
 
 /** How many rows of a kind were due before a time, and are still not sent. Nobody has looked at them since. */
 export async function countDueBefore(db: Db, kind: OutboxKind, before: Date): Promise<number> {

@@ -40,6 +40,7 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   told_counts: 'versions and counts',
   end_sums: 'counts',
   state_sums: 'counts',
+  money_sums: 'sums of amounts',
   order_licenses: 'ids and ends, which an order shows',
   daily_sums: 'counts',
   leases: 'names of work and of instances',

@@ -7,6 +7,7 @@ import {
   type Order,
   type OrderEvent,
 } from '../store/orders/orders';
+import { awaitedSku } from '../orders/awaited';
 import { readOrderMail } from '../orders/key-mails';
 import { distinct } from './distinct';
 import { finding, timeOf } from './findings';
@@ -20,13 +21,18 @@ export async function explainOrdersOf(db: Db, licenseId: number): Promise<Findin
   const orders = new Map((await findOrdersOfLicenses(db, [licenseId])).map((order) => [order.id, order]));
   const findings: Finding[] = [];
   for (const order of [...orders.values()].slice(-MOST_ORDERS))
-    findings.push(await explainOrder(db, order), ...(await explainMail(db, order)));
+    findings.push(...(await explainOrder(db, order, order.role === 'issued' ? licenseId : undefined)));
   return findings;
 }
 
+/** What an order has come to, and what became of the mail with its keys. @param licenseId only the mail with this key */
+export async function explainOrder(db: Db, order: Order, licenseId?: number): Promise<Finding[]> {
+  return [await explainState(db, order), ...(await explainMail(db, order, licenseId))];
+}
+
 /** When its keys went to which address, or why not; nothing of an order that renewed. */
-async function explainMail(db: Db, order: Order): Promise<Finding[]> {
-  const { state, to, at, reason } = await readOrderMail(db, order, true);
+async function explainMail(db: Db, order: Order, licenseId: number | undefined): Promise<Finding[]> {
+  const { state, to, at, reason } = await readOrderMail(db, order, true, licenseId);
   if (reason === 'nothing_issued') return [];
   const facts = {
     order_id: order.id,
@@ -39,16 +45,18 @@ async function explainMail(db: Db, order: Order): Promise<Finding[]> {
   return [finding('ORDER_MAIL', { ...facts, at: facts.at ?? null, reason }, { since: facts.at })];
 }
 
-/** What an order has come to: its licences and its latest event, or what it waits for, or why it issued nothing. */
-export async function explainOrder(db: Db, order: Order): Promise<Finding> {
+/** Its licences and its latest event, or what it waits for, or why it issued nothing. */
+async function explainState(db: Db, order: Order): Promise<Finding> {
   const of = { order_id: order.id, shop: order.shop, order: order.number };
   const licenses = await listOrderLicenses(db, [order.id]);
-  const latest = latestOf(await listOrderEvents(db, order.id));
+  const events = await listOrderEvents(db, order.id);
+  const latest = latestOf(events);
   const lines = await listOrderLines(db, [order.id]);
   const waiting = lines.find(({ waitsFor }) => waitsFor !== null);
   const since = timeOf(latest?.at);
   if (waiting !== undefined) {
-    const { line, sku, waitsFor, renewsJson } = waiting;
+    const { line, waitsFor, renewsJson } = waiting;
+    const sku = awaitedSku(order.shop, waiting, events);
     const renews = renewsJson === null ? null : String(JSON.parse(renewsJson));
     return finding(
       'ORDER_WAITS',

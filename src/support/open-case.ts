@@ -108,6 +108,6 @@ async function openNumberCase(
   const ordered = await findLicenseByReference(db, number);
   if (ordered !== undefined && ordered.id !== license.id) findings.push(explainReference(ordered));
   for (const order of await findOrdersNumbered(db, number, MOST_ORDERS))
-    findings.push(await explainOrder(db, order));
+    findings.push(...(await explainOrder(db, order)));
   return { ...found, findings: [...found.findings, ...findings] };
 }

@@ -177,7 +177,7 @@ export async function openOrderCase(
   const [only, ...others] = licenses;
   if (only && others.length === 0 && orders.length === 1) return openLicenseCase(db, only, options);
   const findings: Finding[] = [];
-  for (const order of orders.slice(0, MAX_LISTED)) findings.push(await explainOrder(db, order));
+  for (const order of orders.slice(0, MAX_LISTED)) findings.push(...(await explainOrder(db, order)));
   if (only === undefined) return { license: undefined, findings, accesses: [] };
   const list = openListCase(licenses.map((license) => ({ license, by: 'order' })));
   return { ...list, findings: [...findings, ...list.findings] };

@@ -1,3 +1,5 @@
+import { minorDigits } from '../base/currency';
+
 /** How a language writes days, times and numbers, whatever the machine's own locale is. */
 export interface Language {
   /** its own name: `Deutsch` */
@@ -18,6 +20,8 @@ export interface Language {
   number: (value: number) => string;
   /** `1.8K`, where there is little room */
   compact: (value: number) => string;
+  /** an amount in minor units: `49.00 EUR`. The code stands for the currency, because a sign may mean several. */
+  money: (amount: number, currency: string) => string;
   /** a plan's duration: `1y` as `1 year` */
   duration: (duration: string) => string;
   /** `12.4 MB` */
@@ -42,7 +46,8 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
   const formats = new Map<string, Intl.DateTimeFormat>();
   let numbers: Intl.NumberFormat | undefined;
   let compactNumbers: Intl.NumberFormat | undefined;
-  return { name, day, longDay, fullDay, month, time, moment, number, compact, duration, bytes };
+  const moneyFormats = new Map<number, Intl.NumberFormat>();
+  return { name, day, longDay, fullDay, month, time, moment, number, compact, money, duration, bytes };
 
   /** Making a format takes some 50 times as long as using it. @throws RangeError for a zone that does not exist */
   function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -99,6 +104,14 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
       maximumFractionDigits: 1,
     } as const);
     return compactNumbers.format(value);
+  }
+
+  function money(amount: number, currency: string): string {
+    const digits = minorDigits(currency);
+    const decimals = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+    const format = moneyFormats.get(digits) ?? new Intl.NumberFormat(locale, decimals);
+    moneyFormats.set(digits, format);
+    return `${format.format(amount / 10 ** digits)}\u00A0${currency}`;
   }
 
   function duration(text: string): string {

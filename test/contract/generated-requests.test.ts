@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { addToken } from '../../src/access/tokens';
+import { table } from '../../src/store/engine/database';
 import { diskTablesOf } from '../support/disk-tables';
 import { ON_MYSQL } from '../support/mysql/program';
 import { IS_WHOLE, runs } from '../support/extent';
@@ -87,6 +88,7 @@ interface World {
   sku: string;
   order: number;
   orderNumber: string;
+  failedMail: number;
 }
 
 interface Answered {
@@ -220,8 +222,20 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       token: await id(make('/tokens', { name, scope: 'read' })),
       // Another one stays, so that this one may be retired.
       signingKey: [await make('/signing-keys', {}), await make('/signing-keys', {})][1]!.kid as string,
+      failedMail: await makeFailedMail(license),
       ...(await makeWebhook()),
     };
+  }
+
+  /** As when an address is refused. */
+  async function makeFailedMail(license: unknown): Promise<number> {
+    const { id } = await make(`/licenses/${String(license)}/mails`, {});
+    const changes = { failed_at: '2026-01-01 00:00:00', next_attempt_at: null };
+    await service
+      .db(table(service.db, 'outbox'))
+      .where({ id: id as number })
+      .update(changes);
+    return id as number;
   }
 
   async function makeWebhook(): Promise<Pick<World, 'webhook' | 'delivery'>> {
@@ -304,7 +318,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   > {
     const { product, emptyProduct, plan, emptyPlan, license, suspended, key, reference, customer } = world;
     const { activation, release, draft, token: other, licenseKey, signingKey, webhook, delivery } = world;
-    const { shop, sku, order, orderNumber, unmatched } = world;
+    const { shop, sku, order, orderNumber, unmatched, failedMail } = world;
     const hook = `/manage/webhooks/${webhook}`;
     const lic = `/manage/licenses/${license}`;
     return {
@@ -406,6 +420,10 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       },
       getOrder: { path: `/manage/orders/${order}` },
       addOrderMail: { path: `/manage/orders/${order}/mails`, statuses: [201] },
+      updateOrder: { path: `/manage/orders/${order}`, body: { customer: { email: 'new@example.com' } } },
+      listMails: { query: [['state', 'failed']] },
+      sendMailAgain: { path: `/manage/mails/${failedMail}/again`, statuses: [201] },
+      dismissMail: { path: `/manage/mails/${failedMail}/dismiss` },
       addShop: { body: { name: 'fair', kind: 'api', test: true }, statuses: [201] },
       getShop: { path: `/manage/shops/${shop}` },
       updateShop: { path: `/manage/shops/${shop}`, body: { rules: { refunded: 'cancel' } } },

@@ -168,7 +168,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     await eventually(() => expect(to('shown@example.com')).toHaveLength(2));
     const elsewhere = await seller.post(`/orders/${order.id}/mails`, { back: '//evil.example' });
     expect(elsewhere.location?.replace(/\?.*/, '')).toBe(`/orders/${order.id}`);
-    expect(await read('/mails')).toContain(`Keys of an order Order ${order.id}`);
+    expect(await read('/mails')).toContain(`Keys of an order shown@example.com Order ${order.id}`);
 
     // What an upgrade gave more has a mail of its own; the first licence's page tells of the first one's.
     const more = { lines: [{ line: '1', quantity: 3 }], event: 'upgraded' };
@@ -196,5 +196,169 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
         ...{ state: 'failed', to: 'bad@example.com', reason: 'ADDRESS_REFUSED 550' },
       }),
     );
+  });
+
+  const idsOf = (order: Thing) =>
+    (order.lines as { licenses: { id: number }[] }[]).flatMap(({ licenses }) => licenses.map(({ id }) => id));
+
+  it('is owed to paid orders without an address, until one is entered at the order or a licence', async () => {
+    const { write, read } = service;
+    const owed = async () =>
+      (await read.all('/orders?without_address=true')).map(({ order }) => order as string).sort();
+    const before = (await owed()).length;
+    const [first, second] = [await post('20', undefined), await post('21', undefined)];
+    // These owe nothing: a test, a shop that hands keys out, an article that waits, and money that is back.
+    await post('22', undefined, { test: true });
+    await post('23', undefined, { shop: 'membership', kind: 'membershippro' });
+    await post('24', undefined, { lines: [{ line: '1', sku: 'NEVER' }] });
+    await post('25', undefined);
+    await post('25', undefined, { event: 'refunded', lines: undefined });
+    expect(await owed()).toEqual(expect.arrayContaining(['20', '21']));
+    expect(await owed()).toHaveLength(before + 2);
+    expect(await read.ok('GET /overview')).toMatchObject({ orders_without_address: before + 2 });
+
+    const seller = await pagesClient(service);
+    const page = async (path: string) => textOf((await seller.get(path)).html);
+    const sentence = 'This paid order has no e-mail address: no key was sent. Enter the address';
+    expect(await page(`/orders/${first.id}`)).toContain(sentence);
+    expect(await page(`/licenses/${idsOf(second)[0]}`)).toContain(sentence);
+    expect(await page('/orders?without_address=true')).toMatch(/\b20\b.*|\b21\b/);
+    expect((await seller.get('/orders.csv?without_address=true')).html).not.toContain('"24"');
+
+    // At the order, by its page.
+    const form = { email: 'Owed@Example.com', name: 'Ola Owed' };
+    const saved = await seller.post(`/orders/${first.id}/customer`, form);
+    expect(await page(saved.location ?? '')).toContain('and the key is on its way there.');
+    await eventually(() => expect(to('owed@example.com')).toHaveLength(1));
+    for (const key of keysOf(first)) expect(to('owed@example.com')[0]?.text).toContain(key);
+    for (const id of idsOf(first))
+      expect(await read.ok(`GET /licenses/${id}`)).toMatchObject({ customer: 'owed@example.com' });
+    // At a licence, by the API: for the whole order, and once.
+    const path = `PATCH /licenses/${idsOf(second)[1]}`;
+    expect(await write.ok(path, { customer: 'two@example.com' })).toMatchObject({ key_mailed: true });
+    expect(await write.ok(path, { customer: 'two@example.com' })).toMatchObject({ key_mailed: false });
+    await eventually(() => expect(to('two@example.com')).toHaveLength(1));
+    for (const key of keysOf(second)) expect(to('two@example.com')[0]?.text).toContain(key);
+    expect(await queued(second.id)).toBe(1);
+    expect(await owed()).toHaveLength(before);
+    // Another address moves the licences that had the former one, and sends nothing.
+    const changed = await write.ok(`PATCH /orders/${second.id}`, {
+      customer: { email: 'three@example.com' },
+    });
+    expect(changed).toMatchObject({ customer: 'three@example.com', mail: { to: 'two@example.com' } });
+    for (const id of idsOf(second))
+      expect(await read.ok(`GET /licenses/${id}`)).toMatchObject({ customer: 'three@example.com' });
+    expect(await queued(second.id)).toBe(1);
+    await write.refused(
+      `PATCH /orders/${second.id}`,
+      { customer: { email: 'x' } },
+      'INVALID_REQUEST',
+      'customer.email',
+    );
+  });
+
+  it('is not owed to a customer who was erased', async () => {
+    const order = await post('30', 'gone@example.com');
+    await eventually(() => expect(to('gone@example.com')).toHaveLength(1));
+    expect((await service.write.send('DELETE /customers/gone@example.com')).status).toBe(204);
+    const shown = await service.read.ok(`GET /orders/${order.id}`);
+    expect(shown).toMatchObject({ customer: null, customer_name: null });
+    const owed = await service.read.all('/orders?without_address=true');
+    expect(owed.map(({ id }) => id)).not.toContain(order.id);
+  });
+
+  it('can be sent again to a corrected address, or dismissed, when it was refused', async () => {
+    const { read, write } = service;
+    server.manners.refuses['typo@exmaple.com'] = 550;
+    const orders = [await post('40', 'typo@exmaple.com'), await post('41', 'typo@exmaple.com')];
+    const failed = async () =>
+      ((await read.ok('GET /mails?state=failed')) as Thing[]).filter(
+        ({ recipient }) => recipient === 'typo@exmaple.com',
+      );
+    await eventually(async () => expect(await failed()).toHaveLength(2));
+    const count = async () => (await read.ok('GET /overview')).mails_failed as number;
+    const before = await count();
+    const seller = await pagesClient(service);
+    const page = async (path: string) => textOf((await seller.get(path)).html);
+    const told = /Keys of an order: not delivered to typo@exmaple\.com\. .* Send again Dismiss/;
+    const { id: customer } = await read.ok('GET /customers/typo@exmaple.com');
+    for (const path of [
+      `/orders/${orders[0]?.id}`,
+      `/licenses/${idsOf(orders[0]!)[1]}`,
+      `/customers/${customer}`,
+    ])
+      expect(await page(path)).toMatch(told);
+    expect(await page('/mails?state=failed')).toContain('typo@exmaple.com');
+
+    const mailIn = async (order: Thing | undefined) =>
+      (await failed()).find((mail) => mail.order_id === order?.id)?.id as number;
+    const [again, dismissed] = [await mailIn(orders[0]), await mailIn(orders[1])];
+    await write.ok('PATCH /customers/typo@exmaple.com', { email: 'right@example.com' });
+    const done = await seller.post(`/mails/${again}/again`, { back: `/orders/${orders[0]?.id}` });
+    expect(done.location?.replace(/\?.*/, '')).toBe(`/orders/${orders[0]?.id}`);
+    await eventually(() =>
+      expect(to('right@example.com').some(({ text }) => text.includes(keysOf(orders[0]!)[0]!))).toBe(true),
+    );
+    expect(await count()).toBe(before - 1);
+    await write.ok(`POST /mails/${dismissed}/dismiss`, {});
+    expect(await count()).toBe(before - 2);
+    expect(await failed()).toEqual([]);
+    expect(await page(`/orders/${orders[0]?.id}`)).not.toMatch(told);
+    await write.refused(`POST /mails/999999/again`, {}, 'NOT_FOUND');
+    const [sent] = (await read.ok('GET /mails')) as Thing[];
+    await write.refused(`POST /mails/${sent?.id}/dismiss`, {}, 'CONFLICT');
+  });
+
+  it('is settled by a later mail of the same kind', async () => {
+    server.manners.refuses['later@example.com'] = 550;
+    const order = await post('50', 'later@example.com');
+    const failed = async () =>
+      ((await service.read.ok('GET /mails?state=failed')) as Thing[]).map((mail) => mail.order_id);
+    await eventually(async () => expect(await failed()).toContain(order.id));
+    delete server.manners.refuses['later@example.com'];
+    await service.write.ok(`POST /orders/${order.id}/mails`, {}, 201);
+    await eventually(async () => expect(await failed()).not.toContain(order.id));
+  });
+
+  it('is reported by why, for orders with several licences and equal numbers in two shops', async () => {
+    const why = async (about: string) =>
+      ((await service.read.ok('POST /why', { about })).findings as Thing[])
+        .filter(({ code }) => code === 'ORDER_MAIL')
+        .map(({ facts }) => {
+          const { shop, to: address, state, reason } = facts as Thing;
+          return [shop, address, state, reason];
+        });
+    const order = await post('W-60', 'why@example.com');
+    await eventually(() => expect(to('why@example.com')).toHaveLength(1));
+    expect(await why('W-60')).toEqual([['own', 'why@example.com', 'sent', null]]);
+    await post('W-60', undefined, { shop: 'another' });
+    expect(await why('W-60')).toEqual([
+      ['another', null, 'none', 'no_address'],
+      ['own', 'why@example.com', 'sent', null],
+    ]);
+    // A number that is also a licence's id.
+    const [id] = idsOf(order);
+    await post(String(id), 'number@example.com');
+    await eventually(() => expect(to('number@example.com')).toHaveLength(1));
+    expect(await why(String(id))).toEqual([
+      ['own', 'why@example.com', 'sent', null],
+      ['own', 'number@example.com', 'sent', null],
+    ]);
+  });
+
+  it('waits for the article that an upgrade names, as why, the page and the doctor report', async () => {
+    const order = await post('70', 'up@example.com', { lines: [{ line: '1', sku: 'LATER' }] });
+    await post('70', undefined, { event: 'upgraded', lines: [{ line: '1', sku: 'NEWER' }] });
+    const seller = await pagesClient(service);
+    expect(textOf((await seller.get(`/orders/${order.id}`)).html)).toContain('NEWER');
+    const { findings } = (await service.read.ok('POST /why', { about: '70' })) as { findings: Thing[] };
+    expect(findings.find(({ code }) => code === 'ORDER_WAITS')).toMatchObject({
+      facts: { sku: 'NEWER' },
+      action: { type: 'map_sku', shop: 'own', sku: 'NEWER' },
+    });
+    const found = (await service.read.ok('GET /doctor')) as Thing[];
+    const waits = found.find(({ id }) => id === 'ORDERS_WAIT');
+    expect(waits?.message).toContain('"NEWER" of own');
+    expect(waits?.message).not.toContain('"LATER" of own');
   });
 });

@@ -175,6 +175,12 @@ async function call<T>(path: string): Promise<T> {
   return ((await response.json()) as { data: T }).data;
 }
 
+/** What an order brought and gave back, as the service shows it. */
+async function amounts(shop: string, order: string): Promise<unknown> {
+  const [found] = await cli.json<{ amounts: unknown }[]>(['order', 'list', '--shop', shop, '--order', order]);
+  return found?.amounts;
+}
+
 async function known(shop: string, order: string): Promise<KnownOrder | undefined> {
   const [found] = await call<KnownOrder[]>(`orders?shop=${shop}&order=${encodeURIComponent(order)}`);
   return found && call<KnownOrder>(`orders/${found.id}`);
@@ -417,6 +423,7 @@ describe.each(JOOMLA_VERSIONS)('HikaShop on Joomla %s', (version) => {
 
     expect(states).toEqual([['active'], ['suspended'], ['suspended'], ['active'], ['suspended']]);
     expect((await history('hikashop', number))[1]).toEqual(['paid', 'refunded', 'paid', 'refunded']);
+    expect(await amounts('hikashop', number)).toEqual([{ currency: 'EUR', paid: 9800, refunded: 9800 }]);
     expect(page.shown).toBe('');
   });
 
@@ -828,6 +835,10 @@ describe.each(['4.4', '6.1'] as const)('Membership Pro on Joomla %s', (version) 
       expires_at: new Date(bought.until).toISOString().replace('.000Z', 'Z'),
     });
     expect(await history('membershippro', String(bought.id))).toEqual([['suspended'], ['paid', 'refunded']]);
+    // Without decimals.
+    expect(await amounts('membershippro', String(bought.id))).toEqual([
+      { currency: 'JPY', paid: 1200, refunded: 1200 },
+    ]);
   });
 
   it('leaves alone members of a group, plans without a licence, and events of other extensions', async () => {
@@ -930,6 +941,10 @@ describe.each(['4.4', '6.1'] as const)('J2Commerce on Joomla %s', (version) => {
     const [active, suspended] = ['active', 'suspended'];
     expect(states).toEqual([undefined, active, suspended, suspended, active, active, suspended]);
     expect((await history('j2commerce', number))[1]).toEqual(['paid', 'refunded', 'paid', 'refunded']);
+    // With three decimals, at the order's rate.
+    expect(await amounts('j2commerce', number)).toEqual([
+      { currency: 'KWD', paid: 10_000, refunded: 10_000 },
+    ]);
     expect(await known('j2commerce', unpaid)).toBeUndefined();
     expect((await shop.visit({ page: number })).shown).toBe('');
   });

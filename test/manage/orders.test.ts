@@ -2,6 +2,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectNoSecrets, NOW, startManaged, type Managed, type Thing } from '../support/manage';
 import { addShop, openShopSecret, requireShop } from '../../src/orders/shops';
+import { table } from '../../src/store/engine/database';
+import { inTransaction } from '../../src/store/engine/transaction';
+import { recountMoney } from '../../src/store/orders/money';
 import { BACKENDS, rows, storedLicense } from '../support/service';
 
 /** Orders by the operator's API: what each event does to licences, whenever it arrives, and who may see it. */
@@ -851,7 +854,13 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       ],
       [paid(0, { partial: true }), 'partial'],
       [paid(0, { customer: { email: 'nobody' } }), 'customer.email'],
-      [paid(0, { amount: 1 }), 'amount'],
+      [paid(0, { total: 1 }), 'total'],
+      [paid(0, { amount: 1 }), 'currency'],
+      [paid(0, { currency: 'EUR' }), 'amount'],
+      [paid(0, { amount: 1.5, currency: 'EUR' }), 'amount'],
+      [paid(0, { amount: -1, currency: 'EUR' }), 'amount'],
+      [paid(0, { amount: 10 ** 13 + 1, currency: 'EUR' }), 'amount'],
+      [paid(0, { amount: 1, currency: 'eur' }), 'currency'],
     ];
     for (const [body, field] of wrong) await issue.refused('POST /orders', body, 'INVALID_REQUEST', field);
     expect(await write.ok(`GET /orders?order=${order}`)).toEqual([]);
@@ -870,6 +879,72 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(await post(paid(0))).toMatchObject({
       state: 'waiting',
       lines: [{ action: 'waiting', reason: 'reference_in_use', licenses: [] }],
+    });
+  });
+
+  describe('amounts', () => {
+    const money = (amount: number, currency = 'EUR') => ({ amount, currency });
+    /** the kept sums of the order's shop, without those of other tests */
+    const sums = async () => {
+      const found = await service.db(table(service.db, 'money_sums')).orderBy(['month', 'currency']);
+      return found.map(({ month, currency, paid: got, refunded }) => [month, currency, got, refunded]);
+    };
+    const read = async () => {
+      const [found] = (await write.ok(`GET /orders?order=${order}`)) as Thing[];
+      return write.ok(`GET /orders/${found?.id}`);
+    };
+    beforeEach(async () => {
+      await service.db(table(service.db, 'money_sums')).delete();
+    });
+
+    it('keeps what was paid and refunded, and sums it by month and currency', async () => {
+      await post(paid(0, { ...money(4900), payment: 'a' }));
+      const renewal = event('renewed', 10, { ...money(4900), payment: 'b' });
+      await post(renewal);
+      await post(renewal);
+      // Another message about the same payment.
+      await post(event('renewed', 11, { ...money(4900), payment: 'b', event_id: 'again' }));
+      await post(event('refunded', 20, { ...money(1000), payment: 'b', partial: true }));
+      await post(event('payment_failed', 25, money(4900)));
+      const shown = await read();
+      expect(shown.amounts).toEqual([{ currency: 'EUR', paid: 9800, refunded: 1000 }]);
+      expect((shown.events as Thing[]).map(({ amount, currency }) => [amount, currency])).toEqual([
+        [4900, 'EUR'],
+        [4900, 'EUR'],
+        [4900, 'EUR'],
+        [1000, 'EUR'],
+        [4900, 'EUR'],
+      ]);
+      const month = NOW.toISOString().slice(0, 7);
+      expect(await sums()).toEqual([[month, 'EUR', 9800, 1000]]);
+      expect((await write.ok('GET /renewals')).money).toEqual({
+        since: NOW.toISOString().replace('.000', ''),
+        sums: [{ month, currency: 'EUR', paid: 9800, refunded: 1000 }],
+      });
+      await inTransaction(service.db, recountMoney);
+      expect(await sums()).toEqual([[month, 'EUR', 9800, 1000]]);
+    });
+
+    it('never adds currencies, and takes a refund that failed back', async () => {
+      await post(paid(0, money(4900, 'USD')));
+      await post(event('refunded', 10, { ...money(4500, 'EUR'), partial: true, payment: 'x' }));
+      await post(event('charged_back', 20, money(4900, 'USD')));
+      await post(event('chargeback_reversed', 30, money(4900, 'USD')));
+      expect((await read()).amounts).toEqual([
+        { currency: 'USD', paid: 4900, refunded: 0 },
+        { currency: 'EUR', paid: 0, refunded: 4500 },
+      ]);
+      expect((await sums()).map(([, ...sum]) => sum)).toEqual([
+        ['EUR', 0, 4500],
+        ['USD', 4900, 0],
+      ]);
+    });
+
+    it('counts no tests, and waits for no licence', async () => {
+      await post(paid(0, { ...money(4900), test: true }));
+      order = `${order}-2`;
+      await post(paid(0, { ...money(700), lines: [{ line: '1', sku: 'unmapped' }] }));
+      expect((await sums()).map(([, ...sum]) => sum)).toEqual([['EUR', 700, 0]]);
     });
   });
 });

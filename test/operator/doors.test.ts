@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Operation } from '../../src/operations/kit/operation';
 import { OPERATION_GROUPS } from '../../src/operations/operations';
+import { table } from '../../src/store/engine/database';
 import { operator, type Operator } from '../support/operator';
 import { makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
@@ -90,6 +91,9 @@ const LINES: [string, (made: Made) => string][] = [
   ['removeLicenseActivation', () => 'activation remove reference:order-1 WWW.one.example'],
   ['listLicenseEvents', () => 'license history reference:order-1'],
   ['sendLicenseMail', () => 'mail send reference:order-1'],
+  ['listMails', () => 'mail list'],
+  ['sendMailAgain', ({ failedMail }) => `mail again ${failedMail}`],
+  ['dismissMail', ({ failedMail }) => `mail dismiss ${failedMail}`],
   ['getLicenseAnswer', () => 'mail answer reference:order-1 --language de'],
   ['sendAnswer', () => 'mail answer reference:order-1 --send'],
   ['listSettings', () => 'settings list'],
@@ -120,6 +124,7 @@ const LINES: [string, (made: Made) => string][] = [
   ['listOrders', () => 'order list'],
   ['getOrder', ({ order }) => `order show ${order}`],
   ['addOrderMail', ({ order }) => `order mail ${order}`],
+  ['updateOrder', ({ order }) => `order set-customer ${order} jane@example.com`],
   ['listUnmatched', () => 'unmatched list'],
   ['leaveUnmatched', ({ listUnmatched: id }) => `unmatched leave ${id}`],
   ['listUnmatched', () => 'unmatched list'],
@@ -187,6 +192,7 @@ test('each command prints what its operation answers', async () => {
   const made: Made = {};
   for (const [name, line] of LINES) {
     if (name === 'listOrders') made.order = await postOrder(made.addPlan as number);
+    if (name === 'sendMailAgain') made.failedMail = await giveUp(made.sendLicenseMail as number);
     const args = line(made).split(' ');
     const answer = await shell.json<unknown>(
       args.map((word) => ({ PACKAGE: zip, TEXT: text })[word] ?? word),
@@ -199,6 +205,15 @@ test('each command prints what its operation answers', async () => {
     });
   }
 });
+
+/** As when an address is refused. */
+async function giveUp(id: number): Promise<number> {
+  await service
+    .db(table(service.db, 'outbox'))
+    .where({ id })
+    .update({ failed_at: '2026-01-01 00:00:00', next_attempt_at: null });
+  return id;
+}
 
 function faultsOf(ajv: Ajv2020, { data, afterCommit, isList }: Operation, answer: unknown): unknown[] {
   // A removal is answered without content, and the command prints what was removed.

@@ -98,7 +98,7 @@ const OTHERS: Record<TableName, string> = {
   daily_sums: 'product_id day kind name times licenses',
   refused_licenses: 'day product_id code license_id',
   outbox:
-    'id kind type license_id order_id recipient_digest language message_id once created_at next_attempt_at attempts sent_at failed_at last_error webhook_id lane revision failures attempted_at answer_status',
+    'id kind type license_id order_id recipient_digest language message_id once created_at next_attempt_at attempts sent_at failed_at last_error webhook_id lane revision failures attempted_at answer_status settled_at',
   one_time_codes: 'code_digest kind actor name scope operator_id customer_digest expires_at',
   link_requests: 'address_digest slot',
   sessions:
@@ -110,6 +110,7 @@ const OTHERS: Record<TableName, string> = {
   told_counts: 'product_id version sites',
   end_sums: 'day plan_id outcome licenses',
   state_sums: 'month plan_id status licenses',
+  money_sums: 'month shop currency paid refunded first_at',
   signing_keys: 'id kid x sealed token_days created_by created_at retired_by retired_at compromised',
   webhooks:
     'id url events secret_sealed previous_sealed previous_ends_at enabled_at disabled_at disabled_reason swept_at created_by created_at',
@@ -124,13 +125,14 @@ const OTHERS: Record<TableName, string> = {
   unmatched: 'id digest shop order_id message_id event reason at state acted_by acted_at license_id',
   shop_skus: 'id shop sku awaited plan_id quantity created_at',
   // The owner is the name of a token, which has no address.
-  orders: 'id shop digest owner own_only customer_digest language mail is_test state created_at',
+  orders:
+    'id shop digest owner own_only customer_digest language mail is_test state failure failed_at retry_at confirmed_at created_at',
   order_events:
-    'id order_id event identity at received_at partial is_test effect renews_itself reduced grace_days',
+    'id order_id event identity at at_ms received_at partial is_test effect renews_itself reduced grace_days amount currency',
   order_lines: 'id order_id plan_id quantity waits_for awaited',
   order_licenses: 'id order_id line_id license_id role state base_ends_at plans_json',
   shop_messages: 'id shop digest type result order_id awaits received_at',
-  shop_links: 'id shop digest kind paid created_at',
+  shop_links: 'id shop digest kind paid currency created_at',
   customers: 'id digest language told_at chosen_language',
   imports: 'id source at actor plans_json counts_json undone_at',
   imported: 'kind item_id import_id brought_json',
@@ -312,6 +314,7 @@ describe.each(DATABASE_KINDS)('what %s stores of a person', (kind) => {
       ['refused_counts', { product_id, days: 7, code: 'X', licenses: 1, licenses_before: 1 }],
       ['told_counts', { product_id, version: '1.0.0', sites: 1 }],
       ['end_sums', { day, plan_id, outcome: 'renewed', licenses: 1 }],
+      ['money_sums', { month, shop: 'a', currency: 'EUR', paid: 1, refunded: 0, first_at: AT }],
       ['state_sums', { month, plan_id, status: 'active', licenses: 1 }],
       ['settings', { name: 'shop_name', value: 'Acme', revision: 'a', changed_by: 'x', changed_at: AT }],
       ['shops', { name: 'fair', kind: 'api', is_test: 0, ...made }],

@@ -22,6 +22,8 @@ export interface Format {
   number: (value: number) => string;
   /** `1.8K`, where there is little room */
   compact: (value: number) => string;
+  /** an amount in minor units: `49.00 EUR` */
+  money: (amount: number, currency: string) => string;
   /** `12.4 MB` */
   bytes: (value: number) => string;
   /** bytes as LICENSING_UPLOAD_LIMIT counts them, in megabytes of 1,048,576: `256 MB` */

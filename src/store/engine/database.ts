@@ -45,6 +45,7 @@ export type TableName =
   | 'told_counts'
   | 'end_sums'
   | 'state_sums'
+  | 'money_sums'
   | 'outbox'
   | 'webhooks'
   | 'shops'

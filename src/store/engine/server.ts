@@ -134,6 +134,7 @@ const TABLES: TableName[] = [
   'told_counts',
   'end_sums',
   'state_sums',
+  'money_sums',
   'outbox',
   'webhooks',
   'idempotency',
@@ -163,6 +164,7 @@ const FIRST_COLUMNS: Partial<Record<TableName, string>> = {
   told_counts: 'product_id',
   end_sums: 'day',
   state_sums: 'month',
+  money_sums: 'month',
   idempotency: 'key_digest',
 };
 const REFUSED = new Set([

@@ -13,6 +13,7 @@ import type { LockedLicense } from '../licenses/licenses';
 import type { SlotOfRequest } from '../link-requests';
 import type { StoredCode } from '../one-time-codes';
 import type { Operator } from '../operators';
+import type { MoneySum } from '../orders/money';
 import type { Order, OrderEvent, OrderLicense, OrderLine } from '../orders/orders';
 import type { OutboxRow } from '../outbox';
 import type { Release } from '../releases';
@@ -84,6 +85,7 @@ declare module 'knex/types/tables' {
     [told_counts: `${string}licensing_told_counts`]: RowOf<ToldCount>;
     [end_sums: `${string}licensing_end_sums`]: RowOf<EndSum>;
     [state_sums: `${string}licensing_state_sums`]: RowOf<StateSum>;
+    [money_sums: `${string}licensing_money_sums`]: RowOf<MoneySum>;
     [outbox: `${string}licensing_outbox`]: RowOf<
       Omit<OutboxRow, 'attemptedBefore' | 'dueAt'> & DeliveryColumns
     > & {

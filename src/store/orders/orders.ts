@@ -1,9 +1,11 @@
+import type { Knex } from 'knex';
 import { inChunks } from '../../base/chunks';
 import { isSqlite, table, type Db, type Transaction } from '../engine/database';
 import { customerDigest } from '../customer-digest';
 import { toColumns, toFields, type FieldsOf, type RowOf } from '../engine/row-fields';
 import { insertCounted, insertRows, tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
+import { addMoney } from './money';
 
 /** Orders of shops, with their events, their lines, and what each line did to licences. */
 
@@ -184,6 +186,7 @@ export async function setOrder(
 
 export async function insertOrderEvent(trx: Transaction, event: Omit<OrderEvent, 'id'>): Promise<void> {
   await insertRows(trx, 'order_events', [toColumns(event)]);
+  if (event.amount !== null) await addMoney(trx, event);
 }
 
 export async function setOrderEvent(
@@ -205,6 +208,15 @@ export function toOrderEvent(row: RowOf<OrderEvent>): OrderEvent {
   const event: OrderEvent = toFields(row);
   event.at = new Date(event.at.getTime() + event.atMs);
   return event;
+}
+
+/** The events of orders that have an amount. */
+export async function listMoneyEvents(db: Db, orderIds: number[]): Promise<OrderEvent[]> {
+  return rowsOf(orderIds, (some) =>
+    db(tableBy(db, 'order_events', 'order_id', 'identity'))
+      .whereIn('order_id', some)
+      .whereNotNull('amount'),
+  );
 }
 
 /** @returns the ids, in the order of the lines */
@@ -288,6 +300,8 @@ export interface OrderFilter {
   number?: string | undefined;
   state?: string | undefined;
   owner?: string | undefined;
+  /** only orders whose keys could not be mailed for want of an address */
+  withoutAddress?: true | undefined;
 }
 
 /** Gives some orders of a shop to a token's name. @returns whether there may be more */
@@ -307,20 +321,38 @@ export async function listOrders(
   filter: OrderFilter,
   { after, limit, isDown = true }: { after?: number | undefined; limit: number; isDown?: boolean },
 ): Promise<Order[]> {
+  const { withoutAddress, ...columns } = filter;
   const query = db(tableBy(db, 'orders', ...indexOf(filter)))
     .orderBy('id', isDown ? 'desc' : 'asc')
     .limit(limit);
-  for (const [column, value] of Object.entries(filter) as [keyof OrderFilter, string | undefined][])
+  for (const [column, value] of Object.entries(columns) as [keyof typeof columns, string | undefined][])
     if (value !== undefined) query.where(column, value);
+  if (withoutAddress) query.where(lacksAddress(db));
   if (after !== undefined) query.where('id', isDown ? '<' : '>', after);
   return (await query).map(toOrder);
 }
 
 /** The index that leaves the fewest rows to look at. */
-function indexOf({ shop, number, state, owner }: OrderFilter): string[] {
+function indexOf({ shop, number, state, owner, withoutAddress }: OrderFilter): string[] {
   if (number !== undefined) return ['number'];
+  if (withoutAddress) return ['mail', 'customer_digest'];
   const first = owner === undefined ? (shop === undefined ? [] : ['shop']) : ['owner'];
   return state === undefined ? first : [...first, 'state'];
+}
+
+/** Orders of shops that mail keys, with a licence in force and nobody to whom its key could be sent. Tests have no `mail`. */
+function lacksAddress(db: Db): Knex.QueryCallback {
+  const issued = db(tableBy(db, 'order_licenses', 'order_id'))
+    .whereRaw(`order_id = ${table(db, 'orders')}.id`)
+    .where({ role: 'issued', state: 'active' })
+    .select(db.raw('1'));
+  return (orders) => void orders.where({ mail: 'key' }).whereNull('customer_digest').whereExists(issued);
+}
+
+/** Counts orders whose keys could not be mailed for want of an address, up to `most`. */
+export async function countWithoutAddress(db: Db, most: number): Promise<number> {
+  const orders = db(tableBy(db, 'orders', 'mail', 'customer_digest')).where(lacksAddress(db));
+  return (await orders.limit(most).pluck('id')).length;
 }
 
 /** How many orders wait, of each shop; those of the most first. */
@@ -403,22 +435,24 @@ export async function findFailed(db: Db, limit: number): Promise<{ orders: Order
   return { orders: orders.map(toOrder), count: Number(counted?.count ?? 0) };
 }
 
-/** Articles that orders wait for, and how many do. */
+/** Articles that orders wait for by their digests, how many wait, and one of them; its line may have been sold as another. */
 export async function listUnmapped(
   db: Db,
   limit: number,
-): Promise<{ shop: string; sku: string; orders: number }[]> {
+): Promise<{ shop: string; awaited: string; sku: string; orderId: number; orders: number }[]> {
   return db(db.raw(`${table(db, 'order_lines')} l`))
     .joinRaw(`JOIN ${table(db, 'orders')} o ON o.id = l.order_id`)
     .whereNotNull('l.awaited')
     .where('l.waits_for', 'not_mapped')
     .where('o.state', 'waiting')
-    .groupBy('o.shop', 'l.sku')
-    .orderBy(['o.shop', 'l.sku'])
+    .groupBy('o.shop', 'l.awaited')
+    .orderBy(['o.shop', 'sku'])
     .limit(limit)
-    .select<{ shop: string; sku: string; orders: number }[]>(
+    .select<{ shop: string; awaited: string; sku: string; orderId: number; orders: number }[]>(
       'o.shop',
-      'l.sku',
+      'l.awaited',
+      db.raw('MIN(l.sku) AS sku'),
+      db.raw('MIN(l.order_id) AS orderId'),
       db.raw('COUNT(DISTINCT o.id) AS orders'),
     );
 }

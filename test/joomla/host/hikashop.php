@@ -132,7 +132,9 @@ function shop(array $step): int
 
 Host::$db->setQuery(
     'CREATE TABLE IF NOT EXISTS #__hikashop_order (order_id INTEGER PRIMARY KEY, order_user_id INTEGER, order_number TEXT,'
-    . ' order_status TEXT, order_type TEXT, order_lang TEXT);'
+    . ' order_status TEXT, order_type TEXT, order_lang TEXT,'
+    . " order_full_price TEXT DEFAULT '49.00000',"
+    . ' order_currency_info TEXT DEFAULT \'O:8:"stdClass":1:{s:13:"currency_code";s:3:"EUR";}\');'
     . 'CREATE TABLE IF NOT EXISTS #__hikashop_order_product (order_product_id INTEGER PRIMARY KEY, order_id INTEGER,'
     . ' order_product_code TEXT, order_product_name TEXT, order_product_quantity INTEGER, earlier_order TEXT);'
     . 'CREATE TABLE IF NOT EXISTS #__hikashop_user (user_id INTEGER PRIMARY KEY, user_cms_id INTEGER, user_email TEXT, name TEXT)'

@@ -181,7 +181,8 @@ function shop(array $step): int
 
 Host::$db->setQuery(
     'CREATE TABLE IF NOT EXISTS #__' . j2() . '_orders (' . j2() . '_order_id INTEGER PRIMARY KEY, order_id TEXT,'
-    . ' user_id INTEGER, user_email TEXT, customer_language TEXT, order_state_id INTEGER);'
+    . ' user_id INTEGER, user_email TEXT, customer_language TEXT, order_state_id INTEGER,'
+    . " order_total TEXT DEFAULT '10.00000', currency_code TEXT DEFAULT 'KWD', currency_value TEXT DEFAULT '0.50000');"
     . 'CREATE TABLE IF NOT EXISTS #__' . j2() . '_orderinfos (' . j2() . '_orderinfo_id INTEGER PRIMARY KEY, order_id TEXT,'
     . ' billing_first_name TEXT, billing_last_name TEXT);'
     . 'CREATE TABLE IF NOT EXISTS #__' . j2() . '_orderitems (' . j2() . '_orderitem_id INTEGER PRIMARY KEY, order_id TEXT,'

@@ -106,7 +106,8 @@ function shop(array $step): int
 Host::$db->setQuery(
     'CREATE TABLE IF NOT EXISTS #__osmembership_subscribers (id INTEGER PRIMARY KEY, plan_id INTEGER, user_id INTEGER DEFAULT 0,'
     . " first_name TEXT, last_name TEXT, email TEXT, act TEXT DEFAULT 'subscribe', published INTEGER, to_date TEXT,"
-    . " group_admin_id INTEGER DEFAULT 0, upgrade_option_id INTEGER DEFAULT 0, refunded INTEGER DEFAULT 0, language TEXT DEFAULT '*');"
+    . " group_admin_id INTEGER DEFAULT 0, upgrade_option_id INTEGER DEFAULT 0, refunded INTEGER DEFAULT 0, language TEXT DEFAULT '*',"
+    . " gross_amount TEXT DEFAULT '1200.00', payment_currency TEXT DEFAULT 'JPY');"
     . 'CREATE TABLE IF NOT EXISTS #__osmembership_plans (id INTEGER PRIMARY KEY, title TEXT);'
     . 'CREATE TABLE IF NOT EXISTS #__osmembership_upgraderules (id INTEGER PRIMARY KEY, from_plan_id INTEGER, to_plan_id INTEGER)'
 )->execute();

@@ -19,6 +19,11 @@ import { Paging, Table } from '../kit/table';
 import { SiteName } from '../kit/site-name';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
+import { within } from '../within';
+import { listFailedMails } from '../../../mail/failed-mails';
+import type { Amounts } from '../../../orders/views';
+import { AmountsCell } from './orders';
+import { FailedMails } from './failed-mails';
 import { LicenseTable } from './licenses';
 import { RequestTable, type ProductNames } from './request-table';
 import { customerOperations } from '../../../operations/customers';
@@ -81,6 +86,8 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
   const texts = t.customers.one;
   const path = `/customers/${id}`;
   const note = (await findProfile(db, customer))?.note ?? null;
+  const licenseIds = licenses.map((license) => license.id);
+  const failedMails = await within(call, () => listFailedMails(db, { address: customer, licenseIds }));
   return {
     page: (
       <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
@@ -96,6 +103,7 @@ async function showCustomer(call: OperatorCall): Promise<Answer> {
             </>
           }
         />
+        <FailedMails mails={failedMails} back={path} />
         <div class="stack">
           {note === null ? null : (
             <Panel
@@ -383,6 +391,11 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
               return at === undefined ? t.common.none : format.localDay(new Date(at));
             },
           },
+          name === 'orders' && {
+            title: t.orders.columns.amount,
+            kind: 'number',
+            cell: ({ amounts = [] }) => <AmountsCell amounts={amounts} />,
+          },
           {
             title: texts.storedColumns.all,
             kind: 'text',
@@ -406,6 +419,7 @@ interface StoredRow {
   id?: number;
   shop?: string;
   order?: string;
+  amounts?: Amounts[];
   type?: string;
   email?: string;
   description?: string | null;

@@ -242,8 +242,10 @@ function showCustomer({ view }: OperatorCall, form: FormState, license: License)
 }
 
 async function changeCustomer(call: OperatorCall, sent: URLSearchParams, license: License): Promise<Answer> {
-  const { customer } = await amend(call, sent, license, { customer: sent.get('customer')?.trim() ?? '' });
-  return done(pathOf(license), 'licenseCustomer', String(customer));
+  const { customer, key_mailed: isSent } = await amend(call, sent, license, {
+    customer: sent.get('customer')?.trim() ?? '',
+  });
+  return done(pathOf(license), isSent ? 'orderCustomerSent' : 'licenseCustomer', String(customer));
 }
 
 /** Rows for new names, besides the names that exist already. */

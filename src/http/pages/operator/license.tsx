@@ -10,6 +10,7 @@ import { findStop, viewKeySites, viewLicense, type LicenseView } from '../../../
 import { listToldSitesOf } from '../../../licensing/told';
 import { allowedTransitions, liveStatus, nextPayment, paidEnd } from '../../../licensing/core/states';
 import { findProfile } from '../../../mail/customer-profile';
+import { listFailedMails } from '../../../mail/failed-mails';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
 import { listCustomers, type CustomerSummary } from '../../../privacy/customer-list';
@@ -32,7 +33,8 @@ import { licenseFinalRoutes } from './license-final';
 import { KeyPanel, KEY_SITES, licenseKeyRoutes } from './license-keys';
 import { keyChangeRoutes } from './license-key-changes';
 import { licenseSiteRoutes, SitePanel } from './license-sites';
-import { MailFact } from './order-mail';
+import { FailedMails } from './failed-mails';
+import { AddressNeeded, MailFact } from './order-mail';
 import { readWhy, WhyPanel } from './license-why';
 import { mailOperations } from '../../../operations/mails';
 
@@ -75,6 +77,10 @@ async function readExtras(call: OperatorCall, license: License) {
     /** of a year; undefined: not known in time */
     months: await within(call, () => readLicenseMonths(db, id, at)),
     seen: await within(call, () => findLastSeen(db, license)),
+    /** that were given up, also those with the keys of its orders */
+    failedMails: await within(call, () =>
+      listFailedMails(db, { licenseIds: [id], orderIds: orders.map((order) => order.id) }),
+    ),
     /** the latest that sites told */
     told: (await within(call, () => listToldSitesOf(db, [id], TOLD))) ?? [],
     /** the order that issued it, and the latest mail of that order with this licence's key */
@@ -108,6 +114,14 @@ async function showLicense(call: OperatorCall): Promise<Answer> {
           }
           actions={<Actions license={license} canSendKey={canSendKey(call, license)} />}
         />
+        {extras.orderMail === undefined ? null : (
+          <AddressNeeded
+            id={extras.orderMail.order.id}
+            mail={extras.orderMail.mail}
+            isNeeded={license.status === 'active'}
+          />
+        )}
+        <FailedMails mails={extras.failedMails} back={pathOf(license)} />
         <div class="cols cols-side">
           <WhyPanel license={license} why={why} />
           <UsePanel months={extras.months} seen={extras.seen} />

@@ -1,19 +1,24 @@
-import { jsonOf } from '../../../base/json';
 import { capitalized } from '../../../texts/case';
 import { describeStored } from '../../../texts/operators/failures';
-import { listAllMails, mailJson, type Mail } from '../../../mail/queue';
+import { listAllMails, reportJson, type Mail } from '../../../mail/queue';
+import { mailOperations } from '../../../operations/mails';
+import { readId } from '../../../operations/kit/reading';
+import { act } from '../act';
 import { csvNameOf, csvOf } from '../csv';
+import { FailedMailActs } from './failed-mails';
 import { ButtonLink } from '../kit/fields';
 import { Icon, type IconName } from '../kit/icons';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
-import type { Answer, OperatorCall, Route } from '../page';
+import { done, type Answer, type OperatorCall, type Route } from '../page';
 
 /** The latest mails, and those that were given up. A licence's own stand on its page. */
 
 export const mailRoutes: Route<OperatorCall>[] = [
   { path: '/mails', get: showMails },
   { path: '/mails.csv', get: downloadMails, hasDeadline: false },
+  { path: '/mails/:id/again', post: sendAgain },
+  { path: '/mails/:id/dismiss', post: dismiss },
 ];
 
 const LIMIT = 100;
@@ -88,6 +93,11 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<A
           },
           { title: columns.type, kind: 'name', cell: ({ mail }) => mailTypes[mail.type] ?? mail.type },
           {
+            title: columns.recipient,
+            kind: 'long',
+            cell: ({ recipient }) => recipient ?? t.common.none,
+          },
+          {
             title: columns.license,
             cell: ({ licenseId, orderId }) =>
               orderId !== null ? (
@@ -111,6 +121,11 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<A
             cell: ({ error }) =>
               error === null ? t.common.none : `${capitalized(describeStored(t.failures.mail, error))}.`,
           },
+          failed && {
+            title: '',
+            kind: 'act',
+            cell: (one) => <FailedMailActs report={one} back="/mails?state=failed" />,
+          },
         ]}
         below={
           <Panel id="more" kind="mt-3" inside>
@@ -124,9 +139,24 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<A
 
 async function downloadMails({ db, query, view }: OperatorCall): Promise<Answer> {
   const failed = query.get('state') === 'failed';
-  const rows = csvOf(await listAllMails(db, { failed, limit: CSV_LIMIT }), (one) => ({
-    ...mailJson(one.mail),
-    ...jsonOf(one, 'licenseId', 'orderId', 'attempts', 'error'),
-  }));
+  const rows = csvOf(await listAllMails(db, { failed, limit: CSV_LIMIT }), reportJson);
   return { csv: csvNameOf(view.t.system.mails.title), rows };
+}
+
+/** The page whose button it was. */
+function backOf(sent: URLSearchParams): string {
+  const back = sent.get('back') ?? '';
+  return /^\/(?:licenses|orders|customers)\/\w+$/.test(back) ? back : '/mails?state=failed';
+}
+
+async function sendAgain(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const path = { id: String(readId(call, 'id', 'mail')) };
+  await act(call, sent, mailOperations.sendMailAgain, { path });
+  return done(backOf(sent), 'mailAgain');
+}
+
+async function dismiss(call: OperatorCall, sent: URLSearchParams): Promise<Answer> {
+  const path = { id: String(readId(call, 'id', 'mail')) };
+  await act(call, sent, mailOperations.dismissMail, { path });
+  return done(backOf(sent), 'mailDismissed');
 }

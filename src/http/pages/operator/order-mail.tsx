@@ -5,6 +5,26 @@ import { formState } from '../form-state';
 import { Form, Submit } from '../kit/fields';
 import { useView } from '../view';
 
+/** States that a paid order has no address, with where to enter it. @param isNeeded it has licences in force */
+export function AddressNeeded({
+  id,
+  mail: { reason },
+  isNeeded,
+}: {
+  id: number;
+  mail: OrderMail;
+  isNeeded: boolean;
+}) {
+  const { t, to, mayWrite } = useView();
+  if (reason !== 'no_address' || !isNeeded) return null;
+  return (
+    <p class="alert alert-warning">
+      {t.orders.one.noAddress}{' '}
+      {mayWrite ? <a href={to(`/orders/${id}/customer`)}>{t.orders.customerPage.title}</a> : null}
+    </p>
+  );
+}
+
 /**
  * When an order's keys went to which address, or why not, and a button that sends them.
  * @param back the page of a licence that shows it, where the button leads back to

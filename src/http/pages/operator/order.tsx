@@ -6,21 +6,33 @@ import { liveStatus, nextPayment } from '../../../licensing/core/states';
 import { readFailedPaymentMail } from '../../../orders/failed-payments';
 import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
+import { listFailedMails } from '../../../mail/failed-mails';
 import type { LineOutcome, ToldEvent } from '../../../orders/order-events';
 import { noOrder } from '../../../orders/process';
 import { readEvents } from '../../../orders/refunds';
-import { readOrder, type OrderDetails } from '../../../orders/views';
+import {
+  awaitedSku,
+  foreignRefunds,
+  moneyOf,
+  type Amounts,
+  readOrder,
+  type OrderDetails,
+} from '../../../orders/views';
 import { readId } from '../../../operations/kit/reading';
 import { act } from '../act';
-import { formState } from '../form-state';
-import { Form, Submit } from '../kit/fields';
+import { formRoute } from '../form-route';
+import { formState, type FormState } from '../form-state';
+import { Form, Submit, TextField } from '../kit/fields';
+import { FormPage } from '../kit/form-page';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import { done, type Answer, type OperatorCall, type Route } from '../page';
-import { useView } from '../view';
-import { MailFact } from './order-mail';
+import { useView, type View } from '../view';
+import { within } from '../within';
+import { FailedMails } from './failed-mails';
+import { AddressNeeded, MailFact } from './order-mail';
 import { State } from './orders';
 import { orderOperations } from '../../../operations/orders';
 
@@ -30,18 +42,24 @@ export const orderRoutes: Route<OperatorCall>[] = [
   { path: '/orders/:id', get: showOrder },
   { path: '/orders/:id/mails', post: sendKeys },
   { path: '/orders/:id/confirm', post: confirm },
+  formRoute('/orders/:id/customer', { find: orderOf, show: showCustomer, work: setCustomer }),
 ];
+
+function noOrderHere(): never {
+  throw noOrder();
+}
 
 async function showOrder(call: OperatorCall): Promise<Answer> {
   const { db } = call;
-  const { t, to, format } = call.view;
+  const { t, to, format, mayWrite } = call.view;
   const found = await readOrder(db, readId(call));
-  if (found === undefined) throw noOrder();
+  if (found === undefined) return noOrderHere();
   const plans = new Map((await plansOf(db, undefined)).map(({ id, name }) => [id, name]));
   const mail = await readOrderMail(db, found.order, call.settings.mailing !== undefined);
   const failed = await readFailedPaymentMail(db, found.order);
+  const failedMails = await within(call, () => listFailedMails(db, { orderIds: [found.order.id] }));
   const standings = await readLineStandings(db, found);
-  const { order, lines, events } = found;
+  const { order, lines, events, amounts } = found;
   const texts = t.orders.one;
   return {
     page: (
@@ -59,7 +77,21 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
         }
       >
         <Stopped order={order} />
-        <Waits order={order} lines={lines} />
+        <AddressNeeded
+          id={order.id}
+          mail={mail}
+          isNeeded={lines.some(({ licenses }) => licenses.some(({ status }) => status === 'active'))}
+        />
+        <FailedMails mails={failedMails} back={`/orders/${order.id}`} />
+        <Waits order={order} lines={lines} events={events} />
+        {foreignRefunds(events).map(({ refund, payment }) => (
+          <p class="alert alert-warning">
+            {texts.foreignRefund(
+              format.money(refund.amount, refund.currency),
+              format.money(payment.amount, payment.currency),
+            )}
+          </p>
+        ))}
         <div class="cols cols-side">
           <Lines lines={lines} plans={plans} standings={standings} />
           <aside>
@@ -76,6 +108,11 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
                         {order.customerName === null ? null : (
                           <span class="muted small d-block">{order.customerName}</span>
                         )}
+                        {mayWrite ? (
+                          <a class="small d-block" href={to(`/orders/${order.id}/customer`)}>
+                            {texts.setCustomer}
+                          </a>
+                        ) : null}
                       </>
                     ),
                   ],
@@ -89,6 +126,7 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
                           failed.at === null ? '' : format.moment(failed.at),
                         ),
                       ],
+                  ...amountFacts(call.view, amounts),
                   [texts.owner, order.owner ?? texts.receiver],
                   [texts.posted, format.exact(order.createdAt)],
                   [t.orders.columns.id, String(order.id)],
@@ -101,6 +139,62 @@ async function showOrder(call: OperatorCall): Promise<Answer> {
       </TitledPage>
     ),
   };
+}
+
+async function orderOf(call: OperatorCall): Promise<OrderDetails['order']> {
+  return (await readOrder(call.db, readId(call)))?.order ?? noOrderHere();
+}
+
+function showCustomer({ view }: OperatorCall, form: FormState, order: OrderDetails['order']): Answer {
+  const { customerPage: texts, one } = view.t.orders;
+  const path = `/orders/${order.id}`;
+  return {
+    page: (
+      <FormPage
+        title={order.customer === null ? texts.title : texts.change}
+        nav="orders"
+        crumbs={[
+          [view.t.orders.title, '/orders'],
+          [one.title(order.number), path],
+        ]}
+        path={`${path}/customer`}
+        form={form}
+        about={order.customer === null ? texts.sends : texts.asks}
+        submit={texts.submit}
+        back={path}
+      >
+        <TextField name="email" type="email" label={texts.email} value={order.customer ?? ''} required />
+        <TextField name="name" label={texts.name} value={order.customerName ?? ''} />
+      </FormPage>
+    ),
+  };
+}
+
+async function setCustomer(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  { id, customer: former }: OrderDetails['order'],
+): Promise<Answer> {
+  const email = sent.get('email')?.trim() ?? '';
+  const name = sent.get('name')?.trim();
+  const { customer, mail } = await act(call, sent, orderOperations.updateOrder, {
+    path: { id: String(id) },
+    body: { customer: { email, ...(name && { name }) } },
+  });
+  const isSent = former === null && mail.state === 'queued';
+  return done(`/orders/${id}`, isSent ? 'orderCustomerSent' : 'orderCustomer', customer ?? '');
+}
+
+/** What was paid and given back, by currency. */
+function amountFacts({ t, format }: View, amounts: Amounts[]): [string, string][] {
+  const texts = t.orders.one;
+  const of = (title: string, which: 'paid' | 'refunded'): [string, string][] => {
+    const some = amounts.filter((one) => one[which] !== 0);
+    return some.length === 0
+      ? []
+      : [[title, some.map((one) => format.money(one[which], one.currency)).join(', ')]];
+  };
+  return [...of(texts.paid, 'paid'), ...of(texts.refunded, 'refunded')];
 }
 
 /** The page whose button it was: the order's, or a licence's. */
@@ -142,8 +236,10 @@ function Stopped({ order }: Pick<OrderDetails, 'order'>) {
 }
 
 /** What its lines wait for, each once, with where an article is mapped. */
-function Waits({ order, lines }: Pick<OrderDetails, 'order' | 'lines'>) {
+function Waits({ order, lines, events }: Pick<OrderDetails, 'order' | 'lines' | 'events'>) {
   const { t, to, mayWrite } = useView();
+  const whatFor = (line: Line) =>
+    (line.waitsFor === 'unknown_order' ? renewsOf(line) : awaitedSku(order.shop, line, events)) ?? '';
   const waiting = new Map(
     lines.flatMap(({ line }) =>
       line.waitsFor === null ? [] : [[`${line.waitsFor} ${whatFor(line)}`, line]],
@@ -170,10 +266,6 @@ function Waits({ order, lines }: Pick<OrderDetails, 'order' | 'lines'>) {
 }
 
 type Line = OrderDetails['lines'][number]['line'];
-
-function whatFor(line: Line): string {
-  return line.waitsFor === 'unknown_order' ? renewsOf(line) : (line.sku ?? '');
-}
 
 function outcomesOf({ outcomeJson }: ToldEvent): LineOutcome[] {
   return JSON.parse(outcomeJson ?? '[]') as LineOutcome[];
@@ -280,6 +372,14 @@ function Events({ events }: { events: ToldEvent[] }) {
                 {isTest ? <span class="sub fw-normal">{t.orders.test}</span> : null}
               </>
             ),
+          },
+          {
+            title: columns.amount,
+            kind: 'number',
+            cell: (event) => {
+              const money = moneyOf(event);
+              return money === undefined ? t.common.none : format.money(money.amount, money.currency);
+            },
           },
           {
             title: columns.did,

@@ -1,10 +1,12 @@
+import { asDecimal } from '../../../base/currency';
 import { asSort } from '../../../licensing/sorting';
 import {
   countWaiting,
   listOrderPage,
-  listUnmapped,
+  listUnmappedArticles,
   ORDER_SORTS,
   orderJson,
+  type OrderFilter,
   type OrderView,
 } from '../../../orders/views';
 import { listShops } from '../../../orders/shops';
@@ -34,6 +36,7 @@ interface Given {
   shop?: string;
   order?: string;
   state?: 'waiting' | 'failed' | 'done';
+  without_address?: 'true';
   sort?: (typeof ORDER_SORTS)[number];
   after?: string;
 }
@@ -49,9 +52,10 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
   const { columns } = texts;
   const given = readGiven(query);
   const { after, sort, ...filters } = given;
-  const { shop, order: number, state } = filters;
+  const { shop, state, without_address: without } = filters;
+  const filter = filterOf(filters);
   const by = sort ?? '-id';
-  const { items, next } = await listOrderPage(db, { shop, number, state }, { after, limit: LIMIT }, sort);
+  const { items, next } = await listOrderPage(db, filter, { after, limit: LIMIT }, sort);
   const shops = (await listShops(db)).map(({ name }) => name);
   const isFirst = after === undefined && Object.keys(filters).every((name) => name === 'state');
   const waiting = isFirst && (state === undefined || state === 'waiting') ? await readWaiting(db) : undefined;
@@ -71,13 +75,22 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
           <>
             {waiting === undefined ? null : <WaitingPanel waiting={waiting} />}
             <ul class="quick" aria-label={texts.quick}>
-              {([undefined, 'waiting', 'failed'] as const).map((one) => (
+              {(
+                [
+                  [texts.all, {}],
+                  [texts.onlyWaiting, { state: 'waiting' }],
+                  [texts.onlyFailed, { state: 'failed' }],
+                  [texts.withoutAddress, { without_address: 'true' }],
+                ] as const
+              ).map(([label, one]: readonly [string, Given]) => (
                 <li>
                   <a
-                    href={to('/orders', { state: one })}
-                    {...(state === one ? { 'aria-current': 'true' } : {})}
+                    href={to('/orders', { ...one })}
+                    {...(state === one.state && without === one.without_address
+                      ? { 'aria-current': 'true' }
+                      : {})}
                   >
-                    {one === undefined ? texts.all : one === 'failed' ? texts.onlyFailed : texts.onlyWaiting}
+                    {label}
                   </a>
                 </li>
               ))}
@@ -98,11 +111,12 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
                   ...shops.map((name) => ({ value: name, label: name })),
                 ],
               },
-              { name: 'order', label: texts.number, value: number },
+              { name: 'order', label: texts.number, value: filter.number },
               orderField(t, texts.orders, '-id', sort),
             ]}
           >
             {state === undefined ? null : <input type="hidden" name="state" value={state} />}
+            {without === undefined ? null : <input type="hidden" name="without_address" value={without} />}
           </Filters>
         }
         caption={`${texts.orders[by]}. ${t.common.shown(format.number(items.length))}`}
@@ -131,6 +145,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
             kind: 'long',
             cell: ({ order: { customer } }) => customer ?? t.common.none,
           },
+          { title: columns.amount, kind: 'number', cell: ({ amounts }) => <AmountsCell amounts={amounts} /> },
           { title: columns.licenses, cell: (one) => <Licenses order={one} /> },
           {
             title: columns.posted,
@@ -147,21 +162,36 @@ async function showList({ db, query, view }: OperatorCall): Promise<Answer> {
 }
 
 function downloadList({ db, at, query, view }: OperatorCall): Answer {
-  const { shop, order: number, state, sort } = readGiven(query);
+  const { sort, ...given } = readGiven(query);
   const rows = csvRows(
-    (after) => listOrderPage(db, { shop, number, state }, { after, limit: CSV_PAGE }, sort),
+    (after) => listOrderPage(db, filterOf(given), { after, limit: CSV_PAGE }, sort),
     (view) => {
-      const { lines, ...fields } = orderJson(view, at);
+      const { lines, amounts, ...fields } = orderJson(view, at);
       const licenses = lines.flatMap((line) => line.licenses.map(({ id }) => id));
-      return { ...fields, licenses: [...new Set(licenses)].join(' ') };
+      return { ...fields, ...csvAmounts(amounts), licenses: [...new Set(licenses)].join(' ') };
     },
   );
   return { csv: csvNameOf(view.t.orders.title), rows };
 }
 
+/** As decimals, so that a spreadsheet needs no table of minor units; several currencies are separated by blanks. */
+export function csvAmounts(amounts: OrderView['amounts']) {
+  const of = (which: 'paid' | 'refunded') =>
+    amounts.map((one) => asDecimal(one[which], one.currency)).join(' ');
+  return {
+    paid: of('paid'),
+    refunded: of('refunded'),
+    currency: amounts.map(({ currency }) => currency).join(' '),
+  };
+}
+
 async function readWaiting(db: OperatorCall['db']): Promise<Waiting | undefined> {
   const orders = (await countWaiting(db)).reduce((sum, one) => sum + one.orders, 0);
-  return orders === 0 ? undefined : { orders, unmapped: await listUnmapped(db, MOST_ARTICLES) };
+  return orders === 0 ? undefined : { orders, unmapped: await listUnmappedArticles(db, MOST_ARTICLES) };
+}
+
+function filterOf({ shop, order: number, state, without_address: without }: Given): OrderFilter {
+  return { shop, number, state, withoutAddress: without && true };
 }
 
 function readGiven(query: URLSearchParams): Given {
@@ -173,6 +203,7 @@ function readGiven(query: URLSearchParams): Given {
     ...(shop && { shop }),
     ...(order && { order }),
     ...((state === 'waiting' || state === 'failed' || state === 'done') && { state }),
+    ...(query.get('without_address') === 'true' && { without_address: 'true' as const }),
     ...(sort && { sort }),
     ...(after && { after }),
   };
@@ -229,6 +260,24 @@ export function State({ order: { state, isTest } }: { order: OrderView['order'] 
         {t.orders.states[state]}
       </span>
       {isTest ? <span class="sub">{t.orders.test}</span> : null}
+    </>
+  );
+}
+
+/** What was paid, of each currency, and below it what was given back. */
+export function AmountsCell({ amounts }: Pick<OrderView, 'amounts'>) {
+  const { t, format } = useView();
+  if (amounts.length === 0) return <>{t.common.none}</>;
+  return (
+    <>
+      {amounts.map(({ currency, paid, refunded }) => (
+        <div class="nowrap">
+          {paid === 0 && refunded !== 0 ? null : format.money(paid, currency)}
+          {refunded === 0 ? null : (
+            <span class="sub">{t.orders.one.refundedOf(format.money(refunded, currency))}</span>
+          )}
+        </div>
+      ))}
     </>
   );
 }

@@ -36,6 +36,7 @@ const NEED_LISTS = {
   mails: '/mails',
   webhooks: '/webhooks',
   orders: '/orders',
+  without_address: '/orders',
   unmatched: '/unmatched',
   spreading: '/spreading',
 } as const satisfies Record<Need['type'], string>;
@@ -50,7 +51,9 @@ function NeedLine({ need }: { need: Need }) {
         ? { refused: '7d' }
         : ['webhooks', 'unmatched', 'spreading'].includes(type)
           ? {}
-          : { state: type === 'orders' ? 'waiting' : 'failed' };
+          : type === 'without_address'
+            ? { without_address: 'true' }
+            : { state: type === 'orders' ? 'waiting' : 'failed' };
   return (
     <li>
       <Icon name="warning" />

@@ -2,6 +2,7 @@ import { firstSteps, readGoods, type Goods } from '../../../overview/first-steps
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import { filterId } from '../../../operations/kit/reading';
 import { PERIODS } from '../../../figures/kept-figures';
+import { readMoney } from '../../../figures/money';
 import { countFailedMails } from '../../../mail/queue';
 import { isStopped, listWebhooks } from '../../../webhooks/receivers';
 import { needsYou, refusalsByReason, type RefusalReason } from '../../../overview/needs-you';
@@ -27,6 +28,7 @@ import type { Answer, OperatorCall, Route } from '../page';
 import { useView, type Query } from '../view';
 import { LONG_PATIENCE_MS, within } from '../within';
 import { ArrivedPanel, EndingPanel, InstalledPanel, TrendPanel, UsedPanel } from './overview-charts';
+import { MoneyPanel } from './money-panel';
 import { NeedsYou } from './overview-needs';
 
 /** How it goes, and what needs the seller. Before there is something to sell, the first steps stand here. */
@@ -42,23 +44,26 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
   const counted = <T,>(load: (on: typeof db) => Promise<T>) =>
     within(call, load, waits ? LONG_PATIENCE_MS : undefined);
   const { operatorLanguage: language } = view;
-  const [figures, needs, refused, ending, reasons, arrivals, trend, installed, rate] = await Promise.all([
-    readFigures(db, query, at),
-    counted(async (on) => {
-      const failedMails = await countFailedMails(on, new Date(daysBefore(at, 7)));
-      const stoppedWebhooks = (await listWebhooks(on)).filter(isStopped).length;
-      const home = settings.updateXml;
-      const { spreadFactor } = settings;
-      return needsYou(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
-    }),
-    counted((on) => readRefused(on, query)),
-    counted((on) => countEndingSoon(on, goods, query.productId, at)),
-    counted((on) => refusalsByReason(on, query, at, language)),
-    counted((on) => readArrivals(on, goods, query, at)),
-    counted((on) => readTrend(on, query, at)),
-    counted((on) => readInstalled(on, goods, query.productId)),
-    counted((on) => readRenewalRate(on, goods, query.productId, at)),
-  ]);
+  const [figures, needs, refused, ending, reasons, arrivals, trend, installed, rate, money] =
+    await Promise.all([
+      readFigures(db, query, at),
+      counted(async (on) => {
+        const failedMails = await countFailedMails(on, new Date(daysBefore(at, 7)));
+        const stoppedWebhooks = (await listWebhooks(on)).filter(isStopped).length;
+        const home = settings.updateXml;
+        const { spreadFactor } = settings;
+        return needsYou(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
+      }),
+      counted((on) => readRefused(on, query)),
+      counted((on) => countEndingSoon(on, goods, query.productId, at)),
+      counted((on) => refusalsByReason(on, query, at, language)),
+      counted((on) => readArrivals(on, goods, query, at)),
+      counted((on) => readTrend(on, query, at)),
+      counted((on) => readInstalled(on, goods, query.productId)),
+      counted((on) => readRenewalRate(on, goods, query.productId, at)),
+      // An order's amount is not of one product.
+      query.productId === undefined ? counted((on) => readMoney(on, at)) : undefined,
+    ]);
   const released = releasedLately(goods, query, at).map(({ productId, version, publishedAt }) => ({
     what: `${productName(goods.products, productId)} ${version}`,
     at: publishedAt,
@@ -77,6 +82,7 @@ export async function showOverview(call: OperatorCall): Promise<Answer> {
         <div class="cols cols-2">
           <div class="stack">
             <TrendPanel months={trend} rate={rate} productId={query.productId} />
+            <MoneyPanel money={money} />
             <InstalledPanel
               installed={installed}
               products={query.productId === undefined ? goods.products.length : 1}

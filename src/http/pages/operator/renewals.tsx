@@ -2,6 +2,7 @@ import type { Child } from 'hono/jsx';
 import { listProducts, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { filterId } from '../../../operations/kit/reading';
 import { OperatorError } from '../../../licensing/operator-error';
+import { readMoney, type MoneyFigures } from '../../../figures/money';
 import { readRenewals, type Counted, type Renewals, type RenewalsQuery } from '../../../figures/renewals';
 import { BarChart, DayCalendar, Numbers } from '../kit/chart';
 import { ButtonLink } from '../kit/fields';
@@ -10,6 +11,7 @@ import { TitledPage } from '../kit/operator-page';
 import { Inside, Panel } from '../kit/panel';
 import type { Format } from '../format';
 import type { Answer, OperatorCall, Route } from '../page';
+import { MoneyPanel } from './money-panel';
 import { useView, type Query, type View } from '../view';
 
 /** How many licences that ended were renewed, what is due, and how licences stand over time (docs/renewals.md). */
@@ -31,6 +33,8 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Answ
     if (!(error instanceof OperatorError)) throw error;
     return readRenewals(db, {}, at);
   });
+  // An order's amount is not of one product or plan.
+  const money = Object.keys(filters).length === 0 ? await readMoney(db, at) : undefined;
   const hasAny = found.plans.length + found.ends.length > 0;
   return {
     page: (
@@ -50,7 +54,7 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Answ
           />
         </Panel>
         {hasAny ? (
-          <Figures found={found} filters={filters} products={products} plans={plans} />
+          <Figures found={found} filters={filters} products={products} plans={plans} money={money} />
         ) : (
           <div class="stack">
             <Panel id="none" inside>
@@ -60,6 +64,7 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Answ
             </Panel>
             {/* Licences for life have states too. */}
             <StatesPanel states={found.states} />
+            <MoneyPanel money={money} />
           </div>
         )}
       </TitledPage>
@@ -140,7 +145,13 @@ interface Shown {
   filters: RenewalFilters;
 }
 
-function Figures({ found, filters, products, plans }: Shown & { products: Product[]; plans: Plan[] }) {
+function Figures({
+  found,
+  filters,
+  products,
+  plans,
+  money,
+}: Shown & { products: Product[]; plans: Plan[]; money: MoneyFigures | undefined }) {
   return (
     <>
       <MonthsPanel found={found} filters={filters} />
@@ -150,6 +161,7 @@ function Figures({ found, filters, products, plans }: Shown & { products: Produc
           <StatesPanel states={found.states} />
         </div>
         <div class="stack">
+          <MoneyPanel money={money} />
           <PlansPanel found={found} filters={filters} products={products} plans={plans} />
           <CalendarPanel ends={found.ends} />
         </div>

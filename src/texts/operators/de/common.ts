@@ -106,6 +106,9 @@ export const common: Translated<typeof en> = {
       'other-product':
         'Dieser Tarif gehört zu einem anderen Produkt. Die Lizenz gilt dann für dieses Produkt und was es enthält, für kein anderes. Ihr Schlüssel und ihre Websites bleiben. Soll sie wechseln?',
       'customer-exists': 'Diese Adresse hat schon ein anderer Kunde. Sollen beide einer werden?',
+      'mail-not-failed': 'Diese Mail wurde nicht aufgegeben.',
+      'mail-only-once': 'Eine Mail dieser Art kann nicht noch einmal gesendet werden.',
+      'no-mail': 'Diese Mail gibt es nicht.',
       'mail-off':
         'E-Mail ist nicht eingerichtet, deshalb kann nichts gesendet werden. Der Doktor sagt, was fehlt.',
       'no-version': 'Diese Version hat das Produkt nicht.',

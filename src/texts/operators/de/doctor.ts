@@ -332,7 +332,7 @@ export const doctor: OperatorTexts['doctor'] = {
     what: `In einer Woche aufgegebene Mails: ${failed}. Mails, die scheiterten und wieder versucht werden: ${waiting}.`,
     why: 'Kunden haben ihren Schlüssel, ihren Link oder ihre Erinnerung nicht bekommen.',
     remedy:
-      '„licensing mail list --failed“ zeigt die Gründe, und „licensing mail send KEY“ sendet einen Schlüssel noch einmal.',
+      '„licensing mail list --failed“ zeigt die Gründe. Adresse berichtigen, dann: licensing mail again ID, oder licensing mail dismiss ID',
   }),
   workWaits: (mails, webhooks, isHosted) => ({
     what: `Seit mehr als einer Stunde hätten gesendet werden sollen: ${[
@@ -381,7 +381,15 @@ export const doctor: OperatorTexts['doctor'] = {
     what: `${quantity(count, 'Bestellung wartet', 'Bestellungen warten')}, von ${shops}.${unmapped.length === 0 ? '' : ` Nicht zugeordnet: ${unmapped.map(({ shop, sku }) => `„${sku}“ von ${shop}`).join(', ')}.`}`,
     why: 'Kunden haben bezahlt und haben keine Lizenz.',
     remedy:
-      '„licensing order list --waiting“ sagt, worauf jede wartet, und „licensing shop map SHOP SKU --plan ID“ ordnet einen Artikel zu.',
+      unmapped.length === 0
+        ? '„licensing order list --waiting“ sagt, worauf jede wartet.'
+        : '„licensing order list --waiting“ sagt, worauf jede wartet, und „licensing shop map SHOP SKU --plan ID“ ordnet einen Artikel zu.',
+  }),
+  ordersWithoutAddress: (count) => ({
+    what: `${count} bezahlte ${count === 1 ? 'Bestellung hat' : 'Bestellungen haben'} keine E-Mail-Adresse: Es ging kein Schlüssel hinaus.`,
+    why: 'Kunden haben bezahlt und haben keinen Schlüssel.',
+    remedy:
+      '„licensing order list --without-address“ listet sie auf. Eine Adresse sendet den Schlüssel: licensing order set-customer ID E-MAIL',
   }),
   shopsSilent: (names) => ({
     what: `Noch keine Bestellung kam von: ${names}.`,

@@ -16,6 +16,8 @@ export const needsYou: Translated<typeof en> = {
   },
   orders: (count, written) =>
     `${written} ${count === 1 ? 'Bestellung wartet' : 'Bestellungen warten'}: bezahlt, und noch keine Lizenz.`,
+  without_address: (count, written) =>
+    `${written} bezahlte ${count === 1 ? 'Bestellung hat' : 'Bestellungen haben'} keine E-Mail-Adresse: Es ging kein Schlüssel hinaus.`,
   unmatched: (count, written) =>
     `${written} ${count === 1 ? 'Meldung eines Shops betrifft' : 'Meldungen von Shops betreffen'} Geld und ${count === 1 ? 'gehört' : 'gehören'} zu nichts, was hier bekannt ist.`,
   spreading: (count, written) =>

@@ -24,6 +24,7 @@ export const overview: Translated<typeof en> = {
     webhooks: 'Webhooks ansehen',
     unmatched: 'Zahlungen zuordnen',
     spreading: 'Schlüssel ansehen',
+    without_address: 'Bestellungen ansehen',
     orders: 'Bestellungen ansehen',
   },
   figures: {

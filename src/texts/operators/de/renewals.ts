@@ -31,6 +31,14 @@ export const renewals: Translated<typeof en> = {
     title: 'Nach Tarif',
     caption: 'Dieselben zwölf Monate nach Tarif, die meisten Abläufe zuerst.',
   },
+  money: {
+    title: 'Bezahlt und erstattet',
+    since: (day: string) => `vollständig seit ${day}`,
+    note: 'Wie die Shops es gemeldet haben, nach UTC-Monaten. Es sind die Zahlen der Shops, ohne Steuern. Sie ersetzen keine Buchhaltung.',
+    paid: 'Bezahlt',
+    refunded: 'Erstattet',
+    caption: 'Was bezahlt und erstattet wurde, nach Monat und Währung. Währungen werden nie addiert.',
+  },
   due: {
     title: 'Fällig',
     about: 'Ab heute',

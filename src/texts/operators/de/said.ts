@@ -32,10 +32,15 @@ export const said: Translated<typeof en> = {
     `${name} ist entfernt. ${free === 'free' ? 'Es belegte keinen Platz, also wurde keiner frei.' : 'Der Platz ist frei.'} Sie können es unten wieder hinzufügen.`,
   licenseSlots: (slots) => `Die Lizenz hat jetzt ${slots} Plätze.`,
   licenseSuspended: () => 'Die Lizenz ist ausgesetzt. „Freigeben“ macht sie wieder aktiv.',
+  mailAgain: () => 'Die Mail ist wieder unterwegs.',
+  mailDismissed: () => 'Die Mail ist erledigt.',
   operatorLinkAsked: () =>
     'Wenn diese Adresse einem Betreiber gehört, ist eine Mail unterwegs. Ihr Link gilt einmal und zehn Minuten lang.',
   operatorAdded: (email) => `${email} kann sich jetzt einen Link mailen lassen.`,
   operatorRemoved: (email) => `${email} ist kein Betreiber mehr.`,
+  orderCustomer: (customer) => `Der Kunde der Bestellung ist jetzt ${customer}.`,
+  orderCustomerSent: (customer) =>
+    `Der Kunde ist jetzt ${customer}, und der Schlüssel ist unterwegs dorthin.`,
   orderMapped: (sku, plan, done, others) =>
     `„${sku}“ ist jetzt ${plan}.${done === '0' ? '' : ` Ausgeführte Bestellungen: ${done}.`}${others === '' ? '' : ` Nicht erledigt: ${others}.`}`,
   ordersRan: (done, others) =>

@@ -112,6 +112,9 @@ export const common = {
       'other-product':
         'This plan is of another product. The licence then covers that product and what it includes, and no other. Its key and its sites stay. Shall it move?',
       'customer-exists': 'This address is another customer already. Shall both become one?',
+      'mail-not-failed': 'This mail was not given up.',
+      'mail-only-once': 'A mail of this kind cannot be sent again.',
+      'no-mail': 'There is no such mail.',
       'mail-off': 'Mail is not set up, so nothing can be sent. The doctor says what is missing.',
       'no-version': 'The product has no such version.',
       'no-draft': 'There is no draft of this version.',

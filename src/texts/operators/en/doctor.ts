@@ -333,7 +333,8 @@ export const doctor = {
   mailsNotSent: (failed: number, waiting: number): DoctorWords => ({
     what: `Mails given up within a week: ${failed}. Mails that failed and are tried again: ${waiting}.`,
     why: 'Customers did not get their key, link or reminder.',
-    remedy: '"licensing mail list --failed" shows why, and "licensing mail send KEY" mails a key again.',
+    remedy:
+      '"licensing mail list --failed" shows why. Correct the address, then: licensing mail again ID, or licensing mail dismiss ID',
   }),
   workWaits: (mails: number, webhooks: boolean, isHosted: boolean): DoctorWords => ({
     what: `For more than an hour ${[
@@ -377,7 +378,15 @@ export const doctor = {
     what: `${quantity(count, 'order waits', 'orders wait')}, of ${shops}.${unmapped.length === 0 ? '' : ` Not mapped: ${unmapped.map(({ shop, sku }) => `"${sku}" of ${shop}`).join(', ')}.`}`,
     why: 'Customers paid, and have no licence.',
     remedy:
-      '"licensing order list --waiting" says what each waits for, and "licensing shop map SHOP SKU --plan ID" maps an article.',
+      unmapped.length === 0
+        ? '"licensing order list --waiting" says what each waits for.'
+        : '"licensing order list --waiting" says what each waits for, and "licensing shop map SHOP SKU --plan ID" maps an article.',
+  }),
+  ordersWithoutAddress: (count: number): DoctorWords => ({
+    what: `${quantity(count, 'paid order has', 'paid orders have')} no e-mail address: no key was sent.`,
+    why: 'Customers paid, and have no key.',
+    remedy:
+      '"licensing order list --without-address" lists them. An address sends the key: licensing order set-customer ID EMAIL',
   }),
   shopsSilent: (names: string): DoctorWords => ({
     what: `No order has come yet from: ${names}.`,

@@ -15,6 +15,8 @@ export const needsYou = {
   } satisfies Record<RefusingCode, (count: number, written: string) => string>,
   orders: (count: number, written: string) =>
     `${written} ${count === 1 ? 'order waits' : 'orders wait'}: paid, and no licence yet.`,
+  without_address: (count: number, written: string) =>
+    `${written} paid ${count === 1 ? 'order has' : 'orders have'} no e-mail address: no key was sent.`,
   unmatched: (count: number, written: string) =>
     `${written} ${count === 1 ? 'message of a shop is' : 'messages of shops are'} about money, and belong${count === 1 ? 's' : ''} to nothing that is known here.`,
   spreading: (count: number, written: string) =>

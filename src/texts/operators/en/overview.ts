@@ -22,6 +22,7 @@ export const overview = {
     webhooks: 'See the webhooks',
     unmatched: 'Assign the payments',
     spreading: 'See the keys',
+    without_address: 'See the orders',
     orders: 'See the orders',
   },
   figures: {

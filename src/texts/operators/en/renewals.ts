@@ -30,6 +30,14 @@ export const renewals = {
     title: 'By plan',
     caption: 'The same twelve months by plan, the most ends first.',
   },
+  money: {
+    title: 'Paid and refunded',
+    since: (day: string) => `complete since ${day}`,
+    note: 'As shops reported it, by UTC month. These are the shops’ figures, without taxes. They do not replace accounting.',
+    paid: 'Paid',
+    refunded: 'Refunded',
+    caption: 'What was paid and refunded, by month and currency. Currencies are never added.',
+  },
   due: {
     title: 'Due',
     about: 'From today on',

@@ -28,10 +28,14 @@ export const said = {
     `${name} is removed. ${free === 'free' ? 'It took no slot, so none is free now.' : 'Its slot is free.'} You can add it again below.`,
   licenseSlots: (slots) => `The licence has ${slots} slots now.`,
   licenseSuspended: () => 'The licence is suspended. “Reinstate” makes it active again.',
+  mailAgain: () => 'The mail is on its way again.',
+  mailDismissed: () => 'The mail is dismissed.',
   operatorLinkAsked: () =>
     'If this address is an operator’s, a mail is on its way. Its link works once, within ten minutes.',
   operatorAdded: (email: string) => `${email} may have a link mailed now.`,
   operatorRemoved: (email: string) => `${email} is not an operator any more.`,
+  orderCustomer: (customer) => `The order’s customer is ${customer} now.`,
+  orderCustomerSent: (customer) => `The customer is ${customer} now, and the key is on its way there.`,
   orderMapped: (sku, plan, done, others) =>
     `“${sku}” means ${plan} now.${done === '0' ? '' : ` Orders that have run: ${done}.`}${others === '' ? '' : ` Not done: ${others}.`}`,
   ordersRan: (done, others) =>

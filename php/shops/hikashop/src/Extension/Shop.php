@@ -52,7 +52,7 @@ final class Shop extends ShopPlugin
                 // not known to the service.
                 if ($this->isPaid($orderId)) {
                     $paid = json_decode($this->outbox()->latest($orderId, ['paid'])->message, true);
-                    $this->record($orderId, 'refunded', ['order' => $paid['order']]);
+                    $this->record($orderId, 'refunded', ['order' => $paid['order']] + $this->moneyOf($paid));
                 }
             }
         });
@@ -127,10 +127,23 @@ final class Shop extends ShopPlugin
             'customer' => $this->customer($order),
             'lines' => $lines,
         ];
-        $this->record($orderId, 'paid', array_filter($message), [
+        $this->record($orderId, 'paid', array_filter($message) + $this->total($order), [
             'names' => $names,
             'language' => (string) ($order->order_lang ?? '') ?: $this->getApplication()->getLanguage()->getTag(),
         ]);
+    }
+
+    /** The currency is stored with the order, serialized. */
+    private function total(\stdClass $order): array
+    {
+        $info = $order->order_currency_info ?? '';
+        $code = is_object($info) ? (string) ($info->currency_code ?? '') : '';
+
+        if (is_string($info) && preg_match('/"currency_code";s:3:"([A-Z]{3})"/', $info, $found)) {
+            $code = $found[1];
+        }
+
+        return $this->money($order->order_full_price ?? '', $code);
     }
 
     /** A guest's name is in the address alone. A customer may have been deleted. */

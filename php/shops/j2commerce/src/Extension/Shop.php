@@ -96,7 +96,7 @@ final class Shop extends ShopPlugin
             $lines = $this->subscribedLines($shop, $first, $subscription);
 
             if ($payment !== '' && $lines) {
-                $message = ['order' => $first->order_id, 'payment' => $payment, 'lines' => $lines];
+                $message = ['order' => $first->order_id, 'payment' => $payment, 'lines' => $lines] + $this->total($order);
                 $this->record($first->id, 'renewed', $message, [], 'renewed-' . md5($payment));
             }
         });
@@ -164,14 +164,14 @@ final class Shop extends ShopPlugin
             // "renew" tells of its payment.
             if (!$isPaying && $this->outbox()->byEventId($first, 'renewed-' . md5($number)) !== null) {
                 $paid = json_decode($this->outbox()->latest($first, ['paid'])->message, true);
-                $message = ['event' => 'refunded', 'order' => $paid['order'], 'payment' => $number];
+                $message = ['event' => 'refunded', 'order' => $paid['order'], 'payment' => $number] + $this->total($order);
                 $this->record($first, 'renewal_refunded', $message, [], 'refunded-' . substr(md5($number), 0, 31));
             }
         } elseif ($isPaying && !$this->isPaid($order->id)) {
             $this->pay($shop, $order);
         } elseif (!$isPaying && $this->isPaid($order->id)) {
             // The service's "cancelled" is final, but a status can be set back.
-            $this->record($order->id, 'refunded', ['order' => $order->order_id]);
+            $this->record($order->id, 'refunded', ['order' => $order->order_id] + $this->total($order));
         }
     }
 
@@ -210,7 +210,8 @@ final class Shop extends ShopPlugin
         $this->record(
             $order->id,
             'paid',
-            ['order' => $order->order_id, 'customer' => $this->customer($shop, $order), 'lines' => $lines],
+            ['order' => $order->order_id, 'customer' => $this->customer($shop, $order), 'lines' => $lines]
+                + $this->total($order),
             [
                 'names' => $names,
                 'language' => in_array($language, ['', '*'], true)
@@ -218,6 +219,15 @@ final class Shop extends ShopPlugin
                     : $language,
             ]
         );
+    }
+
+    /** J2Commerce stores totals in its own currency, with the rate of the order's. */
+    private function total($order): array
+    {
+        $total = $order->order_total ?? '';
+        $rate = (float) ($order->currency_value ?? 1) ?: 1.0;
+
+        return $this->money(is_numeric($total) ? (float) $total * $rate : '', (string) ($order->currency_code ?? ''));
     }
 
     private function customer(string $shop, \stdClass $order): array
@@ -291,7 +301,8 @@ final class Shop extends ShopPlugin
     private function find(string $shop, string $number)
     {
         $rows = $number === '' ? [] : $this->rows(
-            "SELECT {$shop}_order_id AS id, order_id, user_id, user_email, customer_language"
+            "SELECT {$shop}_order_id AS id, order_id, user_id, user_email, customer_language,"
+            . ' order_total, currency_code, currency_value'
             . " FROM #__{$shop}_orders WHERE order_id = " . $this->getDatabase()->quote($number)
         );
 

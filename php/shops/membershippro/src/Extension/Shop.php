@@ -51,7 +51,7 @@ final class Shop extends ShopPlugin
             }
 
             if ($act === 'upgrade' && $first > 0) {
-                $message = ['order' => (string) $first, 'lines' => [$line]];
+                $message = ['order' => (string) $first, 'lines' => [$line]] + $this->total($row);
                 $this->record($first, 'upgraded', $message, [], "upgraded-$id");
             } elseif (!$this->isPaid($id)) {
                 $this->pay($row, $first > 0 ? $line + ['renews' => (string) $first] : $line);
@@ -129,12 +129,17 @@ final class Shop extends ShopPlugin
             'name' => trim(($row->first_name ?? '') . ' ' . ($row->last_name ?? '')),
         ];
         $message = ['order' => (string) $row->id, 'customer' => array_filter($customer), 'lines' => [$line]];
-        $this->record((int) $row->id, 'paid', $message, [
+        $this->record((int) $row->id, 'paid', $message + $this->total($row), [
             'names' => ['1' => (string) $title],
             'language' => in_array($language, ['', '*'], true)
                 ? $this->getApplication()->getLanguage()->getTag()
                 : $language,
         ]);
+    }
+
+    private function total($row): array
+    {
+        return $this->money($row->gross_amount ?? '', strtoupper((string) ($row->payment_currency ?? '')));
     }
 
     /** @return bool whether the money went back */
@@ -149,10 +154,10 @@ final class Shop extends ShopPlugin
         $order = $this->orderOf($id);
 
         if ($this->isPaid($id)) {
-            $this->record($id, 'refunded', ['order' => (string) $id]);
+            $this->record($id, 'refunded', ['order' => (string) $id] + $this->total($row));
         } elseif ($order > 0 && $this->outbox()->byEventId($order, "upgraded-$id") !== null) {
             // Of an upgraded licence the first payment stands.
-            $message = ['order' => (string) $order, 'partial' => true];
+            $message = ['order' => (string) $order, 'partial' => true] + $this->total($row);
             $this->record($order, 'refunded', $message, [], "refunded-upgrade-$id");
         }
 

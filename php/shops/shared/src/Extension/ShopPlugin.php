@@ -33,6 +33,13 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
     const MARK = 'KeyMark';
 
     /** The events after which an order can be paid again. */
+    /** Currencies whose minor unit is not a hundredth. */
+    const MINOR_DIGITS = [
+        'BIF' => 0, 'CLP' => 0, 'DJF' => 0, 'GNF' => 0, 'ISK' => 0, 'JPY' => 0, 'KMF' => 0, 'KRW' => 0, 'PYG' => 0,
+        'RWF' => 0, 'UGX' => 0, 'UYI' => 0, 'VND' => 0, 'VUV' => 0, 'XAF' => 0, 'XOF' => 0, 'XPF' => 0,
+        'BHD' => 3, 'IQD' => 3, 'JOD' => 3, 'KWD' => 3, 'LYD' => 3, 'OMR' => 3, 'TND' => 3, 'CLF' => 4, 'UYW' => 4,
+    ];
+
     const TAKE_BACK = ['refunded', 'subscription_ended'];
 
     /** For all calls of one request together. */
@@ -170,6 +177,24 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
             $this->recorded[$orderId] = $event === 'paid';
             $this->sendDue(false);
         }
+    }
+
+    /** A total as the service takes it, in minor units of ISO 4217; nothing where the total or the currency is not known. */
+    protected function money($total, string $currency): array
+    {
+        if (!is_numeric($total) || (float) $total < 0 || !preg_match('/^[A-Z]{3}$/D', $currency)) {
+            return [];
+        }
+
+        $digits = self::MINOR_DIGITS[$currency] ?? 2;
+
+        return ['amount' => (int) round((float) $total * 10 ** $digits), 'currency' => $currency];
+    }
+
+    /** What a message says of money: a refund gives back what its payment brought. */
+    protected function moneyOf(array $message): array
+    {
+        return array_intersect_key($message, ['amount' => true, 'currency' => true]);
     }
 
     /** Whether the order is paid, as far as the service was or will be told. */

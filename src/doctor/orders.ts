@@ -8,7 +8,7 @@ import {
   type Order,
 } from '../store/orders/orders';
 import { mailingOf } from '../mail/queue';
-import { listUnmappedArticles } from '../orders/awaited';
+import { listUnmappedArticles } from '../orders/views';
 import { mailOf } from '../orders/shop-kinds';
 import { listReceiverShops, listShops } from '../store/orders/shops';
 import { countUnmatched } from '../store/orders/unmatched';

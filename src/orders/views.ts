@@ -14,6 +14,7 @@ import {
   listOrderLicenses,
   listOrderLines,
   listMoneyEvents,
+  listUnmapped,
   listOrders,
   type LicenseOrder,
   type Order,
@@ -21,13 +22,18 @@ import {
   type OrderFilter,
   type OrderLine,
 } from '../store/orders/orders';
-import { awaitedSku, listUnmappedArticles } from './awaited';
 import { listMessages, type ShopMessage } from '../store/orders/shop-messages';
 import { amountsOf, foreignRefunds, moneyOf, type Amounts } from '../store/orders/money';
+import { findPlans } from '../store/catalogue';
+import { listLinks } from '../store/orders/order-rows';
+import { partOf, standingOf, toldOf, type Standings } from './draft';
+import { plansOf, readLinks } from './facts';
+import { licenseEnd } from './license-state';
+import { renewsItself } from './line-state';
+import { skuDigest } from './names';
 import { orderMailJson, type OrderMail } from './key-mails';
-import { readLineStandings } from './line-standing';
 import type { Recorded } from './record';
-import type { LineOutcome, StoredLine } from './order-events';
+import { lineEvents, type LineOutcome, type StoredLine } from './order-events';
 import { readEvents } from './refunds';
 
 /** Orders as they are shown. */
@@ -36,8 +42,6 @@ export {
   foreignRefunds,
   moneyOf,
   type Amounts,
-  awaitedSku,
-  listUnmappedArticles,
   countWaiting,
   countWithoutAddress,
   findOrdersOfLicenses,
@@ -222,4 +226,76 @@ function shownLine({ ids: _, price: __, first: ___, once: ____, ...line }: Store
 /** A message that a receiver took. */
 export function messageJson(message: ShopMessage) {
   return jsonOf(message, 'id', 'type', 'result', 'reason', 'orderId', 'receivedAt');
+}
+
+/** Returns the article that a line waits for: that of an upgrade, if the upgrade waits. */
+export function awaitedSku(
+  shop: string,
+  { sku, awaited }: Pick<OrderLine, 'sku' | 'awaited'>,
+  events: Pick<OrderEvent, 'linesJson'>[],
+): string | null {
+  const isAwaited = (one: string | null | undefined): one is string =>
+    typeof one === 'string' && skuDigest(shop, one) === awaited;
+  if (awaited === null || isAwaited(sku)) return sku;
+  const lines = events.flatMap(({ linesJson }) => JSON.parse(linesJson ?? '[]') as { sku?: string }[]);
+  return lines.map((line) => line.sku).find(isAwaited) ?? sku;
+}
+
+/** Lists the articles that orders wait for, and how many do. */
+export async function listUnmappedArticles(
+  db: Db,
+  limit: number,
+): Promise<{ shop: string; sku: string; orders: number }[]> {
+  const articles = [];
+  for (const { shop, sku, awaited, orderId, orders } of await listUnmapped(db, limit)) {
+    const events = skuDigest(shop, sku) === awaited ? [] : await listOrderEvents(db, orderId);
+    articles.push({ shop, sku: awaitedSku(shop, { sku, awaited }, events) ?? sku, orders });
+  }
+  return articles;
+}
+
+export interface LineStanding {
+  /** the end that the orders of the line's first licence paid for; null: none, or for life */
+  paidUntil: Date | null;
+  /** a subscription pays on by itself */
+  renewsItself: boolean;
+}
+
+/** What an order's lines are paid until, and whether they renew themselves; by the line's id. */
+export async function readLineStandings(
+  db: Db,
+  { order, lines: shown, events }: { order: Order; lines: { line: OrderLine }[]; events: OrderEvent[] },
+): Promise<Map<number, LineStanding>> {
+  const lines = shown.map(({ line }) => line);
+  const own = await listLinks(db, 'order_id', [order.id]);
+  const first = lines.flatMap(
+    ({ id }) => own.find(({ lineId, state }) => lineId === id && state !== 'cancelled') ?? [],
+  );
+  const { links, others } = await readLinks(
+    db,
+    order.id,
+    own,
+    first.map(({ licenseId }) => licenseId),
+  );
+  const plans = await findPlans(db, [...new Set(links.flatMap((link) => plansOf(link.plans)))]);
+  const told = toldOf({ lines }, events);
+  const standings: Standings = { order, lines, links, plans, others: new Map(), facts: { others } };
+  const paidUntil = (licenseId: number) =>
+    licenseEnd(
+      links
+        .filter((link) => link.licenseId === licenseId)
+        .map((link) => partOf(link, standingOf(standings, link, told))),
+    );
+  return new Map(
+    lines.map((line) => {
+      const link = first.find(({ lineId }) => lineId === line.id);
+      return [
+        line.id,
+        {
+          paidUntil: link === undefined ? null : paidUntil(link.licenseId),
+          renewsItself: renewsItself(lineEvents(told, line)),
+        },
+      ];
+    }),
+  );
 }

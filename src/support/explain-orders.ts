@@ -7,7 +7,7 @@ import {
   type Order,
   type OrderEvent,
 } from '../store/orders/orders';
-import { awaitedSku } from '../orders/awaited';
+import { awaitedSku } from '../orders/views';
 import { readOrderMail } from '../orders/key-mails';
 import { distinct } from './distinct';
 import { finding, timeOf } from './findings';

@@ -5,7 +5,7 @@ import { plansOf } from '../../../licensing/catalogue';
 import { liveStatus, nextPayment } from '../../../licensing/core/states';
 import { readFailedPaymentMail } from '../../../orders/failed-payments';
 import { readOrderMail } from '../../../orders/key-mails';
-import { readLineStandings, type LineStanding } from '../../../orders/line-standing';
+import { readLineStandings, type LineStanding } from '../../../orders/views';
 import { listFailedMails } from '../../../mail/failed-mails';
 import type { LineOutcome, ToldEvent } from '../../../orders/order-events';
 import { noOrder } from '../../../orders/process';

@@ -475,7 +475,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       // A row is deleted with its digest; a random text makes the Message-ID.
       outbox: [
         ...['kind', 'type', 'recipient_digest', 'language', 'message_id', 'once', 'last_error'],
-        ...['created_at', 'next_attempt_at', 'attempted_at', 'sent_at', 'failed_at'],
+        ...['created_at', 'next_attempt_at', 'attempted_at', 'sent_at', 'failed_at', 'settled_at'],
       ],
       orders: ['shop', 'digest', 'customer_digest', 'language', 'mail', 'state', 'created_at'],
       order_events: ['event', 'identity', 'at', 'received_at', 'effect', 'reduced'],

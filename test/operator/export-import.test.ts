@@ -914,12 +914,12 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 10, and this program reads 8 and 9\. Install a version/,
+      /^error: Line 1: the file has format version 11, and this program reads 9 and 10\. Install a version/,
     ],
     [
       'an older format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version - 2 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 7, and this program reads 8 and 9\. Export again with a version/,
+      /^error: Line 1: the file has format version 8, and this program reads 9 and 10\. Export again with a version/,
     ],
     [
       'another kind of file',

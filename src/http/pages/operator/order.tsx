@@ -339,7 +339,7 @@ function Events({ events }: Pick<OrderDetails, 'events'>) {
               </>
             ),
           },
-          {
+          events.some((event) => moneyOf(event) !== undefined) && {
             title: columns.amount,
             kind: 'number',
             cell: (event) => {

@@ -1,15 +1,18 @@
 /** Currencies of ISO 4217 whose minor unit is not a hundredth. Intl.NumberFormat deviates, such as for HUF, COP and IQD. */
-const MINOR_DIGITS: Partial<Record<string, number>> = Object.fromEntries([
-  ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'
-    .split(' ')
-    .map((code) => [code, 0]),
-  ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3]),
-  ...'CLF UYW'.split(' ').map((code) => [code, 4]),
-]);
+const MINOR_DIGITS: Record<number, string> = {
+  0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
+  3: 'BHD IQD JOD KWD LYD OMR TND',
+  4: 'CLF UYW',
+};
+const DIGITS = new Map(
+  Object.entries(MINOR_DIGITS).flatMap(([digits, codes]) =>
+    codes.split(' ').map((code) => [code, Number(digits)] as const),
+  ),
+);
 
 /** Returns the decimals of a currency: 2 for `EUR`, 0 for `JPY`, 3 for `KWD`. */
 export function minorDigits(currency: string): number {
-  return MINOR_DIGITS[currency] ?? 2;
+  return DIGITS.get(currency) ?? 2;
 }
 
 /** Returns an amount in minor units as a decimal: `49.00`. */

@@ -71,8 +71,17 @@ export async function sendMailAgain(
   const queue = async (trx: Transaction) => {
     await settleOutboxRow(trx, id, now);
     return insertOutboxRow(trx, {
-      ...{ kind: 'mail', type, licenseId, orderId: orderId ?? undefined, recipient, address, details },
-      ...{ language, once: null, createdAt: now, nextAttemptAt: now },
+      kind: 'mail',
+      type,
+      licenseId,
+      orderId: orderId ?? undefined,
+      recipient,
+      address,
+      details,
+      language,
+      once: null,
+      createdAt: now,
+      nextAttemptAt: now,
     });
   };
   const newId = await inTransaction(db, queue);

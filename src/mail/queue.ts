@@ -339,7 +339,10 @@ export async function reportMails(db: Db, rows: OutboxRow[]): Promise<MailReport
   const customers = new Map((await findLicensesByIds(db, ids)).map(({ id, customer }) => [id, customer]));
   return rows.map((row) => ({
     mail: toMail(row),
-    ...{ licenseId: row.licenseId, orderId: row.orderId, attempts: row.attempts, error: row.lastError },
+    licenseId: row.licenseId,
+    orderId: row.orderId,
+    attempts: row.attempts,
+    error: row.lastError,
     recipient: row.recipient ?? customers.get(row.licenseId ?? 0) ?? null,
     isNobodys: row.type === 'customer_link' && row.recipient === null,
   }));

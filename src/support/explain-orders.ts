@@ -27,7 +27,10 @@ export async function explainOrdersOf(db: Db, licenseId: number): Promise<Findin
 
 /** What an order has come to, and what became of the mail with its keys. @param licenseId only the mail with this key */
 export async function explainOrder(db: Db, order: Order, licenseId?: number): Promise<Finding[]> {
-  return [await explainState(db, order), ...(await explainMail(db, order, licenseId))];
+  const state = await explainState(db, order);
+  return state.code === 'ORDER_ISSUED_NOTHING'
+    ? [state]
+    : [state, ...(await explainMail(db, order, licenseId))];
 }
 
 /** When its keys went to which address, or why not; nothing of an order that renewed. */

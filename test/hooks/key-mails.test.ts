@@ -1,3 +1,4 @@
+/* oxlint-disable typescript/no-unsafe-return -- answers are JSON of any form */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { table } from '../../src/store/engine/database';
 import { startMailServer, type MailServer } from '../support/mail-server';

@@ -475,12 +475,15 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
       // A row is deleted with its digest; a random text makes the Message-ID.
       outbox: [
         ...['kind', 'type', 'recipient_digest', 'language', 'message_id', 'once', 'last_error'],
-        ...['created_at', 'next_attempt_at', 'attempted_at', 'sent_at', 'failed_at'],
+        ...['created_at', 'next_attempt_at', 'attempted_at', 'sent_at', 'failed_at', 'settled_at'],
       ],
-      orders: ['shop', 'digest', 'customer_digest', 'language', 'mail', 'state', 'created_at'],
-      order_events: ['event', 'identity', 'at', 'received_at', 'effect', 'reduced'],
+      orders: [
+        ...['shop', 'digest', 'customer_digest', 'language', 'mail', 'state', 'created_at'],
+        ...['failure', 'failed_at', 'retry_at', 'confirmed_at'],
+      ],
+      order_events: ['event', 'identity', 'at', 'received_at', 'effect', 'reduced', 'currency'],
       order_lines: ['waits_for', 'awaited'],
-      shop_links: ['shop', 'digest', 'kind', 'created_at'],
+      shop_links: ['shop', 'digest', 'kind', 'currency', 'created_at'],
       customers: ['digest', 'language', 'told_at', 'chosen_language'],
       shop_messages: ['shop', 'digest', 'type', 'result', 'awaits', 'received_at'],
       // Names of operators and the seller's own addresses.

@@ -170,7 +170,12 @@ async function giveOrders(db: Db): Promise<void> {
     );
   const customer = { email: 'jo@example.com', name: 'Jo "the" Ö' };
   const article = { sku: 'Größe "S"', quantity: 2 };
-  await post('A 1', { event: 'paid', customer, lines: [{ line: '1:a', ...article, renews: 1 }] });
+  await post('A 1', {
+    event: 'paid',
+    customer,
+    money: { amount: 4900, currency: 'EUR' },
+    lines: [{ line: '1:a', ...article, renews: 1 }],
+  });
   await post('A 1', { event: 'renewed', eventId: 'evt_1', lines: [{ line: '1:a' }] });
   await post('A 1', { event: 'refunded', partial: true });
   await post('A 1', { event: 'subscription_ended', eventId: 'evt_2' });
@@ -259,6 +264,10 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       });
       expect(readFileSync(await exported(to), 'utf8')).toBe(readFileSync(file, 'utf8'));
       expect(await contents(to.db)).toEqual(await contents(source.db));
+      // Counted again, not exported.
+      const sums = (db: Db) => db(table(db, 'money_sums')).select();
+      expect(await sums(to.db)).toEqual(await sums(source.db));
+      expect(await sums(to.db)).toMatchObject([{ shop: 'celik', currency: 'EUR', paid: 4900 }]);
       await expectCountersExact(to.db);
       expect(await to.operator.json(['license', 'reveal', '1'])).toMatchObject({ license_key: key });
     },
@@ -914,12 +923,12 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 10, and this program reads 8 and 9\. Install a version/,
+      /^error: Line 1: the file has format version 11, and this program reads 9 and 10\. Install a version/,
     ],
     [
       'an older format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version - 2 }), ...l.slice(1)].join('\n'),
-      /^error: Line 1: the file has format version 7, and this program reads 8 and 9\. Export again with a version/,
+      /^error: Line 1: the file has format version 8, and this program reads 9 and 10\. Export again with a version/,
     ],
     [
       'another kind of file',

@@ -1202,7 +1202,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       const [one, two] = await post('WEB-7003', 'paid', { planId, quantity: 2 });
       const several = await why('WEB-7003');
       expect(several.licenses?.map((license) => license.id)).toEqual([one, two]);
-      expect(codes(several.findings)).toEqual(['ORDER', 'SEVERAL_LICENSES']);
+      expect(codes(several.findings)).toEqual(['ORDER', 'ORDER_MAIL', 'SEVERAL_LICENSES']);
       await post('WEB-7004', 'paid', { sku: 'PRO-1Y' });
       expect((await why('WEB-7004')).findings).toEqual([
         {

@@ -1,7 +1,6 @@
 import { isSqlite, table, type Db, type Transaction } from '../engine/database';
 import { forceIndex, isOneOf, rawChange, rawRows } from '../engine/statements';
 import { fromSqlTime } from '../engine/time';
-import type { OrderEvent } from './orders';
 
 /** Sums of payments and refunds by UTC month, shop and currency, so that no page adds up the events of all orders. */
 
@@ -68,9 +67,16 @@ async function addMoneyOf(
      ${onKey} paid = paid + ${added('paid')}, refunded = refunded + ${added('refunded')},
        first_at = ${earlier}(first_at, ${added('first_at')})`,
     [
-      ...[...PAYING_EVENTS, ...RETURNING_EVENTS, ...RESTORING_EVENTS],
-      ...[...bindings, MAX_AMOUNT, ...PAYING_EVENTS, ...RETURNING_EVENTS, ...RESTORING_EVENTS],
-      ...[...PAYING_EVENTS, ...PAYING_EVENTS],
+      ...PAYING_EVENTS,
+      ...RETURNING_EVENTS,
+      ...RESTORING_EVENTS,
+      ...bindings,
+      MAX_AMOUNT,
+      ...PAYING_EVENTS,
+      ...RETURNING_EVENTS,
+      ...RESTORING_EVENTS,
+      ...PAYING_EVENTS,
+      ...PAYING_EVENTS,
     ],
   );
 }
@@ -120,10 +126,18 @@ export interface Amounts {
   refunded: number;
 }
 
-export type MoneyEvent = Pick<OrderEvent, 'id' | 'event' | 'payment' | 'amount' | 'currency' | 'isTest'>;
+/** What is summed of an event (`OrderEvent`). */
+export interface MoneyEvent {
+  id: number;
+  event: string;
+  payment: string | null;
+  amount: number | null;
+  currency: string | null;
+  isTest: boolean;
+}
 
 /** Returns the amount of an event, or undefined without one. */
-export function moneyOf({ amount, currency }: Pick<OrderEvent, 'amount' | 'currency'>): Money | undefined {
+export function moneyOf({ amount, currency }: Pick<MoneyEvent, 'amount' | 'currency'>): Money | undefined {
   return amount === null || currency === null ? undefined : { amount, currency };
 }
 

@@ -7,7 +7,7 @@ import { useView } from '../view';
 export function MoneyPanel({ money }: { money: MoneyFigures | undefined }) {
   const { t, format } = useView();
   const texts = t.renewals.money;
-  if (money === undefined || money.since === null || money.sums.length === 0) return null;
+  if (!money?.since || money.sums.length === 0) return null;
   return (
     <Panel
       id="money"

@@ -373,7 +373,7 @@ function Events({ events }: { events: ToldEvent[] }) {
               </>
             ),
           },
-          {
+          events.some((event) => moneyOf(event) !== undefined) && {
             title: columns.amount,
             kind: 'number',
             cell: (event) => {

@@ -345,7 +345,13 @@ describe('with a host of their own for the pages', () => {
 });
 
 describe('GET /manage/overview', () => {
-  const FIGURES = { orders_waiting: 0, payments_unmatched: 0, signatures_refused: 0, mails_failed: 0 };
+  const FIGURES = {
+    orders_waiting: 0,
+    orders_without_address: 0,
+    payments_unmatched: 0,
+    signatures_refused: 0,
+    mails_failed: 0,
+  };
   const call = (headers: Record<string, string>, path = '/overview', url = one.url, method = 'GET') =>
     fetch(`${url}${PREFIX}/manage${path}`, { method, headers });
   const header = (purpose: 'enter' | 'overview' = 'overview') => ({

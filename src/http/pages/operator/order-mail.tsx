@@ -47,7 +47,10 @@ export function MailFact({
         ? texts.notMailed(t.failures.keysNotMailed[reason as NoMailReason])
         : texts.mailed[state](to ?? '', at === null ? '' : format.moment(at))}
       {state === 'none' || reason === null ? null : (
-        <span class="sub">{`${capitalized(describeStored(t.failures.mail, reason))}.`}</span>
+        <>
+          <br />
+          <span class="sub">{`${capitalized(describeStored(t.failures.mail, reason))}.`}</span>
+        </>
       )}
       {mayWrite && isSendable && state !== 'queued' ? (
         <Form path={`/orders/${id}/mails`} form={formState()}>

@@ -420,6 +420,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       },
       getOrder: { path: `/manage/orders/${order}` },
       addOrderMail: { path: `/manage/orders/${order}/mails`, statuses: [201] },
+      confirmOrder: { path: `/manage/orders/${order}/confirm` },
       updateOrder: { path: `/manage/orders/${order}`, body: { customer: { email: 'new@example.com' } } },
       listMails: { query: [['state', 'failed']] },
       sendMailAgain: { path: `/manage/mails/${failedMail}/again`, statuses: [201] },

@@ -455,7 +455,18 @@ describe.each(ONE_BACKEND)('the form of the operator’s API, on %s', (_, settin
 
 /** A value that a schema allows. */
 function valueOf(schema: object | undefined): unknown {
-  const { type, enum: values } = schema as { type?: string; enum?: unknown[] };
+  const {
+    type,
+    enum: values,
+    required = [],
+    properties = {},
+  } = schema as {
+    type?: string;
+    enum?: unknown[];
+    required?: string[];
+    properties?: Record<string, object>;
+  };
   if (values) return values[0];
+  if (type === 'object') return Object.fromEntries(required.map((name) => [name, valueOf(properties[name])]));
   return { integer: 1, string: 'x', boolean: true }[type ?? ''] ?? {};
 }

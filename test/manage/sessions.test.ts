@@ -30,7 +30,8 @@ const GOES_ON = {
     'POST /licenses/{id}/activations',
     'DELETE /licenses/{id}/activations/{activation_id}',
   ],
-  'mail a key to the address that is stored': ['POST /licenses/{id}/mails'],
+  'mail a key to the address that is stored': ['POST /licenses/{id}/mails', 'POST /mails/{id}/again'],
+  'take an undelivered mail off the list': ['POST /mails/{id}/dismiss'],
   'run or settle orders': ['POST /shops/{name}/run'],
 };
 /** What it excepts by what is sent, which the operation judges. */

@@ -125,6 +125,7 @@ const LINES: [string, (made: Made) => string][] = [
   ['getOrder', ({ order }) => `order show ${order}`],
   ['addOrderMail', ({ order }) => `order mail ${order}`],
   ['updateOrder', ({ order }) => `order set-customer ${order} jane@example.com`],
+  ['confirmOrder', ({ order }) => `order confirm ${order}`],
   ['listUnmatched', () => 'unmatched list'],
   ['leaveUnmatched', ({ listUnmatched: id }) => `unmatched leave ${id}`],
   ['listUnmatched', () => 'unmatched list'],

@@ -352,7 +352,9 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
 
     it('issues for it to who paid, with the key by mail', async () => {
       const { id, unmatched } = await begin();
-      const { license_id: license } = await write.ok(`POST /unmatched/${unmatched}/issue`, { plan_id: other });
+      const { license_id: license } = await write.ok(`POST /unmatched/${unmatched}/issue`, {
+        plan_id: other,
+      });
       expect(await storedLicense(service.db, license as number)).toMatchObject({
         ...{ customer: 'k@example.com', plan_id: other },
       });
@@ -379,7 +381,10 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
       const { id, unmatched } = await begin();
       const license = await newLicense();
       await assign(unmatched, license);
-      expect(await linesOf(id)).toMatchObject({ state: 'done', lines: [{}, { licenses: [{ id: license }] }] });
+      expect(await linesOf(id)).toMatchObject({
+        state: 'done',
+        lines: [{}, { licenses: [{ id: license }] }],
+      });
       expect(await open('woo')).toEqual([]);
       await refund(id);
       expect((await statuses(id))[0]).toEqual(['suspended']);

@@ -1242,7 +1242,9 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       ]);
       await post('WEB-7008', 'paid', { sku: 'PRO-1Y' });
       const [broken] = await db(table(db, 'orders')).where({ number: 'WEB-7008' });
-      await db(table(db, 'order_events')).where({ order_id: Number(broken?.id) }).update({ lines_json: '{' });
+      await db(table(db, 'order_events'))
+        .where({ order_id: Number(broken?.id) })
+        .update({ lines_json: '{' });
       await processOrder(db, Number(broken?.id), { actor: 'orders', now, secret: undefined, graceDays: 3 });
       expect((await why('WEB-7008')).findings).toEqual([
         {

@@ -297,7 +297,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     },
     action: null,
     en: 'Order WEB-7008 of shop hikashop could not be processed since TIME (SyntaxError). It is tried again at TIME.',
-    de: 'Bestellung WEB-7008 des Shops hikashop ließ sich seit dem DAY um TIME nicht verarbeiten (SyntaxError). Der nächste Versuch ist am DAY um TIME.',
+    de: 'Bestellung WEB-7008 des Shops hikashop ließ sich seit dem TIME nicht verarbeiten (SyntaxError). Der nächste Versuch ist am TIME.',
   },
   ORDER_ISSUED_NOTHING: {
     facts: { order_id: 0, shop: 'hikashop', order: 'WEB-7005', event: 'paid', reason: 'test' },

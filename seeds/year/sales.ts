@@ -173,13 +173,14 @@ async function tell(
   const told = {
     ...{ event, at, eventId: `${event}-${number}-${second}`, payment: `pay_${number}_${second}` },
     ...(event === 'paid' && { customer, lines }),
+    money: { amount: 4900, currency: 'EUR' },
     ...more,
   };
   const context = { now: at, secret: keySecret, mailing, graceDays: DEFAULT_GRACE_DAYS };
   if (way !== 'subscription')
     return recordOrder(
       db,
-      { ...told, shop: 'webshop', order: String(number), money: { amount: 4900, currency: 'EUR' } },
+      { ...told, shop: 'webshop', order: String(number) },
       { owner: 'webshop', ownOnly: false },
       { ...context, actor: 'token:webshop' },
     );

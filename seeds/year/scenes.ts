@@ -94,6 +94,7 @@ export function planStrayOrders({ db, diary, now, keySecret: secret, mailing }: 
           ...{ shop: 'webshop', order: number, event: 'paid', at, eventId: `paid-${number}` },
           customer: { email, name, language: 'en' },
           lines: [{ line: '1', sku: 'starter-bundle', quantity: 1 }],
+          money: { amount: 4900, currency: 'EUR' },
         },
         { owner: 'webshop', ownOnly: false },
         { actor: 'token:webshop', now: at, secret, mailing, graceDays: DEFAULT_GRACE_DAYS },
@@ -105,7 +106,10 @@ export function planStrayOrders({ db, diary, now, keySecret: secret, mailing }: 
       'stripe',
       {
         ...{ id: 'evt_6990', type: 'invoice.paid' },
-        event: { event: 'renewed', at, eventId: 'in_6990', payment: 'in_6990', order: { of: 'sub_6990' } },
+        event: {
+          ...{ event: 'renewed', at, eventId: 'in_6990', payment: 'in_6990', order: { of: 'sub_6990' } },
+          money: { amount: 4900, currency: 'EUR' },
+        },
       },
       { now: at, secret, mailing, graceDays: DEFAULT_GRACE_DAYS },
     ),

@@ -16,6 +16,7 @@ import { isUnderPassenger } from '../http/passenger';
 import { createMetrics } from '../http/metrics';
 import type { DownloadSettings } from '../http/downloads';
 import type { PagesSettings } from '../http/pages/page';
+import type { ManageSettings } from '../operations/settings';
 import {
   createMemoryLimiter,
   createRedisLimiter,
@@ -139,7 +140,7 @@ export function startService(
       },
     );
     onStop(() => licensing.accessLog.flush());
-    onStop(startHousekeeping(db, () => live.config.logDays, log, now, jobsOf(live, db, now)));
+    onStop(startHousekeeping(db, () => live.config.logDays, log, now, jobsOf(live, db, log, now)));
     onStop(startMail(live, db, log, now));
     const webhooks = startWebhooks(live, db, log, now);
     onStop(() => webhooks?.stop());
@@ -164,7 +165,7 @@ export function startService(
       metrics: () => metrics.registry.metrics(),
     });
     const downloads = { packagesDir: config.packagesDir, accelLocation: config.accelLocation };
-    const settings = settingsOf(live, db, { now, downloads });
+    const settings = settingsOf(live, db, { log, now, downloads });
     const app = createApp({
       licensing,
       limiter: openLimiter(live, { redis, db, log, onStop }),
@@ -227,7 +228,7 @@ async function preparePackagesFolder({ packagesDir }: Config, log: Logger): Prom
 function settingsOf(
   live: LiveSettings,
   db: Db,
-  { now, downloads }: { now: Clock; downloads: DownloadSettings },
+  { log, now, downloads }: { log: Logger; now: Clock; downloads: DownloadSettings },
 ): PagesSettings {
   const { packagesDir, keySecret, webhookNetworks, uploadLimit, pagesHost } = live.config;
   const { spreadFactor, shopApiUrl } = live.config;
@@ -247,6 +248,7 @@ function settingsOf(
     askForXml: createAskForXml(now),
     mailGainsNoRights: () => Promise.resolve(gainsNoRights()),
     refresh: () => live.refresh(),
+    onFailed: warnOfOrder(log),
     get config() {
       return live.config;
     },
@@ -295,8 +297,12 @@ function queueIn({ language }: Mailing) {
   ) => queueMail(trx, request, { language, ...at });
 }
 
+function warnOfOrder(log: Logger): ManageSettings['onFailed'] {
+  return (order, reason) => log.warn({ order, reason }, 'an order failed; it is tried again in a minute');
+}
+
 /** What is done from time to time by one instance, besides sums and pruning. */
-export function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
+export function jobsOf(live: LiveSettings, db: Db, log: Logger, now: Clock): Job[] {
   const { keySecret } = live.config;
   const messageContext = () => ({
     secret: keySecret,
@@ -305,6 +311,7 @@ export function jobsOf(live: LiveSettings, db: Db, now: Clock): Job[] {
     faultOf: (error: unknown) => faultOfMessage(error),
     mailing: mailingOf(live.config),
     graceDays: live.config.graceDays,
+    onFailed: warnOfOrder(log),
   });
   return [
     {

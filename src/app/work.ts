@@ -31,7 +31,7 @@ export async function workOnce(config: Config, log: Logger, now: Clock): Promise
 async function workOn(db: Db, config: Config, log: Logger, now: Clock): Promise<Worked> {
   const live = await watchSettings(db, config, log);
   try {
-    const stopJobs = startHousekeeping(db, () => live.config.logDays, log, now, jobsOf(live, db, now));
+    const stopJobs = startHousekeeping(db, () => live.config.logDays, log, now, jobsOf(live, db, log, now));
     await stopJobs.idle().finally(stopJobs);
     const mails = startMail(live, db, log, now);
     const webhooks = startWebhooks(live, db, log, now);

@@ -70,6 +70,9 @@ const OF_ACTIONS: {
     `If product ${product_id} is to include ${(facts as { asked: Named }).asked.name} too: licensing product edit ${product_id} --includes ${includes.join(',')}`,
   map_sku: ({ shop, sku }) => `licensing shop map ${shop} ${shellWord(sku, 'SKU')} --plan ID`,
   run_orders: ({ shop }) => `Once that is mended: licensing shop run ${shop}`,
+  confirm_order: ({ order_id }) => `licensing order confirm ${order_id}`,
+  settle_unmatched: ({ shop }) =>
+    `"licensing unmatched list --shop ${shop}" shows its ID: licensing unmatched assign ID --license ID, licensing unmatched issue ID, or licensing unmatched leave ID`,
   why: ({ license_id }) => `licensing why ${license_id}`,
 };
 

@@ -66,12 +66,13 @@ export function mountHooks(router: Router<State>, { db, now, limiter, settings }
     const { allowed, retryAfter } = await limiter('hooks', name);
     if (!allowed) throw new ManageError('RATE_LIMITED', 'Too many messages.', { retryAfter });
     const { adapter, kind, apiKey: key } = known;
-    const { mailing, graceDays } = settings;
+    const { mailing, graceDays, onFailed } = settings;
     const context = {
       now: now(),
       secret: keySecret,
       mailing,
       graceDays,
+      onFailed,
       readOrder: readOrderBody,
       faultOf: faultOfMessage,
     };

@@ -368,8 +368,8 @@ export const orderOperations = {
     },
     async (call) => {
       const { db, body, caller, now, settings } = call;
-      const { keySecret: secret, mailing, graceDays } = settings;
-      const context = { actor: caller.actor, now, secret, mailing, graceDays };
+      const { keySecret: secret, mailing, graceDays, onFailed } = settings;
+      const context = { actor: caller.actor, now, secret, mailing, graceDays, onFailed };
       return {
         data: recordedJson(await recordOrder(db, readOrderMessage(body), ownerOf(call), context), now),
       };

@@ -1,3 +1,4 @@
+import type { RecordContext } from '../orders/record';
 import type { Config } from '../settings/config';
 import type { Letterhead } from '../mail/compose';
 import type { Mailing } from '../mail/queue';
@@ -20,6 +21,8 @@ export interface ManageSettings {
   mailing: Mailing | undefined;
   /** of shops that say nothing else */
   graceDays: number;
+  /** see `RecordContext` */
+  onFailed?: RecordContext['onFailed'];
   /** what mails are written with */
   letterhead: Letterhead;
   updateXml: XmlHome;

@@ -57,7 +57,8 @@ export interface OrderDecision {
 
 export function decideOrder(facts: OrderFacts, naming?: Naming): OrderDecision {
   const draft = draftOf(facts);
-  const isNamed = naming !== undefined && nameCustomer(draft, naming);
+  const given = naming ?? keptNaming(facts);
+  const isNamed = given !== undefined && nameCustomer(draft, given);
   if (isTooLarge(draft)) {
     setOrder(draft, { state: 'waiting', failure: 'too_many', failedAt: null, retryAt: null });
     for (const event of draft.events) {
@@ -70,6 +71,14 @@ export function decideOrder(facts: OrderFacts, naming?: Naming): OrderDecision {
   settleWaiting(draft);
   conclude(draft, isNamed);
   return { changes: draft.changes, draft };
+}
+
+/** Returns the customer that a message named which failed: the order has kept it, and nothing else knows it yet. */
+function keptNaming({ order, now }: OrderFacts): Naming | undefined {
+  const { state, customer, customerName, language, failedAt } = order;
+  if (state !== 'failed' || customer === null) return undefined;
+  const named = { email: customer, name: customerName ?? undefined, language: language ?? undefined };
+  return { customer: named, at: failedAt ?? now };
 }
 
 /** Reports whether an order names more lines than it may have before its seller confirms it. */
@@ -89,7 +98,7 @@ export function conclude(draft: Draft, isNamed: boolean): void {
   mailKeys(draft, isNamed);
 }
 
-/** The first address stays, and so does the language that was told with it. @returns whether it is the first */
+/** The first address stays, and so does the language that was told with it. @returns whether it is the first of the order or its licences */
 function nameCustomer(draft: Draft, { customer, at }: Naming): boolean {
   const { order } = draft;
   const { email, name = null, language = null } = customer;
@@ -98,14 +107,17 @@ function nameCustomer(draft: Draft, { customer, at }: Naming): boolean {
     draft.changes.push({ type: 'tell_profile', email, name, language, at });
   if (isFirst) setOrder(draft, { customer: email, customerName: name });
   if (order.language === null) setOrder(draft, { language });
-  if (!isFirst) return false;
+  if (!isFirst && order.state !== 'failed') return false;
+  let hasNamed = isFirst;
   for (const { licenseId, role } of ownLinks(draft)) {
     const license = draft.licenses.get(licenseId);
     if (role !== 'issued' || license === undefined || license.customer !== null) continue;
-    license.customer = email;
-    draft.changes.push({ type: 'name_customer', license: licenseId, email });
+    const address = order.customer ?? email;
+    license.customer = address;
+    draft.changes.push({ type: 'name_customer', license: licenseId, email: address });
+    hasNamed = true;
   }
-  return true;
+  return hasNamed;
 }
 
 /** Whether a line of an event begins one of the order: an upgrade that is an order of its own names the earlier one. */

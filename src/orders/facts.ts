@@ -82,6 +82,8 @@ export interface RecordContext extends Pick<ChangeContext, 'actor' | 'now'> {
   mailing?: Mailing | undefined;
   /** LICENSING_GRACE_DAYS, of shops that say nothing else */
   graceDays: number;
+  /** told of an order that fails, the first time */
+  onFailed?: ((id: number, reason: string) => void) | undefined;
 }
 
 /** What is read besides what is stored of the order. */

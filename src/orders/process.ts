@@ -46,9 +46,11 @@ export async function processOrder(db: Db, id: number, context: RecordContext): 
     return { id, shop: order.shop, number: order.number, state: order.state, reason };
   } catch (error) {
     if (!isUnexpected(db, error) && !(error instanceof OperatorError)) throw error;
-    const { shop, number, state, failure } = await inReadCommitted(db, async (trx) =>
+    const failed = await inReadCommitted(db, async (trx) =>
       keepFailed(trx, (await lockOrder(trx, id)) ?? raise(noOrder()), { error }, context.now),
     );
+    reportFailed(failed, context);
+    const { shop, number, state, failure } = failed;
     return { id, shop, number, state, reason: failure };
   }
 }
@@ -107,6 +109,7 @@ export async function keepFailed(
   if (order.customer === null && message?.customer !== undefined) {
     changes.customer = message.customer.email;
     changes.customerName = message.customer.name ?? null;
+    changes.language = order.language ?? message.customer.language ?? null;
   }
   await setOrder(trx, order.id, changes);
   const stored = event === undefined ? [] : await listOrderEvents(trx, order.id);
@@ -115,6 +118,11 @@ export async function keepFailed(
     await insertOrderEvent(trx, row);
   }
   return { ...order, ...changes };
+}
+
+/** Reports the first failure of an order. The job that tries the order again reports the others. */
+export function reportFailed({ id, failure, failedAt }: Order, { now, onFailed }: RecordContext): void {
+  if (failedAt?.getTime() === now.getTime()) onFailed?.(id, failure ?? '');
 }
 
 export function noOrder(): OperatorError {

@@ -21,6 +21,7 @@ import {
   isUnexpected,
   keepFailed,
   noOrder,
+  reportFailed,
   requireShopOf,
   wakeAwaiting,
   type Poster,
@@ -73,11 +74,13 @@ export async function recordOrder(
       // Another caller has inserted the same order, or its shop, meanwhile.
       if (isDuplicate(error) && attempt < MAX_ATTEMPTS) continue;
       if (!isUnexpected(db, error)) throw error;
-      return inOrder(db, message, poster, context, async ({ trx, order, shop }) => {
+      const failed = await inOrder(db, message, poster, context, async ({ trx, order, shop }) => {
         const event = toEvent(order, shop, message, context);
-        const failed = await keepFailed(trx, order, { error, event, message }, context.now);
-        return { order: failed, isNew: true, lines: waitingLines(event, 'failed') };
+        const kept = await keepFailed(trx, order, { error, event, message }, context.now);
+        return { order: kept, isNew: true, lines: waitingLines(event, 'failed') };
       });
+      reportFailed(failed.order, context);
+      return failed;
     }
 }
 

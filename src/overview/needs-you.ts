@@ -11,7 +11,7 @@ import { liveStatus } from '../licensing/core/states';
 import { latestRelease } from '../licensing/updates';
 import { latestOf } from '../store/access-log';
 import type { Db } from '../store/engine/database';
-import { countWaiting, countWithoutAddress } from '../store/orders/orders';
+import { countWaiting, countWithoutAddress, findFailed } from '../store/orders/orders';
 import { countUnmatched } from '../store/orders/unmatched';
 import { listRefusedLicenses, type RefusedLicense } from '../store/refusals';
 import { ALL_PRODUCTS, listRefusedCounts, listSums } from '../store/sums';
@@ -30,10 +30,10 @@ export type Need =
       byCode: RefusedNow[];
       sentence: string;
     }
-  /** `orders`: those that wait */
+  /** `orders`: those that wait; `failed`: orders that are tried again */
   | { type: CountedNeed; count: number; sentence: string };
 
-type CountedNeed = 'without_address' | 'spreading' | 'mails' | 'webhooks' | 'unmatched' | 'orders';
+type CountedNeed = 'without_address' | 'spreading' | 'mails' | 'webhooks' | 'unmatched' | 'orders' | 'failed';
 
 /** Licences by what refuses them now, the most first. */
 export interface RefusedNow {
@@ -69,10 +69,12 @@ export async function needsYou(
   const refused = await findRefused(db, language, now);
   const unmatched = (await countUnmatched(db)).reduce((sum, { count }) => sum + count, 0);
   const waiting = (await countWaiting(db)).reduce((sum, { orders }) => sum + orders, 0);
+  const failed = await findFailed(db, 0);
   const withoutAddress = await countWithoutAddress(db, MOST_WITHOUT_ADDRESS + 1);
   const spreading = (await listSpreadingKeys(db, spreadFactor, now)).length;
   return [
     // Customers who paid and have nothing come first.
+    ...counted('failed', failed.count),
     ...counted('orders', waiting),
     ...counted('without_address', withoutAddress, MOST_WITHOUT_ADDRESS),
     ...counted('unmatched', unmatched),

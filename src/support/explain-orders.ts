@@ -7,6 +7,7 @@ import {
   type Order,
   type OrderEvent,
 } from '../store/orders/orders';
+import { LINE_PROBLEMS } from '../orders/order-events';
 import { awaitedSku } from '../orders/views';
 import { readOrderMail } from '../orders/key-mails';
 import { distinct } from './distinct';
@@ -48,17 +49,33 @@ async function explainMail(db: Db, order: Order, licenseId: number | undefined):
   return [finding('ORDER_MAIL', { ...facts, at: facts.at ?? null, reason }, { since: facts.at })];
 }
 
-/** Its licences and its latest event, or what it waits for, or why it issued nothing. */
+/** Its licences and its latest event, or what it waits for, or why it failed or issued nothing. */
 async function explainState(db: Db, order: Order): Promise<Finding> {
   const of = { order_id: order.id, shop: order.shop, order: order.number };
+  const { state, failure, failedAt, retryAt } = order;
+  if (state === 'failed') {
+    const times = { failed_at: timeOf(failedAt), retry_at: timeOf(retryAt) };
+    return finding('ORDER_FAILED', { ...of, reason: failure ?? '', ...times }, { since: times.failed_at });
+  }
   const licenses = await listOrderLicenses(db, [order.id]);
   const events = await listOrderEvents(db, order.id);
   const latest = latestOf(events);
   const lines = await listOrderLines(db, [order.id]);
   const waiting = lines.find(({ waitsFor }) => waitsFor !== null);
   const since = timeOf(latest?.at);
+  if (failure === 'too_many')
+    return finding('ORDER_TOO_LARGE', of, {
+      since,
+      action: { type: 'confirm_order', order_id: order.id },
+    });
   if (waiting !== undefined) {
     const { line, waitsFor, renewsJson } = waiting;
+    if (LINE_PROBLEMS.some((problem) => problem === waitsFor))
+      return finding(
+        'ORDER_LINE_UNUSABLE',
+        { ...of, line, problem: waitsFor ?? '' },
+        { since, action: { type: 'settle_unmatched', shop: order.shop } },
+      );
     const sku = awaitedSku(order.shop, waiting, events);
     const renews = renewsJson === null ? null : String(JSON.parse(renewsJson));
     return finding(

@@ -197,6 +197,11 @@ export interface StateFacts {
   ORDER_MAIL: OrderName & { state: string; to: string | null; at: string | null; reason: string | null };
   ORDER: OrderName & { issued: number[]; renewed: number[]; event: string; event_at: string };
   ORDER_WAITS: OrderName & { line: string; waits_for: string; sku: string | null; renews: string | null };
+  /** a line that cannot be taken as it came; it is listed among the unmatched */
+  ORDER_LINE_UNUSABLE: OrderName & { line: string; problem: string };
+  /** more lines than are taken without the seller */
+  ORDER_TOO_LARGE: OrderName;
+  ORDER_FAILED: OrderName & { reason: string; failed_at: string | null; retry_at: string | null };
   ORDER_ISSUED_NOTHING: OrderName & { event: string; reason: string };
   IN_ACCESS_LOG: { last_at: string; access: { code: Code; facts: object } };
   ONLY_NEARBY: { license_id: number; log_days: number };
@@ -287,6 +292,9 @@ export type Action =
   | { type: 'change_product'; product_id: number; includes: number[] }
   | { type: 'map_sku'; shop: string; sku: string }
   | { type: 'run_orders'; shop: string }
+  | { type: 'confirm_order'; order_id: number }
+  /** assign, issue or leave what is unmatched of the shop */
+  | { type: 'settle_unmatched'; shop: string }
   /** ask about this licence */
   | { type: 'why'; license_id: number };
 

@@ -30,6 +30,8 @@ const TYPES: Record<Action['type'], true> = {
   change_product: true,
   map_sku: true,
   run_orders: true,
+  confirm_order: true,
+  settle_unmatched: true,
   why: true,
 };
 

@@ -1,6 +1,9 @@
 /* oxlint-disable typescript/no-unsafe-return -- answers are JSON of any form */
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runReady } from '../../src/orders/retry';
 import { table } from '../../src/store/engine/database';
+import { whileRefusing } from '../support/failing-statements';
 import { startMailServer, type MailServer } from '../support/mail-server';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { eventually } from '../support/processes';
@@ -13,6 +16,7 @@ import { fixture, sendHook, signPaddle, signStripe } from '../support/shop-sende
 const SECRET = 'whsec_stripe_signs_with_this';
 const PADDLE_SECRET = 'pdl_ntfset_01_paddle_signs_with_this';
 const NOW = new Date('2026-11-24T12:00:00Z');
+const SEAL = randomBytes(32).toString('base64');
 
 describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
   let server: MailServer;
@@ -23,6 +27,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     service = await startManaged(
       {
         ...(await settings()),
+        LICENSING_KEY_SECRET: SEAL,
         LICENSING_MAIL_URL: `smtp://127.0.0.1:${server.port}?from=sales@shop.example`,
         LICENSING_PUBLIC_URL: 'https://shop.example',
       },
@@ -129,6 +134,51 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     await hook(created);
     await eventually(() => expect(to(address)).toHaveLength(before + 1));
     expect(await queued(order?.id)).toBe(1);
+  });
+
+  it('goes when an order that failed is tried again, whether it was new or had no address', async () => {
+    const { db } = service;
+    const read = (order: Thing) => service.read.ok(`GET /orders/${order.id}`);
+    // With an idempotency key, the call's own transaction would be rolled back, and the caller comes again.
+    const failing = async (order: string, email: string, more: object) => {
+      const body = { shop: 'own', order, at: NOW.toISOString(), customer: { email }, ...more };
+      const send = () => service.issue.send('POST /orders', { body });
+      const { status, body: sent } = await whileRefusing(db, 'events', '1 = 1', send);
+      expect(status).toBe(200);
+      const answer = (sent as unknown as { data: Thing }).data;
+      expect(answer).toMatchObject({ state: 'failed', lines: [{ action: 'waiting', reason: 'failed' }] });
+      const lines = service.logLines.filter((line) => line.includes(`"order":${answer.id},`));
+      expect(lines).toEqual([expect.stringMatching(/"reason":"[^"@]+","msg":"an order failed; it is tried/)]);
+      return answer;
+    };
+    const retry = async (minutes: number) => {
+      service.clock.now = new Date(NOW.getTime() + minutes * 60_000);
+      const context = { actor: 'orders', now: service.clock.now, secret: Buffer.from(SEAL, 'base64') };
+      const settings = { mailing: { language: 'en' as const }, graceDays: 3 };
+      await runReady(db, { ...context, ...settings }, () => Promise.resolve(true));
+    };
+    const broken = await failing('door-1', 'door@example.com', {
+      ...{ event: 'paid', lines: [{ line: '1', plan_id: plan }] },
+    });
+    expect(await read(broken)).toMatchObject({ customer: 'door@example.com', lines: [] });
+    await retry(1);
+    expect(await read(broken)).toMatchObject({ state: 'done', failure: null, failed_at: null });
+    await eventually(() => expect(to('door@example.com')).toHaveLength(1));
+
+    service.clock.now = NOW;
+    const nameless = await post('door-2', undefined);
+    await failing('door-2', 'named@example.com', { event: 'renewed', lines: [{ line: '1' }] });
+    await retry(1);
+    const named = await read(nameless);
+    expect(named).toMatchObject({ state: 'done', customer: 'named@example.com' });
+    expect((named.events as Thing[]).map(({ event }) => event)).toEqual(['paid', 'renewed']);
+    for (const { id } of (named.lines as { licenses: Thing[] }[])[0]!.licenses)
+      expect(await service.read.ok(`GET /licenses/${id}`)).toMatchObject({ customer: 'named@example.com' });
+    await eventually(() => expect(to('named@example.com')).toHaveLength(1));
+    for (const key of keysOf(nameless)) expect(to('named@example.com')[0]?.text).toContain(key);
+    await retry(2);
+    expect(await queued(nameless.id)).toBe(1);
+    service.clock.now = NOW;
   });
 
   it('is not sent for tests, nor for shops that hand keys out, and a plugin says that it is one', async () => {

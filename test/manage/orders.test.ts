@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectNoSecrets, NOW, startManaged, type Managed, type Thing } from '../support/manage';
 import { addShop, openShopSecret, requireShop } from '../../src/orders/shops';
+import { recordOrder } from '../../src/orders/record';
 import { table } from '../../src/store/engine/database';
 import { inTransaction } from '../../src/store/engine/transaction';
 import { recountMoney } from '../../src/store/orders/money';
@@ -865,6 +866,29 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     for (const [body, field] of wrong) await issue.refused('POST /orders', body, 'INVALID_REQUEST', field);
     expect(await write.ok(`GET /orders?order=${order}`)).toEqual([]);
     expect(await did(paid(64))).toEqual(['issued', null]);
+  });
+
+  it('keeps an order with more than 100 lines until it is confirmed, once', async () => {
+    const at = new Date(NOW.getTime() - 60_000);
+    const lines = Array.from({ length: 101 }, (__, i) => ({ line: String(i), planId: plan }));
+    const context = { actor: 'shop:own', now: NOW, secret: undefined, graceDays: 3 };
+    const message = { shop: SHOP, order, event: 'paid' as const, at, lines };
+    const poster = { owner: null, ownOnly: false };
+    const { order: kept } = await recordOrder(service.db, message, poster, context);
+    const read = () => write.ok(`GET /orders/${kept.id}`);
+    expect(await read()).toMatchObject({ state: 'waiting', failure: 'too_many', lines: [] });
+    const isOwn = { order_id: kept.id };
+    expect(await service.db(table(service.db, 'order_lines')).where(isOwn)).toEqual([]);
+    const confirm = () => write.ok(`POST /orders/${kept.id}/confirm`, {});
+    expect(await confirm()).toMatchObject({ order, state: 'done', reason: null });
+    const done = await read();
+    expect(done).toMatchObject({ failure: null, confirmed_at: expect.any(String) });
+    const issued = (done.lines as { licenses: Thing[] }[]).map((one) => one.licenses.length);
+    expect(issued).toEqual(Array.from({ length: 101 }, () => 1));
+    service.clock.now = new Date(NOW.getTime() + 60_000);
+    expect(await confirm()).toMatchObject({ state: 'done' });
+    expect(await read()).toEqual(done);
+    await write.refused('POST /orders/999999/confirm', {}, 'NOT_FOUND');
   });
 
   it('adds a customer that an order came without', async () => {

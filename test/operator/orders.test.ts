@@ -207,6 +207,17 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     });
   });
 
+  it('confirm an order with many lines', async () => {
+    const { order } = await post('4001', {
+      lines: Array.from({ length: 101 }, (__, i) => ({ line: String(i), planId })),
+    });
+    expect(await text('order', 'list', '--waiting')).toMatch(/4001 .*more than 100 lines/);
+    const id = String(order.id);
+    expect(await text('order', 'confirm', id)).toBe('Order 4001 is confirmed: done.\n');
+    expect(await text('order', 'list', '--waiting')).not.toContain('4001');
+    expect(await refused('order', 'confirm', '999999')).toContain('There is no such order.');
+  });
+
   it('run what waited once the cause is gone', async () => {
     await post('3001', { lines: [{ line: '1', planId, renews: '3000' }] });
     expect(await text('shop', 'run', 'hikashop')).toContain('0 orders that waited have run; 1 waits still.');

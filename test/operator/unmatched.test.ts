@@ -3,11 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { NOW, startManaged, type Managed, type Thing } from '../support/manage';
 import { BACKENDS, rows, storedLicense } from '../support/service';
-import { sendHook, signStripe } from '../support/shop-senders';
+import { sendHook, signStripe, signWooCommerce } from '../support/shop-senders';
 
 /** Money that found nothing it belongs to: it is assigned, a licence is issued for it, or it is left. */
 
 const STRIPE = 'whsec_stripe_signs_with_this';
+const WOO = 'woo secret';
 const [FIRST, SECOND, THIRD] = ['2026-12-20T10:00:00Z', '2027-01-20T10:00:00Z', '2027-02-20T10:00:00Z'];
 
 describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
@@ -19,7 +20,11 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
   let number = 0;
   let order: string;
   beforeAll(async () => {
-    service = await startManaged(await settings());
+    service = await startManaged({
+      ...(await settings()),
+      LICENSING_MAIL_URL: 'smtp://127.0.0.1:1?from=sales@shop.example',
+      LICENSING_PUBLIC_URL: 'https://shop.example',
+    });
     ({ write } = service);
     product = (await write.ok('POST /products', { name: 'Gallery' }, 201)).id as number;
     plan = await newPlan('Month');
@@ -295,6 +300,102 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     await assign((await only('stripe')).id as number, license as number);
     expect((await standing(license as number))[0]).toBe('suspended');
     expect(await open('stripe')).toEqual([]);
+  });
+
+  describe('a line of WooCommerce that names no product', () => {
+    let n = 0;
+    const order = (id: number, change: Thing = {}) =>
+      sendHook(
+        service.url,
+        'woo',
+        signWooCommerce(
+          {
+            ...{ id, status: 'processing', date_modified_gmt: '2026-11-24T10:00:00' },
+            ...{ date_paid_gmt: '2026-11-24T10:00:00', billing: { email: 'k@example.com' } },
+            line_items: [
+              { id: 1, product_id: 500, variation_id: 0, quantity: 1, sku: '500' },
+              { id: 2, name: 'gone', product_id: 0, variation_id: 0, quantity: 1, sku: '' },
+            ],
+            ...change,
+          },
+          'order.updated',
+          WOO,
+        ),
+      );
+    const refund = (id: number) =>
+      order(id, { status: 'refunded', date_modified_gmt: '2026-11-24T10:30:00' });
+    const linesOf = async (id: number) => {
+      const [{ id: found }] = (await write.ok(`GET /orders?shop=woo&order=${id}`)) as unknown as [Thing];
+      const { lines, state, mail } = (await write.ok(`GET /orders/${found}`)) as Thing;
+      return { id: found, state, mail, lines: lines as { waits_for: string | null; licenses: Thing[] }[] };
+    };
+    const statuses = async (id: number) =>
+      (await linesOf(id)).lines.map(({ licenses }) => licenses.map(({ status }) => status));
+    beforeAll(async () => {
+      await write.ok('POST /shops', { name: 'woo', kind: 'woocommerce', secret: WOO }, 201);
+      await write.ok('POST /shops/woo/map', { sku: '500', plan_id: plan }, 201);
+    });
+    const begin = async () => {
+      const id = 310 + ++n;
+      expect(await order(id)).toMatchObject({ status: 200 });
+      expect(await linesOf(id)).toMatchObject({
+        state: 'waiting',
+        lines: [
+          { waits_for: null, licenses: [{ status: 'active' }] },
+          { waits_for: 'no_article', licenses: [] },
+        ],
+      });
+      const line = await only('woo');
+      expect(line).toMatchObject({ event: 'paid', reason: 'no_article', customer: 'k@example.com' });
+      return { id, unmatched: line.id as number };
+    };
+
+    it('issues for it to who paid, with the key by mail', async () => {
+      const { id, unmatched } = await begin();
+      const { license_id: license } = await write.ok(`POST /unmatched/${unmatched}/issue`, {
+        plan_id: other,
+      });
+      expect(await storedLicense(service.db, license as number)).toMatchObject({
+        ...{ customer: 'k@example.com', plan_id: other },
+      });
+      const done = await linesOf(id);
+      expect(done).toMatchObject({ state: 'done', mail: { to: 'k@example.com' } });
+      const mails = (await rows(service.db, 'outbox')).filter((row) => row.order_id === done.id);
+      expect(mails).toHaveLength(2);
+      expect(await open('woo')).toEqual([]);
+      await refund(id);
+      expect(await statuses(id)).toEqual([['suspended'], ['suspended']]);
+    });
+
+    it('leaves it', async () => {
+      const { id, unmatched } = await begin();
+      await write.ok(`POST /unmatched/${unmatched}/leave`, {});
+      expect(await linesOf(id)).toMatchObject({ state: 'done', lines: [{}, { licenses: [] }] });
+      await order(id);
+      expect(await open('woo')).toEqual([]);
+      await refund(id);
+      expect(await statuses(id)).toEqual([['suspended'], []]);
+    });
+
+    it('assigns it to a licence', async () => {
+      const { id, unmatched } = await begin();
+      const license = await newLicense();
+      await assign(unmatched, license);
+      expect(await linesOf(id)).toMatchObject({
+        state: 'done',
+        lines: [{}, { licenses: [{ id: license }] }],
+      });
+      expect(await open('woo')).toEqual([]);
+      await refund(id);
+      expect((await statuses(id))[0]).toEqual(['suspended']);
+    });
+
+    it('lists it no more once the money is back', async () => {
+      const { id } = await begin();
+      await refund(id);
+      expect(await statuses(id)).toEqual([['suspended'], []]);
+      expect(await open('woo')).toEqual([]);
+    });
   });
 
   it('issues for what Stripe does not say the purpose of', async () => {

@@ -6,6 +6,7 @@ import { trialUserAgent } from '../../src/joomla/updater/agent';
 import { changeState, renew } from '../../src/licensing/lifecycle';
 import { queueMail } from '../../src/mail/queue';
 import type { LineMessage, OrderMessage } from '../../src/orders/message';
+import { processOrder } from '../../src/orders/process';
 import { recordOrder } from '../../src/orders/record';
 import { explain, type ExplainedFinding } from '../../src/support/why';
 import type { CauseCode, CauseFacts, MeantKey, RequestFacts } from '../../src/support/finding-model';
@@ -1216,6 +1217,41 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
         {
           code: 'ORDER_ISSUED_NOTHING',
           text: 'Order WEB-7005 of shop hikashop has no licence: it is a test, and the shop has no plan for tests.',
+          remedy: null,
+        },
+      ]);
+      await post('WEB-7006', 'paid', {}, { lines: [{ line: '2', problem: 'no_article' }] });
+      expect((await why('WEB-7006')).findings).toEqual([
+        {
+          code: 'ORDER_LINE_UNUSABLE',
+          text: 'Line 2 of order WEB-7006 of shop hikashop cannot be taken as it came: the shop’s message names no article for it.',
+          remedy: expect.stringMatching(
+            /the page “Unmatched payments” has all three\. .*unmatched assign ID .*unmatched issue ID.*unmatched leave ID$/,
+          ),
+        },
+      ]);
+      const lines = Array.from({ length: 101 }, (__, i) => ({ line: String(i), planId }));
+      await post('WEB-7007', 'paid', {}, { lines });
+      const [large] = await db(table(db, 'orders')).where({ number: 'WEB-7007' });
+      expect((await why('WEB-7007')).findings).toEqual([
+        {
+          code: 'ORDER_TOO_LARGE',
+          text: 'Order WEB-7007 of shop hikashop waits: it names more than 100 lines.',
+          remedy: `If that is right, confirm it: “Confirm and run” on the page of the order. licensing order confirm ${Number(large?.id)}`,
+        },
+      ]);
+      await post('WEB-7008', 'paid', { sku: 'PRO-1Y' });
+      const [broken] = await db(table(db, 'orders')).where({ number: 'WEB-7008' });
+      await db(table(db, 'order_events'))
+        .where({ order_id: Number(broken?.id) })
+        .update({ lines_json: '{' });
+      await processOrder(db, Number(broken?.id), { actor: 'orders', now, secret: undefined, graceDays: 3 });
+      expect((await why('WEB-7008')).findings).toEqual([
+        {
+          code: 'ORDER_FAILED',
+          text: expect.stringMatching(
+            /^Order WEB-7008 of shop hikashop could not be processed since \S+ \(SyntaxError\)\. It is tried again at \S+\.$/,
+          ),
           remedy: null,
         },
       ]);

@@ -6,6 +6,7 @@ import type { OrderMessage } from '../../src/orders/message';
 import { addRefused } from '../../src/store/orders/shop-refusals';
 import { receive } from '../../src/orders/inbox';
 import { recordOrder } from '../../src/orders/record';
+import { whileRefusing } from '../support/failing-statements';
 import { PLUGIN_KINDS } from '../../src/orders/shop-kinds';
 import { unpack } from '../support/joomla-host';
 import { giveToken, manageClient, type ManageClient } from '../support/manage';
@@ -195,6 +196,44 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     await seller.send('/shops/stripe/edit', { secret: 'whsec_new', paid: 'issue' });
     const german = await pagesClient(service, { language: 'de' });
     expect(await read('/shops/stripe', german)).toMatch(/Nachrichten von Stripe .* wird nicht gebraucht/);
+  });
+
+  it('confirm an order with many lines, and show one that failed', async () => {
+    const lines = Array.from({ length: 101 }, (__, i) => ({ line: String(i), planId }));
+    const { order } = await post('large', { lines });
+    const path = `/orders/${order.id}`;
+    expect(await read(path)).toContain('It names more than 100 lines, and waits until you confirm');
+    const reader = await pagesClient(service, { scope: 'read' });
+    expect((await reader.get(path)).html).not.toContain(`${path}/confirm`);
+    expect((await reader.post(`${path}/confirm`)).status).toBe(403);
+    expect((await seller.get(path)).html).toContain('Confirm and run');
+    expect(await seller.post(`${path}/confirm`)).toMatchObject({ status: 303, location: path });
+    expect(await read(path)).not.toContain('Confirm and run');
+    expect(await api.ok(`GET ${path}`)).toMatchObject({ state: 'done' });
+
+    const german = await pagesClient(service, { language: 'de' });
+    for (const [number, english, inGerman] of [
+      [
+        'broken-1',
+        '1 order could not be processed, and is tried again.',
+        '1 Bestellung konnte nicht verarbeitet werden und wird noch einmal versucht.',
+      ],
+      [
+        'broken-2',
+        '2 orders could not be processed, and are tried again.',
+        '2 Bestellungen konnten nicht verarbeitet werden und werden noch einmal versucht.',
+      ],
+    ] as const) {
+      const posted = () => post(number, { lines: [{ line: '1', planId }] });
+      const { order: broken } = await whileRefusing(service.db, 'events', '1 = 1', posted);
+      expect(await read('/')).toContain(english);
+      expect(await read('/', german)).toContain(inGerman);
+      expect(await read(`/orders/${broken.id}`)).toContain('It could not be processed since');
+    }
+    expect((await seller.get('/')).html).toContain('/orders?state=failed"');
+    const failed = await read('/orders?state=failed');
+    expect(failed).toContain('broken-2');
+    expect(failed).not.toContain('large');
   });
 
   it('let a reader look at orders, and not at shops', async () => {

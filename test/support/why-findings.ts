@@ -274,6 +274,31 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     en: 'Order WEB-7004 of shop hikashop waits at line 0: article “PRO-1Y” is not mapped to a plan.',
     de: 'Bestellung WEB-7004 des Shops hikashop wartet bei Position 0: Artikel „PRO-1Y“ ist keinem Tarif zugeordnet.',
   },
+  ORDER_LINE_UNUSABLE: {
+    facts: { order_id: 0, shop: 'hikashop', order: 'WEB-7006', line: '0', problem: 'no_article' },
+    action: { type: 'settle_unmatched', shop: 'hikashop' },
+    en: 'Line 0 of order WEB-7006 of shop hikashop cannot be taken as it came: the shop’s message names no article for it.',
+    de: 'Position 0 der Bestellung WEB-7006 des Shops hikashop lässt sich so nicht verarbeiten: die Nachricht des Shops nennt dafür keinen Artikel.',
+  },
+  ORDER_TOO_LARGE: {
+    facts: { order_id: 0, shop: 'hikashop', order: 'WEB-7007' },
+    action: { type: 'confirm_order', order_id: 0 },
+    en: 'Order WEB-7007 of shop hikashop waits: it names more than 0 lines.',
+    de: 'Bestellung WEB-7007 des Shops hikashop wartet: Sie nennt mehr als 0 Positionen.',
+  },
+  ORDER_FAILED: {
+    facts: {
+      order_id: 0,
+      shop: 'hikashop',
+      order: 'WEB-7008',
+      reason: 'SyntaxError',
+      failed_at: 'TIME',
+      retry_at: 'TIME',
+    },
+    action: null,
+    en: 'Order WEB-7008 of shop hikashop could not be processed since TIME (SyntaxError). It is tried again at TIME.',
+    de: 'Bestellung WEB-7008 des Shops hikashop ließ sich seit dem TIME nicht verarbeiten (SyntaxError). Der nächste Versuch ist am TIME.',
+  },
   ORDER_ISSUED_NOTHING: {
     facts: { order_id: 0, shop: 'hikashop', order: 'WEB-7005', event: 'paid', reason: 'test' },
     action: null,

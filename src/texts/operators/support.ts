@@ -50,7 +50,7 @@ export type NowRefusal = Exclude<
   'INVALID_REQUEST' | 'ACTIVATION_NOT_FOUND' | 'ACTIVATION_HELD' | 'PRODUCT_MISMATCH'
 >;
 
-type AdvisedState = 'NOTHING_RECORDED' | 'GRANTED_REPEATEDLY';
+type AdvisedState = 'NOTHING_RECORDED' | 'GRANTED_REPEATEDLY' | 'ORDER_LINE_UNUSABLE' | 'ORDER_TOO_LARGE';
 /** told of a request, and of what was looked for */
 type AdvisedAnywhere = 'KEY_MISTYPED' | 'UNKNOWN_KEY';
 type AdvisedCause =

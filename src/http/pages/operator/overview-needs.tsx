@@ -36,6 +36,7 @@ const NEED_LISTS = {
   mails: '/mails',
   webhooks: '/webhooks',
   orders: '/orders',
+  failed: '/orders',
   without_address: '/orders',
   unmatched: '/unmatched',
   spreading: '/spreading',

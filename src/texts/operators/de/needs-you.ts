@@ -14,6 +14,8 @@ export const needsYou: Translated<typeof en> = {
     CANCELLED: (count, written) => `${written} ${count === 1 ? 'ist' : 'sind'} storniert`,
     SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'hat' : 'haben'} keinen freien Platz`,
   },
+  failed: (count, written) =>
+    `${written} ${count === 1 ? 'Bestellung konnte nicht verarbeitet werden und wird' : 'Bestellungen konnten nicht verarbeitet werden und werden'} noch einmal versucht.`,
   orders: (count, written) =>
     `${written} ${count === 1 ? 'Bestellung wartet' : 'Bestellungen warten'}: bezahlt, und noch keine Lizenz.`,
   without_address: (count, written) =>

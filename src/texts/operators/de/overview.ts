@@ -26,6 +26,7 @@ export const overview: Translated<typeof en> = {
     spreading: 'Schlüssel ansehen',
     without_address: 'Bestellungen ansehen',
     orders: 'Bestellungen ansehen',
+    failed: 'Bestellungen ansehen',
   },
   figures: {
     sold: 'Verkauft',

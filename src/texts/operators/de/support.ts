@@ -100,6 +100,12 @@ export const support: SupportTexts = {
     },
     ORDER_WAITS: ({ shop, order, line, waits_for, sku, renews }) =>
       `Bestellung ${order} des Shops ${shop} wartet bei Position ${line}: ${describeWait(failures, waits_for, (waits_for === 'unknown_order' ? renews : sku) ?? '')}.`,
+    ORDER_LINE_UNUSABLE: ({ shop, order, line, problem }) =>
+      `Position ${line} der Bestellung ${order} des Shops ${shop} lässt sich so nicht verarbeiten: ${describeWait(failures, problem)}.`,
+    ORDER_TOO_LARGE: ({ shop, order }) =>
+      `Bestellung ${order} des Shops ${shop} wartet: Sie nennt mehr als 100 Positionen.`,
+    ORDER_FAILED: ({ shop, order, reason, failed_at, retry_at }) =>
+      `Bestellung ${order} des Shops ${shop} ließ sich seit dem ${moment(failed_at ?? '')} nicht verarbeiten (${reason}). Der nächste Versuch ist am ${moment(retry_at ?? '')}.`,
     ORDER_ISSUED_NOTHING: ({ shop, order, event, reason }) =>
       `Bestellung ${order} des Shops ${shop} hat keine Lizenz: ${NOT_ISSUED[reason] ?? `ihr letztes Ereignis ist „${orderEvents[event] ?? event}“`}.`,
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
@@ -218,6 +224,10 @@ export const support: SupportTexts = {
       isOfDownload(endpoint)
         ? 'Der Kunde hat den Schlüssel bei der Aktualisierungsquelle einer anderen Erweiterung eingefügt, oder downloadurl im Update-XML nennt das falsche Produkt.'
         : 'Der Kunde hat den Schlüssel einer anderen Erweiterung eingegeben, oder die Erweiterung sendet die falsche product_id.',
+    ORDER_TOO_LARGE: () =>
+      'Wenn das stimmt, bestätigen Sie es: „Bestätigen und ausführen“ auf der Seite der Bestellung.',
+    ORDER_LINE_UNUSABLE: () =>
+      'Ordnen Sie sie einer Lizenz zu, stellen Sie eine dafür aus, oder lassen Sie es so: Die Seite „Nicht zugeordnete Zahlungen“ bietet alles drei an.',
     COVERED_SINCE: TRY_AGAIN,
     ACTIVE_AGAIN: TRY_AGAIN,
     SLOT_FREE: TRY_AGAIN,

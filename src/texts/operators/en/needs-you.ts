@@ -13,6 +13,8 @@ export const needsYou = {
     CANCELLED: (count, written) => `${written} ${count === 1 ? 'is' : 'are'} cancelled`,
     SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'has' : 'have'} no free slot`,
   } satisfies Record<RefusingCode, (count: number, written: string) => string>,
+  failed: (count: number, written: string) =>
+    `${written} ${count === 1 ? 'order' : 'orders'} could not be processed, and ${count === 1 ? 'is' : 'are'} tried again.`,
   orders: (count: number, written: string) =>
     `${written} ${count === 1 ? 'order waits' : 'orders wait'}: paid, and no licence yet.`,
   without_address: (count: number, written: string) =>

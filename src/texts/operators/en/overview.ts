@@ -24,6 +24,7 @@ export const overview = {
     spreading: 'See the keys',
     without_address: 'See the orders',
     orders: 'See the orders',
+    failed: 'See the orders',
   },
   figures: {
     sold: 'Sold',

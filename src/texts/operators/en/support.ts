@@ -88,6 +88,12 @@ export const support: SupportTexts = {
     },
     ORDER_WAITS: ({ shop, order, line, waits_for, sku, renews }) =>
       `Order ${order} of shop ${shop} waits at line ${line}: ${describeWait(failures, waits_for, (waits_for === 'unknown_order' ? renews : sku) ?? '')}.`,
+    ORDER_LINE_UNUSABLE: ({ shop, order, line, problem }) =>
+      `Line ${line} of order ${order} of shop ${shop} cannot be taken as it came: ${describeWait(failures, problem)}.`,
+    ORDER_TOO_LARGE: ({ shop, order }) =>
+      `Order ${order} of shop ${shop} waits: it names more than 100 lines.`,
+    ORDER_FAILED: ({ shop, order, reason, failed_at, retry_at }) =>
+      `Order ${order} of shop ${shop} could not be processed since ${failed_at ?? '-'} (${reason}). It is tried again at ${retry_at ?? '-'}.`,
     ORDER_ISSUED_NOTHING: ({ shop, order, event, reason }) =>
       `Order ${order} of shop ${shop} has no licence: ${NOT_ISSUED[reason] ?? `its latest event is "${event}"`}.`,
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
@@ -203,6 +209,9 @@ export const support: SupportTexts = {
       isOfDownload(endpoint)
         ? "The customer pasted the key at another extension's update site, or downloadurl in the update XML names the wrong product."
         : "The customer entered another extension's key, or the extension sends the wrong product_id.",
+    ORDER_TOO_LARGE: () => 'If that is right, confirm it: “Confirm and run” on the page of the order.',
+    ORDER_LINE_UNUSABLE: () =>
+      'Assign it to a licence, issue a licence for it, or leave it: the page “Unmatched payments” has all three.',
     COVERED_SINCE: TRY_AGAIN,
     ACTIVE_AGAIN: TRY_AGAIN,
     SLOT_FREE: TRY_AGAIN,

@@ -198,6 +198,20 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     await expect(run(later(5))).rejects.toMatchObject({ code });
   });
 
+  it('a message whose order fails is answered 200, and the next run does it', async () => {
+    const { db } = service;
+    const created = () => take('lemonsqueezy', lemon('subscription_created', { renews_at: LATEST }));
+    const met = await whileRefusing(db, 'events', '1 = 1', created);
+    expect(met).toMatchObject({ result: 'order', state: 'failed' });
+    expect(await license('lemonsqueezy', lemonOrder())).toBeUndefined();
+    const now = new Date(NOW.getTime() + 60_000);
+    const context = { actor: 'orders', now, secret: undefined, graceDays: 3 };
+    await runReady(db, context, () => Promise.resolve(true)).catch(() => undefined);
+    expect(await license('lemonsqueezy', lemonOrder())).toMatchObject({ status: 'active' });
+    // Its sender repeats it.
+    expect(await created()).toMatchObject({ result: 'order', state: 'done' });
+  });
+
   const workOn = () => {
     const given = { secret: undefined, graceDays: 3, readOrder: readOrderBody, faultOf: faultOfMessage };
     return workOnQueued(

@@ -326,7 +326,7 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
       order(id, { status: 'refunded', date_modified_gmt: '2026-11-24T10:30:00' });
     const linesOf = async (id: number) => {
       const [{ id: found }] = (await write.ok(`GET /orders?shop=woo&order=${id}`)) as unknown as [Thing];
-      const { lines, state, mail } = (await write.ok(`GET /orders/${found}`)) as Thing;
+      const { lines, state, mail } = await write.ok(`GET /orders/${found}`);
       return { id: found, state, mail, lines: lines as { waits_for: string | null; licenses: Thing[] }[] };
     };
     const statuses = async (id: number) =>

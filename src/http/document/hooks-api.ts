@@ -16,7 +16,7 @@ const Received = exactly(
         result: oneOf(MESSAGE_RESULTS),
         reason: TextOrNull,
         order_id: orNull(Id),
-        state: orNull(oneOf(['done', 'waiting'])),
+        state: orNull(oneOf(['done', 'waiting', 'failed'])),
       },
       { title: 'ReceivedMessage' },
     ),

@@ -58,8 +58,6 @@ export interface ParsedEvent extends Omit<OrderMessage, 'shop' | 'order' | 'at' 
   isQuiet?: true;
   /** each edit sends the whole order again: when the latest was, after which other lines than before are changes */
   editedAt?: Date | undefined;
-  /** by which an earlier version stored it; with `line` only if that is in it, with `at` only if it was at this second */
-  formerly?: { eventId: string; line?: string | undefined; at?: true } | undefined;
 }
 
 /** A line whose texts and numbers are the sender's. */

@@ -1,5 +1,4 @@
 import { DAY_MS } from '../../base/days';
-import { asPaid } from '../message';
 import { customerOf } from './customer';
 import {
   idAt,
@@ -119,11 +118,8 @@ function readTransaction(data: unknown, at: Date | undefined): OneContent {
   }
   if (origin === 'subscription_recurring') {
     // It may pay for something else than before: what was to change with the period, or was changed in between.
-    const lines = recurring.map(({ line, ids, paidUntil, paidAs, sku, quantity }) => ({
-      ...{ line, ids, paidUntil, paidAs },
-      ...asPaid(sku, quantity),
-    }));
-    return { links, event: { ...shared, event: 'renewed', lines: lines.length === 0 ? undefined : lines } };
+    const lines = recurring.length === 0 ? undefined : recurring;
+    return { links, event: { ...shared, event: 'renewed', lines } };
   }
   const lines = items.length === 0 ? [{ line: undefined }] : items;
   return { links, event: { ...shared, event: 'paid', lines } };

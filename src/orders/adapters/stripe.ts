@@ -1,5 +1,4 @@
 import { asStorable } from '../../licensing/timestamps';
-import { asPaid } from '../message';
 import { minorDigits } from '../../base/currency';
 import { customerOf } from './customer';
 import { minorMoney } from './money';
@@ -225,10 +224,7 @@ function readInvoice({ object, event }: About): OneContent {
     case 'subscription_cycle': {
       // It may pay for something else than before: what was to change with the period.
       const isCounted = textAt(details, 'metadata', 'sku') === undefined && haveQuantities(own);
-      const lines = itemsOf(own).map(({ sku, quantity, ...item }) => ({
-        ...item,
-        ...asPaid(sku, isCounted ? quantity : undefined),
-      }));
+      const lines = itemsOf(own).map((item) => (isCounted ? item : { ...item, quantity: undefined }));
       const event = { ...renews, event: 'renewed', lines: lines.length === 0 ? undefined : lines } as const;
       // Without its own line it renews as the plan does, and is listed.
       const isUntold = lines.length === 0 && isMoney(object) && !('unmatched' in rest);

@@ -94,25 +94,9 @@ export async function receive(
   const reason = missing === undefined ? (note ?? null) : `${note}:${missing}`;
   const waiting = event && toPending(event, also);
   const pending = waiting ?? (meant && toMeant(meant));
-  const isQuiet = event?.isQuiet === true;
-  const first: Omit<ShopMessage, 'id'> = {
-    shop,
-    digest: messageDigest(shop, id),
-    type: type.slice(0, MAX_TYPE),
-    receivedAt: context.now,
-    result:
-      event === undefined && !unmatched
-        ? 'noted'
-        : event && !waiting
-          ? 'order'
-          : isQuiet
-            ? 'noted'
-            : 'unmatched',
-    reason,
-    orderId: null,
-    awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
-    pendingJson: pending === undefined ? null : JSON.stringify(pending),
-  };
+  const isNoted = event === undefined ? !unmatched : waiting !== undefined && event.isQuiet;
+  const result = isNoted ? 'noted' : event && !waiting ? 'order' : 'unmatched';
+  const first = newMessage(shop, id, { type, result, reason, receivedAt: context.now }, pending);
   const former = parsed.formerId && (await findFormer(db, first, parsed.formerId));
   const { kept, isNew } = former ? { kept: former, isNew: false } : await keepMessage(db, first);
   // It comes again, or a job tries it again.
@@ -212,21 +196,37 @@ function addressOf(event: FitEvent | undefined, now: Date): Link[] {
   return [{ key: customerId, email: customer.email, at: earlier(event.at, now) }];
 }
 
+/** A message as it is kept first. @param id the sender's, or what is one for lack of it */
+function newMessage(
+  shop: string,
+  id: string,
+  told: Pick<ShopMessage, 'type' | 'result' | 'reason' | 'receivedAt'>,
+  pending: Pending | undefined,
+): Omit<ShopMessage, 'id'> {
+  return {
+    ...told,
+    shop,
+    digest: messageDigest(shop, id),
+    type: told.type.slice(0, MAX_TYPE),
+    orderId: null,
+    awaits: pending !== undefined && 'of' in pending ? linkDigest(shop, pending.of) : null,
+    pendingJson: pending === undefined ? null : JSON.stringify(pending),
+  };
+}
+
 /** Keeps that a signed message came in which there is no order: its sender's log is not the operator's. */
 export async function keepUnreadable(
   db: Db,
   shop: string,
   body: Buffer,
-  reason: string,
+  fault: string,
   receivedAt: Date,
 ): Promise<Received> {
-  const text = reason.slice(0, MAX_REASON);
-  const { isNew } = await keepMessage(db, {
-    ...{ shop, digest: messageDigest(shop, createHash('sha256').update(body).digest('hex')) },
-    ...{ type: 'unreadable', receivedAt, result: 'unreadable', reason: text },
-    ...{ orderId: null, awaits: null, pendingJson: null },
-  });
-  return { result: 'unreadable', reason: text, recorded: undefined, isNew };
+  const told = { result: 'unreadable', reason: fault.slice(0, MAX_REASON) } as const;
+  const id = createHash('sha256').update(body).digest('hex');
+  const first = newMessage(shop, id, { ...told, type: 'unreadable', receivedAt }, undefined);
+  const { isNew } = await keepMessage(db, first);
+  return { ...told, recorded: undefined, isNew };
 }
 
 /** Keeps a body for a job that works on it (queue.ts). @param id of the message, or of a list of them */
@@ -236,14 +236,11 @@ export async function keepQueued(
   delivery: StoredDelivery,
   receivedAt: Date,
 ): Promise<Received> {
-  const first: Omit<ShopMessage, 'id'> = {
-    ...{ shop, digest: messageDigest(shop, id), type: type.slice(0, MAX_TYPE), receivedAt },
-    ...{ result: 'queued', reason, orderId: null, awaits: null },
-    pendingJson: JSON.stringify({ delivery } satisfies Pending),
-  };
+  const told = { result: 'queued', reason } as const;
+  const first = newMessage(shop, id, { ...told, type, receivedAt }, { delivery });
   const { kept } = await keepMessage(db, first);
   await keepAgain(db, kept, first);
-  return { result: 'queued', reason, recorded: undefined, isNew: kept.result !== 'queued' };
+  return { ...told, recorded: undefined, isNew: kept.result !== 'queued' };
 }
 
 /** Whether another message has told of the order's payment, and nothing of it waits. */

@@ -183,6 +183,7 @@ export function requireExactText(text: string, field: string, most = MAX_NAME_LE
   return text;
 }
 
-function invalid(message: string, field: string): OperatorError {
+/** Returns the refusal of a field. */
+export function invalid(message: string, field: string): OperatorError {
   return new OperatorError(message, { code: 'INVALID_REQUEST', field });
 }

@@ -22,6 +22,9 @@ export interface ParsedMessage {
   links?: Link[];
 }
 
+/** What a message tells, without what it is called. */
+export type Content = Omit<ParsedMessage, 'id' | 'type'>;
+
 /**
  * Why a message changes no order. `links`: for its links alone. `untold`: it cannot be told what it pays for. `cut`: the
  * sender left lines out. `no_quantity`: it counts as one. `many`: a list whose messages are each here. `free_pause`: the

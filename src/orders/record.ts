@@ -213,19 +213,21 @@ async function answer(
     named.map(({ licenseId }) => idOf(licenseId)),
   );
   const byId = new Map(licenses.map((license) => [license.id, license]));
-  const view = (licenseId: number) => {
-    const license = byId.get(licenseId);
-    if (license === undefined) return [];
-    const key =
-      event.event === 'paid' ? (applied?.keys.get(licenseId) ?? keptKey(license, secret)) : undefined;
-    return [{ license, key }];
+  const view = (license: License) => {
+    const isShown = event.event === 'paid';
+    return {
+      license,
+      key: isShown ? (applied?.keys.get(license.id) ?? keptKey(license, secret)) : undefined,
+    };
   };
   return {
     order,
     isNew,
     lines: outcomes.map((outcome) => ({
       ...outcome,
-      licenses: (of.get(outcome.line) ?? []).flatMap(({ licenseId }) => view(idOf(licenseId))),
+      licenses: (of.get(outcome.line) ?? [])
+        .flatMap(({ licenseId }) => byId.get(idOf(licenseId)) ?? [])
+        .map(view),
     })),
   };
 }

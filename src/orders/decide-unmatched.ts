@@ -1,4 +1,3 @@
-import { formatTimestamp } from '../base/days';
 import { endWithGrace, isFinal, liveStatus, paidEnd } from '../licensing/core/states';
 import type { Plan } from '../store/catalogue';
 import type { OrderEvent, OrderLine } from '../store/orders/orders';
@@ -18,9 +17,10 @@ import {
   toldOf,
   type Draft,
 } from './draft';
-import { eventIdentity } from './event-identity';
 import type { LicenseFacts, OrderFacts } from './facts';
+import type { OrderMessage } from './message';
 import { unmatchedDigest } from './names';
+import { newEvent } from './new-event';
 import {
   concerns,
   itemOf,
@@ -30,7 +30,6 @@ import {
   type StoredLine,
   type ToldEvent,
 } from './order-events';
-import { effectOf, readRules } from './rules';
 import { issueMore } from './settle-line';
 import { planOf, type Plans } from './sold';
 import { whyUnmatched } from './unmatched';
@@ -44,7 +43,7 @@ export type UnmatchedAct =
 
 export interface ActRefusal {
   message: string;
-  reason: 'pays-nothing' | 'other-order' | 'license-final';
+  reason: 'other-order' | 'license-final';
 }
 
 export interface ActDecision extends OrderDecision {
@@ -119,24 +118,20 @@ function findEvent(draft: Draft, { digest }: Unmatched): Found {
 }
 
 /** Lets an order's lines that have no licence renew this one, and runs what was told of them. */
-function assign(
-  draft: Draft,
-  one: Unmatched,
-  { event, reason, line }: Found,
-  license: LicenseFacts,
-): Ref | ActRefusal {
+function assign(draft: Draft, one: Unmatched, found: Found, license: LicenseFacts): Ref | ActRefusal {
+  const { event, reason, line } = found;
   const { events, lines, facts } = draft;
   const status = liveStatus(license, facts.now);
   if (!events.some(({ event: name }) => GIVES_BACK.has(name)) && isFinal(status))
     return refuse(`Licence ${license.id} is ${status}, which is final.`, 'license-final');
-  const impossible = reason === 'other_activation_type' ? lineOf(draft, event) : undefined;
-  const changed = impossible ?? (line && linksOf(draft, line).length > 0 ? line : undefined);
-  if (event !== undefined && reason === 'unknown_payment') {
-    const ids = [...new Set(ownLinks(draft).map(({ licenseId }) => licenseId))];
-    if (ids.length > 0 && !ids.includes(license.id))
-      return refuse(`It is of order ${draft.order.id}, whose licence is ${ids.join(', ')}.`);
-    giveToLicense(draft, event, license);
-  } else if (event !== undefined && changed !== undefined)
+  const changed = changedLine(draft, found);
+  const ids = [...new Set(ownLinks(draft).map(({ licenseId }) => licenseId))];
+  // What names no line of its own is of the order's own licence.
+  const isOfOrder = event === undefined || reason === 'unknown_payment';
+  if (isOfOrder && ids.length > 0 && !ids.includes(license.id))
+    return refuse(`It is of order ${draft.order.id}, whose licence is ${ids.join(', ')}.`);
+  if (event !== undefined && reason === 'unknown_payment') giveToLicense(draft, event, license);
+  else if (event !== undefined && changed !== undefined)
     linkTo(draft, changed, license, { [event.identity]: null });
   else if (line !== undefined) adopt(draft, one, license, [{ line: line.line }]);
   else {
@@ -164,8 +159,11 @@ function setMeaning(
   draft.changes.push({ type: 'set_event', id: event.id, changes });
 }
 
-function lineOf({ lines }: Draft, event: OrderEvent | undefined): OrderLine | undefined {
-  return event && lines.find((line) => concerns(readEvent(event), line));
+/** The line whose licences an event cannot change to what was bought. */
+function changedLine(draft: Draft, { event, reason, line }: Found): OrderLine | undefined {
+  if (event !== undefined && reason === 'other_activation_type')
+    return draft.lines.find((one) => concerns(readEvent(event), one));
+  return line && linksOf(draft, line).length > 0 ? line : undefined;
 }
 
 /** Gives the licence these lines, with a payment until the end that it has: what was told since moves that. */
@@ -181,16 +179,13 @@ function adopt(draft: Draft, one: Unmatched, license: LicenseFacts, items: Store
     linkTo(draft, line, license, {});
     return line;
   });
-  const paid = addEvent(draft, {
+  const paid = addPaid(draft, {
     eventId: `unmatched:${one.id}:${license.id}`,
     at: firstTime(draft, one),
-    items: items.map(({ line, ids }) => ({
-      line,
-      renews: license.id,
-      ids,
-      paid_until: until === null ? undefined : formatTimestamp(until),
-    })),
+    lines: items.map(({ line, ids }) => ({ line, renews: license.id, ids, paidUntil: until ?? undefined })),
   });
+  // The seller says so, whatever the rules of the shop.
+  Object.assign(paid, { effect: 'issue', graceDays: 0 });
   setOutcomes(
     draft,
     paid,
@@ -200,35 +195,13 @@ function adopt(draft: Draft, one: Unmatched, license: LicenseFacts, items: Store
 }
 
 /** Adds a payment that nobody told of. */
-function addEvent(
-  draft: Draft,
-  { eventId, at, items }: { eventId: string; at: Date; items: StoredLine[] },
-): OrderEvent {
-  const { facts, order } = draft;
-  const event: OrderEvent = {
-    id: 0,
-    orderId: order.id,
-    event: 'paid',
-    eventId,
-    identity: eventIdentity({ event: 'paid', at, eventId }),
-    at,
-    atMs: at.getUTCMilliseconds(),
-    receivedAt: facts.now,
-    actor: facts.actor,
-    partial: false,
-    payment: null,
-    renewsItself: null,
-    reduced: null,
-    graceDays: 0,
-    isTest: false,
-    effect: 'issue',
-    linesJson: JSON.stringify(items),
-    amount: null,
-    currency: null,
-    outcomeJson: null,
-  };
-  draft.events.push(event);
-  return event;
+function addPaid(
+  { order, shop, facts, events }: Draft,
+  told: Pick<OrderMessage, 'eventId' | 'at' | 'lines'>,
+) {
+  const paid = newEvent(order, shop, { ...told, event: 'paid' }, facts);
+  events.push(paid);
+  return paid;
 }
 
 /** A payment comes before all that was told of it. */
@@ -284,11 +257,9 @@ function replay(draft: Draft, line: OrderLine, before: OrderEvent[], events: Ord
 }
 
 /** Issues a licence for what an order told without having been paid, or for a line that cannot be read. */
-function issue(draft: Draft, one: Unmatched, { event, reason, line }: Found, plan: Plan): Ref | ActRefusal {
-  if (GIVES_BACK.has(event?.event ?? one.event))
-    return refuse('It gives money back, so there is nothing to issue a licence for.', 'pays-nothing');
-  const impossible = reason === 'other_activation_type' ? lineOf(draft, event) : undefined;
-  const changed = impossible ?? (line && linksOf(draft, line).length > 0 ? line : undefined);
+function issue(draft: Draft, one: Unmatched, found: Found, plan: Plan): Ref | ActRefusal {
+  const { event, line } = found;
+  const changed = changedLine(draft, found);
   if (event !== undefined && changed !== undefined) return issueBeside(draft, event, changed, plan);
   const missing = line === undefined ? missingLines(draft) : [];
   const unread = line && event && itemOf(readEvent(event), line.line);
@@ -305,14 +276,9 @@ function issue(draft: Draft, one: Unmatched, { event, reason, line }: Found, pla
   const isRenewed =
     unread === undefined && plan.duration !== null && draft.events.some(({ effect }) => effect === 'renew');
   const { line: name, ids, paid_until: until } = first;
-  const paidUntil = isRenewed ? formatTimestamp(at) : unread && until;
-  const paid = addEvent(draft, {
-    eventId: `unmatched:${one.id}`,
-    at,
-    items: [{ line: name, plan_id: plan.id, ids, paid_until: paidUntil }],
-  });
-  paid.effect = effectOf('paid', readRules(draft.shop));
-  paid.graceDays = draft.facts.graceDays;
+  const paidUntil = isRenewed ? at : unread && until ? new Date(until) : undefined;
+  const lines = [{ line: name, planId: plan.id, ids, paidUntil }];
+  const paid = addPaid(draft, { eventId: `unmatched:${one.id}`, at, lines });
   takeEvent(draft, paid);
   const row = draft.lines.find((each) => each.line === name);
   const [issued] = row === undefined ? [] : linksOf(draft, row);

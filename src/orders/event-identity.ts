@@ -1,26 +1,29 @@
+import type { OrderEvent } from '../store/orders/orders';
 import { toSqlTime } from '../store/engine/time';
+import type { OrderMessage } from './message';
 import { digest } from './names';
+import type { StoredLine } from './order-events';
 
 /** What tells the events of an order apart. */
 
-interface Identified {
-  event: string;
-  at: Date;
-  eventId?: string | null | undefined;
-  payment?: string | undefined;
+type Identified = Pick<OrderMessage, 'event' | 'at' | 'eventId' | 'payment' | 'formerly'> & {
   lines?: { line: string }[] | undefined;
-}
+};
 
 /** Returns the digest of the sender's own id; without one, of the event, what it is about and its full time. */
 export function eventIdentity({ event, at, eventId, payment, lines }: Identified): string {
-  if (typeof eventId === 'string') return digest('id', eventId);
+  if (eventId !== undefined) return digest('id', eventId);
   const names = lines === undefined ? null : lines.map(({ line }) => line).sort();
   return digest('event', event, payment ?? '', JSON.stringify(names), at.toISOString());
 }
 
-/** Returns the digests by which an event is found: its own, and the one that earlier versions stored it with. */
-export function knownIdentities(given: Identified): string[] {
-  const { event, at, eventId } = given;
-  const own = eventIdentity(given);
-  return typeof eventId === 'string' ? [own] : [own, digest('at', event, toSqlTime(at))];
+/** Reports whether a stored event is the one that is told, also as an earlier version stored it. */
+export function isSameEvent(stored: OrderEvent, told: Identified): boolean {
+  const { event, at, eventId, formerly } = told;
+  if (stored.identity === eventIdentity(told)) return true;
+  if (eventId === undefined) return stored.identity === digest('at', event, toSqlTime(at));
+  if (formerly === undefined || stored.event !== event || stored.eventId !== formerly.eventId) return false;
+  const lines = JSON.parse(stored.linesJson ?? '[]') as StoredLine[];
+  const isOfLine = formerly.line === undefined || lines.some(({ line }) => line === formerly.line);
+  return isOfLine && (formerly.at === undefined || toSqlTime(stored.at) === toSqlTime(at));
 }

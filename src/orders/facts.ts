@@ -1,11 +1,9 @@
 import type { ChangeContext } from '../licensing/lifecycle';
 import type { Mailing } from '../mail/queue';
 import { findPlans, type Plan } from '../store/catalogue';
-import type { Db, Transaction } from '../store/engine/database';
-import { findEvents } from '../store/events';
+import type { Transaction } from '../store/engine/database';
 import { findUsedReferences, lockLicenses, type LockedLicense } from '../store/licenses/licenses';
 import {
-  findOrdersByDigest,
   findOrdersOfLicenses,
   listOrderEvents,
   listOrderLines,
@@ -15,7 +13,14 @@ import {
   type OrderLicense,
   type OrderLine,
 } from '../store/orders/orders';
-import { findActivated, listEventsOf, listLinks } from '../store/orders/order-rows';
+import {
+  findActivated,
+  findLicensesOfLine,
+  findSuspendedByOrder,
+  listLinks,
+  readLinks,
+  type OtherOrder,
+} from '../store/orders/order-rows';
 import { findSkus, type Shop, type ShopSku } from '../store/orders/shops';
 import { listUnmatchedOf, type Unmatched } from '../store/orders/unmatched';
 import { findMailsOfOrder } from '../store/outbox';
@@ -64,12 +69,6 @@ export interface LicenseFacts extends LockedLicense {
   isSuspendedByOrder: boolean;
 }
 
-export interface OtherOrder {
-  id: number;
-  lines: OrderLine[];
-  events: OrderEvent[];
-}
-
 interface Renewed {
   ids: number[];
   awaited: string | null;
@@ -114,12 +113,8 @@ export async function loadOrderFacts(
   ids.push(...Object.values(renewed).flatMap((one) => one.ids));
   const licenses = [...(await lockLicenses(trx, distinct(ids))).values()];
   // After the licences' locks: their other orders may have changed them since this order's lock.
-  const { links, others } = await readLinks(
-    trx,
-    order.id,
-    own,
-    licenses.map(({ id }) => id),
-  );
+  const { links: stored, others } = await readLinks(trx, order.id, own, idsOf(licenses));
+  const links = stored.map(toLink);
   const skus = await findSkus(trx, articlesOf(shop, lines, unlinked, read));
   const plans = await findPlans(
     trx,
@@ -165,32 +160,16 @@ export async function loadOrderFacts(
 /** One for each period that a payment failed in. */
 const MOST_MAILS = 1000;
 
+function idsOf(licenses: { id: number }[]): number[] {
+  return licenses.map(({ id }) => id);
+}
+
 function distinct(ids: number[]): number[] {
   return [...new Set(ids)].sort((a, b) => a - b);
 }
 
-/** Reads what orders did to licences, and what is told of the orders other than this one. */
-export async function readLinks(
-  db: Db,
-  orderId: number,
-  own: OrderLicense[],
-  licenseIds: number[],
-): Promise<{ links: Link[]; others: OtherOrder[] }> {
-  const of = await listLinks(db, 'license_id', licenseIds);
-  const ids = distinct(of.map((link) => link.orderId).filter((id) => id !== orderId));
-  const theirs = await listLinks(db, 'order_id', ids);
-  const links = [...new Map([...own, ...of, ...theirs].map((one) => [one.id, one])).values()]
-    .sort((a, b) => a.id - b.id)
-    .map(toLink);
-  if (ids.length === 0) return { links, others: [] };
-  const lines = await listOrderLines(db, ids);
-  const events = await listEventsOf(db, ids);
-  const isOf = (id: number) => (row: { orderId: number }) => row.orderId === id;
-  const others = ids.map((id) => ({ id, lines: lines.filter(isOf(id)), events: events.filter(isOf(id)) }));
-  return { links, others };
-}
-
-function toLink({ plansJson, ...link }: OrderLicense): Link {
+/** Reads the plans of a link. */
+export function toLink({ plansJson, ...link }: OrderLicense): Link {
   return { ...link, plans: JSON.parse(plansJson) as Plans };
 }
 
@@ -246,27 +225,17 @@ async function withHistory(
   const mayChange = licenses.filter(({ planId }) =>
     plans.some(({ activationType }) => activationType !== typeOf(planId)),
   );
-  const activated = await findActivated(
-    trx,
-    mayChange.map(({ id }) => id),
+  const mayBeHeld = licenses.filter(
+    ({ id, status }) =>
+      status === 'suspended' && links.some((one) => one.licenseId === id && one.state === 'suspended'),
   );
-  const known: LicenseFacts[] = [];
-  for (const license of licenses) {
-    const isHeld =
-      license.status === 'suspended' &&
-      links.some(({ licenseId, state }) => licenseId === license.id && state === 'suspended');
-    known.push({
-      ...license,
-      isActivated: activated.includes(license.id),
-      isSuspendedByOrder: isHeld && (await isSuspendedByOrder(trx, license.id)),
-    });
-  }
-  return known;
-}
-
-async function isSuspendedByOrder(trx: Transaction, licenseId: number): Promise<boolean> {
-  const [latest] = await findEvents(trx, ['suspend', 'reinstate'], { licenseId, isWhole: true }, 1);
-  return latest?.action === 'suspend' && latest.after?.order !== undefined;
+  const activated = await findActivated(trx, idsOf(mayChange));
+  const held = await findSuspendedByOrder(trx, idsOf(mayBeHeld));
+  return licenses.map((license) => ({
+    ...license,
+    isActivated: activated.includes(license.id),
+    isSuspendedByOrder: held.includes(license.id),
+  }));
 }
 
 /** Finds what lines without a licence, and lines that begin, say they renew. */
@@ -287,25 +256,12 @@ async function findRenewed(
   return found;
 }
 
-async function findNamed(
-  trx: Transaction,
-  order: Order,
-  shop: Shop,
-  renews: string | number,
-): Promise<Renewed> {
+async function findNamed(trx: Transaction, { id }: Order, shop: Shop, renews: string | number) {
   if (typeof renews === 'number') return { ids: [renews], awaited: null };
-  const named = namedOrders(renews);
-  const digests = named.map((one) => orderDigest(shop.name, one.order));
-  const orders = await findOrdersByDigest(trx, digests);
-  for (const [i, { line: wanted }] of named.entries()) {
-    const earlier = orders.find(({ digest }) => digest === digests[i]);
-    if (earlier === undefined || earlier.id === order.id) continue;
-    const lines = await listOrderLines(trx, [earlier.id]);
-    const of = lines.filter(({ line }) => wanted === undefined || line === wanted).map(({ id }) => id);
-    if (of.length === 0) continue;
-    const links = await listLinks(trx, 'order_id', [earlier.id]);
-    const ids = links.filter(({ lineId }) => of.includes(lineId)).map(({ licenseId }) => licenseId);
-    return { ids: distinct(ids), awaited: earlier.digest };
-  }
-  return { ids: [], awaited: digests[0] ?? null };
+  const named = namedOrders(renews).map(({ order, line }) => ({
+    digest: orderDigest(shop.name, order),
+    line,
+  }));
+  const found = await findLicensesOfLine(trx, named, id);
+  return found ?? { ids: [], awaited: named[0]?.digest ?? null };
 }

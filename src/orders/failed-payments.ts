@@ -1,11 +1,11 @@
 import { formatTimestampOrNull } from '../base/days';
 import { stateOf, type Mailing, type MailDetails } from '../mail/queue';
-import { asCustomerLanguage } from '../texts/customers/languages';
 import type { Db, Transaction } from '../store/engine/database';
 import { insertEvents } from '../store/events';
 import type { Order } from '../store/orders/orders';
 import { findMailsOfOrder, insertOutboxRowOnce } from '../store/outbox';
 import type { FailedPaymentNote } from './decision';
+import { orderMail } from './key-mails';
 
 /** Notes a failed payment in the history of licences, and mails the customer where to pay. */
 export async function noteFailedPayment(
@@ -29,19 +29,8 @@ export async function noteFailedPayment(
   if (mail === null || mailing === undefined) return;
   const details: MailDetails = { license_ids: licenses, end: formatTimestampOrNull(mail.end) };
   // The order says whose address it is when the mail is sent.
-  await insertOutboxRowOnce(trx, {
-    kind: 'mail',
-    type: 'payment_failed',
-    orderId: order.id,
-    licenseId: licenses[0] ?? null,
-    details,
-    once: mail.once,
-    recipient: null,
-    address: null,
-    createdAt: now,
-    nextAttemptAt: now,
-    language: asCustomerLanguage(order.language) ?? mailing.language,
-  });
+  const row = orderMail(order, 'payment_failed', details, null, mailing, now);
+  await insertOutboxRowOnce(trx, { ...row, once: mail.once });
 }
 
 export interface FailedPaymentMail {

@@ -19,7 +19,7 @@ import { findShop } from '../store/orders/shops';
 import { inReadCommitted } from '../store/engine/transaction';
 import { fitMessage, type FitEvent } from './bounds';
 import { editsOf } from './edited-order';
-import type { LineMessage, Money, OrderMessage } from './message';
+import type { Money, OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
 import type { Link, ParsedMessage } from './parsed-message';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
@@ -49,12 +49,15 @@ export interface Received {
 
 type Became = Omit<Received, 'isNew'>;
 
+/** An event of an order that is named beside it. */
+type Told = Omit<FitEvent, 'order'>;
+
 /** What is to be done once a link is there. */
 type Pending =
   /** `refunded`: of an earlier version, in hundredths of the currency */
-  | { event: StoredEvent; also?: StoredEvent[]; of: string; refunded?: number | undefined }
+  | { event: Told; also?: Told[]; of: string; refunded?: number | undefined }
   /** what it is once somebody has said which licence it is about */
-  | { event: StoredEvent; number: string }
+  | { event: Told; number: string }
   /** the order needs the address of this customer */
   | { order: string; customerId: string }
   /** a job parses it again */
@@ -65,12 +68,6 @@ export interface StoredDelivery {
   body: string;
   headers: Record<string, string>;
 }
-
-/** As JSON keeps it. */
-type StoredEvent = Omit<FitEvent, 'order' | 'at' | 'lines'> & {
-  at: string;
-  lines?: (Omit<LineMessage, 'paidUntil'> & { paidUntil?: string })[] | undefined;
-};
 
 /**
  * Does what a message tells. What is wrong with the message is kept as `unreadable`.
@@ -97,25 +94,9 @@ export async function receive(
   const reason = missing === undefined ? (note ?? null) : `${note}:${missing}`;
   const waiting = event && toPending(event, also);
   const pending = waiting ?? (meant && toMeant(meant));
-  const isQuiet = event?.isQuiet === true;
-  const first: Omit<ShopMessage, 'id'> = {
-    shop,
-    digest: messageDigest(shop, id),
-    type: type.slice(0, MAX_TYPE),
-    receivedAt: context.now,
-    result:
-      event === undefined && !unmatched
-        ? 'noted'
-        : event && !waiting
-          ? 'order'
-          : isQuiet
-            ? 'noted'
-            : 'unmatched',
-    reason,
-    orderId: null,
-    awaits: waiting === undefined ? null : linkDigest(shop, waiting.of),
-    pendingJson: pending === undefined ? null : JSON.stringify(pending),
-  };
+  const isNoted = event === undefined ? !unmatched : waiting !== undefined && event.isQuiet;
+  const result = isNoted ? 'noted' : event && !waiting ? 'order' : 'unmatched';
+  const first = newMessage(shop, id, { type, result, reason, receivedAt: context.now }, pending);
   const former = parsed.formerId && (await findFormer(db, first, parsed.formerId));
   const { kept, isNew } = former ? { kept: former, isNew: false } : await keepMessage(db, first);
   // It comes again, or a job tries it again.
@@ -188,7 +169,7 @@ async function findFormer(
 ): Promise<ShopMessage | undefined> {
   const found = await findMessageBy(db, messageDigest(shop, formerId));
   const linesOf = (json: string | null) =>
-    JSON.stringify((JSON.parse(json ?? '{}') as { event?: StoredEvent }).event?.lines);
+    JSON.stringify((JSON.parse(json ?? '{}') as { event?: Told }).event?.lines);
   return found?.orderId === null && linesOf(found.pendingJson) === linesOf(pendingJson) ? found : undefined;
 }
 
@@ -215,21 +196,37 @@ function addressOf(event: FitEvent | undefined, now: Date): Link[] {
   return [{ key: customerId, email: customer.email, at: earlier(event.at, now) }];
 }
 
+/** A message as it is kept first. @param id the sender's, or what is one for lack of it */
+function newMessage(
+  shop: string,
+  id: string,
+  told: Pick<ShopMessage, 'type' | 'result' | 'reason' | 'receivedAt'>,
+  pending: Pending | undefined,
+): Omit<ShopMessage, 'id'> {
+  return {
+    ...told,
+    shop,
+    digest: messageDigest(shop, id),
+    type: told.type.slice(0, MAX_TYPE),
+    orderId: null,
+    awaits: pending !== undefined && 'of' in pending ? linkDigest(shop, pending.of) : null,
+    pendingJson: pending === undefined ? null : JSON.stringify(pending),
+  };
+}
+
 /** Keeps that a signed message came in which there is no order: its sender's log is not the operator's. */
 export async function keepUnreadable(
   db: Db,
   shop: string,
   body: Buffer,
-  reason: string,
+  fault: string,
   receivedAt: Date,
 ): Promise<Received> {
-  const text = reason.slice(0, MAX_REASON);
-  const { isNew } = await keepMessage(db, {
-    ...{ shop, digest: messageDigest(shop, createHash('sha256').update(body).digest('hex')) },
-    ...{ type: 'unreadable', receivedAt, result: 'unreadable', reason: text },
-    ...{ orderId: null, awaits: null, pendingJson: null },
-  });
-  return { result: 'unreadable', reason: text, recorded: undefined, isNew };
+  const told = { result: 'unreadable', reason: fault.slice(0, MAX_REASON) } as const;
+  const id = createHash('sha256').update(body).digest('hex');
+  const first = newMessage(shop, id, { ...told, type: 'unreadable', receivedAt }, undefined);
+  const { isNew } = await keepMessage(db, first);
+  return { ...told, recorded: undefined, isNew };
 }
 
 /** Keeps a body for a job that works on it (queue.ts). @param id of the message, or of a list of them */
@@ -239,14 +236,11 @@ export async function keepQueued(
   delivery: StoredDelivery,
   receivedAt: Date,
 ): Promise<Received> {
-  const first: Omit<ShopMessage, 'id'> = {
-    ...{ shop, digest: messageDigest(shop, id), type: type.slice(0, MAX_TYPE), receivedAt },
-    ...{ result: 'queued', reason, orderId: null, awaits: null },
-    pendingJson: JSON.stringify({ delivery } satisfies Pending),
-  };
+  const told = { result: 'queued', reason } as const;
+  const first = newMessage(shop, id, { ...told, type, receivedAt }, { delivery });
   const { kept } = await keepMessage(db, first);
   await keepAgain(db, kept, first);
-  return { result: 'queued', reason, recorded: undefined, isNew: kept.result !== 'queued' };
+  return { ...told, recorded: undefined, isNew: kept.result !== 'queued' };
 }
 
 /** Whether another message has told of the order's payment, and nothing of it waits. */
@@ -288,34 +282,11 @@ function toPending(
   also: FitEvent[],
 ): Extract<Pending, { of: string }> | undefined {
   if (!('of' in order)) return undefined;
-  return {
-    event: toStoredEvent(event),
-    ...(also.length > 0 && { also: also.map(({ order: _, ...other }) => toStoredEvent(other)) }),
-    ...order,
-  };
+  return { event, also: also.map(({ order: _, ...other }) => other), of: order.of };
 }
 
 function toMeant({ order, ...event }: FitEvent): Pending | undefined {
-  return 'number' in order ? { event: toStoredEvent(event), number: order.number } : undefined;
-}
-
-function toStoredEvent(event: Omit<FitEvent, 'order'>): StoredEvent {
-  const lines = event.lines?.map(({ paidUntil, ...line }) => ({
-    ...line,
-    ...(paidUntil !== undefined && { paidUntil: paidUntil.toISOString() }),
-  }));
-  return { ...event, lines, at: event.at.toISOString() };
-}
-
-function fromStoredEvent({ lines, at, ...event }: StoredEvent): Omit<FitEvent, 'order'> {
-  return {
-    ...event,
-    at: new Date(at),
-    lines: lines?.map(({ paidUntil, ...line }) => ({
-      ...line,
-      ...(paidUntil !== undefined && { paidUntil: new Date(paidUntil) }),
-    })),
-  };
+  return 'number' in order ? { event, number: order.number } : undefined;
 }
 
 function toStored(shop: string, link: Link, now: Date): Omit<ShopLink, 'id'> {
@@ -355,7 +326,7 @@ async function settleAll(
     if (pending === null) continue;
     try {
       const { result } = await settle(db, message, context);
-      if (result === 'order' && 'of' in pending) times.push(new Date(pending.event.at));
+      if (result === 'order' && 'of' in pending) times.push(pending.event.at);
     } catch (error) {
       // The message that brought the link is not at fault, unless the database is away: then the sender repeats it.
       if (isUnavailable(error)) throw error;
@@ -367,7 +338,14 @@ async function settleAll(
 }
 
 function pendingOf({ pendingJson }: ShopMessage): Pending | null {
-  return JSON.parse(pendingJson ?? 'null') as Pending | null;
+  return JSON.parse(pendingJson ?? 'null', (name, value: unknown) =>
+    (name === 'at' || name === 'paidUntil') && typeof value === 'string' ? new Date(value) : value,
+  ) as Pending | null;
+}
+
+/** What a message that waited tells besides, each with its own name. */
+function besides({ event, also = [] }: Extract<Pending, { of: string }>, { digest }: ShopMessage): Told[] {
+  return also.map((one) => ({ ...one, eventId: beside(event, one, digest) }));
 }
 
 /** Does what a message waited for, if what it names is known by now. */
@@ -384,17 +362,13 @@ async function settle(db: Db, message: ShopMessage, context: RecordContext): Pro
   const found = await resolve(db, message, pending.of);
   if (found === undefined) return asBefore;
   const { link, key } = found;
-  const event = fromStoredEvent(pending.event);
+  const { event } = pending;
   const order = link.target ?? '';
   // The payment's name is that which its order was paid by: an invoice, where it has one.
   const told = { ...event, payment: event.payment ?? key };
   const partial = isPart(told, pending.refunded, link);
   const recorded = await record(db, message, { ...told, partial: told.partial ?? partial }, order, context);
-  for (const stored of pending.also ?? []) {
-    const change = fromStoredEvent(stored);
-    const eventId = beside(event, change, message.digest);
-    await record(db, message, { ...change, eventId }, order, context);
-  }
+  for (const one of besides(pending, message)) await record(db, message, one, order, context);
   await followMessage(db, message, false);
   const done = { result: 'order', orderId: recorded.order.id, awaits: null, pendingJson: null };
   await setMessage(db, message.id, done);
@@ -423,8 +397,8 @@ const MAX_STEPS = 4;
 /** What a message waits to tell. */
 export interface PendingEvent {
   /** with its `customerId`, whose address may come later (`awaitAddress`) */
-  event: Omit<FitEvent, 'order'>;
-  also: Omit<FitEvent, 'order'>[];
+  event: Told;
+  also: Told[];
   /** what it names, as far as links lead */
   names: string;
   /** it names the order by its number */
@@ -435,7 +409,7 @@ export interface PendingEvent {
 export async function readPending(db: Db, message: ShopMessage): Promise<PendingEvent | undefined> {
   const pending = pendingOf(message);
   if (pending === null || 'customerId' in pending || 'delivery' in pending) return undefined;
-  const { customer, ...event } = fromStoredEvent(pending.event);
+  const { customer, ...event } = pending.event;
   const { customerId } = event;
   const address =
     customer === undefined && customerId !== undefined
@@ -444,11 +418,8 @@ export async function readPending(db: Db, message: ShopMessage): Promise<Pending
   const named = { ...event, customer: address === undefined ? customer : { email: address } };
   if ('number' in pending) return { event: named, also: [], names: pending.number, namesOrder: true };
   const { key } = await follow(db, message.shop, pending.of);
-  const also = (pending.also ?? []).map((stored) => {
-    const change = fromStoredEvent(stored);
-    return { ...change, eventId: beside(event, change, message.digest) };
-  });
-  return { event: { ...named, payment: event.payment ?? key }, also, names: key, namesOrder: false };
+  const paid = { ...named, payment: event.payment ?? key };
+  return { event: paid, also: besides(pending, message), names: key, namesOrder: false };
 }
 
 /** Reports whether one of a sender's ids leads to something, such as a customer's to an address. */
@@ -511,17 +482,15 @@ async function follow(
 async function record(
   db: Db,
   { shop }: ShopMessage,
-  event: Omit<FitEvent, 'order'>,
+  event: Told,
   order: string,
   context: RecordContext,
 ): Promise<Recorded> {
-  const { customerId, mayRepeat: _, isQuiet: __, editedAt: ___, formerly, ...told } = event;
+  const { customerId, mayRepeat: _, isQuiet: __, editedAt: ___, ...told } = event;
   delete (told as Partial<FitEvent>).order;
   const address = customerId === undefined ? undefined : await findAddress(db, shop, customerId);
   const customer = told.customer ?? (address === undefined ? undefined : { email: address });
-  const eventId = formerly === undefined ? told.eventId : await knownAs(db, shop, order, told, formerly);
-  const message = { ...told, eventId, customer, shop, order };
-  return recordOrder(db, message, { owner: null, ownOnly: false }, context);
+  return recordOrder(db, { ...told, customer, shop, order }, { owner: null, ownOnly: false }, context);
 }
 
 /** An order without an address waits for that of its customer, once its message waits for nothing else. */
@@ -534,30 +503,6 @@ async function awaitCustomer(
 ): Promise<void> {
   if (customerId === undefined || order.customer !== null || test === true) return;
   await awaitAddress(db, message, { order: order.number, customerId }, context);
-}
-
-/** The id by which an earlier version stored the same event, where it did. */
-async function knownAs(
-  db: Db,
-  shop: string,
-  number: string,
-  { event, at, eventId }: Pick<OrderMessage, 'event' | 'at' | 'eventId'>,
-  formerly: NonNullable<FitEvent['formerly']>,
-): Promise<string | undefined> {
-  const order = await findOrder(db, { digest: orderDigest(shop, number) });
-  const events = order === undefined ? [] : await listOrderEvents(db, order.id);
-  const isSame = events.some(
-    (one) =>
-      one.event === event &&
-      one.eventId === formerly.eventId &&
-      (formerly.line === undefined || namesLine(one.linesJson, formerly.line)) &&
-      (formerly.at === undefined || Math.floor(one.at.getTime() / 1000) === Math.floor(at.getTime() / 1000)),
-  );
-  return isSame ? formerly.eventId : eventId;
-}
-
-function namesLine(linesJson: string | null, name: string): boolean {
-  return (JSON.parse(linesJson ?? '[]') as { line: string }[]).some(({ line }) => line === name);
 }
 
 async function findAddress(db: Db, shop: string, customerId: string): Promise<string | undefined> {

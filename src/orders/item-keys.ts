@@ -1,5 +1,6 @@
 import { SealError } from '../licensing/sealing';
 import { openKey } from '../licensing/issue';
+import type { License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
 import { findLicensesByIds } from '../store/licenses/licenses';
@@ -18,13 +19,17 @@ export async function readItemKeys(
   const own = (await listOrderLines(db, [order.id])).find((one) => one.line === line);
   const licenses = (await listOrderLicenses(db, [order.id])).filter(({ lineId }) => lineId === own?.id);
   const found = await findLicensesByIds(db, [...new Set(licenses.map(({ licenseId }) => licenseId))]);
-  return found.flatMap((license) => {
-    if (license.status !== 'active') return [];
-    try {
-      return openKey(license.id, license, secret);
-    } catch (error) {
-      if (error instanceof OperatorError || error instanceof SealError) return [];
-      throw error;
-    }
-  });
+  return found
+    .filter(({ status }) => status === 'active')
+    .flatMap((license) => keptKey(license, secret) ?? []);
+}
+
+/** Returns a licence's key; undefined: it is not kept, or cannot be opened. */
+export function keptKey(license: License, secret: Buffer | undefined): string | undefined {
+  try {
+    return openKey(license.id, license, secret);
+  } catch (error) {
+    if (error instanceof OperatorError || error instanceof SealError) return undefined;
+    throw error;
+  }
 }

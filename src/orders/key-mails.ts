@@ -28,14 +28,24 @@ export async function queueKeys(
 /** undefined: there is nothing to send, or nobody to send it to */
 function rowOf(order: Order, ids: number[], mailing: Mailing, now: Date): NewOutboxRow | undefined {
   const { customer: address } = order;
-  const [licenseId] = ids;
-  if (licenseId === undefined || address === null || findEmail(address) === undefined) return undefined;
-  const details: MailDetails = { license_ids: ids };
+  if (ids.length === 0 || address === null || findEmail(address) === undefined) return undefined;
+  return orderMail(order, 'order_keys', { license_ids: ids }, address, mailing, now);
+}
+
+/** A mail about an order's licences, in the customer's language. @param address null: known when it is sent */
+export function orderMail(
+  order: Order,
+  type: 'order_keys' | 'payment_failed',
+  details: MailDetails,
+  address: string | null,
+  mailing: Mailing,
+  now: Date,
+): NewOutboxRow {
   return {
     kind: 'mail',
-    type: 'order_keys',
+    type,
     orderId: order.id,
-    licenseId,
+    licenseId: details.license_ids?.[0] ?? null,
     recipient: address,
     address,
     details,

@@ -46,13 +46,7 @@ export function placeLines(events: ToldEvent[], lines: Pick<OrderLine, 'line' | 
         if (one !== undefined) paidAt(one, item);
       }
   const returned = findReturned(
-    sorted.map(({ event, identity, effect, payment, items }) => ({
-      event,
-      identity,
-      effect,
-      payment,
-      confirms: items?.some(({ confirms }) => confirms) ?? false,
-    })),
+    sorted.map((one) => ({ ...one, confirms: one.items?.some(({ confirms }) => confirms) ?? false })),
   );
   const placed = new Map<ToldEvent, StoredLine[]>();
   for (const event of sorted) {

@@ -21,6 +21,8 @@ export interface OrderMessage {
   /** when it happened */
   at: Date;
   eventId?: string | undefined;
+  /** by which an earlier version stored it; with `line` only if that is in it, with `at` only if it was at this second */
+  formerly?: { eventId: string; line?: string | undefined; at?: true } | undefined;
   /** the sender's own mark */
   test?: boolean | undefined;
   /** of `refunded`: a part of the money only; undefined: as `money` says, else all of it */
@@ -83,16 +85,6 @@ export const MAX_NAME_LENGTH = 100;
 const MAX_SHOP_LENGTH = 40;
 /** A shop's clock may be a little ahead. */
 const MAX_AHEAD_MS = 5 * 60 * 1000;
-
-/** What a renewal pays for, as far as it can be stored: a payment is not lost for an article that cannot be. */
-export function asPaid(
-  sku: string | undefined,
-  quantity: number | undefined,
-): Pick<LineMessage, 'sku' | 'quantity'> {
-  if (sku === undefined || sku.trim() === '' || sku.length > MAX_LABEL_LENGTH) return {};
-  const isStorable = Number.isInteger(quantity) && Number(quantity) >= 1;
-  return { sku, ...(isStorable && Number(quantity) <= MAX_SLOTS_QUANTITY && { quantity }) };
-}
 
 /** @returns the message as it is stored @throws OperatorError that names the field by its path */
 export function requireMessage(message: OrderMessage, now: Date): OrderMessage {
@@ -191,6 +183,7 @@ export function requireExactText(text: string, field: string, most = MAX_NAME_LE
   return text;
 }
 
-function invalid(message: string, field: string): OperatorError {
+/** Returns the refusal of a field. */
+export function invalid(message: string, field: string): OperatorError {
   return new OperatorError(message, { code: 'INVALID_REQUEST', field });
 }

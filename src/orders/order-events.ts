@@ -180,14 +180,8 @@ export function sortEvents(events: ToldEvent[]): ToldEvent[] {
     return ends.length === 0 ? null : new Date(ends.at(-1) as string);
   };
   return events
-    .map((told) => ({
-      told,
-      at: told.at,
-      event: told.event,
-      identity: told.identity,
-      paidUntil: until(told),
-    }))
-    .sort(byTime)
+    .map((told) => ({ told, timed: { ...told, paidUntil: until(told) } }))
+    .sort((a, b) => byTime(a.timed, b.timed))
     .map(({ told }) => told);
 }
 

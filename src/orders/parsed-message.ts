@@ -22,6 +22,9 @@ export interface ParsedMessage {
   links?: Link[];
 }
 
+/** What a message tells, without what it is called. */
+export type Content = Omit<ParsedMessage, 'id' | 'type'>;
+
 /**
  * Why a message changes no order. `links`: for its links alone. `untold`: it cannot be told what it pays for. `cut`: the
  * sender left lines out. `no_quantity`: it counts as one. `many`: a list whose messages are each here. `free_pause`: the
@@ -58,8 +61,6 @@ export interface ParsedEvent extends Omit<OrderMessage, 'shop' | 'order' | 'at' 
   isQuiet?: true;
   /** each edit sends the whole order again: when the latest was, after which other lines than before are changes */
   editedAt?: Date | undefined;
-  /** by which an earlier version stored it; with `line` only if that is in it, with `at` only if it was at this second */
-  formerly?: { eventId: string; line?: string | undefined; at?: true } | undefined;
 }
 
 /** A line whose texts and numbers are the sender's. */

@@ -1,10 +1,9 @@
-import { SealError } from '../licensing/sealing';
 import type { Db } from '../store/engine/database';
 import { listReceiverShops } from '../store/orders/shops';
 import { openApiKey } from './catch-up/api-key';
 import { ADAPTERS } from './adapters';
 import type { ShopAdapter } from './adapters/adapter';
-import { openShopSecret, opensSecret, type Shop } from './shops';
+import { ifOpens, openShopSecret, type Shop } from './shops';
 
 export interface KnownReceiver {
   /** a ShopKind (orders/shop-kinds.ts) */
@@ -21,16 +20,7 @@ const KEPT_MS = 1_000;
 
 function secretOf(shop: Shop, keySecret: Buffer | undefined): KnownReceiver['secret'] {
   if (shop.secretSealed === null) return null;
-  return keySecret && opensSecret(shop, keySecret) ? openShopSecret(shop, keySecret) : undefined;
-}
-
-function apiKeyOf(shop: Shop, keySecret: Buffer | undefined): string | undefined {
-  try {
-    return openApiKey(shop, keySecret);
-  } catch (error) {
-    if (error instanceof SealError) return undefined;
-    throw error;
-  }
+  return keySecret && ifOpens(() => openShopSecret(shop, keySecret));
 }
 
 /**
@@ -49,8 +39,8 @@ export function createReceiverList(
     return new Map(
       shops.map((shop) => {
         const adapter = ADAPTERS[shop.kind as keyof typeof ADAPTERS];
-        const secrets = { secret: secretOf(shop, keySecret), apiKey: apiKeyOf(shop, keySecret) };
-        return [shop.name, { kind: shop.kind, adapter, ...secrets }];
+        const apiKey = ifOpens(() => openApiKey(shop, keySecret));
+        return [shop.name, { kind: shop.kind, adapter, secret: secretOf(shop, keySecret), apiKey }];
       }),
     );
   }

@@ -1,8 +1,5 @@
-import { formatTimestamp } from '../base/days';
-import { openKey } from '../licensing/issue';
 import type { License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
-import { SealError } from '../licensing/sealing';
 import type { Db, Transaction } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
 import { inReadCommitted } from '../store/engine/transaction';
@@ -11,11 +8,13 @@ import { findOrder, insertOrder, lockOrder, type Order, type OrderEvent } from '
 import type { Shop } from '../store/orders/shops';
 import { applyDecision, type Applied } from './apply';
 import { decideOrder } from './decide';
-import { eventIdentity, knownIdentities } from './event-identity';
+import { isSameEvent } from './event-identity';
+import { newEvent } from './new-event';
 import { loadOrderFacts, type OrderFacts, type RecordContext } from './facts';
-import { requireMessage, requireOrderCustomer, type LineMessage, type OrderMessage } from './message';
+import { keptKey } from './item-keys';
+import { requireMessage, requireOrderCustomer, type OrderMessage } from './message';
 import { orderDigest } from './names';
-import type { LineOutcome, OrderEventName, Outcome, StoredLine } from './order-events';
+import type { LineOutcome, Outcome, StoredLine } from './order-events';
 import {
   hasLinked,
   isUnexpected,
@@ -26,8 +25,6 @@ import {
   wakeAwaiting,
   type Poster,
 } from './process';
-import { effectOf, readRules } from './rules';
-import { graceOf } from './shop-kinds';
 
 /** The door for what shops say about orders. */
 
@@ -75,7 +72,7 @@ export async function recordOrder(
       if (isDuplicate(error) && attempt < MAX_ATTEMPTS) continue;
       if (!isUnexpected(db, error)) throw error;
       const failed = await inOrder(db, message, poster, context, async ({ trx, order, shop }) => {
-        const event = toEvent(order, shop, message, context);
+        const event = newEvent(order, shop, message, context);
         const kept = await keepFailed(trx, order, { error, event, message }, context.now);
         return { order: kept, isNew: true, lines: waitingLines(event, 'failed') };
       });
@@ -144,10 +141,9 @@ async function recordIn(
   message: OrderMessage,
   context: RecordContext,
 ): Promise<{ recorded: Recorded; hasIssued: boolean }> {
-  const event = toEvent(order, shop, message, context);
+  const event = newEvent(order, shop, message, context);
   const facts = await loadOrderFacts(trx, order, { shop, events: [event], isNew }, context);
-  const identities = knownIdentities(message);
-  const repeated = facts.events.find(({ id, identity }) => id !== 0 && identities.includes(identity));
+  const repeated = facts.events.find((one) => one.id !== 0 && isSameEvent(one, message));
   if (repeated !== undefined)
     return { recorded: await answer(trx, facts, repeated, context), hasIssued: false };
   requirePlans(facts, message);
@@ -166,49 +162,6 @@ function requirePlans({ plans }: OrderFacts, { lines = [] }: OrderMessage): void
         code: 'INVALID_REQUEST',
         field: `lines.${i}.plan_id`,
       });
-}
-
-function toEvent(order: Order, shop: Shop, message: OrderMessage, context: RecordContext): OrderEvent {
-  const { event, at, eventId = null, test = false, payment = null, money, renewsItself, lines } = message;
-  const rules = readRules(shop);
-  // What was sold is not changed by a test.
-  const isIgnored = message.partial === true || (test && !order.isTest);
-  const effect = isIgnored ? 'none' : effectOf(event, rules);
-  const isJudged = event === 'refunded' && message.partial === undefined && money !== undefined;
-  return {
-    id: 0,
-    orderId: order.id,
-    event,
-    eventId,
-    at,
-    atMs: at.getUTCMilliseconds(),
-    actor: context.actor,
-    // With an effect, the amounts say whether it is one (refunds.ts).
-    partial: message.partial ?? (isJudged && effect !== 'none'),
-    isTest: test,
-    identity: eventIdentity(message),
-    receivedAt: context.now,
-    payment,
-    renewsItself: isIgnored ? null : (SAYS_WHETHER_IT_RENEWS[event] ?? renewsItself ?? null),
-    graceDays: graceOf(shop, context),
-    amount: money?.amount ?? null,
-    currency: money?.currency ?? null,
-    effect,
-    reduced: event === 'upgraded' || event === 'renewed' ? rules.reduced : null,
-    linesJson: lines === undefined ? null : JSON.stringify(lines.map(storedLine)),
-    outcomeJson: null,
-  };
-}
-
-const SAYS_WHETHER_IT_RENEWS: Partial<Record<OrderEventName, boolean>> = {
-  subscription_ended: false,
-  renewal_stopped: false,
-  renewal_resumed: true,
-};
-
-/** JSON leaves out what is undefined. */
-function storedLine({ planId, paidUntil, ...line }: LineMessage): StoredLine {
-  return { ...line, plan_id: planId, paid_until: paidUntil && formatTimestamp(paidUntil) };
 }
 
 /** Names the customer of an order that came without one, and of its licences. The first address stays. */
@@ -263,28 +216,21 @@ async function answer(
     named.map(({ licenseId }) => idOf(licenseId)),
   );
   const byId = new Map(licenses.map((license) => [license.id, license]));
-  const view = (licenseId: number) => {
-    const license = byId.get(licenseId);
-    if (license === undefined) return [];
-    const key =
-      event.event === 'paid' ? (applied?.keys.get(licenseId) ?? keptKey(license, secret)) : undefined;
-    return [{ license, key }];
+  const view = (license: License) => {
+    const isShown = event.event === 'paid';
+    return {
+      license,
+      key: isShown ? (applied?.keys.get(license.id) ?? keptKey(license, secret)) : undefined,
+    };
   };
   return {
     order,
     isNew,
     lines: outcomes.map((outcome) => ({
       ...outcome,
-      licenses: (of.get(outcome.line) ?? []).flatMap(({ licenseId }) => view(idOf(licenseId))),
+      licenses: (of.get(outcome.line) ?? [])
+        .flatMap(({ licenseId }) => byId.get(idOf(licenseId)) ?? [])
+        .map(view),
     })),
   };
-}
-
-function keptKey(license: License, secret: Buffer | undefined): string | undefined {
-  try {
-    return openKey(license.id, license, secret);
-  } catch (error) {
-    if (error instanceof OperatorError || error instanceof SealError) return undefined;
-    throw error;
-  }
 }

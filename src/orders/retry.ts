@@ -21,19 +21,25 @@ const RUN_AT_ONCE = 100;
 /** Orders that are listed one by one. */
 const MOST_LISTED = 100;
 
+/** The orders of a list by id, which is read in parts. */
+async function* eachOf(list: (place: { after: number; limit: number }) => Promise<number[]>) {
+  for (let after = 0; ;) {
+    const ids = await list({ after, limit: RUN_AT_ONCE });
+    yield* ids;
+    if (ids.length < RUN_AT_ONCE) return;
+    after = ids.at(-1) as number;
+  }
+}
+
 /** Runs the orders of a shop that wait or failed: what is mapped by now issues. */
 export async function runWaiting(db: Db, shop: string, context: RecordContext): Promise<Ran> {
   const ran: Ran = { done: 0, waiting: 0, failed: 0, orders: [] };
-  for (let after = 0; ;) {
-    const ids = await listWaiting(db, { shop, after, limit: RUN_AT_ONCE });
-    for (const id of ids) {
-      const processed = await processOrder(db, id, context);
-      ran[processed.state]++;
-      if (ran.orders.length < MOST_LISTED) ran.orders.push(processed);
-    }
-    if (ids.length < RUN_AT_ONCE) return ran;
-    after = ids.at(-1) as number;
+  for await (const id of eachOf((place) => listWaiting(db, { ...place, shop }))) {
+    const processed = await processOrder(db, id, context);
+    ran[processed.state]++;
+    if (ran.orders.length < MOST_LISTED) ran.orders.push(processed);
   }
+  return ran;
 }
 
 /**
@@ -48,15 +54,10 @@ export async function runReady(
 ): Promise<void> {
   let failed: ProcessedOrder | undefined;
   for (const list of [listReady, listRetried])
-    for (let after = 0; ;) {
-      const ids = await list(db, { after, limit: RUN_AT_ONCE, now: context.now });
-      for (const id of ids) {
-        if (!(await goesOn())) return;
-        const processed = await processOrder(db, id, context);
-        if (processed.state === 'failed') failed ??= processed;
-      }
-      if (ids.length < RUN_AT_ONCE) break;
-      after = ids.at(-1) as number;
+    for await (const id of eachOf((place) => list(db, { ...place, now: context.now }))) {
+      if (!(await goesOn())) return;
+      const processed = await processOrder(db, id, context);
+      if (processed.state === 'failed') failed ??= processed;
     }
   if (failed !== undefined) throw new CodedError<string>(`order ${failed.id}: ${failed.reason ?? ''}`, '');
 }

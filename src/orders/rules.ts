@@ -1,4 +1,4 @@
-import { OperatorError } from '../licensing/operator-error';
+import { invalid } from './message';
 import { ORDER_EVENTS, type Effect, type OrderEventName } from './order-events';
 
 /** What a shop's events do. */
@@ -66,8 +66,4 @@ export function requireRule(rule: string, effect: string, field: string): [RuleN
   if (allowed === undefined)
     throw invalid(`"${known}" can be ${effectsOf(known).join(' or ')}, not "${effect}".`, field);
   return [known, allowed];
-}
-
-function invalid(message: string, field: string): OperatorError {
-  return new OperatorError(message, { code: 'INVALID_REQUEST', field });
 }

@@ -95,15 +95,10 @@ async function settleIn(
     return null;
   }
   const told = one.orderId === null ? await readTold(trx, one) : undefined;
-  if (act.type === 'issue' && one.orderId === null) {
-    if (GIVES_BACK.has(told?.event.event ?? one.event))
-      throw conflict(
-        'It gives money back, so there is nothing to issue a licence for.',
-        'pays-nothing',
-        one.id,
-      );
-    if (told === undefined || told.namesOrder) return issueAlone(trx, one, told, act.planId, context);
-  }
+  if (act.type === 'issue' && GIVES_BACK.has(told?.event.event ?? one.event))
+    throw conflict('It gives money back, so there is nothing to issue for.', 'pays-nothing', one.id);
+  if (act.type === 'issue' && one.orderId === null && (told === undefined || told.namesOrder))
+    return issueAlone(trx, one, told, act.planId, context);
   const licenseId = act.type === 'assign' ? act.licenseId : undefined;
   const orderId = one.orderId ?? (told && (await toOrder(trx, one, told, context, licenseId)));
   return orderId === undefined ? (licenseId ?? null) : decideIn(trx, one, orderId, act, context);
@@ -161,7 +156,7 @@ async function readTold(trx: Transaction, { messageId }: Unmatched): Promise<Pen
  */
 async function toOrder(
   trx: Transaction,
-  { id, shop, messageId }: Unmatched,
+  { shop, messageId }: Unmatched,
   { event, also, names, namesOrder }: PendingEvent,
   context: RecordContext,
   licenseId?: number,
@@ -171,9 +166,6 @@ async function toOrder(
   const digest = orderDigest(shop, number);
   const found = await findOrder(trx, { digest });
   const links = found === undefined ? [] : await listOrderLicenses(trx, [found.id]);
-  const ids = [...new Set(links.map((link) => link.licenseId))];
-  if (licenseId !== undefined && ids.length > 0 && !ids.includes(licenseId))
-    throw conflict(`It is of order ${found?.id}, whose licence is ${ids.join(', ')}.`, 'other-order', id);
   const known = found === undefined ? [] : await listOrderEvents(trx, found.id);
   const of = links.filter((link) => link.licenseId === licenseId).map(({ lineId }) => lineId);
   const named = found && licenseId !== undefined ? await listOrderLines(trx, [found.id]) : undefined;

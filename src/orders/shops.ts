@@ -27,7 +27,7 @@ import { inTransaction } from '../store/engine/transaction';
 import { sealedAsKeyOf } from './catch-up/api-key';
 import { listOf } from './catch-up/list';
 import { catchUpJson } from './catch-up/standing';
-import { requireShopName } from './message';
+import { invalid, requireShopName } from './message';
 import { skuDigest } from './names';
 import { ADAPTERS } from './adapters';
 import { cleanCopied, copyFault, type SecretLook } from './adapters/secrets';
@@ -155,10 +155,7 @@ async function requireSettings(
 /** @throws OperatorError for a receiver, whose orders are its own */
 function requireOwner(kind: ShopKind, token: string): string {
   if (kind in ADAPTERS)
-    throw new OperatorError('The orders of a receiver come from its messages, not from a token.', {
-      code: 'INVALID_REQUEST',
-      field: 'token',
-    });
+    throw invalid('The orders of a receiver come from its messages, not from a token.', 'token');
   return requireLabel(token, 'token');
 }
 
@@ -168,8 +165,7 @@ function requireSecret(
   secret: string | undefined,
   keySecret: Buffer | undefined,
 ): string | null {
-  const refused = (message: string) =>
-    new OperatorError(message, { code: 'INVALID_REQUEST', field: 'secret' });
+  const refused = (message: string) => invalid(message, 'secret');
   if (isPosting(kind)) {
     if (secret !== undefined)
       throw refused(`A shop of the kind "${kind}" posts with a token, and has no secret.`);
@@ -198,12 +194,10 @@ function requireApiAccess(
   keySecret: Buffer | undefined,
 ): Pick<Shop, 'apiKeySealed' | 'siteUrl'> {
   const list = listOf(kind);
-  const refused = (field: string, message: string) =>
-    new OperatorError(message, { code: 'INVALID_REQUEST', field });
   if (typeof apiKey === 'string' && list === undefined)
-    throw refused('api_key', `A shop of the kind "${kind}" keeps no list that an API key would read.`);
+    throw invalid(`A shop of the kind "${kind}" keeps no list that an API key would read.`, 'api_key');
   if (typeof siteUrl === 'string' && list?.isOnSite !== true)
-    throw refused('site_url', `A shop of the kind "${kind}" has no site to ask.`);
+    throw invalid(`A shop of the kind "${kind}" has no site to ask.`, 'site_url');
   // Another sender has another key.
   const before = kind === shop.kind ? shop : { apiKeySealed: null, siteUrl: null };
   const site = siteUrl === undefined ? before.siteUrl : siteUrl && requireSite(siteUrl);
@@ -213,7 +207,7 @@ function requireApiAccess(
     return { apiKeySealed: apiKey === undefined ? before.apiKeySealed : null, siteUrl: site };
   const text = cleanCopied(apiKey);
   const look = apiKeyLook(kind, apiKey);
-  if (look !== undefined) throw refused('api_key', `${KEY_LOOKS[look]} ${list.keyNeeds}`.trim());
+  if (look !== undefined) throw invalid(`${KEY_LOOKS[look]} ${list.keyNeeds}`.trim(), 'api_key');
   if (keySecret === undefined) throw noKeySecret();
   return { apiKeySealed: sealKey(text, sealedAsKeyOf(shop), keySecret), siteUrl: site };
 }
@@ -277,17 +271,22 @@ export function openShopSecret(
     : openSealedKey(shop.secretSealed, sealedFor(shop), keySecret);
 }
 
+/** What opening a sealed text returns; undefined: it was sealed with another LICENSING_KEY_SECRET. */
+export function ifOpens<T>(open: () => T): T | undefined {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof SealError) return undefined;
+    throw error;
+  }
+}
+
 /** Whether a receiver's secret can be opened. */
 export function opensSecret(
   shop: Pick<Shop, 'name' | 'secretSealed'>,
   keySecret: Buffer | undefined,
 ): boolean {
-  try {
-    return keySecret !== undefined && openShopSecret(shop, keySecret) !== undefined;
-  } catch (error) {
-    if (error instanceof SealError) return false;
-    throw error;
-  }
+  return keySecret !== undefined && ifOpens(() => openShopSecret(shop, keySecret)) !== undefined;
 }
 
 declare module '../licensing/operator-error' {

@@ -1,4 +1,4 @@
-import { formatTimestamp, formatTimestampOrNull } from '../base/days';
+import { jsonOf } from '../base/json';
 import { isAscii, readCursor, toPage, isCursorId, type Page, type PageRequest } from '../licensing/cursors';
 import type { Db } from '../store/engine/database';
 import { findOrder } from '../store/orders/orders';
@@ -48,7 +48,8 @@ export async function viewUnmatched(db: Db, one: Unmatched): Promise<UnmatchedVi
   const orderId = one.orderId ?? message?.orderId ?? null;
   const order = orderId === null ? undefined : await findOrder(db, { id: orderId });
   return {
-    ...{ ...one, orderId },
+    ...one,
+    orderId,
     names: order?.number ?? told?.names ?? null,
     customer: order?.customer ?? told?.event.customer?.email ?? null,
   };
@@ -56,18 +57,7 @@ export async function viewUnmatched(db: Db, one: Unmatched): Promise<UnmatchedVi
 
 export function unmatchedJson(one: UnmatchedView) {
   return {
-    id: one.id,
-    shop: one.shop,
-    event: one.event,
-    reason: one.reason,
-    order_id: one.orderId,
-    message_id: one.messageId,
-    names: one.names,
-    customer: one.customer,
-    state: one.state,
-    at: formatTimestamp(one.at),
-    acted_by: one.actedBy,
-    acted_at: formatTimestampOrNull(one.actedAt),
-    license_id: one.licenseId,
+    ...jsonOf(one, 'id', 'shop', 'event', 'reason', 'orderId', 'messageId', 'names', 'customer', 'state'),
+    ...jsonOf(one, 'at', 'actedBy', 'actedAt', 'licenseId'),
   };
 }

@@ -25,9 +25,9 @@ import {
 import { listMessages, type ShopMessage } from '../store/orders/shop-messages';
 import { amountsOf, foreignRefunds, moneyOf, type Amounts } from '../store/orders/money';
 import { findPlans } from '../store/catalogue';
-import { listLinks } from '../store/orders/order-rows';
+import { listLinks, readLinks } from '../store/orders/order-rows';
 import { partOf, standingOf, toldOf, type Standings } from './draft';
-import { plansOf, readLinks } from './facts';
+import { plansOf, toLink } from './facts';
 import { licenseEnd } from './license-state';
 import { renewsItself } from './line-state';
 import { skuDigest } from './names';
@@ -271,12 +271,13 @@ export async function readLineStandings(
   const first = lines.flatMap(
     ({ id }) => own.find(({ lineId, state }) => lineId === id && state !== 'cancelled') ?? [],
   );
-  const { links, others } = await readLinks(
+  const { links: stored, others } = await readLinks(
     db,
     order.id,
     own,
     first.map(({ licenseId }) => licenseId),
   );
+  const links = stored.map(toLink);
   const plans = await findPlans(db, [...new Set(links.flatMap((link) => plansOf(link.plans)))]);
   const told = toldOf({ lines }, events);
   const standings: Standings = { order, lines, links, plans, others: new Map(), facts: { others } };

@@ -94,9 +94,9 @@ test('the page on shops does what it says', async () => {
   const [token = '', paid = '', map = '', ...others] = commandsOf('shop');
   const more = ['shop-waiting', 'shop-receivers', 'shop-receivers-more'].flatMap(commandsOf);
   const stdout = await walk([token, paid, map, paid, ...others, ...more].join('\necho ---\n'));
-  const [, first, mapped, again, refunded, rules, renewal, tests, keys, waiting, unmatched, ...receiving] =
-    stdout.split('---\n');
-  const [added, given, messages, adopted, stripe, ...further] = receiving;
+  const [, first, mapped, again, refunded, rules, renewal, tests, keys, ...further] = stdout.split('---\n');
+  const [waiting, addressless, unmatched, ...receiving] = further;
+  const [added, given, messages, adopted, stripe, ...receivers] = receiving;
   const lineOf = (answer = '') => (JSON.parse(answer) as { data: { lines: object[] } }).data.lines[0];
   expect(lineOf(first)).toMatchObject({ action: 'waiting', reason: 'not_mapped', licenses: [] });
   expect(mapped).toContain('"PRO-1Y" means plan 1');
@@ -111,7 +111,7 @@ test('the page on shops does what it says', async () => {
   expect(tests).toContain('Shop hikashop is changed.');
   expect(unmatched).toContain('Nothing is unmatched.');
   expect(keys).toMatch(/keys mailed +no: mail is not set up/);
-  expect([added, ...further].map((text) => /^Shop (\w+) is added/.exec(text ?? '')?.[1])).toEqual([
+  expect([added, ...receivers].map((text) => /^Shop (\w+) is added/.exec(text ?? '')?.[1])).toEqual([
     ...['stripe', 'crm', 'paddle', 'digistore24', 'lemonsqueezy', 'fastspring', 'woocommerce'],
   ]);
   expect(given).toContain('Shop stripe is changed.');
@@ -120,6 +120,7 @@ test('the page on shops does what it says', async () => {
   expect(stripe).toContain('{"data":{"result":"order","reason":null,"order_id":4,"state":"done"}}');
   expect(stripe).toMatch(/stripe +pi_try_1 +done/);
   expect(waiting).toMatch(/^No orders\.\n.*hikashop/s);
+  expect(addressless).toContain('No orders.');
 });
 
 describe('a shop in PHP', () => {

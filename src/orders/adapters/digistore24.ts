@@ -5,7 +5,7 @@ import { InvalidRequestError } from '../../base/errors';
 import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
 import { decimalMoney } from './money';
-import type { Link, ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { Content, Link, ParsedEvent } from '../parsed-message';
 import type { Delivery, ShopAdapter } from './adapter';
 import { renewalOf } from './renewal';
 import { secretsOfChoice } from './secrets';
@@ -87,9 +87,7 @@ function signatureOf(form: Map<string, string>, secret: string, decode: (value: 
   return hash.digest('hex').toUpperCase();
 }
 
-type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
-
-function readForm(form: Map<string, string>, type: string, id: string): OneContent {
+function readForm(form: Map<string, string>, type: string, id: string): Content {
   const transaction = form.get('transaction_id') || undefined;
   const test = (form.get('api_mode') || 'live') !== 'live';
   const line = itemOf(form);
@@ -129,7 +127,7 @@ function readPayment(
   form: Map<string, string>,
   shared: Omit<ParsedEvent, 'event' | 'order'>,
   transaction: string | undefined,
-): OneContent {
+): Content {
   const number = orderOf(form);
   const money = moneyOf(form);
   const links: Link[] = transaction === undefined ? [] : [{ key: transaction, order: number, paid: money }];
@@ -140,8 +138,8 @@ function readPayment(
   const sku = form.get('product_id') || undefined;
   const renewsItself = form.get('billing_type') === 'subscription' ? true : undefined;
   const upgraded = form.get('upgraded_order_id');
-  const name = [form.get('address_first_name'), form.get('address_last_name')].filter(Boolean).join(' ');
-  const customer = customerOf(form.get('email'), name || undefined, form.get('language'));
+  const name = [form.get('address_first_name'), form.get('address_last_name')];
+  const customer = customerOf(form.get('email'), name, form.get('language'));
   const paid = { ...shared, order: { number }, payment: transaction, customer, money, renewsItself };
   if (isLater) return { links, event: { ...paid, event: 'renewed', lines: [{ line }] } };
   const bought = { line, sku, quantity: Number(form.get('quantity') || 1) };

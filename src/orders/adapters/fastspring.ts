@@ -14,10 +14,10 @@ import {
   valueAt,
 } from './json';
 import { InvalidRequestError } from '../../base/errors';
-import type { ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { Content, ParsedEvent } from '../parsed-message';
 import type { ShopAdapter } from './adapter';
 import { secretsOfChoice } from './secrets';
-import { hmac, isAmong } from './signature';
+import { signedIn } from './signature';
 
 /**
  * FastSpring (https://developer.fastspring.com/docs/webhooks, /docs/subscriptions-1): `X-FS-Signature`, base64 of HMAC-SHA256 over the body, which is a list of events. An order's line is the item's
@@ -28,9 +28,7 @@ export const fastspring: ShopAdapter = {
 
   ...secretsOfChoice('The secret is the "HMAC SHA256 Secret" of the webhook.'),
 
-  verify({ body, header }, secret) {
-    return isAmong([header('x-fs-signature') ?? ''], hmac(body, secret, 'base64')) ? 'right' : 'wrong';
-  },
+  verify: signedIn('x-fs-signature', 'base64'),
 
   list: 'events',
 
@@ -57,9 +55,7 @@ interface About {
   event: Pick<ParsedEvent, 'at' | 'test'>;
 }
 
-type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
-
-const READERS = new Map<string, (about: About) => OneContent>([
+const READERS = new Map<string, (about: About) => Content>([
   ['order.completed', readOrder],
   ['subscription.charge.completed', readCharge],
   ['subscription.charge.failed', readFailedCharge],
@@ -82,7 +78,7 @@ function requireThing(value: unknown, name: string): string {
   return found;
 }
 
-function readOrder({ object, event }: About): OneContent {
+function readOrder({ object, event }: About): Content {
   const order = requireId(object, 'order');
   if (valueAt(object, 'completed') === false) return { note: 'unpaid' };
   // Fees have no article.
@@ -123,8 +119,8 @@ function nextOf(subscription: unknown): { paidUntil?: Date } {
 
 function buyerOf(object: unknown): ParsedEvent['customer'] {
   const buyer = valueAt(object, 'customer') ?? valueAt(object, 'account', 'contact');
-  const name = [textAt(buyer, 'first'), textAt(buyer, 'last')].filter(Boolean).join(' ');
-  return customerOf(textAt(buyer, 'email'), name || undefined, textAt(object, 'language'));
+  const name = [textAt(buyer, 'first'), textAt(buyer, 'last')];
+  return customerOf(textAt(buyer, 'email'), name, textAt(object, 'language'));
 }
 
 /** Whole where the webhook is expanded, else an id. */
@@ -138,7 +134,7 @@ function moneyOf(object: unknown, name: string): ParsedEvent['money'] {
 }
 
 /** A renewal, or the price of a change for the rest of the period: both are paid until the next charge. */
-function readCharge({ object, event }: About): OneContent {
+function readCharge({ object, event }: About): Content {
   const subscription = requireThing(object, 'subscription');
   const payment = requireThing(object, 'order');
   const whole = valueAt(object, 'subscription');
@@ -162,25 +158,25 @@ function readCharge({ object, event }: About): OneContent {
   };
 }
 
-function readFailedCharge({ object, event }: About): OneContent {
+function readFailedCharge({ object, event }: About): Content {
   return {
     event: { ...event, event: 'payment_failed', order: { of: requireThing(object, 'subscription') } },
   };
 }
 
 /** `subscription.canceled` comes while it still runs, `deactivated` when it is over. */
-function readRenewal({ type, id, object, event }: About): OneContent {
+function readRenewal({ type, id, object, event }: About): Content {
   const of = idAt(object, 'id') ?? requireThing(object, 'subscription');
   const isStopped = type === 'subscription.canceled' || type === 'subscription.paused';
   return renewalOf(isStopped, { ...event, eventId: id, order: { of } }, of);
 }
 
-function readEnd({ object, event }: About): OneContent {
+function readEnd({ object, event }: About): Content {
   const of = idAt(object, 'id') ?? requireThing(object, 'subscription');
   return { event: { ...event, event: 'subscription_ended', order: { of } } };
 }
 
-function readReturn({ object, event }: About): OneContent {
+function readReturn({ object, event }: About): Content {
   const original = valueAt(object, 'original');
   const of = textAt(object, 'original') ?? idAt(original, 'order') ?? requireId(original, 'id');
   return {

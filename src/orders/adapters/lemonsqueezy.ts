@@ -13,10 +13,10 @@ import {
 } from './json';
 import { minorMoney } from './money';
 import { renewalOf } from './renewal';
-import type { ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { Content, ParsedEvent } from '../parsed-message';
 import type { ShopAdapter } from './adapter';
 import { secretsOfChoice } from './secrets';
-import { hmac, isAmong } from './signature';
+import { signedIn } from './signature';
 
 /**
  * Lemon Squeezy (https://docs.lemonsqueezy.com/help/webhooks/event-types, /api/subscriptions): `X-Signature`, hex of HMAC-SHA256 over the body. An order has one item, which is its line; what a subscription
@@ -27,9 +27,7 @@ export const lemonsqueezy: ShopAdapter = {
 
   ...secretsOfChoice('The signing secret is the text that you typed when you added the webhook.'),
 
-  verify({ body, header }, secret) {
-    return isAmong([header('x-signature') ?? ''], hmac(body, secret, 'hex')) ? 'right' : 'wrong';
-  },
+  verify: signedIn('x-signature', 'hex'),
 
   parse({ body }) {
     const message = parseObject(body);
@@ -51,9 +49,7 @@ interface About {
   customerId: string | undefined;
 }
 
-type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
-
-const READERS = new Map<string, (about: About) => OneContent>([
+const READERS = new Map<string, (about: About) => Content>([
   ['order_created', readOrder],
   ['order_refunded', readOrderRefund],
   ['subscription_created', readBeginning],
@@ -87,7 +83,7 @@ const keyOf = (subscription: string) => `subscription-${subscription}`;
 /** A subscription's first invoice is paid by its order. */
 const firstPaymentOf = (subscription: string) => `first-of-${keyOf(subscription)}`;
 
-function readOrder(about: About): OneContent {
+function readOrder(about: About): Content {
   const { id, object, at, test, customerId } = about;
   const key = paymentOfOrder(id);
   const money = moneyOf(object, 'total');
@@ -113,7 +109,7 @@ function buyerOf(object: unknown): ParsedEvent['customer'] {
   return customerOf(textAt(object, 'user_email'), textAt(object, 'user_name'));
 }
 
-function readOrderRefund({ id, object, at, test, customerId }: About): OneContent {
+function readOrderRefund({ id, object, at, test, customerId }: About): Content {
   const refunded = numberAt(object, 'refunded_amount');
   return {
     event: {
@@ -132,7 +128,7 @@ function isPartOf(object: unknown): boolean {
 }
 
 /** Says until when the order pays, which the order itself does not. */
-function readBeginning({ id, object, at, test, customerId }: About): OneContent {
+function readBeginning({ id, object, at, test, customerId }: About): Content {
   const order = requireId(object, 'order_id');
   const payment = paymentOfOrder(order);
   const links = [
@@ -170,7 +166,7 @@ function endOf(object: unknown): Date | undefined {
 }
 
 /** It comes with every change. What is not paid, as while a card fails, moves no end. */
-function readChange({ object, at, test }: About): OneContent {
+function readChange({ object, at, test }: About): Content {
   const status = textAt(object, 'status') ?? '';
   if (!['active', 'on_trial', 'cancelled'].includes(status)) return { note: 'unused' };
   const order = { number: requireId(object, 'order_id') };
@@ -188,7 +184,7 @@ function readChange({ object, at, test }: About): OneContent {
 }
 
 /** Paused with the mode `free`, it goes on without payments (docs.lemonsqueezy.com/api/subscriptions/the-subscription-object). */
-function readRenewal({ id, object, at, test }: About): OneContent {
+function readRenewal({ id, object, at, test }: About): Content {
   const status = textAt(object, 'status') ?? '';
   if (textAt(object, 'pause', 'mode') === 'free') return { note: 'free_pause' };
   const number = requireId(object, 'order_id');
@@ -197,7 +193,7 @@ function readRenewal({ id, object, at, test }: About): OneContent {
   return renewalOf(isStopped, { at, test, eventId, order: { number } }, keyOf(id));
 }
 
-function readEnd({ object, at, test }: About): OneContent {
+function readEnd({ object, at, test }: About): Content {
   return {
     event: { event: 'subscription_ended', at, test, order: { number: requireId(object, 'order_id') } },
   };
@@ -216,7 +212,7 @@ function invoiceOf({ id, object, at, test, customerId }: About) {
   };
 }
 
-function readPayment(about: About): OneContent {
+function readPayment(about: About): Content {
   const { isFirst, event } = invoiceOf(about);
   if (isFirst) return { note: 'first_payment' };
   // A change that is paid at once is told by `subscription_updated`.
@@ -225,12 +221,12 @@ function readPayment(about: About): OneContent {
   return { event: { ...event, event: 'renewed', eventId: event.payment, renewsItself: true, money } };
 }
 
-function readFailedPayment(about: About): OneContent {
+function readFailedPayment(about: About): Content {
   const { isFirst, event } = invoiceOf(about);
   return isFirst ? { note: 'unpaid' } : { event: { ...event, event: 'payment_failed' } };
 }
 
-function readPaymentRefund(about: About): OneContent {
+function readPaymentRefund(about: About): Content {
   const { isFirst, event, subscription } = invoiceOf(about);
   const refunded = numberAt(about.object, 'refunded_amount');
   const eventId = `${event.payment}:refund:${refunded ?? ''}`;

@@ -1,5 +1,4 @@
 import { DAY_MS } from '../../base/days';
-import { asPaid } from '../message';
 import { customerOf } from './customer';
 import {
   idAt,
@@ -14,7 +13,7 @@ import {
 } from './json';
 import { minorMoney } from './money';
 import { renewalOf } from './renewal';
-import type { Link, OrderReference, ParsedEvent, ParsedLine, ParsedMessage } from '../parsed-message';
+import type { Content, Link, OrderReference, ParsedEvent, ParsedLine } from '../parsed-message';
 import type { ShopAdapter } from './adapter';
 import { secretsLike } from './secrets';
 import { FIVE_MINUTES_MS, hmac, isAmong, isFresh, partsOf } from './signature';
@@ -61,9 +60,7 @@ export const paddle: ShopAdapter = {
 
 const TRIED_FOR_MS = 3 * DAY_MS + FIVE_MINUTES_MS;
 
-type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
-
-const READERS = new Map<string, (data: unknown, at: Date | undefined, id: string) => OneContent>([
+const READERS = new Map<string, (data: unknown, at: Date | undefined, id: string) => Content>([
   ['transaction.completed', readTransaction],
   ['transaction.payment_failed', readFailedTransaction],
   ['adjustment.created', readAdjustment],
@@ -81,7 +78,7 @@ const READERS = new Map<string, (data: unknown, at: Date | undefined, id: string
 /** The types of events that mean something here. */
 export const PADDLE_EVENTS: ReadonlySet<string> = new Set(READERS.keys());
 
-function readTransaction(data: unknown, at: Date | undefined): OneContent {
+function readTransaction(data: unknown, at: Date | undefined): Content {
   const transaction = requireText(data, 'id');
   const origin = textAt(data, 'origin') ?? '';
   const subscription = textAt(data, 'subscription_id');
@@ -119,11 +116,8 @@ function readTransaction(data: unknown, at: Date | undefined): OneContent {
   }
   if (origin === 'subscription_recurring') {
     // It may pay for something else than before: what was to change with the period, or was changed in between.
-    const lines = recurring.map(({ line, ids, paidUntil, paidAs, sku, quantity }) => ({
-      ...{ line, ids, paidUntil, paidAs },
-      ...asPaid(sku, quantity),
-    }));
-    return { links, event: { ...shared, event: 'renewed', lines: lines.length === 0 ? undefined : lines } };
+    const lines = recurring.length === 0 ? undefined : recurring;
+    return { links, event: { ...shared, event: 'renewed', lines } };
   }
   const lines = items.length === 0 ? [{ line: undefined }] : items;
   return { links, event: { ...shared, event: 'paid', lines } };
@@ -142,7 +136,7 @@ function buyerOf(data: unknown): Pick<ParsedEvent, 'customerId' | 'customer'> {
 }
 
 /** Each try of a renewal tells it; another payment that fails is for something that is not sold yet. */
-function readFailedTransaction(data: unknown, at: Date | undefined): OneContent {
+function readFailedTransaction(data: unknown, at: Date | undefined): Content {
   const number = textAt(data, 'subscription_id');
   if (number === undefined || textAt(data, 'origin') !== 'subscription_recurring') return { note: 'unpaid' };
   const payment = requireText(data, 'id');
@@ -194,7 +188,7 @@ const ADJUSTMENTS = new Map<string, ParsedEvent['event']>([
   ['chargeback_reverse', 'chargeback_reversed'],
 ]);
 
-function readAdjustment(data: unknown, at: Date | undefined): OneContent {
+function readAdjustment(data: unknown, at: Date | undefined): Content {
   const event = ADJUSTMENTS.get(textAt(data, 'action') ?? '');
   if (event === undefined) return { note: 'unused' };
   if (textAt(data, 'status') !== 'approved') return { note: 'not_final' };
@@ -225,14 +219,14 @@ function isFull(adjustment: unknown): boolean {
   return items.length > 0 && items.every((item) => textAt(item, 'type') === 'full');
 }
 
-function readEnd(data: unknown, at: Date | undefined): OneContent {
+function readEnd(data: unknown, at: Date | undefined): Content {
   return {
     event: { event: 'subscription_ended', at, order: { number: requireText(data, 'id'), leads: true } },
   };
 }
 
 /** The transaction that began it may have been told before it was a subscription: it is the same order. */
-function readSubscription(data: unknown): OneContent {
+function readSubscription(data: unknown): Content {
   const [id, transaction] = [requireText(data, 'id'), textAt(data, 'transaction_id')];
   return transaction === undefined
     ? { note: 'unused' }
@@ -240,7 +234,7 @@ function readSubscription(data: unknown): OneContent {
 }
 
 /** Whether it renews: what is scheduled stops that, but for a return from a pause. */
-function readRenewal(data: unknown, at: Date | undefined, id: string): OneContent {
+function readRenewal(data: unknown, at: Date | undefined, id: string): Content {
   const status = textAt(data, 'status') ?? '';
   if (status === 'canceled') return { note: 'unused' };
   const number = requireText(data, 'id');
@@ -249,7 +243,7 @@ function readRenewal(data: unknown, at: Date | undefined, id: string): OneConten
   return renewalOf(isStopped, { at, eventId: id, order: { number, leads: true } }, number);
 }
 
-function readCustomer(data: unknown, at: Date | undefined): OneContent {
+function readCustomer(data: unknown, at: Date | undefined): Content {
   const customer = customerOf(textAt(data, 'email'), undefined, textAt(data, 'locale')?.slice(0, 2));
   if (customer === undefined) return { note: 'unused' };
   const { email, language } = customer;

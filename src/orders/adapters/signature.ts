@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual, type BinaryToTextEncoding } from 'node:crypto';
 import { MINUTE_MS } from '../../base/days';
+import type { ShopAdapter } from './adapter';
 
 /** What the senders' signatures have in common. */
 
@@ -8,6 +9,12 @@ export const FIVE_MINUTES_MS = 5 * MINUTE_MS;
 
 export function hmac(text: string | Buffer, secret: string | Buffer, encoding: BinaryToTextEncoding): string {
   return createHmac('sha256', secret).update(text).digest(encoding);
+}
+
+/** Verifies a header that has an HMAC-SHA256 over the body. */
+export function signedIn(name: string, encoding: BinaryToTextEncoding): ShopAdapter['verify'] {
+  return ({ body, header }, secret) =>
+    isEqual(header(name) ?? '', hmac(body, secret, encoding)) ? 'right' : 'wrong';
 }
 
 /** Whether one of the given signatures, of which there are several while a secret is changed, is the right one. */

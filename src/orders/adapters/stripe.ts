@@ -1,5 +1,4 @@
 import { asStorable } from '../../licensing/timestamps';
-import { asPaid } from '../message';
 import { minorDigits } from '../../base/currency';
 import { customerOf } from './customer';
 import { minorMoney } from './money';
@@ -14,7 +13,7 @@ import {
   textAt,
   valueAt,
 } from './json';
-import type { Link, ParsedEvent, ParsedLine, ParsedMessage } from '../parsed-message';
+import type { Content, Link, ParsedEvent, ParsedLine } from '../parsed-message';
 import type { ShopAdapter } from './adapter';
 import { renewalOf } from './renewal';
 import { secretsLike } from './secrets';
@@ -107,9 +106,7 @@ interface About {
   event: Pick<ParsedEvent, 'at' | 'eventId' | 'test'>;
 }
 
-type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
-
-const READERS = new Map<string, (about: About) => OneContent>([
+const READERS = new Map<string, (about: About) => Content>([
   ['checkout.session.completed', readSession],
   ['checkout.session.async_payment_succeeded', readSession],
   ['invoice.paid', readInvoice],
@@ -136,7 +133,7 @@ export const STRIPE_EVENTS: readonly string[] = [...READERS.keys()];
 /** The article of a session that names none, so that its order is seen and can be mapped. */
 const UNNAMED = 'checkout';
 
-function readSession({ object, event }: About): OneContent {
+function readSession({ object, event }: About): Content {
   if (textAt(object, 'mode') === 'setup') return { note: 'unused' };
   if (textAt(object, 'payment_status') === 'unpaid') return { note: 'unpaid' };
   const payment = referenceAt(object, 'payment_intent');
@@ -180,7 +177,7 @@ function linksOf(order: string, invoice: string | undefined, payments: (string |
   return [{ key: invoice, order }, ...keys.map((key) => ({ key, other: invoice }))];
 }
 
-function readInvoice({ object, event }: About): OneContent {
+function readInvoice({ object, event }: About): Content {
   const invoice = requireText(object, 'id');
   const { subscription, details } = subscriptionOf(object);
   const number = subscription ?? invoice;
@@ -201,7 +198,7 @@ function readInvoice({ object, event }: About): OneContent {
   const change = changesOf(object, subscription);
   const changed: ParsedEvent[] =
     change === undefined ? [] : [{ ...renews, event: 'upgraded', lines: change }];
-  const nothing: OneContent = isMoney(object)
+  const nothing: Content = isMoney(object)
     ? { links, note: 'untold', unmatched: true, meant: { ...renews, event: 'renewed' } }
     : { links, note: 'links' };
   switch (textAt(object, 'billing_reason')) {
@@ -225,10 +222,7 @@ function readInvoice({ object, event }: About): OneContent {
     case 'subscription_cycle': {
       // It may pay for something else than before: what was to change with the period.
       const isCounted = textAt(details, 'metadata', 'sku') === undefined && haveQuantities(own);
-      const lines = itemsOf(own).map(({ sku, quantity, ...item }) => ({
-        ...item,
-        ...asPaid(sku, isCounted ? quantity : undefined),
-      }));
+      const lines = itemsOf(own).map((item) => (isCounted ? item : { ...item, quantity: undefined }));
       const event = { ...renews, event: 'renewed', lines: lines.length === 0 ? undefined : lines } as const;
       // Without its own line it renews as the plan does, and is listed.
       const isUntold = lines.length === 0 && isMoney(object) && !('unmatched' in rest);
@@ -252,7 +246,7 @@ function subscriptionOf(invoice: unknown): { subscription: string | undefined; d
 }
 
 /** Which lines a message leaves out: it has ten at most (docs.stripe.com/api/invoices/object#invoice_object-lines). */
-function cutOf(invoice: unknown): Pick<OneContent, 'note' | 'unmatched' | 'missing'> | object {
+function cutOf(invoice: unknown): Pick<Content, 'note' | 'unmatched' | 'missing'> | object {
   if (valueAt(invoice, 'lines', 'has_more') !== true) return {};
   const [told, total] = [listAt(invoice, 'lines', 'data').length, numberAt(invoice, 'lines', 'total_count')];
   const missing = `${told + 1}-${total === undefined || total <= told ? '' : total}`;
@@ -396,7 +390,7 @@ function priceOf(line: unknown): string | undefined {
 }
 
 /** Tells which payment paid an invoice; the invoice tells its subscription. */
-function readInvoicePayment({ object }: About): OneContent {
+function readInvoicePayment({ object }: About): Content {
   const key = referenceAt(object, 'payment', 'payment_intent');
   const other = referenceAt(object, 'invoice');
   return key === undefined || other === undefined
@@ -404,7 +398,7 @@ function readInvoicePayment({ object }: About): OneContent {
     : { note: 'links', links: [{ key, other }] };
 }
 
-function readRefund({ object, before, event }: About): OneContent {
+function readRefund({ object, before, event }: About): Content {
   const refunded = numberAt(object, 'amount_refunded') ?? 0;
   // The charge has the sum of all its refunds.
   const own = { ...Object(object), amount: refunded - (numberAt(before, 'amount_refunded') ?? 0) } as object;
@@ -414,7 +408,7 @@ function readRefund({ object, before, event }: About): OneContent {
 }
 
 /** A refund that did not reach the customer, or was taken back: the money is with the seller. */
-function readFailedRefund({ object, event }: About): OneContent {
+function readFailedRefund({ object, event }: About): Content {
   if (!['failed', 'canceled'].includes(textAt(object, 'status') ?? '')) return { note: 'not_final' };
   // Two messages tell of it.
   const eventId = `refund_failed:${requireText(object, 'id')}`;
@@ -424,7 +418,7 @@ function readFailedRefund({ object, event }: About): OneContent {
 }
 
 /** The first payment of a subscription has no order yet. */
-function readFailedPayment({ object, event }: About): OneContent {
+function readFailedPayment({ object, event }: About): Content {
   const { subscription } = subscriptionOf(object);
   if (subscription === undefined || textAt(object, 'billing_reason') === 'subscription_create')
     return { note: 'unpaid' };
@@ -439,7 +433,7 @@ function paymentOf(charge: unknown): string {
   return referenceAt(charge, 'payment_intent') ?? referenceAt(charge, 'invoice') ?? requireText(charge, 'id');
 }
 
-function readDispute({ object, event }: About): OneContent {
+function readDispute({ object, event }: About): Content {
   const status = textAt(object, 'status') ?? '';
   const order = {
     of: referenceAt(object, 'payment_intent') ?? referenceAt(object, 'charge') ?? requireText(object, 'id'),
@@ -449,12 +443,12 @@ function readDispute({ object, event }: About): OneContent {
   return { event: { ...event, event: status === 'won' ? 'chargeback_reversed' : 'charged_back', order } };
 }
 
-function readEnd({ object, event }: About): OneContent {
+function readEnd({ object, event }: About): Content {
   return { event: { ...event, event: 'subscription_ended', order: { number: requireText(object, 'id') } } };
 }
 
 /** Whether it renews: to end with its period, no collection and a pause all stop that. */
-function readRenewal({ object, before, event }: About): OneContent {
+function readRenewal({ object, before, event }: About): Content {
   const changed = ['cancel_at_period_end', 'cancel_at', 'pause_collection', 'status'].some(
     (name) => valueAt(before, name) !== undefined,
   );

@@ -11,10 +11,10 @@ import {
   valueAt,
 } from './json';
 import { decimalMoney } from './money';
-import type { ParsedMessage, ParsedEvent } from '../parsed-message';
+import type { Content, ParsedEvent, ParsedMessage } from '../parsed-message';
 import type { ShopAdapter } from './adapter';
 import { secretsOfChoice } from './secrets';
-import { hmac, isAmong } from './signature';
+import { signedIn } from './signature';
 
 /**
  * WooCommerce (https://woocommerce.github.io/woocommerce-rest-api-docs/#orders; WooCommerce Subscriptions: `WC_Subscription`,
@@ -30,11 +30,7 @@ export const woocommerce: ShopAdapter = {
 
   ...secretsOfChoice('The secret is the text in the webhook\'s field "Secret".'),
 
-  verify({ body, header }, secret) {
-    return isAmong([header('x-wc-webhook-signature') ?? ''], hmac(body, secret, 'base64'))
-      ? 'right'
-      : 'wrong';
-  },
+  verify: signedIn('x-wc-webhook-signature', 'base64'),
 
   parse({ body, header }) {
     const type = header('x-wc-webhook-topic') ?? '';
@@ -49,9 +45,7 @@ export const woocommerce: ShopAdapter = {
   },
 };
 
-type OneContent = Omit<ParsedMessage, 'id' | 'type'>;
-
-const READERS = new Map<string, (object: unknown, at: Date | undefined) => OneContent>([
+const READERS = new Map<string, (object: unknown, at: Date | undefined) => Content>([
   ['order', readOrder],
   ['subscription', readSubscription],
 ]);
@@ -71,7 +65,7 @@ export function timeAtUtc(object: unknown, name: string): Date | undefined {
 const paymentOf = (order: string) => `order-${order}`;
 const keyOf = (subscription: string) => `subscription-${subscription}`;
 
-function readOrder(object: unknown, at: Date | undefined): OneContent {
+function readOrder(object: unknown, at: Date | undefined): Content {
   const id = idOf(object);
   const payment = paymentOf(id);
   const renews = metaOf(object, '_subscription_renewal');
@@ -150,12 +144,12 @@ function metaOf(object: unknown, key: string): string | undefined {
 
 function buyerOf(object: unknown): ParsedEvent['customer'] {
   const billing = valueAt(object, 'billing');
-  const name = [textAt(billing, 'first_name'), textAt(billing, 'last_name')].filter(Boolean).join(' ');
-  return customerOf(textAt(billing, 'email'), name || undefined, metaOf(object, 'wpml_language'));
+  const name = [textAt(billing, 'first_name'), textAt(billing, 'last_name')];
+  return customerOf(textAt(billing, 'email'), name, metaOf(object, 'wpml_language'));
 }
 
 /** Until when its items are paid; what of them changed. */
-function readSubscription(object: unknown, at: Date | undefined): OneContent {
+function readSubscription(object: unknown, at: Date | undefined): Content {
   const id = idOf(object);
   const order = idAt(object, 'parent_id') ?? keyOf(id);
   const links = [{ key: keyOf(id), order }];

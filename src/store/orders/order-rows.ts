@@ -1,8 +1,15 @@
 import { table, type Db } from '../engine/database';
 import { toFields } from '../engine/row-fields';
 import { tableBy } from '../engine/statements';
-import type { OrderEvent, OrderLicense } from './orders';
-import { toOrderEvent } from './orders';
+import { findEvents } from '../events';
+import {
+  findOrdersByDigest,
+  listOrderLines,
+  toOrderEvent,
+  type OrderEvent,
+  type OrderLicense,
+  type OrderLine,
+} from './orders';
 
 /** What an order's decision reads about several orders or licences at once. */
 
@@ -32,4 +39,61 @@ export async function listEventsOf(db: Db, orderIds: number[]): Promise<OrderEve
 export async function findActivated(db: Db, licenseIds: number[]): Promise<number[]> {
   if (licenseIds.length === 0) return [];
   return db(table(db, 'activations')).whereIn('license_id', licenseIds).distinct().pluck('license_id');
+}
+
+/** Returns which licences an order suspended last; a seller's own suspension is the seller's to lift. */
+export async function findSuspendedByOrder(db: Db, licenseIds: number[]): Promise<number[]> {
+  const held: number[] = [];
+  for (const licenseId of licenseIds) {
+    const [latest] = await findEvents(db, ['suspend', 'reinstate'], { licenseId, isWhole: true }, 1);
+    if (latest?.action === 'suspend' && latest.after?.order !== undefined) held.push(licenseId);
+  }
+  return held;
+}
+
+/** What is told of an order. */
+export interface OtherOrder {
+  id: number;
+  lines: OrderLine[];
+  events: OrderEvent[];
+}
+
+/** Reads what orders did to licences, and what is told of the orders other than this one. */
+export async function readLinks(
+  db: Db,
+  orderId: number,
+  own: OrderLicense[],
+  licenseIds: number[],
+): Promise<{ links: OrderLicense[]; others: OtherOrder[] }> {
+  const of = await listLinks(db, 'license_id', licenseIds);
+  const ids = [...new Set(of.map((link) => link.orderId))].filter((id) => id !== orderId);
+  const theirs = await listLinks(db, 'order_id', ids);
+  const byId = new Map([...own, ...of, ...theirs].map((one) => [one.id, one]));
+  const lines = await listOrderLines(db, ids);
+  const events = await listEventsOf(db, ids);
+  const isOf = (id: number) => (row: { orderId: number }) => row.orderId === id;
+  return {
+    links: [...byId.values()].sort((a, b) => a.id - b.id),
+    others: ids.map((id) => ({ id, lines: lines.filter(isOf(id)), events: events.filter(isOf(id)) })),
+  };
+}
+
+/** Returns the licences of the first of these lines that there is, of another order, with that order's digest. */
+export async function findLicensesOfLine(
+  db: Db,
+  named: { digest: string; line: string | undefined }[],
+  except: number,
+): Promise<{ ids: number[]; awaited: string } | undefined> {
+  const digests = named.map(({ digest }) => digest);
+  const orders = await findOrdersByDigest(db, digests);
+  for (const { digest, line: wanted } of named) {
+    const order = orders.find((one) => one.digest === digest && one.id !== except);
+    const lines = order === undefined ? [] : await listOrderLines(db, [order.id]);
+    const of = lines.filter(({ line }) => wanted === undefined || line === wanted).map(({ id }) => id);
+    if (order === undefined || of.length === 0) continue;
+    const links = await listLinks(db, 'order_id', [order.id]);
+    const ids = links.filter(({ lineId }) => of.includes(lineId)).map(({ licenseId }) => licenseId);
+    return { ids: [...new Set(ids)].sort((a, b) => a - b), awaited: digest };
+  }
+  return undefined;
 }

@@ -4,7 +4,7 @@ import { SealError } from '../licensing/sealing';
 import { createAsk } from '../orders/catch-up/ask';
 import { completed } from '../orders/catch-up/run';
 import { knowsLink, type Received } from '../orders/inbox';
-import { readItemKeys } from '../orders/item-keys';
+import { readItemKeys } from '../orders/key-mails';
 import { createRefusedCounter } from '../orders/refused-messages';
 import { createReceiverList, type KnownReceiver } from '../orders/receiver-list';
 import type { Delivery, SignatureVerdict } from '../orders/adapters/adapter';

@@ -1,17 +1,23 @@
 import { formatTimestampOrNull } from '../base/days';
 import { findEmail } from '../licensing/customer-email';
 import { openKey } from '../licensing/issue';
+import type { License } from '../licensing/licenses';
 import { OperatorError } from '../licensing/operator-error';
+import { SealError } from '../licensing/sealing';
 import { mailIsOff, stateOf, type Mailing, type MailDetails } from '../mail/queue';
 import { asCustomerLanguage } from '../texts/customers/languages';
 import type { Db, Transaction } from '../store/engine/database';
 import { findLicensesByIds } from '../store/licenses/licenses';
-import { listOrderLicenses, type Order } from '../store/orders/orders';
+import { findOrder, listOrderLicenses, listOrderLines, type Order } from '../store/orders/orders';
 import { findMailsOfOrder, insertOutboxRow, insertOutboxRowOnce, type NewOutboxRow } from '../store/outbox';
 import { inTransaction } from '../store/engine/transaction';
 import type { NoMailReason } from '../texts/operators/failures';
+import { orderDigest } from './names';
 
-/** The mail that takes an order's keys to the customer, once for each time that the order issues. */
+/**
+ * How an order's keys reach the customer: by a mail, once for each time that the order issues, or in the answer to a sender
+ * that shows them.
+ */
 
 /** Queues a mail of licences' keys, once for the first of them. */
 export async function queueKeys(
@@ -133,4 +139,31 @@ export async function sendOrderKeys(
   const queue = (trx: Transaction) => insertOutboxRow(trx, row);
   await (db.isTransaction ? queue(db as Transaction) : inTransaction(db, queue));
   return { state: 'queued', to: order.customer, at: now, reason: null };
+}
+
+/** Returns the keys of all licences of an order's line, as far as they are kept and valid. */
+export async function readItemKeys(
+  db: Db,
+  shop: string,
+  { order: number, line }: { order: string; line: string },
+  secret: Buffer | undefined,
+): Promise<string[]> {
+  const order = await findOrder(db, { digest: orderDigest(shop, number) });
+  if (order === undefined) return [];
+  const own = (await listOrderLines(db, [order.id])).find((one) => one.line === line);
+  const licenses = (await listOrderLicenses(db, [order.id])).filter(({ lineId }) => lineId === own?.id);
+  const found = await findLicensesByIds(db, [...new Set(licenses.map(({ licenseId }) => licenseId))]);
+  return found
+    .filter(({ status }) => status === 'active')
+    .flatMap((license) => keptKey(license, secret) ?? []);
+}
+
+/** Returns a licence's key; undefined: it is not kept, or cannot be opened. */
+export function keptKey(license: License, secret: Buffer | undefined): string | undefined {
+  try {
+    return openKey(license.id, license, secret);
+  } catch (error) {
+    if (error instanceof OperatorError || error instanceof SealError) return undefined;
+    throw error;
+  }
 }

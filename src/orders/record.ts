@@ -11,7 +11,7 @@ import { decideOrder } from './decide';
 import { isSameEvent } from './event-identity';
 import { newEvent } from './new-event';
 import { loadOrderFacts, type OrderFacts, type RecordContext } from './facts';
-import { keptKey } from './item-keys';
+import { keptKey } from './key-mails';
 import { requireMessage, requireOrderCustomer, type OrderMessage } from './message';
 import { orderDigest } from './names';
 import type { LineOutcome, Outcome, StoredLine } from './order-events';

@@ -117,7 +117,7 @@ test('the page on shops does what it says', async () => {
   expect(given).toContain('Shop stripe is changed.');
   expect(messages).toContain('No messages of stripe.');
   expect(lineOf(adopted)).toMatchObject({ action: 'renewed', licenses: [{ id: 1 }] });
-  expect(stripe).toContain('{"data":{"result":"order","reason":null,"order_id":4,"state":"done"}}');
+  expect(stripe).toContain('{"data":{"result":"order","reason":"no_quantity","order_id":4,"state":"done"}}');
   expect(stripe).toMatch(/stripe +pi_try_1 +done/);
   expect(waiting).toMatch(/^No orders\.\n.*hikashop/s);
   expect(addressless).toContain('No orders.');

@@ -29,7 +29,10 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     product = (await write.ok('POST /products', { name: 'Gallery' }, 201)).id as number;
     plan = await newPlan('Month');
     other = await newPlan('Pro');
+    // All receivers before the first message: one that is added later is known after a second.
     await write.ok('POST /shops', { name: 'stripe', kind: 'stripe', secret: STRIPE }, 201);
+    await write.ok('POST /shops', { name: 'woo', kind: 'woocommerce', secret: WOO }, 201);
+    await write.ok('POST /shops/woo/map', { sku: '500', plan_id: plan }, 201);
   });
   beforeEach(() => {
     order = String(1000 + ++number);
@@ -331,10 +334,6 @@ describe.each(BACKENDS)('unmatched money, on %s', (_, settings) => {
     };
     const statuses = async (id: number) =>
       (await linesOf(id)).lines.map(({ licenses }) => licenses.map(({ status }) => status));
-    beforeAll(async () => {
-      await write.ok('POST /shops', { name: 'woo', kind: 'woocommerce', secret: WOO }, 201);
-      await write.ok('POST /shops/woo/map', { sku: '500', plan_id: plan }, 201);
-    });
     const begin = async () => {
       const id = 310 + ++n;
       expect(await order(id)).toMatchObject({ status: 200 });

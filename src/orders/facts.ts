@@ -88,7 +88,7 @@ export interface RecordContext extends Pick<ChangeContext, 'actor' | 'now'> {
 /** What is read besides what is stored of the order. */
 interface Given {
   shop: Shop;
-  /** events that are not stored yet */
+  /** the order's, with one that is not stored yet; undefined: they are read */
   events?: OrderEvent[];
   /** the order was inserted just now */
   isNew?: boolean;
@@ -100,12 +100,12 @@ interface Given {
 export async function loadOrderFacts(
   trx: Transaction,
   order: Order,
-  { shop, events: added = [], isNew = false, plans: morePlans = [], licenses: moreLicenses = [] }: Given,
+  { shop, events: known, isNew = false, plans: morePlans = [], licenses: moreLicenses = [] }: Given,
   context: RecordContext,
 ): Promise<OrderFacts> {
   const lines = isNew ? [] : await listOrderLines(trx, [order.id]);
   const own = isNew ? [] : await listLinks(trx, 'order_id', [order.id]);
-  const events = isNew ? added : [...(await listOrderEvents(trx, order.id)), ...added];
+  const events = known ?? (await listOrderEvents(trx, order.id));
   const read = events.map(readEvent);
   const unlinked = lines.filter(({ id }) => !own.some(({ lineId }) => lineId === id));
   const renewed = await findRenewed(trx, order, shop, unlinked, read);

@@ -4,7 +4,17 @@ import type { Db, Transaction } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
 import { inReadCommitted } from '../store/engine/transaction';
 import { findLicensesByIds } from '../store/licenses/licenses';
-import { findOrder, insertOrder, lockOrder, type Order, type OrderEvent } from '../store/orders/orders';
+import {
+  findOrder,
+  insertOrder,
+  listOrderEvents,
+  listOrderLicenses,
+  listOrderLines,
+  lockOrder,
+  type Order,
+  type OrderEvent,
+  type OrderLicense,
+} from '../store/orders/orders';
 import type { Shop } from '../store/orders/shops';
 import { applyDecision, type Applied } from './apply';
 import { decideOrder } from './decide';
@@ -141,11 +151,16 @@ async function recordIn(
   message: OrderMessage,
   context: RecordContext,
 ): Promise<{ recorded: Recorded; hasIssued: boolean }> {
+  const known = isNew ? [] : await listOrderEvents(trx, order.id);
+  const repeated = known.find((one) => isSameEvent(one, message));
+  // A sender repeats a message for days, so it costs no more than its answer.
+  if (repeated !== undefined) {
+    const lines = await listOrderLines(trx, [order.id]);
+    const links = await listOrderLicenses(trx, [order.id]);
+    return { recorded: await answer(trx, { order, lines, links }, repeated, context), hasIssued: false };
+  }
   const event = newEvent(order, shop, message, context);
-  const facts = await loadOrderFacts(trx, order, { shop, events: [event], isNew }, context);
-  const repeated = facts.events.find((one) => one.id !== 0 && isSameEvent(one, message));
-  if (repeated !== undefined)
-    return { recorded: await answer(trx, facts, repeated, context), hasIssued: false };
+  const facts = await loadOrderFacts(trx, order, { shop, events: [...known, event], isNew }, context);
   requirePlans(facts, message);
   const { customer, at } = message;
   const decision = decideOrder(facts, customer && { customer, at });
@@ -195,7 +210,11 @@ function waitingLines({ linesJson }: OrderEvent, reason: string): RecordedLine[]
 
 async function answer(
   trx: Transaction,
-  { order, lines, links }: Pick<OrderFacts, 'order' | 'lines' | 'links'>,
+  {
+    order,
+    lines,
+    links,
+  }: Pick<OrderFacts, 'order' | 'lines'> & { links: Pick<OrderLicense, 'lineId' | 'licenseId'>[] },
   event: OrderEvent,
   { secret }: RecordContext,
   applied?: Applied,

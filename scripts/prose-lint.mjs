@@ -65,7 +65,7 @@ function run() {
     const kept = new Set(
       hits.map(({ digest }) => digest).filter((digest) => known.size === 0 || known.has(digest)),
     );
-    writeFileSync(KNOWN, `${JSON.stringify([...kept].sort(), null, 0).replaceAll(',', ',\n')}\n`);
+    writeFileSync(KNOWN, `${JSON.stringify([...kept].sort(), null, 2)}\n`);
     return 0;
   }
   const shown = values.all || values.summary ? hits : fresh;

@@ -1,32 +1,33 @@
 import { CodedError } from '../../base/errors';
 
 /**
- * Group commit: items that arrive during a batch form the next one, so under load batches grow and share a statement's
- * cost. If all callers shared one batch, this process would be idle while it runs. So a batch takes only half of them,
- * which gives 10 % more calls a second.
+ * Batching by group commit: the items that arrive while a batch runs form the next batch. Under load, batches grow and
+ * share the cost of a statement. If one batch took all waiting callers, this process would be idle while the batch
+ * runs. So a batch takes only half of them, which answers 10 % more calls a second.
  */
 export interface BatchOptions {
   maxItems: number;
-  /** the most items waiting; one more is refused at once */
+  /** the maximum number of waiting items; further items are refused at once */
   maxWaiting: number;
 }
 
-/** Larger batches gain little and delay the answer of their first item. */
+/** Limits that suit most batches: larger ones gain little and delay the answer to their first item. */
 const DEFAULTS: BatchOptions = { maxItems: 200, maxWaiting: 5_000 };
 
-/** A statement for fewer items costs about as much. */
+/** The smallest size to which a batch is halved, because a statement for fewer items costs about as much. */
 const LEAST_HALF = 16;
 
-/** The answer to an item, or a promise of one, for which the next batch does not wait. */
+/** The answer to an item, or a promise of it. The next batch starts without waiting for such a promise. */
 export type Reply<Answer> = Answer | Promise<Answer>;
 
-/** Too many items wait: a quick refusal is better than an answer that comes too late. */
+/** Returns the error for an item that arrives while too many wait: a quick refusal is better than a late answer. */
 export function busy(): CodedError {
   return new CodedError('BUSY', 'Too many requests are waiting for the database.');
 }
 
 /**
- * @param work replies in the order of the items. If it throws, the whole batch fails.
+ * Returns a function that adds an item to the next batch, and resolves to its answer.
+ * @param work answers a batch in the order of its items. If it throws, the whole batch fails.
  */
 export function createBatches<Item, Answer>(
   work: (items: Item[]) => Promise<Reply<Answer>[]>,
@@ -38,7 +39,7 @@ export function createBatches<Item, Answer>(
     reject: (error: unknown) => void;
   }[] = [];
   let working = false;
-  /** Sizes of the last two batches with what waited at their ends; a client just answered reappears one batch later. */
+  /** The sizes of the last two batches with the items left waiting. A client just answered sends again a batch later. */
   let crowds: [number, number] = [0, 0];
 
   function takeBatch(): typeof waiting {
@@ -54,8 +55,8 @@ export function createBatches<Item, Answer>(
         const replies = await work(batch.map(({ item }) => item));
         const answer = () => batch.forEach(({ resolve }, i) => resolve(replies[i] as Reply<Answer>));
         if (waiting.length > 0) {
-          // Send the next batch first, so that the database works meanwhile. Until these are awaited, a rejected
-          // promise without a handler would end the process.
+          // Send the next batch before answering, so that the database works meanwhile. Handle rejections here, because
+          // a rejected promise that nothing awaits yet would end the process.
           for (const one of replies) if (one instanceof Promise) one.catch(() => undefined);
           setImmediate(answer);
         } else answer();
@@ -74,7 +75,7 @@ export function createBatches<Item, Answer>(
         return;
       }
       waiting.push({ item, resolve, reject });
-      // First let the other sockets of this event-loop turn be read: they belong to the same batch.
+      // Let the event loop read the other sockets of this turn first: their requests belong to the same batch.
       if (!working) {
         working = true;
         setImmediate(() => void run());
@@ -82,7 +83,7 @@ export function createBatches<Item, Answer>(
     });
 }
 
-/** Work for `createBatches` that looks up items with the same `name` only once in a batch. */
+/** Returns work for `createBatches` that looks up items of the same `name` only once in a batch. */
 export function eachOnce<Item, Answer>(
   name: (item: Item) => string,
   lookUp: (item: Item) => Promise<Answer>,

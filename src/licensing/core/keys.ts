@@ -2,8 +2,8 @@ import { hash, randomBytes } from 'node:crypto';
 import type { WrittenKey } from '../../store/licenses/license-keys';
 
 /**
- * Keys have one canonical form, so that a pasted key matches the issued one. Only its digest is stored. The rules with
- * their examples, which the tests read: docs/key-spellings.md.
+ * Licence keys: generating, normalising, redacting, hashing. A key has one canonical form, so that a pasted key matches
+ * the issued one. Only its digest is stored. Rules with examples, which the tests read: docs/key-spellings.md.
  */
 
 const OWN_SHAPE = /^[0-9A-F]{8}(?:-[0-9A-F]{8}){3}$/i;
@@ -12,7 +12,7 @@ const OWN_SHAPE = /^[0-9A-F]{8}(?:-[0-9A-F]{8}){3}$/i;
 const BLANK = '[\\s\\p{Default_Ignorable_Code_Point}]';
 const BLANKS = new RegExp(`${BLANK}+`, 'gu');
 
-/** A key of our own shape as pasted: mails and web pages may put blanks between its characters. */
+/** White space that a mail or web page may put between the characters of one of our own keys. */
 const GAP = `${BLANK}*`;
 const ANY_DASH = /[-\u2010-\u2015\u2212]/;
 const GROUP = `[0-9a-f](?:${GAP}[0-9a-f]){7}`;
@@ -22,36 +22,36 @@ const KEY_ANYWHERE = new RegExp(WRITTEN_KEY, 'giu');
 const TOKEN_ANYWHERE = /lgw_[\w-]{49}/g;
 
 const WRAPPING = new Set('"\'`´_“”„‟‘’‚‛«»‹›');
-/** What clients and other systems put in front of a key: its parameter, and an id as in `12345:KEY`. */
+/** Prefixes that clients and other systems put before a key: the parameter's name, and an id as in `12345:KEY`. */
 const IN_FRONT = /(?:dlid=)+|(?:[0-9]+:(?=.))+/iy;
 
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu;
-/** What U+2011 and the full-width hyphen become by NFKC, and the others that look alike. */
+/** The hyphen to which NFKC converts U+2011 and the full-width hyphen, and other dashes that look alike. */
 const DASHES = /[\u2010-\u2015\u2212]/g;
-/** Letters, digits, and marks upon them: a key with one of these beside it is a part of something longer. */
+/** Letters, digits and their diacritics. A key that touches one of them is part of a longer word. */
 const WORD = '[\\p{L}\\p{N}\\p{M}]';
 const WORDS = new RegExp(`${WORD}+`, 'gu');
-/** Words joined by hyphens. Each is matched once from its first letter: the time is linear in the text's length. */
+/** Words joined by hyphens. Each is matched once from its first letter, so the time is linear in the text's length. */
 const JOINED = new RegExp(`${WORD}(?:[\\p{L}\\p{N}\\p{M}-]*${WORD})?`, 'gu');
-/** Each text with a key in it has this: the cheap check before the words are read. */
+/** A cheap check before the words are read: every text that contains a key matches this. */
 const ANY_GROUPS = /[0-9a-f]{8}(?:[0-9a-f]{24}|[\s-]+[0-9a-f]{8})/i;
 const HEX = /^[0-9a-f]{8}$/i;
 const KEY_TEXT = '(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{8}){3})';
 const KEYS_ALONE = new RegExp(`^${KEY_TEXT}(?:-?${KEY_TEXT})*$`, 'i');
-/** Digits of a key without its hyphens: a shorter text contains none. */
+/** The number of hexadecimal digits of a key. A text with fewer characters cannot contain a key. */
 const KEY_DIGITS = 32;
-/** Characters of a text in which a key is looked for, such as a mail with the key in it. */
+/** The maximum length of a text that is searched for a key, such as a mail. */
 const MOST_SEARCHED = 10_000;
 
-/** A new key with 128 bits from the system's CSPRNG, such as `A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6`. */
+/** Generates a key with 128 random bits from the system's CSPRNG, such as `A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6`. */
 export function generateKey(): string {
   return inGroups(randomBytes(16).toString('hex').toUpperCase());
 }
 
 /**
- * The one spelling of a key, for issuing, importing and looking up (docs/key-spellings.md). Removes blanks, surrounding
- * quotes and underscores, and what is pasted in front. A text with one key of our own shape in it is that key, in upper
- * case. An empty result counts as a missing key.
+ * Returns the canonical form of a key, for issuing, importing and looking it up (docs/key-spellings.md). It removes
+ * blanks, surrounding quotes and underscores, and prefixes. If the text contains exactly one key of our own shape, the
+ * result is this key in upper case. An empty result counts as a missing key.
  */
 export function canonicalKey(text: string): string {
   if (hasOwnShape(text)) return text.toUpperCase();
@@ -62,7 +62,7 @@ export function canonicalKey(text: string): string {
 }
 
 function unwrap(text: string): string {
-  // By index from both ends: a regular expression would retry at every quote of a long run.
+  // Move indexes inwards from both ends, because a regular expression would retry at every quote of a long run.
   let start = 0;
   let end = text.length;
   while (start < end)
@@ -76,13 +76,13 @@ function unwrap(text: string): string {
   return text.slice(start, end);
 }
 
-/** The key of our own shape that a text without blanks is, once or again and again. */
+/** Returns the key if a text without blanks is one key of our own shape and nothing else, even if it is repeated. */
 function keyAlone(bare: string): string | undefined {
   const plain = inPlainDigits(bare);
   return KEYS_ALONE.test(plain) ? theOne(keysOf(plain)) : undefined;
 }
 
-/** The only key of our own shape in a text. Groups with blanks between them count where there is no other key. */
+/** Returns the only key of our own shape in a text. A key with blanks between its groups counts if there is no other. */
 function keyWithin(text: string): string | undefined {
   const plain = inPlainDigits(text);
   if (!ANY_GROUPS.test(plain)) return undefined;
@@ -90,14 +90,14 @@ function keyWithin(text: string): string | undefined {
   return theOne(joined.length > 0 ? joined : keysInGroups(plain));
 }
 
-/** Full-width letters and digits, and dashes, as those of a key. */
+/** Replaces full-width letters and digits, and all dashes, with those that keys are written with. */
 function inPlainDigits(text: string): string {
-  // Nearly all texts are of ASCII alone.
+  // Skip the conversion for nearly all texts, which contain only ASCII.
   if (!/[\u0080-\uffff]/.test(text)) return text;
   return text.replace(INVISIBLE, '').normalize('NFKC').replace(DASHES, '-');
 }
 
-/** @param plain what KEYS_ALONE matches */
+/** Splits a run of keys into the keys, in canonical form. @param plain a text that matches KEYS_ALONE */
 function keysOf(plain: string): string[] {
   const digits = plain.replaceAll('-', '').toUpperCase();
   return (digits.match(/.{32}/g) ?? []).map(inGroups);
@@ -107,7 +107,7 @@ function inGroups(digits: string): string {
   return (digits.match(/.{8}/g) ?? []).join('-');
 }
 
-/** Keys whose groups have blanks between them, also around the hyphens. A group more or less is no key. */
+/** Finds keys with blanks around their hyphens or instead of them. A run of groups must be a multiple of four long. */
 function keysInGroups(plain: string): string[] {
   const keys: string[] = [];
   let chain: string[] = [];
@@ -119,7 +119,7 @@ function keysInGroups(plain: string): string[] {
     const between = plain.slice(end, index);
     end = index + word.length;
     const areGroups = HEX.test(word) && HEX.test(chain.at(-1) ?? '');
-    // A hyphen alone joins any two words, so that what touches a group makes it a part of something longer.
+    // A hyphen joins any two words, so that a word that touches a group makes it part of something longer.
     if (between === '-' || (areGroups && ['', '-'].includes(between.trim()))) chain.push(word);
     else {
       close();
@@ -136,41 +136,43 @@ function theOne(keys: string[]): string | undefined {
 }
 
 /**
- * A key of another system without regard to case and kinds of hyphens; undefined for one of our own shape, whose
- * canonical form has neither.
+ * Folds the case and the hyphens of another system's key, so that it is found however it is typed.
+ * @returns undefined for a key of our own shape, whose canonical form is already folded
  */
 export function foldKey(canonical: string): string | undefined {
   return hasOwnShape(canonical) ? undefined : inPlainDigits(canonical).toLowerCase();
 }
 
-/** Whether a key has the shape this service makes: 32 hex digits in four groups of eight. */
+/** Reports whether a key has the shape of our own keys: 32 hexadecimal digits in four groups of eight. */
 export function hasOwnShape(key: string): boolean {
   return OWN_SHAPE.test(key);
 }
 
 /**
- * Whether a canonical text may be one of our keys with one typing error: four groups with at most one character too
- * many, too few or not a digit. Letters that look like digits count as digits.
+ * Reports whether a canonical text may be one of our keys with one typing error: four groups with at most one character
+ * that is missing, superfluous or not a digit. Letters that look like digits count as digits.
  */
 export function hasAboutOwnShape(key: string): boolean {
   if (!/^[0-9A-Z]{7,9}(?:-[0-9A-Z]{7,9}){3}$/i.test(key)) return false;
   return Math.abs(key.length - 35) <= 1 && key.replace(/[0-9A-FOIL-]/gi, '').length <= 1;
 }
 
-/** Customers paste keys into the wrong field. A part of a longer word does not count. */
+/**
+ * Reports whether a text contains one of our keys: customers paste keys into the wrong field. Parts of words do not count.
+ */
 export function containsKey(text: string): boolean {
   return KEY_BY_ITSELF.test(text);
 }
 
-/** Shorter strings inside other text are too common to be treated as keys. */
+/** The minimum length of a key that is looked for in a text. Shorter strings are too common inside other text. */
 export const LEAST_KEY = 8;
 
 /**
- * Whether a text is this canonical key and nothing else, pasted in any form. An address or a device's id with the key in it
- * is another text.
+ * Reports whether a text is only this canonical key, pasted in any form. It is false for an address or a device id that
+ * contains the key.
  */
 export function isKey(text: string, key: string): boolean {
-  // The cheap check first: almost no text is as long.
+  // Compare the lengths first, which is cheap and excludes almost all texts.
   if (key.length < LEAST_KEY || text.length < Math.min(key.length, KEY_DIGITS)) return false;
   if (text.length > 3 * key.length + 20) return false;
   const written = lettersOf(text).replace(/^(?:dlid|licensekey)/, '');
@@ -178,7 +180,7 @@ export function isKey(text: string, key: string): boolean {
   return letters === '' ? text.trim() === key : written === letters;
 }
 
-/** What a key is told by, whatever stands between: letters and digits, in one case. */
+/** Returns the letters and digits of a text in lower case. Two spellings of the same key have the same result. */
 function lettersOf(text: string): string {
   return text
     .normalize('NFKC')
@@ -187,79 +189,79 @@ function lettersOf(text: string): string {
 }
 
 /**
- * Joomla's updater puts the Download Key into a URL as typed: everything after `#` or `&` is lost, `%41` is decoded to
- * `A`, and nginx removes characters beyond ASCII (upstream.conf).
+ * Reports whether Joomla's updater can send a key unchanged. It puts the Download Key into a URL as it was typed: the
+ * part after `#` or `&` is lost, `%41` is decoded to `A`, and nginx removes characters outside ASCII (upstream.conf).
  */
 export function isSentWhole(key: string): boolean {
   return !/[#&]|%[0-9a-f]{2}|[^\x21-\x7e]/i.test(key);
 }
 
-/** For the customers of an extension; other software may send such a key in a body. */
+/** A note for customers with Joomla extensions. Other software may send such a key in a request's body. */
 export const NOT_SENT_WHOLE =
   "Joomla's updater cannot send a key with #, &, % before two hexadecimal digits, or anything beyond ASCII.";
 
-/** Replaces a canonical key in a text, however its letters and hyphens are written there. */
+/** Redacts a canonical key in a text, in any case and with any hyphens. */
 export function withoutKey(text: string, key: string): string {
-  // However short: browsers put passwords into key fields.
+  // Redact a text that is exactly the key, even a short one: browsers put passwords into key fields.
   if (text.trim() === key) return '[key]';
   const rest = withoutSpelled(text, key);
-  // In a spelling that only the look-up understands.
+  // Redact a spelling that only the look-up understands.
   return isKey(rest, key) ? '[key]' : rest;
 }
 
 function withoutSpelled(text: string, key: string): string {
-  // The cheap check first: nearly no text has the key in it, and each key needs an expression of its own.
+  // Check the first characters before building a regular expression for this key: nearly no text contains the key.
   if (key.length < LEAST_KEY || !text.toLowerCase().includes(key.slice(0, 4).toLowerCase())) return text;
   const parts = key.split(ANY_DASH).map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
   const dash = `${ANY_DASH.source}${hasOwnShape(key) ? '?' : ''}`;
   return text.replace(new RegExp(parts.join(`${GAP}${dash}${GAP}`), 'giu'), '[key]');
 }
 
-/** Replaces keys of our own shape and tokens (access/token-text.ts) in a text for logs and messages. */
+/** Redacts keys of our own shape, and tokens (access/token-text.ts), in a text for logs and messages. */
 export function redactKeys(text: string): string {
   return text.replace(KEY_ANYWHERE, '[key]').replace(TOKEN_ANYWHERE, '[token]');
 }
 
-/** SHA-256 in hex, `SHA2(key, 256)` in SQL. Nobody can guess one of our keys from it: they have 128 random bits. */
+/** Returns the SHA-256 of a key in hex, like `SHA2(key, 256)` in SQL. Our keys' 128 random bits make guessing hopeless. */
 export function keyDigest(canonical: string): string {
   return hash('sha256', canonical);
 }
 
-/** The digest by which a key of another system is found in any case; undefined for one of our own shape. */
+/** Returns the digest that finds another system's key in any case; undefined for a key of our own shape. */
 export function foldedDigest(canonical: string): string | undefined {
   const folded = foldKey(canonical);
-  // With a word in front: no key has the digest of another one's folded form.
+  // Hash a prefix too, so that no key has the same digest as the folded form of another key.
   return folded === undefined ? undefined : keyDigest(`folded ${folded}`);
 }
 
-/** A canonical key as the store looks for it. */
+/** Returns both digests of a canonical key, by which the store finds its row. */
 export function writtenKey(canonical: string): WrittenKey {
   return { keyDigest: keyDigest(canonical), foldedDigest: foldedDigest(canonical) };
 }
 
-/** The last group of a key of our own shape, the last 4 characters of another key of 16 or more, otherwise null. */
+/** Returns the last group of one of our keys, the last 4 characters of another key of 16 or more, otherwise null. */
 export function keyHint(canonical: string): string | null {
   if (hasOwnShape(canonical)) return canonical.slice(-8);
   const characters = Array.from(canonical);
   return characters.length >= 16 ? characters.slice(-4).join('') : null;
 }
 
-/** As many digits of a key as its beginning is stored and found by. */
+/** The number of digits at the beginning of a key that are stored, so that a seller can search for them. */
 const START = 6;
 
-/** The beginning of a key of our own shape, otherwise null: too little would stay unknown of a shorter key. */
+/** Returns the beginning of one of our keys, otherwise null: too little of a shorter key would remain unknown. */
 export function keyStart(canonical: string): string | null {
   return hasOwnShape(canonical) ? canonical.slice(0, START) : null;
 }
 
-/** Reads a text as a key that is cut off, such as its first group; undefined when it cannot be one, or is whole. */
+/** Reads a text as the beginning of one of our keys. @returns undefined if it is a whole key or cannot be a beginning */
 export function asStart(text: string): string | undefined {
   const begun = canonicalKey(text).toUpperCase();
   const isBegun = /^[0-9A-F]{6,8}$|^[0-9A-F]{8}-(?:[0-9A-F]{8}-){0,2}[0-9A-F]{0,8}$/.test(begun);
   return isBegun && !hasAboutOwnShape(begun) ? begun.slice(0, START) : undefined;
 }
 
-/** Reads a text as a key's hint, which has eight or four characters (`keyHint`); undefined when it cannot be one. */
+/** Reads a text as a key's hint of eight or four characters (`keyHint`). @returns undefined if it cannot be one */
 export function asHint(text: string): string | undefined {
   const end = canonicalKey(text);
   if (/^[0-9a-f]{8}$/i.test(end)) return end.toUpperCase();

@@ -2,20 +2,20 @@ import { Semaphore, withTimeout } from 'async-mutex';
 import { busy, createBatches, type BatchOptions } from './batches';
 
 /**
- * Work on a locked licence waits in the licence's lane. A lane runs one batch at a time, and only a few lanes run at
- * once, so that the pool keeps connections for all other calls.
+ * Keyed queues: the work on a licence whose row is locked waits in the licence's lane. A lane runs one batch at a time.
+ * Only a few lanes run at once, so that the pool keeps connections for all other calls.
  */
 export interface Lanes<Item, Answer> {
-  /** whether work on this licence waits or runs; new work must then queue behind it */
+  /** reports whether work on this licence waits or runs; if so, new work must also be submitted here */
   has(licenseId: number): boolean;
   submit(licenseId: number, item: Item): Promise<Answer>;
 }
 
-/** The longest wait for a lane's turn: less than a request's deadline. */
+/** The maximum time that a lane waits for its turn, which is less than a request's deadline. */
 const TURN_TIMEOUT_MS = 3_000;
 const LANE: BatchOptions = { maxItems: 200, maxWaiting: 500 };
 
-/** @param work for one licence; answers in the order of the items */
+/** @param atOnce the number of lanes that may run at once @param work answers a lane's batch, in the order of its items */
 export function createLanes<Item, Answer>(
   atOnce: number,
   work: (items: Item[]) => Promise<Answer[]>,

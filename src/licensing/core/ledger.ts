@@ -30,31 +30,31 @@ import { byKey, type Refusal } from './verdict';
 
 /**
  * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
- * commits; the others go to their lanes (lanes.ts). Everything judged is read under the lock, so no race can exceed a
- * limit. The unique index of activations and the condition in `takeSlots` guard this again.
+ * commits. Claims of locked licences go to their lanes (lanes.ts). A claim is judged by rows that are read under the
+ * lock, so no race can exceed a limit. The unique index of activations and the condition in `takeSlots` are a second guard.
  */
 export interface Ledger {
-  /** Takes a slot for an identifier (docs/contract.md, 6.2). An identifier activated already succeeds and takes none. */
+  /** Takes a slot for an identifier (docs/contract.md, 6.2); none if the identifier is already activated. */
   activate(claim: Claim): Promise<SlotAnswer | Refusal>;
   /** Frees an identifier's slot (docs/contract.md, 6.7). */
   deactivate(claim: Claim): Promise<SlotAnswer | Refusal>;
-  /** Holds an activated identifier for a file that counts `days`; a hold only grows. @returns with `file` */
+  /** Holds an activation for an offline file that is valid for `days`. A hold only grows. @returns an answer with `file` */
   hold(claim: Claim & { days: number }): Promise<SlotAnswer | Refusal>;
-  /** Activates for the operator: in every state, and above the limit too. */
+  /** Activates an identifier for the operator, in every state of the licence and even above its limit. */
   override(claim: Claim): Promise<SlotAnswer | Refusal>;
-  /** Counts validate calls. @returns promises for the licences not counted yet, which their callers must await */
+  /** Counts validate calls. @returns promises for the licences that are not counted yet; the callers must await them */
   count(checks: Check[]): Promise<Map<number, Promise<unknown>>>;
 }
 
-/** Identifiers in one look-up. */
+/** The number of identifiers in one look-up. */
 const REMOVED_AT_ONCE = 200;
 
-/** Writes changes of licences into their history and announces them, in the transaction that makes them. */
+/** Writes changes of licences into their history and queues their webhooks, in the transaction that makes the changes. */
 export type RecordChanges = (trx: Transaction, events: LicenseEvent[]) => Promise<void>;
 
 type Entry = Claim & { verb: Verb; licenseId: number };
 
-/** After meeting a locked row, batches ask which rows are free for this long. */
+/** The time for which batches first ask which rows are free, after a batch has met a locked row. */
 const ASK_FIRST_MS = 60_000;
 
 /** The share of the pool's connections that may wait for locks at once. */
@@ -62,7 +62,7 @@ const LANES_SHARE = 0.4;
 
 /**
  * @param recordChanges `createClientHistory` for clients, `recordEvents` for the operator
- * @param clock the time under the lock, by which a key may have ended since the request came; undefined: the request's
+ * @param clock the time under the lock, by which a key may have ended; by default the time of the request
  */
 export function createLedger(
   db: Db,
@@ -92,16 +92,16 @@ export function createLedger(
         entries.filter(({ licenseId }) => free.has(licenseId)),
       );
     });
-    // Retrying them one by one would hit the same error.
+    // Do not retry claim by claim: without a database, each would fail in the same way.
     if ('failure' in tried && isUnavailable(tried.failure) && !isLockConflict(tried.failure))
       throw tried.failure;
-    // One licence may have caused the failure; retry each in its lane so that the others do not share it.
+    // Retry each licence in its lane: one of them may have caused the failure, which the others must not share.
     const answers = 'failure' in tried ? undefined : tried.result;
     return entries.map((entry) => answers?.get(entry) ?? claimInLane(entry));
   });
 
   async function claim(verb: Verb, request: Claim): Promise<SlotAnswer | Refusal> {
-    // A call that changes nothing is answered without a lock.
+    // Answer a call that changes nothing without a lock.
     const found = await find(request);
     const refusal = JUDGES[verb](found, request.now);
     if (refusal !== undefined) return byKey(refusal, found);
@@ -112,13 +112,13 @@ export function createLedger(
     return lanes.has(entry.licenseId) ? claimInLane(entry) : writeTogether(entry);
   }
 
-  /** In performance.now() time; until then, batches first ask which rows are free. */
+  /** The time, by performance.now(), until which batches first ask which rows are free. */
   let askUntil = -Infinity;
 
   /**
-   * Counts the licences whose rows nobody else holds. Asking which these are costs three round trips: only for a while
-   * after a lock wait (docs/decisions, 0011).
-   * @returns the licences that are counted
+   * Counts the checks of licences whose rows are not locked. To ask which rows are free takes three more round trips,
+   * so it is done only for a while after a lock wait (docs/decisions, 0011).
+   * @returns the ids of the counted licences
    */
   async function countUnlocked(checks: Check[]): Promise<Set<number>> {
     const ids = idsOf(checks);
@@ -128,7 +128,7 @@ export function createLedger(
         return new Set(ids);
       } catch (error) {
         if (!isLockConflict(error)) throw error;
-        // Nobody here holds the row: asking would not show it.
+        // Do not ask after a conflict with another node: no connection here holds the row, so asking would not show it.
         if (!isCertificationConflict(error)) askUntil = performance.now() + ASK_FIRST_MS;
       }
     const counting = inTransaction(db, async (trx) => {
@@ -140,7 +140,7 @@ export function createLedger(
       return new Set(free.keys());
     });
     return counting.catch((error: unknown) => {
-      // Licences that another node of a cluster goes on changing are counted each in its lane.
+      // Count each licence in its lane if another node of the cluster keeps changing them.
       if (isCertificationConflict(error)) return new Set();
       throw error;
     });
@@ -159,7 +159,7 @@ export function createLedger(
       return new Map(
         uncounted.map((check) => {
           const inLane = lanes.submit(check.licenseId, check);
-          // The callers get a failure; if their batch fails first, nobody awaits it, and that must not end the process.
+          // The callers receive a rejection. If their batch fails first, nobody awaits it, and it must not end the process.
           inLane.catch(() => undefined);
           return [check.licenseId, inLane];
         }),
@@ -180,7 +180,7 @@ function idsOf(items: { licenseId: number }[]): number[] {
   return [...new Set(items.map(({ licenseId }) => licenseId))];
 }
 
-/** Merges checks to one for each licence: the sum of calls, and the latest time with its address. */
+/** Merges the checks of each licence into one: the sum of calls, and the latest time with its address. */
 function mergeChecks(checks: Check[]): Check[] {
   const merged = new Map<number, Check>();
   for (const check of checks) {
@@ -194,7 +194,7 @@ function mergeChecks(checks: Check[]): Check[] {
   return [...merged.values()];
 }
 
-/** @param trx holds the locks of all the licences */
+/** Judges and writes claims, and records their events. @param trx holds the row locks of all the licences */
 async function write(
   trx: Transaction,
   entries: Entry[],
@@ -217,8 +217,8 @@ async function write(
 }
 
 /**
- * Removes stored activations in the caller's own transaction, which holds the licence's lock.
- * @param evenHeld the operator's: those too that are held
+ * Removes stored activations in the caller's transaction, which holds the licence's row lock.
+ * @param evenHeld true for the operator, who may also remove held activations
  * @returns the answers, in the order of the identifiers
  */
 export async function removeActivations(

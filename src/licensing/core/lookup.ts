@@ -13,49 +13,49 @@ import { spellings, type ActivationType, type Spellings } from './identifiers';
 export interface LicenseQuery {
   keyDigest: string;
   /**
-   * the canonical key, where the caller has it: a key of another system is then found in other case too, and a key pasted
-   * as the identifier is refused
+   * the canonical key, if the caller has it: another system's key is then found in any case, and an identifier that is
+   * the key itself is refused
    */
   key?: string | undefined;
-  /** as the client wrote it */
+  /** the identifier in the client's spelling */
   identifier?: string | undefined;
-  /** the identifier is as it is stored, which need not be what its own normalisation gives (`www.www.example.com`) */
+  /** true if the identifier was read from the database; normalising it again might change it (`www.www.example.com`) */
   isStored?: boolean;
-  /** a label; if given, the activation's details are looked up too */
+  /** a label for the activation; if present, the activation's details are also looked up */
   name?: string | undefined;
-  /** asks whether the licence covers this product */
+  /** a product; the answer then states whether the licence covers it */
   productId?: number | undefined;
 }
 
 export interface LicenseMatch {
   license: LicenseTerms;
   key: KeyTerms;
-  /** normalised for the plan's activation type; undefined when missing or invalid */
+  /** normalised for the plan's activation type; undefined if it is missing or invalid */
   identifier: string | undefined;
-  /** the activation of that identifier; undefined when it is not activated */
+  /** the activation of this identifier; undefined if it is not activated */
   activation: ActivationTerms | undefined;
-  /** whether it covers the product that was asked for; undefined when none was */
+  /** whether the licence covers the product in question; undefined if the query has no product */
   covered?: boolean | undefined;
-  /** what the identifier takes where staging sites are free; undefined until the ledger holds the lock */
+  /** the slots that the identifier costs on a plan with free staging sites; undefined until the ledger holds the lock */
   cost?: SlotCost | undefined;
-  /** until when it is held, or a site that would go with it; undefined: it is not, or the ledger has not looked yet */
+  /** the end of the hold on the activation or its dependent sites; undefined if nothing is held, or without the lock */
   heldUntil?: Date | undefined;
 }
 
-/** What the activation of an identifier takes (staging-sites.ts). */
+/** The slots that activating an identifier takes and frees (staging-sites.ts). */
 export interface SlotCost {
-  /** no slot */
+  /** true if the identifier needs no slot */
   free: boolean;
-  /** slots of staging sites that become free with it */
+  /** the number of slots that staging sites give back for it */
   freed: number;
-  /** those among them that came by the same key */
+  /** the number of those slots that were taken by the same key */
   freedOfKey: number;
 }
 
 /**
- * Reads licences and activations in one statement, so that all answers are of the same moment. Reads details by default
- * when a query has a label.
- * @returns in the order of the queries; undefined where the key is unknown
+ * Reads licences and activations in one statement, so that all answers show the same moment. By default, it reads
+ * details of activations if a query has a label.
+ * @returns the matches in the order of the queries; undefined for an unknown key
  */
 export async function lookUp(
   db: Db,
@@ -69,14 +69,14 @@ export async function lookUp(
   return queries.map((query, i) => matchOf(query, spelled[i], terms.get(query.keyDigest), included));
 }
 
-/** The identifier of a query, as each activation type spells it; undefined: it has none, or the key in its place. */
+/** Returns a query's identifier as each activation type spells it; undefined if it is missing or is the key itself. */
 export function spellingsOf({ identifier, key, isStored }: LicenseQuery): Spellings | undefined {
   if (identifier === undefined || (key !== undefined && isKey(identifier, key))) return undefined;
   if (!isStored) return spellings(identifier);
   return { domain: identifier, device: identifier, seat: identifier, instance: identifier };
 }
 
-/** What is wanted of each key, an identifier that was sent several times once. */
+/** Groups the identifiers to look up by key digest, without duplicates. */
 export function wantedBy(
   queries: LicenseQuery[],
   spelled: (Spellings | undefined)[],
@@ -90,7 +90,7 @@ export function wantedBy(
   return new Map([...wanted].map(([digest, ofKey]) => [digest, [...ofKey.values()]]));
 }
 
-/** The folded digests of keys of other systems, by digest. */
+/** Returns the folded digests of other systems' keys, by the keys' digests. */
 function foldedOf(queries: LicenseQuery[]): Map<string, string> {
   const folded = new Map<string, string>();
   for (const { key, keyDigest } of queries) {
@@ -100,7 +100,7 @@ function foldedOf(queries: LicenseQuery[]): Map<string, string> {
   return folded;
 }
 
-/** The products of licences, and those asked for that are other products: only a bundle covers these. */
+/** Returns the licences' own products, and the requested ones that differ from them, which only a bundle can cover. */
 export function productsToCompare(
   queries: LicenseQuery[],
   terms: ReadonlyMap<string, Terms>,
@@ -115,7 +115,7 @@ export function productsToCompare(
   return { own: [...products.own], asked: [...products.asked] };
 }
 
-/** @param included the products that bundles include, by bundle */
+/** Returns the result of one query from its key's terms. @param included the products of bundles, by bundle */
 export function matchOf(
   { productId }: LicenseQuery,
   spelled: Spellings | undefined,

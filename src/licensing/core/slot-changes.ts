@@ -16,7 +16,7 @@ import {
   type Refusal,
 } from './verdict';
 
-/** What a batch of claims changes in the slots of its licences. Pure: the ledger looks up before and writes after. */
+/** Decides how claims change the slots of licences, without I/O: the ledger reads before it and writes after it. */
 
 export type Verb = 'activate' | 'deactivate' | 'override' | 'hold';
 
@@ -26,9 +26,9 @@ export interface Claim extends LicenseQuery {
   ip?: string;
   actor: string;
   now: Date;
-  /** the operator's deactivation: what is held goes too */
+  /** true for an operator's deactivation, which also removes held activations */
   evenHeld?: boolean;
-  /** of a file, for which an activation is held: how many days it counts */
+  /** the days that an offline file is valid; its activation is held until then */
   days?: number;
 }
 
@@ -37,13 +37,13 @@ export interface SlotAnswer {
   license: LicenseTerms;
   /** normalised */
   identifier: string;
-  /** after this call */
+  /** the licence's used slots after this call */
   activationsUsed: number;
-  /** whether the identifier was activated before */
+  /** whether the identifier was already activated before */
   repeated: boolean;
-  /** when the key that it came by ends; null: never */
+  /** the end of the key in the request; null if it never ends */
   keyEndsAt: Date | null;
-  /** of the file for which it is held */
+  /** the times of the offline file for which the activation is held */
   file?: FileTimes;
 }
 
@@ -54,25 +54,25 @@ interface FileTimes {
 
 type Pair = Pick<Activation, 'licenseId' | 'identifier'>;
 
-/** The differences between the stored rows and what a batch leaves. */
+/** The differences between the stored rows and the state after a batch. */
 export interface SlotChanges {
   removed: Pair[];
   added: Activation[];
   renamed: (Pair & Pick<Activation, 'name'>)[];
-  /** activations that stay and give their slots back */
+  /** activations that remain and give their slots back */
   freed: Pair[];
-  /** activations that cannot be given back until a time */
+  /** activations that cannot be removed until a given time */
   held: (Pair & Pick<Activation, 'heldUntil'>)[];
   /** slots taken within the limit, by licence id */
   taken: Map<number, number>;
-  /** slots freed (negative), taken by the operator whatever the limit, or neither (0), by licence id */
+  /** slots freed (negative), taken by the operator regardless of the limit, or neither (0), by licence id */
   moved: Map<number, number>;
-  /** the number of events of each licence, all of which are in `taken` or `moved` */
+  /** the number of events of each licence in `taken` or `moved` */
   counts: Map<number, number>;
   events: LicenseEvent[];
 }
 
-/** The guards of each verb. @returns undefined when the claim may be carried out */
+/** The guards of each verb. @returns undefined if the claim may be carried out */
 export const JUDGES: Record<Verb, (found: LicenseMatch | undefined, now: Date) => Refusal | undefined> = {
   activate: judgeActivation,
   deactivate: judgeDeactivation,
@@ -80,18 +80,18 @@ export const JUDGES: Record<Verb, (found: LicenseMatch | undefined, now: Date) =
   hold: judgeFile,
 };
 
-/** The answer to a claim that passed its guards and changes nothing; undefined when it changes something. */
+/** Returns the answer to a claim that passed its guards and changes nothing; undefined if it changes something. */
 export function unchanged(verb: Verb, { name }: Claim, found: LicenseMatch): SlotAnswer | undefined {
   const { activation } = found;
   if (verb === 'deactivate' || verb === 'hold' || activation === undefined) return undefined;
   return name === undefined || name === activation.name ? toAnswer(found) : undefined;
 }
 
-/** @param after the licence and key after the claim; by default, it changed no slots */
+/** @param after the licence and key after the claim; by default the claim changed no slots */
 function toAnswer(found: LicenseMatch, after: Pick<LicenseMatch, 'license' | 'key'> = found): SlotAnswer {
   return {
     license: asShown(found),
-    // The guards refuse a request without a valid identifier.
+    // An identifier exists, because the guards refuse a request without a valid one.
     identifier: found.identifier as string,
     activationsUsed: asShown(after).activationsUsed,
     repeated: found.activation !== undefined,
@@ -99,18 +99,18 @@ function toAnswer(found: LicenseMatch, after: Pick<LicenseMatch, 'license' | 'ke
   };
 }
 
-/** A claim with what was looked up for it, details included. */
+/** A claim with the licence that was looked up for it, details included. */
 export interface FoundClaim {
   claim: Claim & { verb: Verb };
   found: LicenseMatch | undefined;
 }
 
-/** The registrable domains with sites that the claims may free, or remove together with the site that carries them. */
+/** Lists the domains whose sites the claims may free, or remove together with the last site that has a slot. */
 export function concernedSites(claims: FoundClaim[]): SitePair[] {
   const pairs = claims.flatMap(({ claim, found }): SitePair[] => {
     if (found?.identifier === undefined) return [];
     const { license, identifier, activation } = found;
-    // An earlier claim of the batch may activate what a later one deactivates.
+    // Include each deactivation, because an earlier claim of the batch may activate its identifier.
     const isConcerned = claim.verb === 'deactivate' || (activation === undefined && license.plan.freeStaging);
     const site = isConcerned && (activation?.site ?? siteOf(license.plan.activationType, identifier));
     return site ? [{ licenseId: license.id, site }] : [];
@@ -118,17 +118,17 @@ export function concernedSites(claims: FoundClaim[]): SitePair[] {
   return [...new Map(pairs.map((pair) => [`${pair.licenseId} ${pair.site}`, pair])).values()];
 }
 
-/** What is stored around the claims. */
+/** The stored rows that a decision needs in addition to the claims. */
 export interface Neighbourhood {
-  /** the activations of the concerned sites */
+  /** the activations of the domains that `concernedSites` lists */
   neighbours: Activation[];
   /** the number of activations without a slot, by licence id */
   free: Map<number, number>;
 }
 
 /**
- * Judges each claim on the state that the earlier ones leave.
- * @param claims looked up under the locks of all the licences
+ * Judges the claims in order, each by the state that the earlier ones leave.
+ * @param claims looked up under the row locks of all the licences
  * @returns the answers, in the order of the claims
  */
 export function judgeClaims(
@@ -140,7 +140,7 @@ export function judgeClaims(
   return { answers, changes: changesOf(batch) };
 }
 
-/** The state of a batch: what the claims so far have changed. */
+/** The state of a batch after the claims that are judged so far. */
 interface Batch {
   stored: Neighbourhood;
   licenses: Map<number, LicenseSlots>;
@@ -150,20 +150,20 @@ interface Batch {
 
 interface LicenseSlots {
   licenseId: number;
-  /** by identifier */
+  /** keyed by identifier */
   places: Map<string, Place>;
   storedUsed: number;
   used: number;
-  /** slots taken since the batch began, by key id; negative: given back */
+  /** slots taken since the batch began, by key id; negative if given back */
   takenByKey: Map<number | null, number>;
-  /** activations without a slot */
+  /** the number of activations without a slot */
   free: number;
-  /** the operator took a slot whatever the limit */
+  /** true if the operator took a slot regardless of the limit */
   isOverridden: boolean;
   events: number;
 }
 
-/** An identifier of a licence: whether and how it is activated, as stored and as the claims so far leave it. */
+/** An identifier of a licence with its activation: as it is stored, and after the claims that are judged so far. */
 interface Place extends Pair {
   stored: ActivationTerms | undefined;
   current: (ActivationTerms & { added?: Pick<Activation, 'ip' | 'activatedAt'> }) | undefined;
@@ -209,13 +209,13 @@ function judgeClaim(batch: Batch, { claim, found }: FoundClaim): SlotAnswer | Re
   const isForClient = claim.verb === 'deactivate' && !claim.evenHeld;
   const heldUntil = isForClient && place ? latestHold(companionsOf(slots, place)) : undefined;
   const refusal = judge({ ...now, cost, heldUntil }, claim.now);
-  // The guards refuse a claim without a valid identifier, and so without a place.
+  // `place` is defined, because the guards refuse a claim without a valid identifier.
   return refusal
     ? byKey(refusal, found)
     : carryOut({ batch, slots, claim, found, now, place: place as Place, placement });
 }
 
-/** The licence and its key with the slots that they use by now. */
+/** Returns the licence and its key with the slots that they use after the claims so far. */
 function figuresOf(
   { used, takenByKey }: LicenseSlots,
   { license, key }: LicenseMatch,
@@ -224,7 +224,7 @@ function figuresOf(
   return { license: { ...license, activationsUsed: used }, key: { ...key, limit } };
 }
 
-/** How a new identifier is placed where staging sites are free. @returns undefined where every site takes a slot */
+/** Decides whether a new identifier takes a slot. @returns undefined if the plan has no free staging: every site does */
 function findPlacement(
   slots: LicenseSlots,
   { identifier }: Place,
@@ -241,12 +241,12 @@ function costOf({ free, freed }: Placement<Place>, keyId: number | null): SlotCo
   return { free, freed: freed.length, freedOfKey };
 }
 
-/** The activated sites of a registrable domain. */
+/** Lists the activated sites of a registrable domain. */
 function placesOfSite({ places }: LicenseSlots, site: string | null | undefined): Place[] {
   return site ? [...places.values()].filter(({ current }) => current?.site === site) : [];
 }
 
-/** What is given back with a site, itself first: with the last one that has a slot, the free ones of its domain. */
+/** Lists the sites that a deactivation removes: the site, and if it is the last with a slot, its domain's free sites. */
 function companionsOf(slots: LicenseSlots, place: Place): Place[] {
   if (place.current?.free !== false) return [place];
   const others = placesOfSite(slots, place.current.site).filter((one) => one !== place);
@@ -258,14 +258,14 @@ function latestHold(places: Place[]): Date | undefined {
   return holds.length === 0 ? undefined : new Date(Math.max(...holds.map((until) => until.getTime())));
 }
 
-/** A claim that passed its guards, and what it meets. */
+/** A claim that passed its guards, with everything that carrying it out needs. */
 interface Change {
   batch: Batch;
   slots: LicenseSlots;
   claim: Claim & { verb: Verb };
-  /** as it is stored */
+  /** the licence in its stored state */
   found: LicenseMatch;
-  /** as the claims before leave it */
+  /** the licence after the earlier claims */
   now: LicenseMatch;
   place: Place;
   placement: Placement<Place> | undefined;
@@ -295,7 +295,7 @@ function remove(change: Change, place: Place): void {
   record(change, 'deactivate', { ...before, identifier, name, ...(wasFree && { free: true }) }, after);
 }
 
-/** A staging site gives its slot back, because its production site has come. */
+/** Gives a staging site's slot back after its production site was activated. */
 function returnSlot(change: Change, place: Place): void {
   const { current, identifier } = place;
   place.current = { ...current, free: true };
@@ -337,7 +337,7 @@ function rename(change: Change): void {
   record(change, 'rename-activation', { identifier, name: now.activation?.name }, { identifier, name });
 }
 
-/** A hold only grows. @returns the times of the file that it is for */
+/** Holds an activation until its file ends. A hold is never shortened. @returns the times of the file */
 function hold(change: Change): FileTimes {
   const { claim, now, place } = change;
   const { identifier } = place;
@@ -351,8 +351,8 @@ function hold(change: Change): FileTimes {
 }
 
 /**
- * When a file is made and ends. One of the same minute is made again, so that its token can be reused: each file would
- * else move the end of the hold, and the licence's history with it.
+ * Returns the times of an offline file. If a file of the same minute exists, its times are returned, so that its token
+ * can be reused: otherwise each file would move the end of the hold and add to the licence's history.
  */
 function timesOfFile(
   { license, key }: LicenseMatch,
@@ -368,7 +368,7 @@ function timesOfFile(
 }
 
 /**
- * Counts a slot that is taken (1), given back (-1) or neither, for the licence and a key.
+ * Counts one slot of the licence and its key as taken (1) or given back (-1), or none (0).
  * @returns the licence's figures before and after, for its history
  */
 function countSlot(slots: LicenseSlots, by: -1 | 0 | 1, keyId: number | null) {

@@ -3,25 +3,21 @@ import ipaddr from 'ipaddr.js';
 import { getDomain } from 'tldts';
 
 /**
- * Which sites of a plan with free staging need no slot. Pure; the rules are in docs/staging-sites.md. Names are
- * compared label by label: `developer.example.com` is not a staging site.
+ * Decides which sites need no slot on a plan with free staging. It is pure; docs/staging-sites.md has the rules. Names
+ * are compared label by label, so `developer.example.com` is not a staging site.
  */
 
-/** Last labels that the public DNS never has (RFC 2606, 6761, 6762; `internal` and `lan` by custom). */
+/** Top-level labels that public DNS never has (RFC 2606, 6761, 6762; `internal` and `lan` by custom). */
 const LOCAL_LABELS = new Set(['test', 'localhost', 'local', 'example', 'invalid', 'internal', 'lan']);
 
-/** As `ipaddr.js` names them. 100.64/10, shared by providers' customers, is not among them. */
+/** Address ranges by their names in `ipaddr.js`. 100.64/10 is not local, because customers of a provider share it. */
 const LOCAL_RANGES = new Set(['loopback', 'private', 'linkLocal', 'uniqueLocal']);
 
 const WORDS = 'dev|development|staging|stage|stg|test|testing|qa|uat|sandbox|preview|local';
-/** A word, perhaps with digits: the whole label, or its beginning or end with a hyphen between. */
+/** A staging word with optional digits, as the whole label or as its first or last part before or after a hyphen. */
 const STAGING_LABEL = new RegExp(`^(?:(?:${WORDS})\\d*(?:-.*)?|.*-(?:${WORDS})\\d*)$`);
 
-/**
- * Whether a site can only be reached from its own machine or network.
- *
- * @param identifier a normalised domain
- */
+/** Reports whether a site can only be reached from its own machine or network. @param identifier a normalised domain */
 export function isLocalSite(identifier: string): boolean {
   if (isIP(identifier) !== 0) return LOCAL_RANGES.has(ipaddr.process(identifier).range());
   const labels = identifier.split('.');
@@ -31,58 +27,55 @@ export function isLocalSite(identifier: string): boolean {
 }
 
 /**
- * The registrable domain: the public suffix, by the list with its private section, and one label more. An unknown top
- * level counts as a public suffix.
- *
+ * Returns the registrable domain: the public suffix, from the list with its private section, and one more label. An
+ * unknown top-level domain counts as a public suffix.
  * @param identifier a normalised domain
- * @returns undefined for addresses, single labels and public suffixes themselves
+ * @returns undefined for addresses, single labels and public suffixes
  */
 export function registrableDomain(identifier: string): string | undefined {
-  // Identifiers may contain underscores, which are not valid in host names.
+  // Skip the validation of host names, because identifiers may contain underscores.
   const domain = getDomain(identifier, { allowPrivateDomains: true, validateHostname: false });
   return domain ?? undefined;
 }
 
 /**
- * Whether a site looks like a staging copy of another site with the same registrable domain.
- *
+ * Reports whether a site has a name like a staging copy of another site with the same registrable domain.
  * @param identifier a normalised domain
- * @param site its registrable domain
+ * @param site the registrable domain of the identifier
  */
 export function isStagingName(identifier: string, site: string): boolean {
   const before = identifier.slice(0, -site.length).split('.');
   return before.some((label) => STAGING_LABEL.test(label));
 }
 
-/** The registrable domain that an activation stores. @returns null for local sites, and where none is counted */
+/** Returns the registrable domain that an activation stores. @returns null for local sites and for types without domains */
 export function siteOf(activationType: string, identifier: string): string | null {
   if (activationType !== 'domain' || isLocalSite(identifier)) return null;
   return registrableDomain(identifier) ?? null;
 }
 
-/** Free sites for each slot of a licence, and at least; and those of a licence with unlimited slots. */
+/** The number of free sites for each slot of a licence, and for a licence with unlimited slots. */
 const FREE_FOR_EACH_SLOT = 5;
 const FREE_OF_UNLIMITED = 1_000;
 
-/** The most free sites of a licence. @param limit its slots; 0: unlimited */
+/** Returns the maximum number of free sites of a licence. @param limit the licence's slots; 0 if unlimited */
 export function mostFree(limit: number): number {
   return limit === 0 ? FREE_OF_UNLIMITED : FREE_FOR_EACH_SLOT * limit;
 }
 
-/** Where a new site is placed on a plan with free staging. */
+/** The decision about a new site on a plan with free staging. */
 export interface Placement<Site> {
-  /** it takes no slot */
+  /** true if the site takes no slot */
   free: boolean;
-  /** the sites that give their slots back because their production site has come */
+  /** the staging sites that give their slots back, because the new site is their production site */
   freed: Site[];
 }
 
 /**
- * Places a new site.
- *
- * @param site its registrable domain; null for a local one
- * @param holders the sites with slots of that registrable domain
- * @param room how many more may be free
+ * Decides whether a new site needs a slot. A staging site is free if another site of its domain has a slot.
+ * @param site the registrable domain; null for a local site
+ * @param holders the sites of this registrable domain that have slots
+ * @param room the number of further sites that may be free
  */
 export function placeSite<Site extends { identifier: string }>(
   identifier: string,
@@ -96,7 +89,7 @@ export function placeSite<Site extends { identifier: string }>(
   return { free: false, freed: holders.filter((one) => isStagingName(one.identifier, site)) };
 }
 
-/** A site of a licence as it is stored. */
+/** A site of a licence, as it is stored. */
 export interface PlacedSite {
   identifier: string;
   site: string | null;
@@ -104,9 +97,9 @@ export interface PlacedSite {
 }
 
 /**
- * Places all identifiers of a licence at once, in the order of the list: as if the production sites had come first.
- *
- * @param limit the licence's slots; 0: unlimited
+ * Decides for all identifiers of a licence at once which need a slot, as if the production sites had been activated
+ * first. Free places are given in the order of the list.
+ * @param limit the licence's slots; 0 if unlimited
  */
 export function placeSites(
   { activationType, freeStaging }: { activationType: string; freeStaging: boolean },

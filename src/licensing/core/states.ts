@@ -2,14 +2,12 @@ import { DAY_MS } from '../../base/days';
 import type { LicenseTerms } from '../../store/licenses/licenses';
 import { LATEST_TIME, nearestStorable } from '../../store/engine/time';
 
-/** `expired` is derived from the date on each use, so that licences expire on time without a job. */
+/** The stored states. `expired` is computed from the date at each use, so that licences expire on time without a job. */
 export const STORED_STATUSES = ['active', 'suspended', 'revoked', 'cancelled'] as const;
 export type StoredStatus = (typeof STORED_STATUSES)[number];
 export type LiveStatus = StoredStatus | 'expired';
 
-/**
- * The state at a moment. A licence has expired at exactly its end, and so has a row that is stored as `expired`.
- */
+/** Returns the state at a moment. A licence has expired at exactly its end, and also if its row is stored as `expired`. */
 export function liveStatus(
   { status, expiresAt }: Pick<LicenseTerms, 'status' | 'expiresAt'>,
   now: Date,
@@ -18,14 +16,14 @@ export function liveStatus(
   return status as LiveStatus;
 }
 
-/** A stored end in its parts: what is paid, and the days of grace after it in which a renewal is awaited. */
+/** A stored end in its parts: the end with grace, and the days of the grace period, in which a renewal is awaited. */
 export interface EndWithGrace {
-  /** null: never */
+  /** null if the licence never ends */
   expiresAt: Date | null;
   graceDays: number;
 }
 
-/** Until when a licence is paid: its end without the grace; null: for life. */
+/** Returns the paid-through date of a licence, which is its end without the grace period; null if it never ends. */
 export function paidEnd({ expiresAt, graceDays }: EndWithGrace): Date | null {
   return expiresAt === null || graceDays === 0
     ? expiresAt
@@ -33,8 +31,8 @@ export function paidEnd({ expiresAt, graceDays }: EndWithGrace): Date | null {
 }
 
 /**
- * The end that is stored for a paid one: the grace has no more days than fit before the latest time that databases hold, so
- * `paidEnd` gives back what was paid. @param paid null: for life, which has no grace
+ * Returns the end to store for a paid-through date. The grace period is cut at the latest time that databases hold, so
+ * that `paidEnd` returns what was paid. @param paid null if the licence never ends, and so needs no grace
  */
 export function endWithGrace(paid: Date | null, graceDays: number): EndWithGrace {
   if (paid === null) return { expiresAt: null, graceDays: 0 };
@@ -44,10 +42,10 @@ export function endWithGrace(paid: Date | null, graceDays: number): EndWithGrace
   return { expiresAt: new Date(from.getTime() + days * DAY_MS), graceDays: days };
 }
 
-/** What is known of the next payment of a licence that works; null: nothing, somebody has to renew it. */
+/** The expected payment of a working licence: automatic, awaited, or null if the customer has to renew it. */
 export type NextPayment = 'by_itself' | 'awaited' | null;
 
-/** `awaited`: it works although it is not paid any more, because its renewal is awaited. */
+/** Returns `awaited` in the grace period: the licence works without being paid, because its renewal is awaited. */
 export function nextPayment(
   license: EndWithGrace & Pick<LicenseTerms, 'status' | 'renewsItself'>,
   now: Date,
@@ -69,18 +67,18 @@ const TRANSITIONS: Record<Transition, { from: readonly LiveStatus[]; to: StoredS
   cancel: { from: ['active', 'expired', 'suspended'], to: 'cancelled' },
 };
 
-/** The status a transition stores; undefined when this state does not allow it. */
+/** Returns the status that a transition stores; undefined if it is not allowed from this state. */
 export function transitionTarget(transition: Transition, from: LiveStatus): StoredStatus | undefined {
   const { from: allowed, to } = TRANSITIONS[transition];
   return allowed.includes(from) ? to : undefined;
 }
 
-/** Whether no transition leaves this state. */
+/** Reports whether a state is final, so that no transition leaves it. */
 export function isFinal(status: LiveStatus): boolean {
   return allowedTransitions(status).length === 0;
 }
 
-/** The transitions allowed from a state, for a refusal's message. */
+/** Lists the transitions allowed from a state, for the message of a refusal. */
 export function allowedTransitions(from: LiveStatus): Transition[] {
   return (Object.keys(TRANSITIONS) as Transition[]).filter(
     (transition) => transitionTarget(transition, from) !== undefined,

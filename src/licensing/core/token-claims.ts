@@ -2,19 +2,19 @@ import { DAY_MS } from '../../base/days';
 import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { LiveStatus } from './states';
 
-/** What a signed answer or file says (docs/signed-answers.md). Pure. */
+/** The claims of signed answers and offline files (docs/signed-answers.md). It is pure. */
 
-/** What an answer says of a licence. */
+/** The facts about a licence that a signed answer states. */
 export interface TokenSubject {
-  /** as its key sees it */
+  /** the licence as its key sees it, with the key's own limit */
   license: LicenseTerms;
-  /** when the key that the request came by ends; null: never */
+  /** the end of the key in the request; null if it never ends */
   keyEndsAt: Date | null;
   status: LiveStatus;
   valid: boolean;
-  /** only when one was sent; `text` is normalised, null when it fits no type */
+  /** present if the request had an identifier; `text` is normalised, and null if it fits no type */
   identifier?: { text: string | null; activated: boolean } | undefined;
-  /** the product that was asked for, and the answer */
+  /** the product in the request, and whether the licence covers it */
   asked?: { productId: number; covered: boolean } | undefined;
 }
 
@@ -36,10 +36,10 @@ export interface Claims {
   nonce?: string;
 }
 
-/** Of a token that says that a licence is not valid: a renewal shall be seen soon. */
+/** The lifetime of a token for a licence that is not valid. It is short, so that a client soon sees a renewal. */
 const INVALID_MS = 3_600_000;
 
-/** When a token made at `from` ends: never after the licence or its key, while that is valid. */
+/** Returns when a token made at `from` ends. A valid licence's token ends no later than the licence or its key. */
 export function tokenEnd(
   { license, keyEndsAt, valid }: Pick<TokenSubject, 'license' | 'keyEndsAt' | 'valid'>,
   from: Date,
@@ -51,7 +51,7 @@ export function tokenEnd(
   return new Date(Math.min(start + days * DAY_MS, ...ends.map((end) => end.getTime())));
 }
 
-/** The claims that stay the same while nothing changes: all but times, the token's id and the nonce. */
+/** The claims that remain the same while nothing changes: all except the times, the token's id and the nonce. */
 export type LastingClaims = Omit<Claims, 'iat' | 'nbf' | 'exp' | 'jti' | 'nonce'>;
 
 /** @param covered the ids of all products that the licence covers */
@@ -61,7 +61,7 @@ export function lastingClaims(
   issuer: string,
 ): LastingClaims {
   const others = covered.filter((id) => id !== asked?.productId);
-  // The coverage is read after the answer, which goes first.
+  // Correct the list by the answer, because `covered` was read later and may differ.
   const audience = asked === undefined ? covered : asked.covered ? [...others, asked.productId] : others;
   return {
     iss: issuer,

@@ -11,9 +11,9 @@ export interface ValidateRequest extends LicenseQuery {
 }
 
 /**
- * Answers calls in batches of one read and one write. Counts each before its answer, so none is lost
- * (docs/contract.md, 6.6).
- * @returns promises where a licence's row is locked
+ * Validates licences in batches of one read and one write. Each call is counted before it is answered, so no count is
+ * lost (docs/contract.md, 6.6).
+ * @returns the answers; a promise for a licence whose row is locked
  */
 export function createValidator(
   db: Db,

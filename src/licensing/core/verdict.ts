@@ -4,9 +4,12 @@ import { isActivationType } from './identifiers';
 import type { LicenseMatch, SlotCost } from './lookup';
 import { liveStatus, paidEnd, type LiveStatus } from './states';
 
-/** Pure functions: a flat list of guards for each question, in the contract's order; the first that applies decides. */
+/**
+ * Verdicts as pure functions: a flat list of guards for each question, in the contract's order. The first that applies
+ * wins.
+ */
 
-/** Why a request was refused: the codes of docs/contract.md, 9. */
+/** The reason for a refusal: a code of docs/contract.md, 9. */
 export type RefusalCode =
   | 'INVALID_REQUEST'
   | 'LICENSE_NOT_FOUND'
@@ -21,15 +24,15 @@ export type RefusalCode =
 
 export interface Refusal {
   refused: RefusalCode;
-  /** the licence concerned, once found */
+  /** the licence in question, if the key was found */
   license?: LicenseTerms;
-  /** the licence's key that the request came by (`byKey`) */
+  /** the id of the licence's key in the request (`byKey`) */
   keyId?: number;
-  /** replaces the code's usual text */
+  /** a message that replaces the code's usual text */
   message?: string;
-  /** only with ACTIVATION_LIMIT_REACHED */
+  /** present only with ACTIVATION_LIMIT_REACHED */
   slots?: { activationLimit: number; activationsUsed: number };
-  /** only with ACTIVATION_HELD */
+  /** present only with ACTIVATION_HELD */
   heldUntil?: Date;
 }
 
@@ -38,10 +41,9 @@ export function isRefusal(outcome: object): outcome is Refusal {
 }
 
 /**
- * Whether an identifier may be activated (docs/contract.md, 6.2). With free staging only the ledger knows, under the lock,
- * whether it takes a slot; until then the limits are not judged.
- *
- * @returns undefined when it may, or already is
+ * Decides whether an identifier may be activated (docs/contract.md, 6.2). With free staging, only the ledger knows
+ * whether the identifier takes a slot, because it holds the lock. Before that, the limits are not judged.
+ * @returns undefined if it may be activated or already is
  */
 export function judgeActivation(found: LicenseMatch | undefined, now: Date): Refusal | undefined {
   if (found === undefined || hasEnded(found, now)) return unknownKey(found);
@@ -66,7 +68,7 @@ export function judgeActivation(found: LicenseMatch | undefined, now: Date): Ref
   return undefined;
 }
 
-/** Whether one more identifier could be activated: one that is not activated yet, and takes a slot. */
+/** Decides whether one more identifier that takes a slot could be activated. */
 export function judgeNewSite(found: LicenseMatch | undefined, now: Date): Refusal | undefined {
   return judgeActivation(
     found && { ...found, identifier: 'new', activation: undefined, cost: ONE_SLOT },
@@ -76,14 +78,14 @@ export function judgeNewSite(found: LicenseMatch | undefined, now: Date): Refusa
 
 const ONE_SLOT: SlotCost = { free: false, freed: 0, freedOfKey: 0 };
 
-/** Whether the operator may activate an identifier: in every state, and above the limit too. */
+/** Decides whether the operator may activate an identifier: in every state, and even above the limit. */
 export function judgeOverride(found: LicenseMatch | undefined): Refusal | undefined {
   if (found === undefined) return { refused: 'LICENSE_NOT_FOUND' };
   if (found.identifier === undefined) return wrongIdentifier(found.license);
   return undefined;
 }
 
-/** Whether an identifier's slot can be freed, in any state of the licence (docs/contract.md, 6.7). */
+/** Decides whether an identifier's slot can be freed, in any state of the licence (docs/contract.md, 6.7). */
 export function judgeDeactivation(found: LicenseMatch | undefined, now: Date): Refusal | undefined {
   if (found === undefined || hasEnded(found, now)) return unknownKey(found);
   const { license, identifier, heldUntil } = found;
@@ -93,7 +95,7 @@ export function judgeDeactivation(found: LicenseMatch | undefined, now: Date): R
   return undefined;
 }
 
-/** Whether a machine without network gets a file, which holds its activation (docs/signed-answers.md). */
+/** Decides whether a machine without network gets an offline file, which holds its activation (docs/signed-answers.md). */
 export function judgeFile(found: LicenseMatch | undefined, now: Date): Refusal | undefined {
   if (found === undefined || hasEnded(found, now)) return unknownKey(found);
   const { license, identifier } = found;
@@ -104,7 +106,7 @@ export function judgeFile(found: LicenseMatch | undefined, now: Date): Refusal |
   return mayChange(found) ? undefined : { refused: 'ACTIVATION_NOT_FOUND', license };
 }
 
-/** Only the ledger reads which key it came by; a key with a limit of its own changes only what came by it. */
+/** Reports whether a key may change an activation. A key with its own limit changes only what it activated itself. */
 function mayChange({ key, activation }: LicenseMatch): boolean {
   if (activation === undefined) return false;
   return key.limit === undefined || activation.keyId === undefined || activation.keyId === key.id;
@@ -114,17 +116,17 @@ export interface Validation {
   license: LicenseTerms;
   status: LiveStatus;
   valid: boolean;
-  /** true when no identifier was given */
+  /** true if the request has no identifier */
   identifierActivated: boolean;
-  /** normalised; undefined when none was given, or it fits no type */
+  /** normalised; undefined if it is missing or fits no type */
   identifier: string | undefined;
-  /** when the key ends; null: never */
+  /** the end of the key; null if it never ends */
   keyEndsAt: Date | null;
-  /** whether the licence covers the product that was asked for; undefined when none was */
+  /** whether the licence covers the product in the request; undefined if there is none */
   covered?: boolean | undefined;
 }
 
-/** The licence's validity now (docs/contract.md, 6.5): a licence that was found is never refused. */
+/** Judges whether a licence is valid now (docs/contract.md, 6.5). A licence that was found is never refused. */
 export function judgeValidation(
   found: LicenseMatch | undefined,
   identifierGiven: boolean,
@@ -145,8 +147,8 @@ export function judgeValidation(
 }
 
 /**
- * Whether a licence may download the product that it was looked up with (docs/contract.md, 8). `entitledUntil` and
- * `judgeRelease` come next.
+ * Decides whether a licence may download the product that it was looked up with (docs/contract.md, 8). The callers then
+ * call `entitledUntil` and `judgeRelease`.
  */
 export function judgeDownload(
   found: LicenseMatch | undefined,
@@ -164,12 +166,12 @@ export function judgeDownload(
   return undefined;
 }
 
-/** What says which releases a licence covers after its end. */
+/** The terms of a licence that decide which releases it covers after its end. */
 type EndTerms = Pick<LicenseTerms, 'status' | 'expiresAt' | 'graceDays'> & {
   plan: Pick<LicenseTerms['plan'], 'afterExpiry'>;
 };
 
-/** Whether a licence may have a published release of a product that it covers, whichever of its keys or sites asks. */
+/** Reports whether a licence covers a published release of one of its products, regardless of key and site. */
 export function coversRelease(
   license: EndTerms,
   { publishedAt }: Pick<Release, 'publishedAt'>,
@@ -183,9 +185,9 @@ export function coversRelease(
 }
 
 /**
- * The paid end of an expired licence that still downloads the releases published until then (docs/contract.md, 8.3).
- *
- * @returns undefined for a licence that downloads every release, or none
+ * Returns the paid-through date of an expired licence that may still download releases published until then
+ * (docs/contract.md, 8.3).
+ * @returns undefined for a licence that may download every release, or none
  */
 export function entitledUntil(license: EndTerms, now: Date): Date | undefined {
   if (license.plan.afterExpiry !== 'last_release' || liveStatus(license, now) !== 'expired') return undefined;
@@ -193,9 +195,8 @@ export function entitledUntil(license: EndTerms, now: Date): Date | undefined {
 }
 
 /**
- * Whether a licence may download the release that was asked for. The caller checks last that its file can be read.
- *
- * @param release the version asked for, else the latest one
+ * Decides whether a licence may download the requested release. The caller then checks that its file can be read.
+ * @param release the requested version, or the latest release if the request names none
  */
 export function judgeRelease(
   license: LicenseTerms,
@@ -209,12 +210,12 @@ export function judgeRelease(
   return release;
 }
 
-/** Clients do not learn that a key has ended; the access log keeps which licence it was. */
+/** Refuses a key that is unknown or has ended. Clients cannot distinguish the two; the access log records the licence. */
 function unknownKey(found: LicenseMatch | undefined): Refusal {
   return { refused: 'LICENSE_NOT_FOUND', ...(found && { license: found.license }) };
 }
 
-/** Adds the key to a refusal, for the access log: an ended key itself, any other as it counts for its licence. */
+/** Adds a key's id to a refusal, for the access log: of the sent key if it has ended, otherwise of the key that counts. */
 export function byKey(refusal: Refusal, found: LicenseMatch | undefined): Refusal {
   if (found === undefined) return refusal;
   const { rowId, sentId } = found.key;
@@ -225,7 +226,7 @@ function hasEnded({ key }: LicenseMatch, now: Date): boolean {
   return key.endsAt !== null && key.endsAt <= now;
 }
 
-/** The licence as its key sees it: a key with a limit of its own shows the smaller limit and its own use. */
+/** Returns the licence as its key sees it: a key with a limit of its own shows the smaller limit and its own use. */
 export function asShown({ license, key: { limit } }: Pick<LicenseMatch, 'license' | 'key'>): LicenseTerms {
   if (limit === undefined) return license;
   const activationLimit =
@@ -233,12 +234,15 @@ export function asShown({ license, key: { limit } }: Pick<LicenseMatch, 'license
   return { ...license, activationLimit, activationsUsed: limit.used };
 }
 
-/** Stopped by the operator. A stopped licence past its end counts as stopped, not as expired. */
+/** Reports whether the operator stopped a licence. A stopped licence past its end counts as stopped, not as expired. */
 function isStopped(status: LiveStatus): boolean {
   return status !== 'active' && status !== 'expired';
 }
 
-/** @throws Error for a plan with an unknown type: no command writes such a plan, and its customers cannot fix it */
+/**
+ * Refuses an identifier that does not fit the plan's type. @throws Error for a plan of unknown type, which no command
+ * writes
+ */
 function wrongIdentifier(license: LicenseTerms): Refusal {
   const { id, activationType } = license.plan;
   if (!isActivationType(activationType)) throw new Error(`Plan ${id} has an unknown activation type.`);

@@ -6,7 +6,7 @@ import { unitsOf } from './prose/units.mjs';
 
 /**
  * Lists the facts that comments named at another commit and no longer name: figures with their units, sections, RFCs,
- * decisions, settings, files and addresses. Run it after comments were written anew: a fact that is listed is either in
+ * decisions, settings, files and addresses. Run it after you have rewritten comments: a fact that is listed is either in
  * the code itself, was wrong, or has to come back.
  *
  *   node scripts/comment-facts.mjs COMMIT [PATH...]
